@@ -1,0 +1,62 @@
+# Everything below needs only Python 3.11 or later, make and (if the venv module is missing) apt.
+# PYTHON=python3.12 chooses the interpreter; `make clean` first if .venv already exists.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+
+PY := .venv/bin/python
+PYTEST_ARGS ?= -n 2 --dist loadgroup
+SOURCES = $(wildcard app tests loadtest)
+
+.PHONY: help serve test lint format openapi openapi-check bench image lock clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+
+# One stamp per requirements file: the second call finds nothing to do. dev.txt contains main.txt.
+.venv/.main: requirements/main.txt .ci/venv
+	.ci/venv $<
+	@touch $@
+.venv/.dev: requirements/dev.txt .ci/venv
+	.ci/venv $<
+	@touch .venv/.main $@
+
+serve: .venv/.main ## Start the service on EXACTPERM_HOST:EXACTPERM_PORT (127.0.0.1:8000)
+	exec $(PY) -m app
+
+test: .venv/.dev ## Run all tests (PYTEST_ARGS="tests/unit -k fft" for some)
+	$(PY) -m pytest $(PYTEST_ARGS)
+
+lint: .venv/.dev ## Style, types and the arrows between the rooms
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy $(SOURCES)
+	.venv/bin/lint-imports
+
+format: .venv/.dev ## Let ruff fix and format
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+openapi: .venv/.main ## Write openapi/openapi.json
+	$(PY) -m app.api.export
+
+openapi-check: .venv/.main ## Fail if openapi/openapi.json is not what the code says
+	PY=$(PY) .ci/openapi-check
+
+bench: .venv/.dev ## Measure (BENCH_ARGS for options)
+	$(PY) -m loadtest.bench $(BENCH_ARGS)
+
+image: ## Build the container image exactperm:latest
+	docker build --tag exactperm .
+
+# One file for every Python and platform, with one NumPy and one SciPy: the same digits and the same types everywhere.
+# The pins in the files are kept unless UPGRADE=--upgrade.
+LOCK = $(PY) -m uv pip compile pyproject.toml --quiet --universal --fork-strategy fewest --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
+lock: .venv/.dev ## Pin pyproject.toml's dependencies again (UPGRADE=--upgrade for newer versions)
+	$(LOCK) --all-extras --group dev --output-file requirements/dev.txt
+	$(LOCK) --constraint requirements/dev.txt --output-file requirements/main.txt
+	@! grep -nE 'https?://|file:|find-links|index-url' requirements/*.txt
+
+clean: ## Remove .venv and caches
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

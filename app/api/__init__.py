@@ -1,0 +1,1 @@
+"""HTTP only: routes, wire models, problem details, negotiation, documentation."""

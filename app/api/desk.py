@@ -1,0 +1,121 @@
+"""The front desk: takes a request for a test in, and decides where it is computed.
+
+Small bodies are decoded in the web process and, when the planner predicts a short run, answered there; they do
+not pay for a process hop. Everything else goes to a worker as raw bytes and comes back as a rendered answer: the
+event loop never parses a large body and never computes for longer than a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from app.api import problems
+from app.api.job import Job, Kind, Limits, Rendered, Representation
+from app.api.negotiation import JSON, media_type, representation
+from app.api.pipeline import handle, handle_in_place
+from app.api.queries import timeout_of_query
+from app.api.receipt import disconnected, receive_body
+from app.errors import ExactpermError, InvalidTest
+from app.execution.executor import Executor
+from app.settings import Settings
+
+REPRESENTATIONS: tuple[Representation, ...] = ("json", "text", "markdown", "csv")
+PLAN_REPRESENTATIONS: tuple[Representation, ...] = ("json",)
+SLOWER_TABLES = 4  # a table with quotes takes a few times longer to read than JSON of its size
+CLIENT_LEFT = 499  # nobody reads it; it is for the log only
+
+
+def limits_of(settings: Settings) -> Limits:
+    """The part of the settings that travels with every job."""
+    return Limits(
+        max_items=settings.max_items,
+        max_samples=settings.max_samples,
+        max_name_chars=settings.max_name_chars,
+        max_timeout_s=settings.max_timeout_s,
+        budget_operations=settings.engine_budget_operations,
+        budget_bytes=settings.engine_budget_bytes,
+        retry_after_s=settings.retry_after_s,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What an endpoint needs to answer."""
+
+    settings: Settings
+    executor: Executor
+    limits: Limits
+
+    async def answer(self, request: Request, kind: Kind) -> Response:
+        """Answer a request for a test, or for the plan of one."""
+        received_at = time.monotonic()
+        request_id = str(request.scope.get("request_id", ""))
+        try:
+            head = self._head(request, kind, request_id, received_at)
+            body = await receive_body(
+                request.receive, request.headers.get("content-length"), self.settings.max_body_bytes
+            )
+            rendered = await self._rendered(request, head, body)
+        except ExactpermError as error:
+            rendered = problems.of_error(error, request_id, retry_after_s=self.settings.retry_after_s)
+        except ClientDisconnect:
+            return Response(status_code=CLIENT_LEFT)
+        return sent(rendered)
+
+    def _head(self, request: Request, kind: Kind, request_id: str, received_at: float) -> Job:
+        """Everything about the request that is known before its body: refused early when it is wrong."""
+        query = tuple(request.query_params.multi_items())
+        formats = [value for name, value in query if name == "format"]
+        offered = PLAN_REPRESENTATIONS if kind == "plan" else REPRESENTATIONS
+        if len(formats) > 1:
+            raise InvalidTest.at("/?format", "duplicate_parameter", "format is given twice.")
+        return Job(
+            kind=kind,
+            media_type=media_type(
+                request.headers.get("content-type"), request.headers.get("content-encoding"), kind
+            ),
+            query=query,
+            representation=representation(
+                ",".join(request.headers.getlist("accept")) or None, formats[0] if formats else None, offered
+            ),
+            request_id=request_id,
+            received_at=received_at,
+            submitted_at=received_at,
+            limits=self.limits,
+        )
+
+    async def _rendered(self, request: Request, head: Job, body: bytearray) -> Rendered:
+        job = replace(head, submitted_at=time.monotonic())
+        small = self.settings.inplace_body_bytes
+        if len(body) <= (small if job.media_type == JSON else small // SLOWER_TABLES):
+            rendered = handle_in_place(job, body, self.settings.inplace_engine_seconds)
+            if rendered is not None:
+                return rendered
+        asked = timeout_of_query(job.query)
+        longest = self.settings.max_timeout_s
+        deadline = min(longest, self.settings.default_timeout_s if asked is None else asked)
+        computing = asyncio.ensure_future(self.executor.run(handle, job, body, deadline, longest))
+        leaving = asyncio.ensure_future(disconnected(request.receive))
+        try:
+            await asyncio.wait({computing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not computing.done():
+                raise ClientDisconnect
+            result: Rendered = computing.result()
+            return result
+        finally:
+            for task in (computing, leaving):
+                task.cancel()
+            await asyncio.gather(computing, leaving, return_exceptions=True)
+
+
+def sent(rendered: Rendered) -> Response:
+    """A rendered answer as a response; its headers are the rendered ones and no others."""
+    response = Response(rendered.body, status_code=rendered.status)
+    for name, value in rendered.headers:
+        response.headers[name] = value
+    return response

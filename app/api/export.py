@@ -1,0 +1,41 @@
+"""`python -m app.api.export [--check] [path]`: write `openapi/openapi.json`, or say whether it is up to date."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from app.main import create_app
+from app.settings import Settings
+
+DEFAULT_PATH = Path("openapi/openapi.json")
+
+
+def exported() -> str:
+    """The document as text: the same bytes on every machine, whatever its settings."""
+    return json.dumps(create_app(Settings.model_construct()).openapi(), indent=2, ensure_ascii=False) + "\n"
+
+
+def main() -> int:
+    """Write or check; 1 when the check finds a difference."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; fail when the file is not up to date"
+    )
+    parser.add_argument("path", nargs="?", type=Path, default=DEFAULT_PATH)
+    arguments = parser.parse_args()
+    text = exported()
+    if not arguments.check:
+        arguments.path.parent.mkdir(parents=True, exist_ok=True)
+        arguments.path.write_text(text, encoding="utf-8")
+        return 0
+    if arguments.path.is_file() and arguments.path.read_text(encoding="utf-8") == text:
+        return 0
+    print(f"{arguments.path} is not what the code says; run: python -m app.api.export", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+"""What a request for a test needs to be answered anywhere, and what the answer is: plain data that pickles small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["effects", "scores", "predictions", "plan"]
+TestKind = Literal["effects", "scores", "predictions"]
+Representation = Literal["json", "text", "markdown", "csv"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The settings that decide what a test may ask for."""
+
+    max_items: int
+    max_samples: int
+    max_name_chars: int
+    max_timeout_s: float
+    budget_operations: int
+    budget_bytes: int
+    retry_after_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One request without its body. Times are `time.monotonic()`, which all processes of a machine share."""
+
+    kind: Kind
+    media_type: str
+    query: tuple[tuple[str, str], ...]
+    representation: Representation
+    request_id: str
+    received_at: float
+    submitted_at: float
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """An answer ready to be sent."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes

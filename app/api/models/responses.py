@@ -1,0 +1,198 @@
+"""The answers, as the OpenAPI document describes them. Answers are written by `app.api.answer`, not by these."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.inference.options import Alternative, Method, Resampling
+from app.inference.record import BoundsKind
+
+
+class Said(BaseModel):
+    """Base of everything the service says."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+
+class FractionAnswer(Said):
+    """An exact probability: numerator / 2**log2_denominator."""
+
+    numerator: Annotated[
+        str, Field(pattern=r"^\d+$", description="In decimal, as a string: it may have any length.")
+    ]
+    log2_denominator: int
+
+
+class StatisticAnswer(Said):
+    """The statistic as observed."""
+
+    name: str
+    observed: float
+    u: float | None
+    v: float | None
+
+
+class ItemsAnswer(Said):
+    """How many items there were; wins, ties and losses are U's, by swapping unit."""
+
+    n: int
+    nonzero: int
+    clusters: int | None
+    wins: int
+    ties: int
+    losses: int
+
+
+class PairingAnswer(Said):
+    """What pairing by id found; None when items were paired by their order."""
+
+    matched: int
+    only_u: int
+    only_v: int
+
+
+class LatticeAnswer(Said):
+    """The lattice the test was solved on."""
+
+    unit: float
+    weights: int
+    range: int
+
+
+class MonteCarloAnswer(Said):
+    """What was sampled: p = (exceedances + 1) / (samples + 1)."""
+
+    samples: int
+    seed: int
+    exceedances: int
+    standard_error: float
+
+
+class MethodAnswer(Said):
+    """Which method ran, its certificate, and why it was chosen."""
+
+    name: str
+    exact: bool
+    relative_error_bound: float | None
+    reason: str
+    lattice: LatticeAnswer | None
+    monte_carlo: MonteCarloAnswer | None
+
+
+class Mass(Said):
+    """The probability of one bin of the null distribution."""
+
+    value: float
+    probability: float
+
+
+class NullAnswer(Said):
+    """The null distribution of the statistic."""
+
+    mean: float
+    sd: float
+    min: float
+    max: float
+    quantiles: dict[str, float] | None
+    pmf: list[Mass] | None
+    pmf_bin_width: float | None
+
+
+class WarningAnswer(Said):
+    """Something the reader of a p-value should know."""
+
+    code: str
+    detail: str
+
+
+class Runtime(Said):
+    """Milliseconds: in the engine, since the request arrived, and waiting for a worker."""
+
+    engine_ms: float
+    total_ms: float
+    queue_ms: float
+
+
+class Versions(Said):
+    """The program, and the algorithms; equal algorithm versions give equal bytes."""
+
+    service: str
+    algorithm: str
+
+
+class TestAnswer(Said):
+    """The answer to a test. Everything but `runtime` is a function of the request."""
+
+    __test__ = False
+
+    id: Annotated[
+        str, Field(pattern="^t_[0-9a-f]{16}$", description="From the canonical request and the algorithm.")
+    ]
+    p_value: Annotated[float, Field(gt=0, le=1)]
+    log10_p_value: Annotated[float, Field(le=0, description="Right where p_value underflows.")]
+    p_value_bounds: Annotated[tuple[float, float], Field(description="The truth lies inside.")]
+    p_value_bounds_kind: Annotated[BoundsKind, Field(description="certified: always; confidence: at 99 %.")]
+    p_value_fraction: FractionAnswer | None
+    significant: bool
+    alpha: float
+    min_attainable_p: float
+    alternative: Alternative
+    test: Resampling
+    statistic: StatisticAnswer
+    items: ItemsAnswer
+    pairing: PairingAnswer | None
+    method: MethodAnswer
+    null: NullAnswer
+    confidence_interval: None
+    warnings: list[WarningAnswer]
+    runtime: Runtime
+    versions: Versions
+    signature: str
+
+
+class PlannedMethod(Said):
+    """A method and what it is predicted to cost."""
+
+    method: Method
+    exact: bool
+    operations: float
+    bytes: float
+    seconds: float
+    reason: str
+
+
+class PlanAnswer(PlannedMethod):
+    """What a test would do and cost, and what else could."""
+
+    kind: Literal["effects", "scores", "predictions"]
+    alternatives: list[PlannedMethod]
+    versions: Versions
+
+
+class ProblemError(Said):
+    """One thing that is wrong."""
+
+    pointer: Annotated[
+        str, Field(description="RFC 6901; `/?name` is a query parameter, `/line/3/2` a field of a table.")
+    ]
+    code: str
+    detail: str
+
+
+class Problem(Said):
+    """RFC 9457 problem details; at most 16 KB, and never an echo of the input."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: Annotated[str, Field(description="The request id.")]
+    errors: Annotated[list[ProblemError], Field(max_length=20)] = []
+
+
+class Health(Said):
+    """Alive, or ready."""
+
+    status: Literal["ok"]

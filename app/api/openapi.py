@@ -1,0 +1,49 @@
+"""The OpenAPI document: what the routes say of themselves, and the wire models they refer to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import models_json_schema
+
+from app.api.models.requests import REQUEST_MODELS, PlanEnvelope
+from app.api.models.responses import Health, PlanAnswer, Problem, TestAnswer
+from app.api.operations import problem_response, reference
+
+REF = "#/components/schemas/{model}"
+DESCRIPTION = """Exact paired-permutation tests: is system U really better than system V on these items?
+
+Hand over two systems' results on the same items and get an exact p-value with a certificate. Everything but
+`runtime` in an answer is a function of the request. Errors are RFC 9457 problem details."""
+TAGS = [
+    {"name": "tests", "description": "Test, or plan a test."},
+    {"name": "meta", "description": "What this server can do."},
+    {"name": "health", "description": "For load balancers and orchestrators."},
+]
+HEALTH_PATHS = ("/livez", "/readyz", "/healthz")
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    """The document of an application, complete and always the same."""
+    said = get_openapi(
+        title=app.title, version=app.version, description=DESCRIPTION, routes=app.routes, tags=TAGS
+    )
+    requests = [(model, "validation") for model in (*REQUEST_MODELS.values(), PlanEnvelope)]
+    answers = [(model, "serialization") for model in (TestAnswer, PlanAnswer, Problem, Health)]
+    _, schemas = models_json_schema([*requests, *answers], ref_template=REF)  # type: ignore[list-item]
+    said.setdefault("components", {})["schemas"] = schemas["$defs"]
+    for path in HEALTH_PATHS:
+        responses = said["paths"][path]["get"]["responses"]
+        responses["200"] = {
+            "description": "Yes",
+            "content": {"application/json": {"schema": reference(Health)}},
+        }
+        if path != "/livez":
+            responses["503"] = problem_response(503)
+    said["paths"]["/v1/meta"]["get"]["responses"]["200"] = {
+        "description": "The description",
+        "content": {"application/json": {"schema": {"type": "object"}}},
+    }
+    return said

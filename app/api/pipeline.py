@@ -1,0 +1,136 @@
+"""One request for a test, from bytes to rendered answer: decode, plan, run, render.
+
+Runs in a worker process or, when it is small, in the web process; it is the same function. It knows no web
+framework, so that a worker imports none.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from app.api import problems
+from app.api.answer import answer, answer_id, plan_answer
+from app.api.asked import Asked, decoded, under
+from app.api.job import Job, Rendered, Representation
+from app.api.negotiation import JSON, PRODUCED
+from app.engine.planner import Budget
+from app.errors import ExactpermError, InvalidTest
+from app.execution.frames import Deadline, Unbounded
+from app.inference.paired_test import Prepared, finish, plan_record, prepare
+from app.inference.record import TestRecord
+from app.reports.line import line
+from app.reports.markdown import markdown
+from app.reports.row import row
+
+Answered = TypeVar("Answered", Rendered, Rendered | None)
+
+WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
+
+
+def handle(job: Job, body: bytes | bytearray, deadline: Deadline) -> Rendered:
+    """Answer one request, errors included; never raises."""
+
+    def steps(started: float) -> Rendered:
+        asked = decoded(job, body)
+        if asked.timeout_s is not None:
+            deadline.set(asked.timeout_s)
+        return _finished(job, asked, _prepared(job, asked), started)
+
+    return _never_raising(job, steps)
+
+
+def handle_in_place(job: Job, body: bytes | bytearray, engine_seconds: float) -> Rendered | None:
+    """Answer one small request; None when that would keep the event loop longer than `engine_seconds`."""
+
+    def steps(started: float) -> Rendered | None:
+        asked = decoded(job, body)
+        prepared = _prepared(job, asked)
+        if job.kind != "plan" and predicted_seconds(prepared) > engine_seconds:
+            return None
+        return _finished(job, asked, prepared, started)
+
+    return _never_raising(job, steps)
+
+
+def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | Rendered:
+    try:
+        return steps(time.monotonic())
+    except ExactpermError as error:
+        return problems.of_error(error, job.request_id, retry_after_s=job.limits.retry_after_s)
+    except Exception as error:  # noqa: BLE001  (a bug is an answer, too: 500)
+        return problems.of_bug(error, job.request_id)
+
+
+def _prepared(job: Job, asked: Asked) -> Prepared:
+    limits = job.limits
+    try:
+        return prepare(
+            asked.data, asked.spec, asked.options, Budget(limits.budget_operations, limits.budget_bytes)
+        )
+    except InvalidTest as error:
+        raise under("/request" if job.kind == "plan" else "", error) from error
+
+
+def predicted_seconds(prepared: Prepared) -> float:
+    """Engine time by the plan, an exact fraction on the side included."""
+    beside = [cost.seconds for cost in prepared.plan.others if cost.method == prepared.fraction_by]
+    return prepared.plan.chosen.seconds + sum(beside)
+
+
+def _finished(job: Job, asked: Asked, prepared: Prepared, started: float) -> Rendered:
+    if job.kind == "plan":
+        return _rendered(job, encode(plan_answer(asked.kind, plan_record(prepared))), (), "json", started)
+    before = time.monotonic()
+    record = finish(prepared)
+    engine_s = time.monotonic() - before
+    body = _body(job, asked, record, engine_s, started)
+    etag = (("etag", f'W/"{answer_id(record)}"'),)
+    return _rendered(job, body, etag, job.representation, started)
+
+
+def _body(job: Job, asked: Asked, record: TestRecord, engine_s: float, started: float) -> bytes:
+    """The record in the representation that was negotiated."""
+    if job.representation == "json":
+        runtime = {
+            "engine_ms": milliseconds(engine_s),
+            "total_ms": milliseconds(time.monotonic() - job.received_at),
+            "queue_ms": milliseconds(started - job.submitted_at),
+        }
+        return encode(answer(record, asked.data.pairing, runtime))
+    if job.representation == "text":
+        return (line(record, answer_id(record)) + "\n").encode()
+    if job.representation == "markdown":
+        return markdown(record, answer_id(record)).encode()
+    return row(record, answer_id(record)).encode()
+
+
+def _rendered(
+    job: Job, body: bytes, extra: tuple[tuple[str, str], ...], representation: Representation, started: float
+) -> Rendered:
+    queue_ms, compute_ms = milliseconds(started - job.submitted_at), milliseconds(time.monotonic() - started)
+    media = PRODUCED[representation]
+    headers = (
+        ("content-type", media if media == JSON else f"{media}; charset=utf-8"),
+        ("cache-control", "no-store"),
+        ("vary", "Accept"),
+        ("server-timing", f"queue;dur={queue_ms}, compute;dur={compute_ms}"),
+    )
+    return Rendered(200, headers + extra, body)
+
+
+def milliseconds(seconds: float) -> float:
+    """Seconds as milliseconds, to the microsecond."""
+    return round(max(seconds, 0.0) * 1e3, 3)
+
+
+def encode(value: dict[str, Any]) -> bytes:
+    """JSON with the shortest numbers that survive a round trip, and no NaN ever."""
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+def warm_up(job: Job, body: bytes | bytearray, deadline: Deadline) -> None:
+    """Pay for imports and first uses before the first request does. What it answers does not matter."""
+    handle(job, WARM_UP_BODY, Unbounded())

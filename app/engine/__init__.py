@@ -1,0 +1,1 @@
+"""Pure numerics: exact null distributions of sums of independent two-valued effects."""

@@ -1,0 +1,170 @@
+"""Numbers become integers: the lattice of the data and its canonical form.
+
+Two steps. `decimal_lattice` puts scores, which are decimals as people write them, on integers, so
+that 0.1 + 0.2 ties with 0.3. `canonical_form` reduces the stay and swap effects of N items to what
+the null distribution depends on: an offset, a step, and the multiset of distinct weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Reals = NDArray[np.float64]
+
+MAX_DECIMALS = 15
+# Rounded products x * 10**k are integers that a double holds exactly only below this.
+EXACT_DOUBLE = 2**53
+# Sums of effects must stay inside int64 with a bit to spare for stay - swap.
+MAX_TOTAL = 2**61
+# Below this many buckets per item, counting beats sorting.
+_BUCKETS_PER_ITEM = 4
+
+
+class LatticeOverflowError(ValueError):
+    """The effects are so large that their exact sum does not fit 62 bits."""
+
+
+@dataclass(frozen=True)
+class CanonicalForm:
+    """S = offset + step * T with T = sum_j weights[j] * Binomial(counts[j], 1/2).
+
+    `weights` are the distinct non-zero |stay - swap| / step in ascending order, shape (U,), `counts`
+    how many items have each; `items` is N, zeros included. T lives on {0, ..., range} and is
+    symmetric about range / 2 (Zmigrod, Vieira & Cotterell 2022, eq. 4, with equal factors grouped).
+    """
+
+    offset: int
+    step: int
+    weights: Integers
+    counts: Integers
+    items: int
+
+    @cached_property
+    def nonzero(self) -> int:
+        """n, the number of items whose swap changes the sum."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def range(self) -> int:
+        """W, the largest value of T; exact."""
+        return _dot(self.weights, self.counts)
+
+    @cached_property
+    def variance(self) -> float:
+        """Variance of T (not of S)."""
+        weights = self.weights.astype(np.float64)
+        return float(np.dot(self.counts, weights * weights)) / 4.0
+
+    def without(self, heaviest: int) -> CanonicalForm:
+        """The same sum with the `heaviest` largest distinct weights left out (offset kept)."""
+        keep = len(self.weights) - heaviest
+        return CanonicalForm(self.offset, self.step, self.weights[:keep], self.counts[:keep], self.items)
+
+
+def canonical_form(stay: Integers, swap: Integers | None = None) -> CanonicalForm:
+    """Reduce local effects, shape (N,) each, to their canonical form; `swap` None means -stay.
+
+    Raises LatticeOverflowError when the sum of |effects| is 2**61 or more.
+    """
+    offset, magnitudes = _offset_and_magnitudes(stay, stay if swap is None else swap, swap is None)
+    factor = 2 if swap is None else 1
+    items = len(stay)
+    weights, counts = _distinct(magnitudes)
+    if len(weights) == 0:
+        return CanonicalForm(offset, 1, weights, counts, items)
+    divisor = int(np.gcd.reduce(weights))
+    return CanonicalForm(offset, factor * divisor, weights // divisor, counts, items)
+
+
+def _offset_and_magnitudes(stay: Integers, swap: Integers, mirrored: bool) -> tuple[int, Integers]:
+    """sum of min(stay, swap) and |stay - swap|, the latter halved when swap is -stay (`mirrored`)."""
+    if len(stay) == 0:
+        return 0, stay
+    # Python integers: |-2**63| has no int64.
+    largest = max(-int(stay.min()), int(stay.max()), -int(swap.min()), int(swap.max()))
+    if largest >= MAX_TOTAL:
+        raise LatticeOverflowError("an effect is 2**61 or more")
+    magnitudes = np.abs(stay if mirrored else stay - swap)
+    spread = exact_total(magnitudes)
+    offset = -spread if mirrored else (exact_total(stay) + exact_total(swap) - spread) // 2
+    if spread + abs(offset) >= MAX_TOTAL:
+        raise LatticeOverflowError("the sum of the absolute effects is 2**61 or more")
+    return offset, magnitudes
+
+
+def exact_total(values: Integers) -> int:
+    """The exact sum of int64 values, shape (N,)."""
+    if len(values) == 0:
+        return 0
+    if max(-int(values.min()), int(values.max())) < (1 << 62) // len(values):
+        return int(values.sum())
+    # Halves are added apart, so that nothing overflows for N < 2**31.
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
+
+
+def _dot(weights: Integers, counts: Integers) -> int:
+    return sum(w * c for w, c in zip(weights.tolist(), counts.tolist(), strict=True))
+
+
+def _distinct(magnitudes: Integers) -> tuple[Integers, Integers]:
+    """Distinct non-zero values, ascending, and how often each occurs."""
+    if len(magnitudes) == 0:
+        empty = np.zeros(0, dtype=np.int64)
+        return empty, empty
+    largest = int(magnitudes.max())
+    if largest <= max(_BUCKETS_PER_ITEM * len(magnitudes), 1024):
+        histogram = np.bincount(magnitudes)
+        histogram[0] = 0
+        values = np.flatnonzero(histogram).astype(np.int64)
+        return values, histogram[values].astype(np.int64)
+    values, counts = np.unique(magnitudes, return_counts=True)
+    first = 1 if values[0] == 0 else 0
+    return values[first:], counts[first:].astype(np.int64)
+
+
+def sum_by_cluster(values: Integers, codes: Integers, clusters: int) -> Integers:
+    """Sums of `values`, shape (N,) or (N, m), inside each cluster; exact integers, shape (clusters, ...)."""
+    sums = np.zeros((clusters, *values.shape[1:]), dtype=np.int64)
+    np.add.at(sums, codes, values)
+    return sums
+
+
+def decimal_lattice(*columns: Reals) -> tuple[Fraction, tuple[Integers, ...]] | None:
+    """The coarsest decimal lattice that holds every number exactly as its shortest repr prints it.
+
+    Finds the smallest k <= 15 such that each x equals round(x * 10**k) / 10**k as a double, and gives
+    (10**-k, the integers). None when there is no such k, or an integer reaches 2**53: the data is
+    then real-valued. Dividing by 10**k is correctly rounded (10**15 is exact), so equality means that
+    x is the double nearest to that decimal.
+    """
+    places = 0
+    for column in columns:
+        found = _decimals(column, places)
+        if found is None:
+            return None
+        places = found
+    with np.errstate(over="ignore"):
+        scaled = tuple(np.rint(column * 10.0**places) for column in columns)
+    if any(len(column) and float(np.abs(column).max()) >= EXACT_DOUBLE for column in scaled):
+        return None
+    return Fraction(1, 10**places), tuple(column.astype(np.int64) for column in scaled)
+
+
+def _decimals(column: Reals, at_least: int) -> int | None:
+    """The smallest number of decimals, not under `at_least`, that prints every value exactly."""
+    rest = column
+    for places in range(at_least, MAX_DECIMALS + 1):
+        power = 10.0**places
+        with np.errstate(over="ignore"):
+            scaled = np.rint(rest * power)
+        # Whatever is printed with fewer places is printed with more, so only misses go on.
+        rest = rest[scaled / power != rest]
+        if len(rest) == 0:
+            return places
+    return None

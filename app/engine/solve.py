@@ -1,0 +1,28 @@
+"""One door to the methods: by name, on a canonical form and a region."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from app.engine import dp, enumeration, fft, meet_in_the_middle, monte_carlo, rational
+from app.engine.lattice import CanonicalForm
+from app.engine.monte_carlo import Estimate
+from app.engine.null import Probability, Region
+
+_EXACT: Mapping[str, Callable[[CanonicalForm, Region], Probability]] = {
+    "fft": fft.probability,
+    "dp": dp.probability,
+    "rational": rational.probability,
+    "enumeration": enumeration.probability,
+    "meet_in_the_middle": meet_in_the_middle.probability,
+}
+
+
+def exactly(method: str, form: CanonicalForm, region: Region) -> Probability:
+    """P(T in region) by one of `planner.EXACT_METHODS`."""
+    return _EXACT[method](form, region)
+
+
+def by_sampling(form: CanonicalForm, region: Region, *, samples: int, seed: int) -> Estimate:
+    """P(T in region) by Monte Carlo."""
+    return monte_carlo.estimate(form, region, samples=samples, seed=seed)

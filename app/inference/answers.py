@@ -1,0 +1,57 @@
+"""What a method returned, as the p-value part of a record."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from app.engine.lattice import CanonicalForm
+from app.engine.monte_carlo import Estimate
+from app.engine.null import Probability
+from app.inference.options import Alternative
+from app.inference.record import Fraction2, MonteCarloRecord
+
+SMALLEST = math.ulp(0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A p-value with its bounds; `relative_error_bound` is None for an estimate."""
+
+    p_value: float
+    log10_p_value: float
+    bounds: tuple[float, float]
+    relative_error_bound: float | None
+    fraction: Fraction2 | None = None
+    monte_carlo: MonteCarloRecord | None = None
+
+
+def certified(probability: Probability) -> Answer:
+    """An exact p-value and the interval that its certificate proves."""
+    p, bound = probability.p, probability.relative_error_bound
+    low, high = p, p
+    if bound > 0.0:
+        low = max(math.nextafter(p * (1.0 - bound), 0.0), 0.0)
+        high = min(math.nextafter(p * (1.0 + bound), 1.0), 1.0)
+    fraction = None if probability.fraction is None else Fraction2(*probability.fraction)
+    return Answer(p, probability.log10_p, (low, high), bound, fraction)
+
+
+def sampled(estimate: Estimate) -> Answer:
+    """A Monte Carlo p-value and Clopper & Pearson's interval at 99 %."""
+    record = MonteCarloRecord(estimate.samples, estimate.seed, estimate.exceedances, estimate.standard_error)
+    low, high = estimate.interval()
+    p = estimate.p
+    return Answer(p, math.log10(p), (min(low, p), max(high, p)), None, None, record)
+
+
+def smallest_attainable(form: CanonicalForm, alternative: Alternative, *, absolute: bool) -> float:
+    """The smallest p-value that any outcome on these items could have; never under the smallest double.
+
+    The largest sum has probability 2**-n; for |S| both ends count when they are equally far out.
+    """
+    two_tailed = absolute or alternative == "two-sided"
+    if form.nonzero == 0:
+        return 1.0
+    both_ends = two_tailed and 2 * form.offset + form.step * form.range == 0
+    return max(math.ldexp(1.0, int(both_ends) - form.nonzero), SMALLEST)

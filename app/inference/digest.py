@@ -1,0 +1,60 @@
+"""The identity of a request: equal for equal data, statistic and options, however they were sent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+
+from app.inference.options import Options
+from app.statistics.paired import Paired, Pairing, StatisticSpec
+
+
+def request_digest(data: Paired, spec: StatisticSpec, options: Options, algorithm: str) -> str:
+    """SHA-256, in hex, of the canonical request under one version of the algorithm.
+
+    Columns enter by value (3 and 3.0 are the same), ids not at all: they only pair.
+    """
+    settings = {
+        "spec": [spec.name, dict(spec.parameters)],
+        "options": asdict(options),
+        "algorithm": algorithm,
+    }
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
+    for field in fields(data):
+        value = getattr(data, field.name)
+        digest.update(f"|{type(data).__name__}.{field.name}:".encode())
+        if isinstance(value, Pairing):
+            value = value.clusters
+        for chunk in _canonical(value):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _canonical(value: np.ndarray[Any, Any] | Sequence[Any] | None) -> Iterator[bytes]:
+    if value is None:
+        yield b"none"
+    elif isinstance(value, np.ndarray):
+        column = _narrowed(value)
+        yield f"{column.dtype.str}{column.shape}".encode()
+        yield np.ascontiguousarray(column).tobytes()
+    else:
+        yield json.dumps(value, separators=(",", ":")).encode()
+
+
+def _narrowed(column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The column in the smallest little-endian type that holds its values, integers first."""
+    if column.dtype.kind == "f":
+        whole = np.rint(column)
+        if not (np.array_equal(whole, column) and np.abs(column).max(initial=0.0) < 2**53):
+            return column.astype("<f8")
+        column = whole.astype(np.int64)
+    low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
+    for size in (1, 2, 4):
+        if -(1 << (8 * size - 1)) <= low and high < 1 << (8 * size - 1):
+            return column.astype(f"<i{size}")
+    return column.astype("<i8")

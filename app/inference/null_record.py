@@ -1,0 +1,64 @@
+"""The null distribution of the statistic, summarised in the statistic's own units."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from app.engine.lattice import CanonicalForm
+from app.engine.summary import MAX_BINS, Law, binned, law_of_sum, trimmed
+from app.errors import InvalidTest
+from app.inference.options import PmfDetail
+from app.inference.record import NullRecord
+
+QUANTILES = (0.005, 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975, 0.995)
+MAX_FULL_PMF = 200_000
+
+
+def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absolute: bool) -> NullRecord:
+    """Moments, range, quantiles and probabilities of t = unit * S, or of unit * |S|."""
+    low, high = form.offset, form.offset + form.step * form.range
+    mean = (Fraction(form.offset) + Fraction(form.step * form.range, 2)) * unit
+    sd = form.step * math.sqrt(form.variance) * float(unit)
+    if detail == "none" and not absolute:
+        return NullRecord(_float(mean), sd, _float(low * unit), _float(high * unit), None, None, None)
+    found = law_of_sum(form, absolute=absolute)
+    if absolute:
+        low, high = (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
+        if found is not None:
+            mean, sd = Fraction(found.mean()) * unit, found.sd() * float(unit)
+    moments = (_float(mean), sd, _float(low * unit), _float(high * unit))
+    if detail == "none" or found is None:
+        return NullRecord(*moments, None, None, None)
+    quantiles = tuple((str(q), _float(found.quantile(q) * unit)) for q in QUANTILES)
+    pmf, width = _pmf(found, form, unit, detail)
+    return NullRecord(*moments, quantiles, pmf, width)
+
+
+def _pmf(
+    found: Law, form: CanonicalForm, unit: Fraction, detail: PmfDetail
+) -> tuple[tuple[tuple[float, float], ...], float]:
+    """(value, probability) pairs and the width of a bin; a value is the middle of its bin."""
+    # Folding |S| interleaves two lattices when the offset is not a multiple of the step.
+    spacing = max(math.gcd(form.step, 2 * form.offset), found.width)
+    most = MAX_BINS
+    if detail == "full":
+        most = (int(found.values[-1]) - int(found.values[0])) // spacing + 1
+        if found.width > 1 or len(found.values) > MAX_FULL_PMF:
+            raise InvalidTest.at(
+                "/pmf",
+                "pmf_too_large",
+                f"The full null distribution has more than {MAX_FULL_PMF} points: ask for pmf 'summary'.",
+            )
+        kept = found
+    else:
+        kept = trimmed(found)
+    bins = binned(kept, spacing, most)
+    # Twice the middle of a bin is an integer, and integers divide with one rounding.
+    top, bottom = unit.numerator, 2 * unit.denominator
+    values = [(2 * first + bins.width - spacing) * top / bottom for first in bins.first.tolist()]
+    return tuple(zip(values, bins.masses.tolist(), strict=True)), _float(bins.width * unit)
+
+
+def _float(value: Fraction | int) -> float:
+    return float(value)

@@ -1,0 +1,31 @@
+"""What a caller may choose about a test, whatever its statistic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Alternative = Literal["two-sided", "greater", "less"]
+Method = Literal[
+    "auto", "fft", "dp", "rational", "enumeration", "meet_in_the_middle", "bounds", "monte_carlo"
+]
+Resampling = Literal["permutation", "bootstrap"]
+PmfDetail = Literal["none", "summary", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Common options of every test; the defaults are those of the HTTP contract."""
+
+    alternative: Alternative = "two-sided"
+    method: Method = "auto"
+    test: Resampling = "permutation"
+    samples: int = 20_000
+    seed: int = 0
+    precision: float = 1e-3
+    alpha: float = 0.05
+    confidence_level: float | None = None
+    pmf: PmfDetail = "summary"
+    exact_fraction: bool = False
+    name_u: str = "U"
+    name_v: str = "V"

@@ -1,0 +1,147 @@
+"""The answer to a test, as plain data: everything of the HTTP answer but what the service adds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from app.inference.options import Alternative, Resampling
+
+BoundsKind = Literal["certified", "confidence"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fraction2:
+    """numerator / 2**log2_denominator, exactly."""
+
+    numerator: int
+    log2_denominator: int
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticRecord:
+    """Which statistic, its value as observed, and each system's own score where there is one."""
+
+    name: str
+    observed: float
+    u: float | None
+    v: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsRecord:
+    """How many items there were; wins, ties and losses are U's, counted per swapping unit."""
+
+    n: int
+    nonzero: int
+    clusters: int | None
+    wins: int
+    ties: int
+    losses: int
+
+
+@dataclass(frozen=True, slots=True)
+class LatticeRecord:
+    """The lattice the test was solved on: step in the statistic's units of effect."""
+
+    unit: float
+    weights: int
+    range: int
+
+
+@dataclass(frozen=True, slots=True)
+class MonteCarloRecord:
+    """What was sampled: p = (exceedances + 1) / (samples + 1)."""
+
+    samples: int
+    seed: int
+    exceedances: int
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class MethodRecord:
+    """Which method ran, whether it is exact, its certificate and why it was chosen."""
+
+    name: str
+    exact: bool
+    relative_error_bound: float | None
+    reason: str
+    lattice: LatticeRecord | None
+    monte_carlo: MonteCarloRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class NullRecord:
+    """The null distribution of the statistic, summarised.
+
+    `pmf` holds (value, probability) pairs; a value is the middle of its bin and `pmf_bin_width`
+    is in the statistic's units (the lattice step when nothing was binned). None where not known.
+    """
+
+    mean: float
+    sd: float
+    min: float
+    max: float
+    quantiles: tuple[tuple[str, float], ...] | None
+    pmf: tuple[tuple[float, float], ...] | None
+    pmf_bin_width: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """Something the reader of a p-value should know."""
+
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class TestRecord:
+    """The answer to one test."""
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    digest: str
+    p_value: float
+    log10_p_value: float
+    p_value_bounds: tuple[float, float]
+    p_value_bounds_kind: BoundsKind
+    p_value_fraction: Fraction2 | None
+    significant: bool
+    alpha: float
+    min_attainable_p: float
+    alternative: Alternative
+    test: Resampling
+    statistic: StatisticRecord
+    items: ItemsRecord
+    method: MethodRecord
+    null: NullRecord
+    warnings: tuple[Caution, ...]
+    name_u: str
+    name_v: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRecord:
+    """What a test would cost, predicted before any array of it exists."""
+
+    method: str
+    exact: bool
+    operations: int
+    bytes: int
+    seconds: float
+    reason: str
+    alternatives: tuple[PlanAlternative, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAlternative:
+    """A method that was not chosen, its cost, and why not."""
+
+    method: str
+    exact: bool
+    operations: int
+    bytes: int
+    seconds: float
+    reason: str

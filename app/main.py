@@ -1,0 +1,77 @@
+"""The application factory: the only place where the parts meet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from app import __version__
+from app.api.desk import Desk, limits_of
+from app.api.docs import add_docs
+from app.api.handlers import add_handlers
+from app.api.job import Job
+from app.api.last_resort import LastResortMiddleware
+from app.api.meta import meta_router
+from app.api.openapi import document
+from app.api.pipeline import warm_up
+from app.api.routes import test_router
+from app.execution.executor import Executor
+from app.execution.frames import Unbounded
+from app.ops.health import health_router
+from app.ops.request_id import RequestIdMiddleware
+from app.ops.security_headers import SecurityHeadersMiddleware
+from app.settings import Settings
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """An application with its own workers, which start and stop with its lifespan."""
+    settings = Settings() if settings is None else settings
+    limits = limits_of(settings)
+    now = time.monotonic()
+    first = Job("scores", "application/json", (), "json", "warm-up", now, now, limits)
+    executor = Executor(
+        workers=settings.workers,
+        queue_depth=settings.queue_depth,
+        start_timeout_s=settings.worker_start_timeout_s,
+        warm_up=(warm_up, first),
+    )
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        try:
+            await executor.start()
+            warm_up(first, b"", Unbounded())  # small tests run here, too
+            yield
+        finally:
+            await executor.stop()
+
+    app = FastAPI(
+        title="exactperm",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    app.state.settings = settings
+    app.state.executor = executor
+    app.include_router(test_router(Desk(settings, executor, limits)))
+    app.include_router(meta_router(settings))
+    app.include_router(health_router(lambda: executor.ready, settings.retry_after_s))
+    add_docs(app)
+    add_handlers(app)
+    # The last added is the outermost.
+    app.add_middleware(LastResortMiddleware)
+    app.add_middleware(SecurityHeadersMiddleware)
+    app.add_middleware(RequestIdMiddleware)
+    app.openapi = lambda: _remembered(app)  # type: ignore[method-assign]
+    return app
+
+
+def _remembered(app: FastAPI) -> dict[str, object]:
+    if app.openapi_schema is None:
+        app.openapi_schema = document(app)
+    return app.openapi_schema

@@ -1,0 +1,1 @@
+"""Operating the service: health, request ids, security headers."""

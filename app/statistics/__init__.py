@@ -1,0 +1,1 @@
+"""What is tested: named statistics become additive effects on an integer lattice."""

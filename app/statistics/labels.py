@@ -1,0 +1,74 @@
+"""Raw predictions against gold: which items, or tokens of them, each system got right."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from app.engine.lattice import Integers
+from app.errors import InvalidTest
+from app.statistics.paired import Item, Predictions, StatisticSpec
+from app.statistics.problem import Additive, clustered, require_items, require_same_length
+
+
+def reduce_predictions(data: Predictions, spec: StatisticSpec) -> Additive:
+    """The additive test behind accuracy, exact_match or token_accuracy.
+
+    `accuracy` of sequences is that of their tokens, as in the paper (section 3, example).
+    """
+    require_items(len(data.gold), "/gold")
+    for pointer, system in (("/u", data.u), ("/v", data.v)):
+        require_same_length(len(data.gold), len(system), pointer, ("gold", pointer[1:]))
+    by_token = spec.name != "exact_match" and any(map(_is_sequence, data.gold))
+    if by_token:
+        u, tokens = tokens_right(data.gold, data.u, "/u")
+        v, _ = tokens_right(data.gold, data.v, "/v")
+        if tokens == 0:
+            raise InvalidTest.at(
+                "/gold", "empty", "Every sequence is empty: there is no token to be right about."
+            )
+    else:
+        u, v, tokens = items_right(data.gold, data.u), items_right(data.gold, data.v), len(data.gold)
+    return Additive(
+        name=spec.name,
+        stay=clustered(u - v, data.pairing),
+        swap=None,
+        unit=Fraction(1, tokens),
+        items=len(data.gold),
+        clusters=data.pairing.n_clusters,
+        score_u=Fraction(int(u.sum()), tokens),
+        score_v=Fraction(int(v.sum()), tokens),
+    )
+
+
+def _is_sequence(item: Item) -> bool:
+    return isinstance(item, list | tuple)
+
+
+def items_right(gold: Sequence[Item], system: Sequence[Item]) -> Integers:
+    """1 where the whole item equals gold, else 0; shape (N,)."""
+    return np.fromiter(map(operator.eq, gold, system), dtype=np.int64, count=len(gold))
+
+
+def tokens_right(gold: Sequence[Item], system: Sequence[Item], pointer: str) -> tuple[Integers, int]:
+    """How many tokens of each item equal gold, shape (N,), and how many tokens there are in all."""
+    right = np.zeros(len(gold), dtype=np.int64)
+    tokens = 0
+    for index, (truth, said) in enumerate(zip(gold, system, strict=True)):
+        expected, given = _tokens(truth), _tokens(said)
+        if len(expected) != len(given):
+            raise InvalidTest.at(
+                f"{pointer}/{index}",
+                "length_mismatch",
+                f"Item {index} has {len(given)} tokens in {pointer[1:]} and {len(expected)} in gold.",
+            )
+        right[index] = sum(map(operator.eq, expected, given))
+        tokens += len(expected)
+    return right, tokens
+
+
+def _tokens(item: Item) -> Sequence[object]:
+    return item if isinstance(item, list | tuple) else (item,)

@@ -1,0 +1,73 @@
+"""What two systems hand over: paired values on the same items, before any statistic is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Column = NDArray[np.int64] | NDArray[np.float64]
+Label = Hashable
+Item = Label | Sequence[Label]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """How items were matched, and which of them swap together.
+
+    `clusters` holds one code per item, 0..n_clusters-1, in order of first appearance; None
+    when every item swaps by itself. `matched`, `only_u` and `only_v` count ids when the
+    pairing was by id.
+    """
+
+    clusters: NDArray[np.int64] | None = None
+    n_clusters: int | None = None
+    by_id: bool = False
+    matched: int | None = None
+    only_u: int = 0
+    only_v: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """The paper's own form: `stay[n] = g(u_n, v_n)`, `swap[n] = g(v_n, u_n)`; shape (n,) each.
+
+    `swap` is None when it is minus `stay`. m additive functions have shape (n, m).
+    """
+
+    stay: Column
+    swap: Column | None = None
+    pairing: Pairing = field(default_factory=Pairing)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """One number per item and system, shape (n,) each."""
+
+    u: Column
+    v: Column
+    pairing: Pairing = field(default_factory=Pairing)
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """Raw outputs and gold: an item is one label or a sequence of labels."""
+
+    gold: Sequence[Item]
+    u: Sequence[Item]
+    v: Sequence[Item]
+    pairing: Pairing = field(default_factory=Pairing)
+
+
+Paired = Effects | Scores | Predictions
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticSpec:
+    """A statistic by name, with its own parameters, as the caller asked for it."""
+
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,61 @@
+"""What every additive statistic comes down to: integer effects, a unit, and a function h."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from app.engine.lattice import Integers, sum_by_cluster
+from app.errors import InvalidTest
+from app.statistics.paired import Column, Pairing
+
+
+@dataclass(frozen=True, slots=True)
+class Additive:
+    """A statistic t = h(unit * S), S = sum over swapping units of stay or swap; shape (M,) each.
+
+    `swap` None means -stay; h is the identity, or the absolute value when `absolute`. `items` counts
+    items before clusters were summed. `score_u` and `score_v` are the systems' own scores.
+    """
+
+    name: str
+    stay: Integers
+    swap: Integers | None
+    unit: Fraction
+    items: int
+    clusters: int | None = None
+    absolute: bool = False
+    score_u: Fraction | None = None
+    score_v: Fraction | None = None
+
+
+def require_items(count: int, pointer: str) -> None:
+    """Refuse a test of nothing."""
+    if count == 0:
+        raise InvalidTest.at(pointer, "empty", "There are no items: give at least one item for each system.")
+
+
+def require_same_length(first: int, second: int, pointer: str, names: tuple[str, str]) -> None:
+    """Refuse columns that cannot be paired."""
+    if first != second:
+        raise InvalidTest.at(
+            pointer,
+            "length_mismatch",
+            f"{names[0]} has {first} items and {names[1]} has {second}: both systems need a value for "
+            "the same items in the same order (or give {id: value} objects to pair by id).",
+        )
+
+
+def clustered(values: Integers, pairing: Pairing) -> Integers:
+    """Effects summed inside each cluster, or as they are when every item swaps by itself."""
+    if pairing.clusters is None or pairing.n_clusters is None:
+        return values
+    require_same_length(len(values), len(pairing.clusters), "/clusters", ("The data", "clusters"))
+    return sum_by_cluster(values, pairing.clusters, pairing.n_clusters)
+
+
+def is_integral(*columns: Column) -> bool:
+    """Whether every column holds integers as they were given."""
+    return all(column.dtype == np.int64 for column in columns)

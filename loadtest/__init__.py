@@ -1,0 +1,1 @@
+"""Measurements of exactperm beside the published algorithms; nothing in `app` imports this package."""

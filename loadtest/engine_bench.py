@@ -1,0 +1,180 @@
+"""The engine beside the published algorithms and SciPy, on the paper's own workload (section 5)."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from app.engine.lattice import canonical_form
+from loadtest import ours, paper, workload
+from loadtest.measure import Contender, Timing, interleave
+from loadtest.table import duration, goal, ratio, render
+
+SAMPLES = 20_000
+FEWER_SAMPLES = 5_000
+SCIPY_RESAMPLES = 9_999
+SCIPY_BATCH_CELLS = 1 << 21
+
+FFT, DP, MONTE_CARLO = "ours fft", "ours dp", f"ours monte_carlo K={SAMPLES:,}"
+ALGORITHM_1_FEWER, ALGORITHM_1 = (f"Algorithm 1 K={samples:,}" for samples in (FEWER_SAMPLES, SAMPLES))
+ALGORITHM_1_PACKED = f"Algorithm 1 packed bits, BLAS K={SAMPLES:,}"
+ALGORITHM_3, ALGORITHM_4 = "Algorithm 3 convolve_DP", "Algorithm 4 convolve_FFT"
+SCIPY = f"scipy permutation_test {SCIPY_RESAMPLES:,}"
+SAMPLES_OF = {
+    MONTE_CARLO: SAMPLES,
+    ALGORITHM_1: SAMPLES,
+    ALGORITHM_1_FEWER: FEWER_SAMPLES,
+    ALGORITHM_1_PACKED: SAMPLES,
+    SCIPY: SCIPY_RESAMPLES,
+}
+
+SIZES = (100, 1_000, 10_000)
+LARGE_SIZES = (100_000, 1_000_000)
+SMALL_P_GAPS = (0.005, 0.01, 0.02, 0.03, 0.05)
+FFT_SPEEDUP, FFT_SECONDS, LARGE_FFT_SECONDS, MONTE_CARLO_SPEEDUP = 200.0, 1e-3, 40e-3, 50.0
+
+
+def run(seed: int, quick: bool, law: workload.LengthLaw, gap: float) -> None:
+    """Print the side-by-side tables, the small p-values, the large sizes, and the goals."""
+    for items in SIZES:
+        _side_by_side(items, seed, quick, law, gap)
+    _small_p_values(seed, law)
+    for items in LARGE_SIZES:
+        _large(items, seed, quick, law, gap)
+
+
+def _side_by_side(items: int, seed: int, quick: bool, law: workload.LengthLaw, gap: float) -> None:
+    load = workload.accuracy(items, seed, law, gap)
+    timings = {timing.name: timing for timing in interleave(_contenders(load, seed, quick))}
+    print(f"\nN = {items:,}: two-sided, {_shape(load)}")
+    print(render(["", "median", "min", "calls", "over ours fft", "p", "error"], _rows(timings)))
+    if items == SIZES[-1]:
+        _print_goals(timings)
+
+
+def _contenders(load: workload.AccuracyWorkload, seed: int, quick: bool) -> list[Contender]:
+    stay, swap = load.stay, load.swap
+    few, many = (2, 5) if quick else (5, 20)
+    calls = [
+        Contender(FFT, lambda: ours.by_fft(stay, swap), many, burst=5),
+        Contender(DP, lambda: ours.by_dp(stay, swap), many),
+        Contender(MONTE_CARLO, lambda: ours.by_monte_carlo(stay, swap, SAMPLES, seed), many),
+        Contender(ALGORITHM_3, lambda: paper.exact_perm_test(stay, swap, paper.convolve_dp), many, burst=2),
+        Contender(ALGORITHM_4, lambda: paper.exact_perm_test(stay, swap, paper.convolve_fft), many, burst=2),
+        Contender(ALGORITHM_1_FEWER, lambda: paper.monte_carlo(stay, swap, FEWER_SAMPLES, seed), few),
+        Contender(ALGORITHM_1, lambda: paper.monte_carlo(stay, swap, SAMPLES, seed), few),
+        Contender(ALGORITHM_1_PACKED, lambda: paper.monte_carlo_packed(stay, swap, SAMPLES, seed), few),
+    ]
+    scipy_turns = 1 if quick or stay.size > 1_000 else 2
+    return [*calls, Contender(SCIPY, lambda: _scipy(load, seed), scipy_turns, warm_up=False)]
+
+
+def _scipy(load: workload.AccuracyWorkload, seed: int) -> float:
+    """SciPy's own test of the same hypothesis: |sum of differences|, vectorised, in batches of bounded memory."""
+    result = stats.permutation_test(
+        (load.u, load.v),
+        _absolute_difference,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=SCIPY_RESAMPLES,
+        batch=max(1, SCIPY_BATCH_CELLS // load.u.size),
+        alternative="greater",
+        rng=np.random.default_rng(seed),
+    )
+    return float(result.pvalue)
+
+
+def _absolute_difference(u: NDArray[np.int64], v: NDArray[np.int64], axis: int) -> NDArray[np.int64]:
+    return np.asarray(np.abs((u - v).sum(axis=axis)), dtype=np.int64)
+
+
+def _rows(timings: dict[str, Timing]) -> list[list[str]]:
+    truth = timings[ALGORITHM_3].result
+    unit = timings[FFT].median
+    return [
+        [
+            name,
+            duration(timing.median),
+            duration(timing.best),
+            str(len(timing.seconds)),
+            ratio(timing.median / unit),
+            f"{timing.result:.15g}" if name not in SAMPLES_OF else f"{timing.result:.6g}",
+            _error(timing.result, truth, SAMPLES_OF.get(name)),
+        ]
+        for name, timing in timings.items()
+    ]
+
+
+def _error(p: float, truth: float, samples: int | None) -> str:
+    """Against Algorithm 3, which only adds positive numbers: relative, or in standard errors for a sample."""
+    if truth == 0.0:
+        return "underflow"  # of Algorithm 3, which keeps plain probabilities
+    if samples is None:
+        return f"{abs(p - truth) / truth:.1e} rel"
+    standard_error = math.sqrt(truth * (1.0 - truth) / samples)
+    return f"{(p - truth) / standard_error:+.1f} se" if standard_error else "0 se"
+
+
+def _shape(load: workload.AccuracyWorkload) -> str:
+    form = canonical_form(load.stay, load.swap)
+    return (
+        f"{form.nonzero:,} items differ, {len(form.weights)} distinct weights, range {form.range:,}, "
+        f"observed sum {int(load.stay.sum()):,}"
+    )
+
+
+def _print_goals(timings: dict[str, Timing]) -> None:
+    """Say which goals, all about the last size, are met."""
+    fft = timings[FFT].median
+    over = timings[ALGORITHM_4].median / fft
+    print(goal("fft over Algorithm 4", over, FFT_SPEEDUP, "times", at_least=True))
+    print(goal("fft", fft * 1e3, FFT_SECONDS * 1e3, "ms", at_least=False))
+    for name in (ALGORITHM_1, ALGORITHM_1_PACKED):
+        times = timings[name].median / timings[MONTE_CARLO].median
+        print(goal(f"monte_carlo over {name}", times, MONTE_CARLO_SPEEDUP, "times", at_least=True))
+
+
+def _small_p_values(seed: int, law: workload.LengthLaw) -> None:
+    """Print what the exact methods say when p is small: an FFT of the pmf is only good to about 1e-16 of 1."""
+    items = SIZES[-1]
+    rows = []
+    for gap in SMALL_P_GAPS:
+        load = workload.accuracy(items, seed, law, gap)
+        dp, conv = (
+            paper.exact_perm_test(load.stay, load.swap, convolve)
+            for convolve in (paper.convolve_dp, paper.convolve_fft)
+        )
+        fft = ours.by_fft(load.stay, load.swap)
+        cells = [[f"{p:.12g}", _error(p, dp, None)] for p in (conv, fft)]
+        rows.append([f"{gap:g}", f"{dp:.12g}", *cells[0], *cells[1]])
+    header = ["accuracy gap", "Algorithm 3", "Algorithm 4", "error", "ours fft", "error"]
+    print(f"\nSmall p-values, N = {items:,}")
+    print(render(header, rows))
+
+
+def _large(items: int, seed: int, quick: bool, law: workload.LengthLaw, gap: float) -> None:
+    load = workload.accuracy(items, seed, law, gap)
+    stay, swap = load.stay, load.swap
+    timings: Sequence[Timing] = interleave(
+        [
+            Contender(FFT, lambda: ours.by_fft(stay, swap), 5 if quick else 15),
+            Contender("  of it canonical_form", lambda: canonical_form(stay, swap), 5 if quick else 15),
+            Contender(
+                ALGORITHM_4,
+                lambda: paper.exact_perm_test(stay, swap, paper.convolve_fft),
+                1 if quick else 3,
+                warm_up=False,
+            ),
+        ]
+    )
+    fft = timings[0]
+    rows = [
+        [t.name, duration(t.median), duration(t.best), str(len(t.seconds)), ratio(t.median / fft.median), p]
+        for t, p in zip(timings, [f"{fft.result:.15g}", "", f"{timings[2].result:.15g}"], strict=True)
+    ]
+    print(f"\nN = {items:,}: two-sided, {_shape(load)}")
+    print(render(["", "median", "min", "calls", "over ours fft", "p"], rows))
+    if items == LARGE_SIZES[-1]:
+        print(goal("fft", fft.median * 1e3, LARGE_FFT_SECONDS * 1e3, "ms", at_least=False))

@@ -1,0 +1,70 @@
+"""A real server for the measurement: `python -m app` in its own process, on a free port of the loopback."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+PROJECT_ROOT = Path(__file__).resolve().parent.parent
+READY_WITHIN_S = 60.0
+STOPPED_WITHIN_S = 15.0
+POLL_S = 0.05
+LOOPBACK = "127.0.0.1"
+
+
+@contextmanager
+def running_server() -> Iterator[str]:
+    """Start the server, wait until it is ready, give its base URL, and stop it with SIGTERM.
+
+    Raises RuntimeError with the end of the server's log when it dies or is not ready in time.
+    """
+    port = _free_port()
+    environment = {**os.environ, "EXACTPERM_HOST": LOOPBACK, "EXACTPERM_PORT": str(port)}
+    with tempfile.TemporaryFile() as log:
+        command = [sys.executable, "-m", "app"]
+        process = subprocess.Popen(
+            command, cwd=PROJECT_ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT
+        )
+        try:
+            url = f"http://{LOOPBACK}:{port}"
+            if not _becomes_ready(url, process):
+                log.seek(0)
+                raise RuntimeError("the server did not become ready:\n" + log.read().decode()[-2000:])
+            yield url
+        finally:
+            _stop(process)
+
+
+def _becomes_ready(url: str, process: subprocess.Popen[bytes]) -> bool:
+    deadline = time.monotonic() + READY_WITHIN_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if httpx.get(f"{url}/readyz", timeout=1.0).status_code == httpx.codes.OK:
+                return True
+        except httpx.TransportError:
+            pass
+        time.sleep(POLL_S)
+    return False
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(STOPPED_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port

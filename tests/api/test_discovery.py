@@ -1,0 +1,128 @@
+"""What the service says of itself."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.api.export import exported
+from app.api.problems import all_types
+from app.main import create_app
+from app.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_meta_tells_limits_methods_and_statistics(service: Any) -> None:
+    said = service.get("/v1/meta").json()
+    assert said["limits"]["max_items"] == 50_000
+    assert "fft" in said["methods"]
+    assert {entry["name"] for entry in said["statistics"]["scores"]} >= {"mean_difference", "signed_rank"}
+    assert said["media_types"]["produces"]["markdown"] == "text/markdown"
+    assert said["versions"]["algorithm"] == "1"
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz"])
+def test_health_is_ok_while_a_worker_is_warm(service: Any, path: str) -> None:
+    assert service.get(path).json() == {"status": "ok"}
+
+
+def test_an_application_without_workers_is_alive_but_not_ready(problem_of: Any) -> None:
+    import asyncio
+
+    import httpx
+
+    async def ask() -> tuple[httpx.Response, httpx.Response]:
+        transport = httpx.ASGITransport(create_app(Settings(workers=1)))  # its lifespan has not begun
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            return await client.get("/livez"), await client.get("/readyz")
+
+    alive, ready = asyncio.run(ask())
+    assert alive.status_code == 200
+    problem_of(ready, 503)
+    assert ready.headers["retry-after"] == "1"
+
+
+def test_the_docs_need_no_other_host(service: Any) -> None:
+    page = service.get("/docs")
+    assert page.status_code == 200
+    assets = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert len(assets) == 4
+    for asset in assets:
+        assert "//" not in asset
+        assert service.get(f"/{asset}").status_code == 200
+    assert re.findall(r"https?://", page.text) == []
+    assert "http" not in page.headers["content-security-policy"]
+    assert "script-src 'self';" in page.headers["content-security-policy"]
+
+
+def test_every_problem_type_is_explained_where_it_points(service: Any) -> None:
+    page = service.get("/docs/problems").text
+    for kind in all_types():
+        assert f'id="{kind.code}"' in page
+
+
+def test_the_document_describes_every_route_and_every_error(service: Any) -> None:
+    said = service.get("/openapi.json").json()
+    assert set(said["paths"]) == {
+        "/v1/tests/effects", "/v1/tests/scores", "/v1/tests/predictions", "/v1/plan", "/v1/meta", "/livez", "/readyz",
+        "/healthz",
+    }  # fmt: skip
+    scores = said["paths"]["/v1/tests/scores"]["post"]
+    assert set(scores["requestBody"]["content"]) == {
+        "application/json",
+        "text/csv",
+        "text/tab-separated-values",
+    }
+    assert set(scores["responses"]["200"]["content"]) == {
+        "application/json",
+        "text/plain",
+        "text/markdown",
+        "text/csv",
+    }
+    assert {"400", "406", "413", "415", "422", "500", "503"} <= set(scores["responses"])
+    assert set(scores["responses"]["422"]["content"]) == {"application/problem+json"}
+
+
+def test_every_reference_of_the_document_leads_somewhere(service: Any) -> None:
+    response = service.get("/openapi.json")
+    schemas = response.json()["components"]["schemas"]
+    references = re.findall(r'"#/components/schemas/([^"]+)"', response.text)
+    assert references
+    assert set(references) <= set(schemas)
+
+
+def test_the_examples_of_the_document_work(service: Any) -> None:
+    said = service.get("/openapi.json").json()
+    for path in ("effects", "scores", "predictions"):
+        operation = said["paths"][f"/v1/tests/{path}"]["post"]
+        for media, content in operation["requestBody"]["content"].items():
+            if media == "application/json":
+                name = content["schema"]["$ref"].rpartition("/")[2]
+                for example in said["components"]["schemas"][name]["examples"]:
+                    assert service.post(f"/v1/tests/{path}", example).status_code == 200
+            else:
+                for example in content["examples"].values():
+                    response = service.body(f"/v1/tests/{path}", example["value"].encode(), media)
+                    assert response.status_code == 200, response.text
+    for example in said["components"]["schemas"]["PlanEnvelope"]["examples"]:
+        assert service.post("/v1/plan", example).status_code == 200
+
+
+def test_the_exported_document_is_up_to_date() -> None:
+    assert (ROOT / "openapi" / "openapi.json").read_text(encoding="utf-8") == exported()
+
+
+def test_the_export_check_notices_a_difference(tmp_path: Path) -> None:
+    stale = tmp_path / "openapi.json"
+    stale.write_text("{}")
+    command = [sys.executable, "-m", "app.api.export", "--check", str(stale)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "is not what the code says" in done.stderr
+    assert stale.read_text() == "{}"

@@ -1,0 +1,301 @@
+"""What bad requests get: a problem with a pointer, never a 500."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+OK = {"u": [1, 2, 3], "v": [0, 1, 2]}
+PATH = "/v1/tests/scores"
+
+
+def changed(**changes: Any) -> dict[str, Any]:
+    return {**OK, **changes}
+
+
+CASES: list[tuple[str, str, Any, str, str]] = [
+    ("lengths", PATH, changed(v=[1, 2]), "/v", "length_mismatch"),
+    ("string", PATH, changed(v=[0, 1, "2"]), "/v/2", "not_a_number"),
+    ("boolean", PATH, changed(u=[True, 1, 2]), "/u/0", "not_a_number"),
+    ("null", PATH, changed(u=[1, None, 2]), "/u/1", "not_a_number"),
+    ("nested", PATH, changed(u=[[1, 2], [1, 2], [1, 2]]), "/u/0", "repeated_samples_unsupported"),
+    ("empty", PATH, {"u": [], "v": []}, "/u", "no_items"),
+    ("empty objects", PATH, {"u": {}, "v": {}}, "/u", "no_items"),
+    ("missing", PATH, {"u": [1]}, "/v", "missing"),
+    ("unknown field", PATH, changed(methd="fft"), "/methd", "unknown_field"),
+    ("unknown field inside", PATH, changed(names={"w": "x"}), "/names/w", "unknown_field"),
+    ("unknown method", PATH, changed(method="magic"), "/method", "literal_error"),
+    ("unknown statistic", PATH, changed(statistic={"name": "magic"}), "/statistic/name", "literal_error"),
+    (
+        "other parameter",
+        PATH,
+        changed(statistic={"zero_method": "pratt"}),
+        "/statistic/zero_method",
+        "unknown_parameter",
+    ),
+    ("duplicate ids", PATH, changed(ids=["a", "b", "a"]), "/ids/2", "duplicate_id"),
+    ("unmatched ids", PATH, {"u": {"a": 1, "b": 2}, "v": {"a": 1, "c": 2}}, "/u", "unmatched_ids"),
+    ("mixed forms", PATH, {"u": {"a": 1}, "v": [1]}, "/v", "mixed_forms"),
+    ("value by id", PATH, {"u": {"a/b": "x"}, "v": {"a/b": 1}}, "/u/a~1b", "not_a_number"),
+    ("cluster count", PATH, changed(clusters=[1]), "/clusters", "length_mismatch"),
+    ("cluster kind", PATH, changed(clusters=[1, 2, 0.5]), "/clusters/2", "not_a_key"),
+    ("alpha", PATH, changed(alpha=1.5), "/alpha", "less_than"),
+    ("alpha text", PATH, changed(alpha="0.05"), "/alpha", "float_type"),
+    ("samples", PATH, changed(samples=0), "/samples", "greater_than_equal"),
+    ("many samples", PATH, changed(samples=10**9), "/samples", "too_many_samples"),
+    ("endless samples", PATH, changed(samples=10**400), "/samples", "too_many_samples"),
+    ("fractional seed", PATH, changed(seed=1.5), "/seed", "int_type"),
+    ("timeout", PATH, changed(timeout_s=-1), "/timeout_s", "greater_than"),
+    ("long name", PATH, changed(names={"u": "x" * 10_000}), "/names/u", "name_too_long"),
+    ("bootstrap", PATH, changed(test="bootstrap"), "/test", "not_available"),
+    ("interval", PATH, changed(confidence_level=0.95), "/confidence_level", "not_available"),
+    ("large integer", PATH, changed(u=[1, 2, 2**63]), "/u/2", "integer_too_large"),
+    ("endless integer", PATH, changed(u=[1, 10**400, 2]), "/u/1", "integer_too_large"),
+    ("not an object", PATH, [1, 2], "", "not_an_object"),
+    ("a string", PATH, "u", "", "not_an_object"),
+    ("effects tuples", "/v1/tests/effects", {"stay": [[1, 2]]}, "/stay/0", "repeated_samples_unsupported"),
+    (
+        "effects expression",
+        "/v1/tests/effects",
+        {"stay": [1], "statistic": {"expression": "x1**2"}},
+        "/statistic/expression",
+        "literal_error",
+    ),
+    ("effects lengths", "/v1/tests/effects", {"stay": [1, 2], "swap": [1]}, "/swap", "length_mismatch"),
+    ("gold", "/v1/tests/predictions", {"u": ["a"], "v": ["a"]}, "/gold", "missing"),
+    ("label", "/v1/tests/predictions", {"gold": ["a"], "u": [0.5], "v": ["a"]}, "/u/0", "not_a_label"),
+    (
+        "mixed items",
+        "/v1/tests/predictions",
+        {"gold": ["a", ["b"]], "u": ["a", "b"], "v": ["a", "b"]},
+        "/gold/1",
+        "mixed_items",
+    ),
+    ("plan kind", "/v1/plan", {"kind": "magic", "request": OK}, "/kind", "literal_error"),
+    (
+        "plan inside",
+        "/v1/plan",
+        {"kind": "scores", "request": changed(v=[1, 2])},
+        "/request/v",
+        "length_mismatch",
+    ),
+    (
+        "plan value",
+        "/v1/plan",
+        {"kind": "scores", "request": changed(v=[1, 2, "x"])},
+        "/request/v/2",
+        "not_a_number",
+    ),
+    ("plan field", "/v1/plan", {"kind": "scores", "request": changed(x=1)}, "/request/x", "unknown_field"),
+    ("plan request", "/v1/plan", {"kind": "scores", "request": [1]}, "/request", "dict_type"),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "pointer", "code"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_a_bad_request_is_told_where_and_why(
+    service: Any, problem_of: Any, path: str, body: Any, pointer: str, code: str
+) -> None:
+    said = problem_of(service.post(path, body), 422)
+    assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == (pointer, code)
+
+
+@pytest.mark.parametrize(
+    ("content", "pointer", "code"),
+    [
+        (b'{"u":[1,NaN],"v":[1,2]}', "/u/1", "not_finite"),
+        (b'{"u":[1,2],"v":[-Infinity,2]}', "/v/0", "not_finite"),
+        (b'{"u":[1,1e999],"v":[1,2]}', "/u/1", "not_finite"),
+        (b'{"u":[1],"v":[2],"alpha":NaN}', "/alpha", "finite_number"),
+        (b'{"u":[1],"v":[2],"u":[3]}', "", "duplicate_key"),
+        (b'{"u":{"a":1,"a":2},"v":{"a":1}}', "", "duplicate_key"),
+    ],
+)
+def test_what_json_writers_get_wrong_is_refused_by_its_place(
+    service: Any, problem_of: Any, content: bytes, pointer: str, code: str
+) -> None:
+    said = problem_of(service.body(PATH, content), 422)
+    assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == (pointer, code)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"\xff", b"\xef\xbb\xbf{}", b'{"u":["\\ud800"]}', b"[" * 100_000, b"1" * 5_000],
+    ids=["empty", "open", "not utf-8", "bom", "surrogate", "deep", "digits"],
+)
+def test_what_cannot_be_parsed_is_a_400(service: Any, problem_of: Any, content: bytes) -> None:
+    problem_of(service.body(PATH, content), 400)
+
+
+def test_the_first_unmatched_ids_are_named(service: Any, problem_of: Any) -> None:
+    u, v = {f"q{i}": 1 for i in range(100)}, {"q0": 1, "z": 2}
+    said = problem_of(service.post(PATH, {"u": u, "v": v}), 422)
+    assert "99 of 100 ids in u" in said["detail"]
+    assert '"q1", "q2"' in said["errors"][0]["detail"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"u": ["secret"] * 20_000, "v": [1]},
+        {"secret" * 50_000: 1, "u": [1], "v": [1]},
+        {f"secret{i}": 1 for i in range(40_000)},
+        {"u": [1], "v": [1], "names": {f"secret{i}": "x" for i in range(40_000)}},
+        {"u": {f"secret{i}": 1 for i in range(20_000)}, "v": {"secret" * 20_000: 1}},
+        {"u": [1, 1], "v": [1, 1], "ids": ["secret" * 30_000] * 2},
+        {"u": [1], "v": [1], "method": "secret" * 50_000},
+        {"u": [1], "v": [1], "statistic": {"name": "secret" * 50_000}},
+    ],
+    ids=["strings", "long key", "many keys", "many names", "ids", "long id", "method", "statistic"],
+)
+def test_the_input_is_never_echoed(service: Any, problem_of: Any, body: Any) -> None:
+    response = service.post(PATH, body)
+    problem_of(response, 422)
+    assert b"secret" * 8 not in response.content  # 40 characters of an id may be named
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"),
+    [
+        ("statistik=sign", "/?statistik"),
+        ("alpha=0.1&alpha=0.2", "/?alpha"),
+        ("alpha=x", "/?alpha"),
+        ("statistic=magic", "/?statistic/name"),
+        ("timeout_s=0", "/?timeout_s"),
+        ("timeout_s=NaN", "/?timeout_s"),
+        ("format=pdf", "/?format"),
+        ("format=json&format=json", "/?format"),
+    ],
+)
+def test_query_parameters_are_checked(service: Any, problem_of: Any, query: str, pointer: str) -> None:
+    said = problem_of(service.body(f"{PATH}?{query}", b"1,0\n", "text/csv"), 422)
+    assert said["errors"][0]["pointer"] == pointer
+
+
+def test_json_bodies_take_no_options_from_the_query(service: Any, problem_of: Any) -> None:
+    said = problem_of(service.post(f"{PATH}?alpha=0.1", OK), 422)
+    assert said["errors"][0]["pointer"] == "/?alpha"
+
+
+def test_a_bad_table_is_told_line_and_field(service: Any, problem_of: Any) -> None:
+    said = problem_of(service.body(PATH, b"1,0\n1,x\n", "text/csv"), 422)
+    assert said["errors"][0]["pointer"] == "/line/2/2"
+
+
+@pytest.mark.parametrize(
+    "media", ["text/html", "application/x-www-form-urlencoded", "application/json; charset=utf-16"]
+)
+def test_a_wrong_media_type_is_a_415(service: Any, problem_of: Any, media: str) -> None:
+    problem_of(service.body(PATH, b"{}", media), 415)
+
+
+def test_a_table_for_predictions_is_a_415(service: Any, problem_of: Any) -> None:
+    problem_of(service.body("/v1/tests/predictions", b"1,0\n", "text/csv"), 415)
+
+
+def test_a_compressed_body_is_a_415(service: Any, problem_of: Any) -> None:
+    problem_of(service.body(PATH, b"\x1f\x8b", headers={"content-encoding": "gzip"}), 415)
+
+
+def test_what_is_not_acceptable_is_a_406(service: Any, problem_of: Any) -> None:
+    problem_of(service.post(PATH, OK, headers={"accept": "image/png"}), 406)
+    problem_of(service.post("/v1/plan", {}, headers={"accept": "text/csv"}), 406)
+
+
+def test_what_is_not_there_is_a_404(service: Any, problem_of: Any) -> None:
+    for path in (
+        "/nope",
+        "/v1/tests/nope",
+        "/docs/assets/nope.js",
+        "/docs/assets/../../main.py",
+        "/v1/tests/scores/",
+    ):
+        problem_of(service.get(path), 404)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", PATH), ("PUT", "/v1/plan"), ("POST", "/v1/meta"), ("DELETE", "/livez")]
+)
+def test_a_wrong_method_is_a_405_that_names_the_right_one(
+    service: Any, problem_of: Any, method: str, path: str
+) -> None:
+    response = service.request(method, path)
+    problem_of(response, 405)
+    assert response.headers["allow"] in {"POST", "GET", "GET, HEAD", "HEAD, GET"}
+
+
+def test_a_body_over_the_limit_is_a_413_declared_or_not(service: Any, problem_of: Any) -> None:
+    size = service.app.state.settings.max_body_bytes + 1
+    problem_of(service.body(PATH, b" " * size), 413)
+
+    async def chunks() -> Any:
+        for _ in range(size // 1000 + 1):
+            yield b" " * 1000
+
+    problem_of(
+        service.request("POST", PATH, content=chunks(), headers={"content-type": "application/json"}), 413
+    )
+
+
+def test_too_many_items_are_a_413(service: Any, problem_of: Any) -> None:
+    n = service.app.state.settings.max_items + 1
+    problem_of(service.post(PATH, {"u": [1] * n, "v": [0] * n}), 413)
+
+
+JUNK = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(
+        ["fft", "dp", "rational", "enumeration", "monte_carlo", "two-sided", "sign", "a", 10**400, 5e-324]
+    ),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    max_leaves=8,
+)
+NUMBERS = st.lists(
+    st.integers(-50, 50) | st.floats(-1e3, 1e3) | st.sampled_from([1e308, 5e-324, 0.1, -0.0]), max_size=6
+)
+LABELS = st.lists(st.sampled_from("abc") | st.integers(0, 2), max_size=5)
+FIELDS = [
+    "alternative", "method", "samples", "seed", "precision", "alpha", "ids", "clusters", "on_missing", "pmf",
+    "exact_fraction", "names", "timeout_s", "statistic", "test", "confidence_level",
+]  # fmt: skip
+OPTIONS = st.dictionaries(st.sampled_from(FIELDS), JUNK, max_size=2)
+REQUESTS = st.one_of(
+    st.tuples(st.just("scores"), st.fixed_dictionaries({"u": NUMBERS | JUNK, "v": NUMBERS | JUNK}), OPTIONS),
+    st.tuples(
+        st.just("effects"),
+        st.fixed_dictionaries({"stay": NUMBERS}, optional={"swap": NUMBERS | JUNK}),
+        OPTIONS,
+    ),
+    st.tuples(
+        st.just("predictions"),
+        st.fixed_dictionaries({"gold": LABELS | JUNK, "u": LABELS | JUNK, "v": LABELS | JUNK}),
+        OPTIONS,
+    ),
+)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(REQUESTS, st.sampled_from(["application/json", "text/plain", "text/markdown", "text/csv"]))
+def test_no_body_of_json_makes_the_service_fail(service: Any, asked: Any, accept: str) -> None:
+    kind, data, options = asked
+    response = service.body(
+        f"/v1/tests/{kind}", json.dumps({**data, **options}).encode(), headers={"accept": accept}
+    )
+    assert response.status_code < 500, response.text
+    planned = service.body("/v1/plan", json.dumps({"kind": kind, "request": {**data, **options}}).encode())
+    assert planned.status_code < 500, planned.text
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=80) | st.text(max_size=80).map(lambda text: text.encode("utf-8", "surrogatepass")))
+def test_no_bytes_make_the_service_fail(service: Any, content: bytes) -> None:
+    for media in ("application/json", "text/csv", "text/tab-separated-values"):
+        assert service.body(PATH, content, media).status_code < 500
