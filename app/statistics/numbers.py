@@ -30,9 +30,9 @@ def on_lattice(*columns: Column) -> tuple[Fraction, tuple[Integers, ...]]:
             _refuse_beyond(column, MAX_INTEGER)
         return Fraction(1), tuple(column.astype(np.int64, copy=False) for column in columns)
     reals = tuple(column.astype(np.float64) for column in columns)
-    for before, after in zip(columns, reals, strict=True):
-        if before.dtype == np.int64:
-            _refuse_beyond(before, EXACT_DOUBLE)
+    for column in columns:
+        if column.dtype == np.int64:
+            _refuse_beyond(column, EXACT_DOUBLE)
     found = decimal_lattice(*reals)
     return found if found is not None else _binary_lattice(*reals)
 
