@@ -9,18 +9,14 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from app import __version__
-from app.api.desk import Desk, limits_of
-from app.api.docs import add_docs
-from app.api.handlers import add_handlers
+from app.api.desk import limits_of
 from app.api.job import Job
 from app.api.last_resort import LastResortMiddleware
-from app.api.meta import meta_router
-from app.api.openapi import document
+from app.api.openapi import TITLE, document
 from app.api.pipeline import warm_up
-from app.api.routes import test_router
+from app.api.routes import add_routes
 from app.execution.executor import Executor
 from app.execution.frames import Unbounded
-from app.ops.health import health_router
 from app.ops.request_id import RequestIdMiddleware
 from app.ops.security_headers import SecurityHeadersMiddleware
 from app.settings import Settings
@@ -49,7 +45,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             await executor.stop()
 
     app = FastAPI(
-        title="exactperm",
+        title=TITLE,
         version=__version__,
         docs_url=None,
         redoc_url=None,
@@ -58,11 +54,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.settings = settings
     app.state.executor = executor
-    app.include_router(test_router(Desk(settings, executor, limits)))
-    app.include_router(meta_router(settings))
-    app.include_router(health_router(lambda: executor.ready, settings.retry_after_s))
-    add_docs(app)
-    add_handlers(app)
+    add_routes(app, settings, executor)
     # The last added is the outermost.
     app.add_middleware(LastResortMiddleware)
     app.add_middleware(SecurityHeadersMiddleware)

@@ -7,7 +7,11 @@ import json
 import sys
 from pathlib import Path
 
-from app.main import create_app
+from fastapi import FastAPI
+
+from app.api.openapi import document
+from app.api.routes import add_routes
+from app.execution.executor import Executor
 from app.settings import Settings
 
 DEFAULT_PATH = Path("openapi/openapi.json")
@@ -15,7 +19,9 @@ DEFAULT_PATH = Path("openapi/openapi.json")
 
 def exported() -> str:
     """The document as text: the same bytes on every machine, whatever its settings."""
-    return json.dumps(create_app(Settings.model_construct()).openapi(), indent=2, ensure_ascii=False) + "\n"
+    app = FastAPI()
+    add_routes(app, Settings.model_construct(), Executor(workers=1, queue_depth=0, start_timeout_s=1))
+    return json.dumps(document(app), indent=2, ensure_ascii=False) + "\n"
 
 
 def main() -> int:

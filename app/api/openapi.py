@@ -8,11 +8,13 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
+from app import __version__
 from app.api.models.requests import REQUEST_MODELS, PlanEnvelope
 from app.api.models.responses import Health, PlanAnswer, Problem, TestAnswer
 from app.api.operations import problem_response, reference
 
 REF = "#/components/schemas/{model}"
+TITLE = "exactperm"
 DESCRIPTION = """Exact paired-permutation tests: is system U really better than system V on these items?
 
 Hand over two systems' results on the same items and get an exact p-value with a certificate. Everything but
@@ -28,7 +30,7 @@ HEALTH_PATHS = ("/livez", "/readyz", "/healthz")
 def document(app: FastAPI) -> dict[str, Any]:
     """The document of an application, complete and always the same."""
     said = get_openapi(
-        title=app.title, version=app.version, description=DESCRIPTION, routes=app.routes, tags=TAGS
+        title=TITLE, version=__version__, description=DESCRIPTION, routes=app.routes, tags=TAGS
     )
     requests = [(model, "validation") for model in (*REQUEST_MODELS.values(), PlanEnvelope)]
     answers = [(model, "serialization") for model in (TestAnswer, PlanAnswer, Problem, Health)]

@@ -27,6 +27,7 @@ from app.reports.row import row
 
 Answered = TypeVar("Answered", Rendered, Rendered | None)
 
+SECONDS_PER_MASS = 1e-6  # to find and to write one point of the support, at most
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
 
 
@@ -37,7 +38,8 @@ def handle(job: Job, body: bytes | bytearray, deadline: Deadline) -> Rendered:
         asked = decoded(job, body)
         if asked.timeout_s is not None:
             deadline.set(asked.timeout_s)
-        return _finished(job, asked, _prepared(job, asked), started)
+        planning = time.monotonic()
+        return _finished(job, asked, _prepared(job, asked), started, planning)
 
     return _never_raising(job, steps)
 
@@ -47,10 +49,11 @@ def handle_in_place(job: Job, body: bytes | bytearray, engine_seconds: float) ->
 
     def steps(started: float) -> Rendered | None:
         asked = decoded(job, body)
+        planning = time.monotonic()
         prepared = _prepared(job, asked)
         if job.kind != "plan" and predicted_seconds(prepared) > engine_seconds:
             return None
-        return _finished(job, asked, prepared, started)
+        return _finished(job, asked, prepared, started, planning)
 
     return _never_raising(job, steps)
 
@@ -75,17 +78,19 @@ def _prepared(job: Job, asked: Asked) -> Prepared:
 
 
 def predicted_seconds(prepared: Prepared) -> float:
-    """Engine time by the plan, an exact fraction on the side included."""
+    """Engine time by the plan, with what is wanted beside the p-value: an exact fraction, a full PMF."""
     beside = [cost.seconds for cost in prepared.plan.others if cost.method == prepared.fraction_by]
+    if prepared.options.pmf == "full":
+        beside.append(prepared.form.range * SECONDS_PER_MASS)
     return prepared.plan.chosen.seconds + sum(beside)
 
 
-def _finished(job: Job, asked: Asked, prepared: Prepared, started: float) -> Rendered:
+def _finished(job: Job, asked: Asked, prepared: Prepared, started: float, planning: float) -> Rendered:
+    """Run and render. Engine time is counted since `planning`: the lattice and the plan are part of it."""
     if job.kind == "plan":
         return _rendered(job, encode(plan_answer(asked.kind, plan_record(prepared))), (), "json", started)
-    before = time.monotonic()
     record = finish(prepared)
-    engine_s = time.monotonic() - before
+    engine_s = time.monotonic() - planning
     body = _body(job, asked, record, engine_s, started)
     etag = (("etag", f'W/"{answer_id(record)}"'),)
     return _rendered(job, body, etag, job.representation, started)

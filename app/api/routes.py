@@ -1,13 +1,28 @@
-"""The routes of version 1: three ways to hand over a test, and the plan of one."""
+"""The routes: three ways to hand over a test, the plan of one, and what the service says of itself."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.desk import Desk
+from app.api.desk import Desk, limits_of
+from app.api.docs import add_docs
+from app.api.handlers import add_handlers
+from app.api.meta import meta_router
 from app.api.operations import plan_operation, test_operation
+from app.execution.executor import Executor
+from app.ops.health import health_router
+from app.settings import Settings
+
+
+def add_routes(app: FastAPI, settings: Settings, executor: Executor) -> None:
+    """Everything that can be asked of the service, and how it says no."""
+    app.include_router(test_router(Desk(settings, executor, limits_of(settings))))
+    app.include_router(meta_router(settings))
+    app.include_router(health_router(lambda: executor.ready, settings.retry_after_s))
+    add_docs(app)
+    add_handlers(app)
 
 
 def test_router(desk: Desk) -> APIRouter:

@@ -153,8 +153,9 @@ def _geometric(
     """Modulus and phase of sum_{i < terms} exp(-theta i - 2 pi i f / L), and its value at f = 0."""
     length = found.length
     whole = (found.frequencies * (terms % length)) % length
-    numerator = _one_minus(theta * terms, (2.0 * math.pi / length) * whole)
-    denominator = _one_minus(theta, (2.0 * math.pi / length) * found.frequencies)
+    radians = 2.0 * math.pi / length
+    numerator = _one_minus(theta * terms, np.multiply(whole, radians, dtype=np.float64))
+    denominator = _one_minus(theta, np.multiply(found.frequencies, radians, dtype=np.float64))
     largest = float(terms) if theta == 0.0 else math.expm1(-theta * terms) / math.expm1(-theta)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = numerator / denominator

@@ -98,4 +98,4 @@ def draw_block(form: CanonicalForm, seed: int, block: int) -> Integers:
 
 def _ones(words: NDArray[np.uint64], bits: int) -> NDArray[np.uint8]:
     """How many of the lowest `bits` bits are set."""
-    return np.bitwise_count(words & np.uint64((1 << bits) - 1))
+    return np.asarray(np.bitwise_count(words & np.uint64((1 << bits) - 1)), dtype=np.uint8)

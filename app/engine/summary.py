@@ -80,8 +80,8 @@ def law(form: CanonicalForm) -> Law | None:
         return Law(np.zeros(1, dtype=np.int64), np.ones(1))
     split = best_split(form)
     if split.length > FINE_POINTS and form.nonzero <= MAX_ENUMERATED:
-        sums, ways = np.unique(subset_sums(np.repeat(form.weights, form.counts)), return_counts=True)
-        return Law(sums, ways / float(1 << form.nonzero))
+        sums, often = np.unique(subset_sums(np.repeat(form.weights, form.counts)), return_counts=True)
+        return Law(sums, often / float(1 << form.nonzero))
     if split.length > MAX_WINDOW:
         return None
     if split.heavy == 0:
@@ -142,7 +142,11 @@ def _wrapped(
 
 def _merge(values: Integers, masses: NDArray[np.float64], width: int) -> Law:
     distinct, where = np.unique(values, return_inverse=True)
-    return Law(distinct, np.bincount(where, weights=masses, minlength=len(distinct)), width)
+    return Law(distinct, _added(where, masses), width)
+
+
+def _added(index: Integers, masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.bincount(index, weights=masses), dtype=np.float64)
 
 
 def law_of_sum(form: CanonicalForm, *, absolute: bool = False) -> Law | None:
@@ -173,6 +177,6 @@ def binned(found: Law, spacing: int, max_bins: int = MAX_BINS) -> Bins:
     reach = int(found.values[-1]) - first + spacing
     width = spacing * -(-reach // (spacing * max_bins))
     index = (found.values - first) // width
-    masses = np.bincount(index, weights=found.masses)
+    masses = _added(index, found.masses)
     filled = np.flatnonzero(masses > 0.0)
     return Bins(first + filled.astype(np.int64) * width, masses[filled], width)

@@ -74,8 +74,15 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it has not been seen to exit."""
-        return self.process.returncode is None
+        """Whether it has neither been seen to exit nor hung up; an idle worker says nothing by itself."""
+        if self.process.returncode is not None:
+            return False
+        try:
+            return bool(self._connection.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
 
     async def ready(self) -> None:
         """Wait until the worker has started."""

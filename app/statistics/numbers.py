@@ -52,7 +52,8 @@ def _binary_lattice(*columns: Reals) -> tuple[Fraction, tuple[Integers, ...]]:
     Places finer than 2**-60 of the sum of magnitudes are rounded to it: far below what the doubles
     themselves carry when they come from real-valued scores.
     """
-    total = sum(math.fsum(np.abs(column).tolist()) for column in columns)
+    # Divided first, so that even the sum of the largest doubles is a double.
+    total = sum(float(np.abs(column / len(column)).sum()) for column in columns) * len(columns[0])
     if not total < LARGEST_SUM:
         raise InvalidTest.at(
             "", "number_too_large", "The scores are too large to be summed: scale them down."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -112,6 +113,10 @@ def test_the_examples_of_the_document_work(service: Any) -> None:
                     assert response.status_code == 200, response.text
     for example in said["components"]["schemas"]["PlanEnvelope"]["examples"]:
         assert service.post("/v1/plan", example).status_code == 200
+
+
+def test_the_exported_document_is_the_one_that_is_served(service: Any) -> None:
+    assert service.get("/openapi.json").json() == json.loads(exported())
 
 
 def test_the_exported_document_is_up_to_date() -> None:

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 30.0
+PROC = Path("/proc")
+
+
+def until(condition: Callable[[], Any], what: str = "") -> Any:
+    """Wait for something that should come soon; the patience is for a busy machine, not for us."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"it did not come to pass: {what}")
+
+
+def state_and_parent(pid: int) -> tuple[str, int]:
+    """The state of a process (proc(5): R runs, S sleeps, Z is dead) and its parent; dead when there is none."""
+    try:
+        fields = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return "Z", 0
+    return fields[0], int(fields[1])
+
+
+def lives(pid: int) -> bool:
+    return state_and_parent(pid)[0] != "Z"
+
+
+class Server:
+    """A real server in a process of its own."""
+
+    def __init__(self, log: Path, **settings: Any) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.log = log
+        environment = {f"EXACTPERM_{name.upper()}": str(value) for name, value in settings.items()}
+        with log.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "app"],
+                cwd=ROOT,
+                env={**os.environ, **environment, "EXACTPERM_PORT": str(self.port)},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def ready(self) -> bool:
+        if self.process.poll() is not None:
+            raise AssertionError(self.log.read_text())
+        try:
+            return httpx.get(f"{self.url}/readyz").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def post(self, path: str, body: Any, **options: Any) -> httpx.Response:
+        return httpx.post(self.url + path, json=body, timeout=PATIENCE_S, **options)
+
+    def workers(self) -> set[int]:
+        """Process ids of its children that live."""
+        return {
+            int(entry.name)
+            for entry in PROC.iterdir()
+            if entry.name.isdigit()
+            and state_and_parent(int(entry.name))[1] == self.process.pid
+            and lives(int(entry.name))
+        }
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE_S)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """Starts servers that are ready, and sees to it that they end."""
+    servers: list[Server] = []
+
+    def started(**settings: Any) -> Server:
+        server = Server(tmp_path / f"{len(servers)}.log", **settings)
+        servers.append(server)
+        until(server.ready, "the server is ready")
+        return server
+
+    yield started
+    for server in servers:
+        if server.process.poll() is None:
+            server.process.kill()
+        server.process.wait(PATIENCE_S)

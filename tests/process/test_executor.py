@@ -1,0 +1,228 @@
+"""Worker processes: results, deadlines, cancellation, loss and overload. No HTTP, no statistics."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.errors import DeadlineExceeded, InvalidTest, Overloaded, WorkerLost
+from app.execution import Executor
+from tests.process import jobs
+
+pytestmark = pytest.mark.process
+AGES_S = 300.0
+PATIENCE_S = 30.0
+
+
+@asynccontextmanager
+async def executor(workers: int = 1, queue_depth: int = 10, **options: Any) -> AsyncIterator[Executor]:
+    running = Executor(workers=workers, queue_depth=queue_depth, start_timeout_s=30, **options)
+    await running.start()
+    try:
+        yield running
+    finally:
+        await running.stop()
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110  (other processes set no event)
+            await asyncio.sleep(0.01)
+
+
+def run(scenario: Callable[[], Awaitable[None]]) -> None:
+    async def bounded() -> None:
+        async with asyncio.timeout(2 * PATIENCE_S):
+            await scenario()
+
+    asyncio.run(bounded())
+
+
+@pytest.mark.parametrize("size", [0, 1, 70_000, 20_000_000])
+def test_a_body_arrives_as_it_was_sent(size: int) -> None:
+    async def scenario() -> None:
+        body = os.urandom(size)
+        async with executor() as pool:
+            for given in (body, bytearray(body)):
+                assert await pool.run(jobs.digest, "x", given, 30) == "x" + hashlib.sha256(body).hexdigest()
+
+    run(scenario)
+
+
+def test_a_worker_is_used_again_and_again() -> None:
+    async def scenario() -> None:
+        async with executor() as pool:
+            assert {await pool.run(jobs.pid, None, b"", 30) for _ in range(5)} == set(pool.pids)
+
+    run(scenario)
+
+
+def test_what_the_function_raises_reaches_the_caller_and_the_worker_lives_on() -> None:
+    async def scenario() -> None:
+        async with executor() as pool:
+            pids = pool.pids
+            with pytest.raises(InvalidTest) as caught:
+                await pool.run(jobs.refuse, None, b"", 30)
+            assert caught.value.flaws[0].pointer == "/u"
+            with pytest.raises(RuntimeError, match="Unpicklable"):
+                await pool.run(jobs.fail_oddly, None, b"", 30)
+            assert await pool.run(jobs.pid, None, b"", 30) in pids
+
+    run(scenario)
+
+
+def test_the_deadline_kills_the_worker_and_another_one_takes_over() -> None:
+    async def scenario() -> None:
+        async with executor() as pool:
+            (before,) = pool.pids
+            with pytest.raises(DeadlineExceeded):
+                await pool.run(jobs.sleep, AGES_S, b"", 0.2)
+            await until(lambda: not alive(before))
+            assert await pool.run(jobs.pid, None, b"", 30) != before
+
+    run(scenario)
+
+
+def test_a_function_may_set_its_deadline_but_none_beyond_the_longest() -> None:
+    async def scenario() -> None:
+        async with executor() as pool:
+            with pytest.raises(DeadlineExceeded):
+                await pool.run(jobs.set_deadline_and_sleep, (0.2, AGES_S), b"", 100)
+            with pytest.raises(DeadlineExceeded):
+                await pool.run(jobs.set_deadline_and_sleep, (AGES_S, AGES_S), b"", 10, 0.2)
+            assert await pool.run(jobs.set_deadline_and_sleep, (30, 1.0), b"", 0.5, 30) == "slept"
+
+    run(scenario)
+
+
+def test_the_deadline_counts_while_waiting_for_a_worker() -> None:
+    async def scenario() -> None:
+        async with executor() as pool:
+            busy = asyncio.ensure_future(pool.run(jobs.sleep, AGES_S, b"", 100))
+            await asyncio.sleep(0)
+            with pytest.raises(DeadlineExceeded):
+                await pool.run(jobs.pid, None, b"", 0.2)
+            assert pool.queued == 0
+            busy.cancel()
+
+    run(scenario)
+
+
+def test_a_cancelled_caller_ends_its_computation(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        marker = tmp_path / "pid"
+        async with executor() as pool:
+            call = asyncio.ensure_future(pool.run(jobs.touch_and_sleep, (str(marker), AGES_S), b"", 100))
+            await until(lambda: marker.exists() and marker.read_text() != "")
+            call.cancel()
+            await until(lambda: not alive(int(marker.read_text())))
+            assert await pool.run(jobs.sleep, 0, b"", 30) == "slept"
+
+    run(scenario)
+
+
+def test_a_caller_that_gives_up_in_the_queue_loses_no_worker() -> None:
+    async def scenario() -> None:
+        async with executor() as pool:
+            first = asyncio.ensure_future(pool.run(jobs.sleep, 0.3, b"", 30))
+            await asyncio.sleep(0)
+            waiting = [asyncio.ensure_future(pool.run(jobs.sleep, 0, b"", 30)) for _ in range(5)]
+            await until(lambda: pool.queued == 5)
+            for call in waiting[::2]:
+                call.cancel()
+            assert await first == "slept"
+            assert await asyncio.gather(*waiting[1::2]) == ["slept", "slept"]
+            assert pool.queued == 0
+
+    run(scenario)
+
+
+def test_a_lost_worker_is_retried_once(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with executor() as pool:
+            assert await pool.run(jobs.die_once, str(tmp_path / "marker"), b"", 30) == "survived"
+            with pytest.raises(WorkerLost):
+                await pool.run(jobs.die, None, b"", 30)
+            assert await pool.run(jobs.sleep, 0, b"", 30) == "slept"
+
+    run(scenario)
+
+
+def test_an_idle_worker_that_is_killed_is_replaced() -> None:
+    async def scenario() -> None:
+        async with executor(workers=2) as pool:
+            before = pool.pids
+            for pid in before:
+                os.kill(pid, signal.SIGKILL)
+            await until(lambda: not any(alive(pid) for pid in before))
+            results = await asyncio.gather(*(pool.run(jobs.pid, None, b"", 30) for _ in range(6)))
+            assert not set(results) & set(before)
+            await until(lambda: len(pool.pids) == 2)
+
+    run(scenario)
+
+
+def test_killing_a_worker_fails_no_other_call() -> None:
+    async def scenario() -> None:
+        async with executor(workers=2, queue_depth=100) as pool:
+            calls = [asyncio.ensure_future(pool.run(jobs.sleep, 0.02, b"x" * 10_000, 30)) for _ in range(60)]
+            for _ in range(3):
+                await asyncio.sleep(0.1)
+                if pool.pids:
+                    os.kill(pool.pids[0], signal.SIGKILL)
+            assert await asyncio.gather(*calls) == ["slept"] * 60
+
+    run(scenario)
+
+
+def test_a_full_queue_refuses_at_once() -> None:
+    async def scenario() -> None:
+        async with executor(queue_depth=2) as pool:
+            calls = [asyncio.ensure_future(pool.run(jobs.sleep, 0.5, b"", 30)) for _ in range(3)]
+            await until(lambda: pool.queued == 2)
+            with pytest.raises(Overloaded):
+                await pool.run(jobs.sleep, 0, b"", 30)
+            assert await asyncio.gather(*calls) == ["slept"] * 3
+
+    run(scenario)
+
+
+def test_a_signal_to_the_whole_group_does_not_end_a_worker() -> None:
+    async def scenario() -> None:
+        async with executor() as pool:
+            (pid,) = pool.pids
+            for number in (signal.SIGTERM, signal.SIGINT):
+                os.kill(pid, number)
+            assert await pool.run(jobs.pid, None, b"", 30) == pid
+
+    run(scenario)
+
+
+def test_stopping_ends_workers_and_whoever_waits() -> None:
+    async def scenario() -> None:
+        async with executor() as pool:
+            pids = pool.pids
+            calls = [asyncio.ensure_future(pool.run(jobs.sleep, AGES_S, b"", 100)) for _ in range(2)]
+            await until(lambda: pool.queued == 1)
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        assert {type(result) for result in results} <= {Overloaded, WorkerLost}
+        assert not any(alive(pid) for pid in pids)
+        assert not pool.ready
+
+    run(scenario)
