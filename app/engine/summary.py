@@ -31,6 +31,8 @@ MAX_POINTS = 1 << 22
 # A window beyond this has no lattice to speak of; up to so many items all sums are listed instead.
 MAX_WINDOW = 1 << 25
 MAX_ENUMERATED = 18
+# For so few items listing is as cheap as transforming, and exact.
+FEW_ITEMS = 10
 _OUTSIDE = 1e-16
 _NOISE = 1e-15  # what the transform's rounding makes of a zero
 # Bins are laid over all but this much of the mass on either side.
@@ -79,7 +81,7 @@ def law(form: CanonicalForm) -> Law | None:
     if len(form.weights) == 0:
         return Law(np.zeros(1, dtype=np.int64), np.ones(1))
     split = best_split(form)
-    if split.length > FINE_POINTS and form.nonzero <= MAX_ENUMERATED:
+    if form.nonzero <= (MAX_ENUMERATED if split.length > FINE_POINTS else FEW_ITEMS):
         sums, often = np.unique(subset_sums(np.repeat(form.weights, form.counts)), return_counts=True)
         return Law(sums, often / float(1 << form.nonzero))
     if split.length > MAX_WINDOW:

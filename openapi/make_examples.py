@@ -1,0 +1,147 @@
+"""Write `openapi/examples/` from the evaluation data: `python -m openapi.make_examples [--pack ../shared/data]`.
+
+The part of an example's name before the first hyphen is the endpoint it is for: `scores-cs478.json` is a body for
+`POST /v1/tests/scores`. The same data gives the same bytes. Sources and licences: `examples/NOTICE.md`.
+"""
+# ruff: noqa: INP001 - a script beside what it writes, not a package
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "openapi" / "examples"
+PACK = ROOT.parent / "shared" / "data"
+
+TAGGERS = {"u": "perceptron", "v": "crf"}
+MODELS = {"u": "gpt-4-0613", "v": "gpt-4-0125-preview"}
+RUNS = {"u": "aplrob03a", "v": "uic0301"}
+UPOS = 3  # the column of a CoNLL-U line, counted from zero
+
+SMALL: Mapping[str, dict[str, Any]] = {
+    "effects-small.json": {"stay": [3, -1, 0, 2]},
+    "scores-cs478.json": {
+        "u": [0.85, 0.90, 0.78, 0.92, 0.88],
+        "v": [0.80, 0.85, 0.75, 0.88, 0.82],
+        "statistic": {"name": "mean_difference"},
+    },
+    "predictions-small.json": {
+        "gold": ["N", "V", "N", "D", "N", "V", "A", "N"],
+        "u": ["N", "V", "N", "D", "N", "V", "A", "V"],
+        "v": ["V", "V", "V", "D", "V", "N", "N", "N"],
+        "statistic": {"name": "accuracy"},
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """The UPOS tags of a CoNLL-U file, a list per sentence, and the `newdoc id` each sentence is below."""
+
+    tags: list[list[str]]
+    documents: list[str]
+
+
+def sentences(path: Path) -> Sentences:
+    """Read a gzipped CoNLL-U file; multiword-token lines (`1-2`) and empty nodes (`1.1`) are not words."""
+    tags: list[list[str]] = []
+    documents: list[str] = []
+    document = ""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("# newdoc id = "):
+                document = line.partition("=")[2].strip()
+            elif line.startswith("# sent_id"):
+                tags.append([])
+                documents.append(document)
+            elif line[0].isdigit():
+                fields = line.split("\t")
+                if fields[0].isdigit():
+                    tags[-1].append(fields[UPOS])
+    return Sentences(tags, documents)
+
+
+def tagging(pack: Path) -> dict[str, Any]:
+    """English EWT, test part: gold UPOS and two taggers', sentences as items."""
+    files = {"gold": "gold", **TAGGERS}
+    read = {
+        name: sentences(pack / "conllu" / f"en_ewt-ud-test.{file}.conllu.gz") for name, file in files.items()
+    }
+    return {
+        **{name: one.tags for name, one in read.items()},
+        "clusters": read["gold"].documents,
+        "statistic": {"name": "token_accuracy"},
+        "names": TAGGERS,
+    }
+
+
+def answers(pack: Path) -> dict[str, Any]:
+    """EusTrivia: 1 where the model chose the right candidate, by the question's id."""
+    systems = {}
+    for name, model in MODELS.items():
+        lines = (
+            (pack / "llm_jsonl" / "eus_trivia" / f"{model}.jsonl").read_text(encoding="utf-8").splitlines()
+        )
+        items = [json.loads(line) for line in lines]
+        systems[name] = {str(item["id"]): int(item["correct"]) for item in items}
+    return {**systems, "statistic": {"name": "mean_difference"}, "names": MODELS}
+
+
+def average_precision(pack: Path) -> dict[str, Any]:
+    """TREC 2003 Robust track: average precision with the four decimals trec_eval prints, by topic."""
+    systems: dict[str, dict[str, float]] = {}
+    for name, run in RUNS.items():
+        text = (pack / "trec" / "robust03" / f"eval.{run}.trec_eval.txt").read_text(encoding="utf-8")
+        rows = [line.split() for line in text.splitlines()]
+        systems[name] = {
+            topic: float(value) for measure, topic, value in rows if measure == "map" and topic != "all"
+        }
+    return {**systems, "statistic": {"name": "mean_difference"}, "names": RUNS}
+
+
+def rendered(body: Mapping[str, Any]) -> str:
+    """Compact JSON with a line per field, and a line per item where items are lists."""
+    fields = [f'"{name}":{_value(value)}' for name, value in body.items()]
+    return "{" + ",\n".join(fields) + "}\n"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list) and isinstance(value[0], list):
+        return "[\n" + ",\n".join(map(_value, value)) + "]"
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def examples(pack: Path) -> dict[str, str]:
+    """Every example by file name, as text."""
+    by_document, trivia = tagging(pack), answers(pack)
+    by_sentence = {name: value for name, value in by_document.items() if name != "clusters"}
+    bodies = {
+        **SMALL,
+        "predictions-ewt-upos-by-sentence.json": by_sentence,
+        "predictions-ewt-upos-by-document.json": by_document,
+        "scores-eus-trivia.json": trivia,
+        "scores-robust03-map.json": average_precision(pack),
+    }
+    pairs = zip(trivia["u"].values(), trivia["v"].values(), strict=True)
+    table = "".join(f"{u},{v}\n" for u, v in pairs)
+    return {**{name: rendered(body) for name, body in bodies.items()}, "scores-eus-trivia.csv": table}
+
+
+def main() -> None:
+    """Write them all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pack", type=Path, default=PACK, help="folder of the evaluation data")
+    written = examples(parser.parse_args().pack)
+    EXAMPLES.mkdir(parents=True, exist_ok=True)
+    for name, text in written.items():
+        (EXAMPLES / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()
