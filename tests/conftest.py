@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples in every run; `--hypothesis-profile explore` looks for new ones. How long an example takes
+# says something about the machine and nothing about the code.
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("repeatable")
+
+PACK = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if PACK.is_dir():
+        return
+    missing = pytest.mark.skip(reason="the evaluation data is not in ../shared/data")
+    for item in items:
+        if item.get_closest_marker("pack"):
+            item.add_marker(missing)
