@@ -10,6 +10,7 @@ os.environ.update(
     {name: os.environ.get(name, value) for name, value in ONE_THREAD.items()}
 )  # before NumPy looks
 
+import logging
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,14 +47,31 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
+class WithoutQuery(logging.Filter):
+    """Keeps query strings out of the access log: the systems' names may stand in them."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Cut the path of uvicorn's access records at the question mark; pass everything on."""
+        if record.name == "uvicorn.access" and isinstance(record.args, tuple) and len(record.args) > 2:
+            client, method, path, *rest = record.args
+            record.args = (client, method, str(path).partition("?")[0], *rest)
+        return True
+
+
 def log_config(*, access_log: bool) -> dict[str, Any]:
     """Everything to standard output, one line each."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"plain": {"format": LOG_FORMAT}},
+        "filters": {"no_query": {"()": WithoutQuery}},
         "handlers": {
-            "out": {"class": "logging.StreamHandler", "formatter": "plain", "stream": "ext://sys.stdout"}
+            "out": {
+                "class": "logging.StreamHandler",
+                "formatter": "plain",
+                "filters": ["no_query"],
+                "stream": "ext://sys.stdout",
+            }
         },
         "root": {"handlers": ["out"], "level": "INFO"},
         "loggers": {"uvicorn.access": {"level": "INFO" if access_log else "WARNING"}},

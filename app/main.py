@@ -17,6 +17,7 @@ from app.api.pipeline import warm_up
 from app.api.routes import add_routes
 from app.execution.executor import Executor
 from app.execution.frames import Unbounded
+from app.ops.head import HeadMiddleware
 from app.ops.request_id import RequestIdMiddleware
 from app.ops.security_headers import SecurityHeadersMiddleware
 from app.settings import Settings
@@ -56,6 +57,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.executor = executor
     add_routes(app, settings, executor)
     # The last added is the outermost.
+    app.add_middleware(HeadMiddleware)
     app.add_middleware(LastResortMiddleware)
     app.add_middleware(SecurityHeadersMiddleware)
     app.add_middleware(RequestIdMiddleware)

@@ -95,7 +95,8 @@ def media_type(content_type: str | None, content_encoding: str | None, kind: Kin
     media = media.lower()
     if media not in readable:
         raise UnsupportedMedia(
-            f"This endpoint reads {', '.join(readable)}; say which in the Content-Type header."
+            f"This endpoint reads {', '.join(readable)}; say which in the Content-Type header "
+            f"(with curl: -H 'content-type: {readable[0]}')."
         )
     for parameter in parameters:
         name, _, value = parameter.partition("=")

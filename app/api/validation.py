@@ -17,8 +17,8 @@ SENTENCES = {
     "missing": "This is needed.",
     "extra_forbidden": "There is no such field.",
     "dict_type": "An object is needed here.",
-    "model_type": "An object is needed here.",
-    "model_attributes_type": "An object is needed here.",
+    "model_type": 'An object is needed here (a statistic is {"name": "sign"}).',
+    "model_attributes_type": 'An object is needed here (a statistic is {"name": "sign"}).',
 }
 
 

@@ -125,6 +125,9 @@ def _asked_for(method: str, form: CanonicalForm, candidates: tuple[Cost, ...]) -
     if method in METHODS:
         detail = f"{method} takes 2**n steps in n non-zero effects, and there are {form.nonzero}: use auto."
         raise PlanTooLarge(detail, flaws=(Flaw("/method", "plan_too_large", detail),))
+    if method == "bounds":
+        detail = "The method bounds is not available yet: use auto, which samples where nothing exact fits."
+        raise InvalidTest.at("/method", "method_not_available", detail)
     detail = f"The method {method} does not apply here: use auto or one of {', '.join(METHODS)}."
     raise InvalidTest.at("/method", "method_not_applicable", detail)
 

@@ -31,6 +31,14 @@ def cautions(
                 f"{options.alpha}: {items.nonzero} units with a difference are too few.",
             )
         )
+    if not exact:
+        found.append(
+            Caution(
+                "sampled",
+                "The p-value is a Monte Carlo estimate: the truth lies inside p_value_bounds with 99 % "
+                "confidence. `method.reason` says why it was sampled.",
+            )
+        )
     if not exact and bounds[0] <= options.alpha <= bounds[1]:
         found.append(
             Caution(

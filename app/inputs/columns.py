@@ -22,7 +22,7 @@ MAX_NAMED = 5
 NUMBERS = {int, float}
 LABELS = {str, int}
 NAMES = {
-    bool: "a boolean",
+    bool: "a boolean (write 1 and 0 for right and wrong)",
     str: "a string",
     type(None): "null",
     list: "a list",

@@ -173,6 +173,8 @@ def _number(text: str, line: int, field: int) -> int | float:
             except ValueError:
                 continue
     detail = f"Field {field} of line {line} is not a number."
+    if line == 1:
+        detail += " If line 1 is a header, it must name u and v (and may name id and cluster)."
     raise InvalidTest.at(f"/line/{line}/{field}", "not_a_number", detail)
 
 

@@ -131,3 +131,10 @@ def test_the_export_check_notices_a_difference(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "is not what the code says" in done.stderr
     assert stale.read_text() == "{}"
+
+
+def test_head_answers_like_get_without_the_content(service: Any) -> None:
+    for path in ("/livez", "/healthz", "/docs", "/openapi.json", "/v1/meta"):
+        head, get = service.request("HEAD", path), service.get(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-type"] == get.headers["content-type"]
