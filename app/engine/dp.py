@@ -59,7 +59,9 @@ def _from_the_top(form: CanonicalForm, low: int, high: int) -> Probability:
     tail = cells[nearest:]
     top = int(exponents[-1])
     total = math.fsum(np.ldexp(tail, np.maximum(exponents[nearest:] - top, -4000)).tolist())
-    log_p = math.log(total) + (top + scale - form.nonzero) * LN2
+    # Powers of two are taken off first: near p = 1/2 the logarithms of both would cancel.
+    mantissa, power = math.frexp(total)
+    log_p = math.log(mantissa) + (power + top + scale - form.nonzero) * LN2
     rounding = UNIT_ROUNDOFF * (8.0 + 1.01 * form.nonzero + 2.0 * abs(log_p))
     return Probability(log_p, rounding + _LOST)
 

@@ -17,7 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.engine.lattice import CanonicalForm
-from app.engine.null import CERTAIN, LN2, UNIT_ROUNDOFF, Interval, Probability, Region, add, from_fraction
+from app.engine.null import (
+    CERTAIN,
+    IMPOSSIBLE,
+    LN2,
+    UNIT_ROUNDOFF,
+    Interval,
+    Probability,
+    Region,
+    add,
+    from_fraction,
+)
 from app.engine.peeling import best_split, heavy_sums, shifted
 from app.engine.spectrum import Spectrum, spectrum
 from app.engine.tilt import Tilt, exponent, tilt_at, tilt_towards
@@ -40,11 +50,17 @@ def probability(form: CanonicalForm, region: Region) -> Probability:
     for total, number in ways.items():
         rest = shifted(region, total, light.range)
         if rest.intervals:
-            part = region_probability(light, rest)
-            log_p = part.log_p + math.log(number) - items * LN2
-            rounding = UNIT_ROUNDOFF * (4.0 + 2.0 * abs(log_p) + items)
-            parts.append(Probability(log_p, part.relative_error_bound + rounding))
-    return add(parts)
+            parts.append(_scaled(region_probability(light, rest), number, items))
+    return add(parts) if parts else IMPOSSIBLE
+
+
+def _scaled(part: Probability, number: int, log2_ways: int) -> Probability:
+    """`part` times number / 2**log2_ways, exactly where the part is a fraction."""
+    if part.fraction is not None:
+        return from_fraction(part.fraction[0] * number, part.fraction[1] + log2_ways)
+    log_p = part.log_p + (math.log(number) - log2_ways * LN2)
+    rounding = UNIT_ROUNDOFF * (4.0 + 2.0 * abs(log_p) + 4.0 * log2_ways + abs(part.log_p))
+    return Probability(log_p, part.relative_error_bound + rounding)
 
 
 def region_probability(form: CanonicalForm, region: Region) -> Probability:

@@ -55,6 +55,7 @@ class Probability:
 
 
 CERTAIN = Probability(0.0, 0.0, (1, 0))
+IMPOSSIBLE = Probability(-math.inf, 0.0)
 
 
 def from_fraction(numerator: int, log2_denominator: int) -> Probability:

@@ -18,6 +18,8 @@ MAX_COMBINATIONS = 4096
 _PER_SOLVE = 300_000
 _PER_POINT = 15
 _PER_GROUP = 4_000
+MAX_HUMPS = 64
+_HUMP = 6.0
 _LOG_ODDS = 42.0  # log(2 / 1e-18), as in the window
 
 
@@ -41,15 +43,32 @@ def window_length(form: CanonicalForm) -> int:
 
 
 def best_split(form: CanonicalForm) -> Split:
-    """The cheapest number of heaviest distinct weights to enumerate; usually none."""
+    """The number of heaviest distinct weights to enumerate; usually none.
+
+    Where a weight towers over the spread of the lighter ones it is always enumerated: the law has as many
+    humps as there are choices, and only tails of single humps can be tilted towards. Otherwise the cheapest.
+    """
     best = _cost(form, 0, 1)
     combinations = 1
     for heavy in range(1, len(form.weights) + 1):
         combinations *= int(form.counts[-heavy]) + 1
-        if combinations > MAX_COMBINATIONS or combinations * _PER_SOLVE > best.nanoseconds:
+        if combinations > MAX_COMBINATIONS:
             break
-        best = min(best, _cost(form, heavy, combinations), key=lambda split: split.nanoseconds)
+        towers = combinations <= MAX_HUMPS and _towers(form, heavy)
+        if not towers and combinations * _PER_SOLVE > best.nanoseconds:
+            if combinations > MAX_HUMPS:
+                break
+            continue
+        split = _cost(form, heavy, combinations)
+        if towers or split.nanoseconds < best.nanoseconds:
+            best = split
     return best
+
+
+def _towers(form: CanonicalForm, heavy: int) -> bool:
+    """Whether the lightest of the heavy weights exceeds _HUMP standard deviations of the rest."""
+    rest = form.without(heavy)
+    return float(form.weights[-heavy]) > _HUMP * math.sqrt(rest.variance)
 
 
 def _cost(form: CanonicalForm, heavy: int, combinations: int) -> Split:

@@ -94,9 +94,12 @@ def plan(form: CanonicalForm, region: Region, budget: Budget, *, method: str, sa
     """
     candidates = costs(form, region, samples)
     if method == "auto":
-        chosen = next((cost for cost in candidates if cost.fits(budget)), candidates[-1])
-        others = tuple(cost for cost in candidates if cost is not chosen)
-        return Plan(chosen, _why(chosen, others, budget), others)
+        fitting = next((cost for cost in candidates if cost.fits(budget)), None)
+        if fitting is None:
+            detail = _too_large(candidates[-1], (), budget)
+            raise PlanTooLarge(detail, flaws=(Flaw("/samples", "plan_too_large", detail),))
+        others = tuple(cost for cost in candidates if cost is not fitting)
+        return Plan(fitting, _why(fitting, others, budget), others)
     chosen = _asked_for(method, form, candidates)
     others = tuple(cost for cost in candidates if cost is not chosen)
     if not chosen.fits(budget):
@@ -192,7 +195,7 @@ def _dp(form: CanonicalForm, region: Region) -> Cost:
         upper = max(low, form.range - high)
         depth = max(depth, form.range - upper if 2 * upper > form.range else upper)
     cells = min(depth, form.range) + 1
-    return Cost("dp", form.nonzero * (2 * cells + 3_000) + 60_000, 48 * cells)
+    return Cost("dp", form.nonzero * (2 * cells + 3_000) + 60_000, 64 * cells)
 
 
 def _rational(form: CanonicalForm) -> Cost:

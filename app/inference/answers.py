@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from app.engine import fft
 from app.engine.lattice import CanonicalForm
 from app.engine.monte_carlo import Estimate
-from app.engine.null import Probability
+from app.engine.null import Probability, region
 from app.inference.options import Alternative
 from app.inference.record import Fraction2, MonteCarloRecord
 
 SMALLEST = math.ulp(0.0)
+# How many lattice values round zero are tried for the least |S|, and how sure the mass must be.
+_NEAR = 64
+_SURE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,5 +57,23 @@ def smallest_attainable(form: CanonicalForm, alternative: Alternative, *, absolu
     two_tailed = absolute or alternative == "two-sided"
     if form.nonzero == 0:
         return 1.0
+    if absolute and alternative == "less":
+        return _smallest_of_the_middle(form)
     both_ends = two_tailed and 2 * form.offset + form.step * form.range == 0
     return max(math.ldexp(1.0, int(both_ends) - form.nonzero), SMALLEST)
+
+
+def _smallest_of_the_middle(form: CanonicalForm) -> float:
+    """P(|S| = its least value): the first of the lattice's |S| that has mass; 2**-n if it is not near."""
+    least = max(math.ldexp(1.0, -form.nonzero), SMALLEST)
+    nearest = -(form.offset // form.step)
+    for index in range(_NEAR):
+        # Outwards from zero on both sides: |offset + step k| for k = nearest, nearest - 1, nearest + 1, ...
+        size = abs(form.offset + form.step * (nearest + (-(index + 1) // 2 if index % 2 else index // 2)))
+        tail = region(form, size, "less", absolute=True)
+        if not tail.intervals:
+            continue
+        found = fft.probability(form, tail)
+        if found.relative_error_bound < _SURE and found.p >= 0.9 * least:
+            return found.p
+    return least

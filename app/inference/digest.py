@@ -51,7 +51,7 @@ def _narrowed(column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if column.dtype.kind == "f":
         whole = np.rint(column)
         if not (np.array_equal(whole, column) and np.abs(column).max(initial=0.0) < 2**53):
-            return column.astype("<f8")
+            return column.astype("<f8") + 0.0  # minus zero is zero
         column = whole.astype(np.int64)
     low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
     for size in (1, 2, 4):

@@ -27,6 +27,7 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
         low, high = (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
         if found is not None:
             mean, sd = Fraction(found.mean()) * unit, found.sd() * float(unit)
+            low = int(found.values[found.masses > 0.0][0])
     moments = (_float(mean), sd, _float(low * unit), _float(high * unit))
     if detail == "none" or found is None:
         return NullRecord(*moments, None, None, None)

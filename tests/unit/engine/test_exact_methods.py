@@ -1,0 +1,122 @@
+"""Every exact method against the definition, on anything hypothesis comes up with."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from app.engine import solve
+from app.engine.lattice import canonical_form, sum_by_cluster
+from app.engine.null import Region, region
+from app.engine.planner import EXACT_METHODS, FRACTION_METHODS
+from tests.unit.engine.cases import cases, posed
+from tests.unit.engine.exact_null import Case, Sums, check, enumerated, exact_p
+
+CLOSE = 1e-12
+# Up to here the windows stay short, so that trying every method of a case stays quick.
+RANGE = 300_000
+
+
+@pytest.mark.parametrize("method", EXACT_METHODS)
+@settings(max_examples=150)
+@given(case=cases(max_items=10))
+def test_a_method_gives_the_proportion_of_assignments(method: str, case: Case) -> None:
+    form, tail = posed(case)
+    check(solve.exactly(method, form, tail), enumerated(case), within=CLOSE)
+
+
+@pytest.mark.parametrize("method", ["fft", "dp", "rational"])
+@settings(max_examples=100)
+@given(case=cases(max_items=60))
+def test_a_method_gives_the_counted_proportion_for_more_items(method: str, case: Case) -> None:
+    form, tail = posed(case)
+    if form.range <= RANGE:
+        check(solve.exactly(method, form, tail), exact_p(case), within=CLOSE)
+
+
+@pytest.mark.parametrize("method", FRACTION_METHODS)
+@settings(max_examples=60)
+@given(case=cases(max_items=14))
+def test_the_exact_methods_carry_the_fraction_in_lowest_terms(method: str, case: Case) -> None:
+    form, tail = posed(case)
+    found = solve.exactly(method, form, tail)
+    assert found.fraction is not None
+    numerator, log2_denominator = found.fraction
+    truth = exact_p(case)
+    assert (numerator, 2**log2_denominator) == (truth.numerator, truth.denominator)
+    # Division of integers rounds once, which is the nearest double to the truth.
+    assert found.p == float(truth)
+
+
+@pytest.mark.parametrize("method", ["fft", "dp"])
+@settings(max_examples=100)
+@given(
+    weights=st.lists(st.integers(0, 30), min_size=1, max_size=14),
+    ends=st.tuples(st.integers(0, 400), st.integers(0, 400)),
+)
+def test_a_single_interval_anywhere_in_the_null_is_right(
+    method: str, weights: list[int], ends: tuple[int, int]
+) -> None:
+    form = canonical_form(np.array(weights, dtype=np.int64))
+    low, high = sorted(end % (form.range + 1) for end in ends)
+    truth = between(weights, form.offset + form.step * low, form.offset + form.step * high)
+    if truth:
+        check(solve.exactly(method, form, Region(((low, high),))), truth, within=CLOSE)
+
+
+def between(weights: list[int], low: int, high: int) -> Fraction:
+    sums = Sums([(w, -w) for w in weights])
+    return Fraction(sums.at_least(low) - sums.at_least(high + 1), sums.all)
+
+
+@settings(max_examples=100)
+@given(cases(max_items=12))
+def test_the_one_sided_tails_share_the_observed_sum_and_nothing_else(case: Case) -> None:
+    """P(S >= x) + P(S <= x) = 1 + P(S = x)."""
+    p = {}
+    for alternative in ("greater", "less"):
+        posed_case = dataclasses.replace(case, alternative=alternative, absolute=False)
+        form, tail = posed(posed_case)
+        fraction = solve.exactly("enumeration", form, tail).fraction
+        assert fraction is not None
+        p[alternative] = Fraction(fraction[0], 2 ** fraction[1])
+    at = sum(1 for total in all_sums(case) if total == case.observed)
+    assert p["greater"] + p["less"] == 1 + Fraction(at, 2 ** len(case.stay))
+
+
+def all_sums(case: Case) -> list[int]:
+    sums = [0]
+    for stay, swap in case.pairs:
+        sums = [total + stay for total in sums] + [total + swap for total in sums]
+    return sums
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_items_of_a_cluster_swap_together(data: st.DataObject) -> None:
+    case = data.draw(cases(max_items=14))
+    codes = data.draw(st.lists(st.integers(0, 5), min_size=len(case.stay), max_size=len(case.stay)))
+    names = sorted(set(codes))
+    together = [
+        (
+            sum(pair[0] for pair, code in zip(case.pairs, codes, strict=True) if code == name),
+            sum(pair[1] for pair, code in zip(case.pairs, codes, strict=True) if code == name),
+        )
+        for name in names
+    ]
+    merged = dataclasses.replace(
+        case, stay=tuple(pair[0] for pair in together), swap=tuple(pair[1] for pair in together)
+    )
+    index = np.array([names.index(code) for code in codes], dtype=np.int64)
+    stay, swap = (
+        sum_by_cluster(np.array(column, dtype=np.int64), index, len(names))
+        for column in zip(*case.pairs, strict=True)
+    )
+    form = canonical_form(stay, swap)
+    tail = region(form, case.observed, case.alternative, absolute=case.absolute)
+    for method in ("fft", "dp", "rational") if form.range <= RANGE else ("enumeration",):
+        check(solve.exactly(method, form, tail), enumerated(merged), within=CLOSE)

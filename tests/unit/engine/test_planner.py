@@ -1,0 +1,216 @@
+"""The planner: predictions before anything is allocated, what is refused, what is chosen."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from app.engine import dp, enumeration, fft, meet_in_the_middle, solve
+from app.engine.lattice import CanonicalForm, canonical_form
+from app.engine.null import Probability, Region, region
+from app.engine.planner import (
+    EXACT_METHODS,
+    FRACTION_METHODS,
+    METHODS,
+    Budget,
+    Cost,
+    cheapest_fraction,
+    costs,
+    plan,
+)
+from app.errors import InvalidTest, PlanTooLarge
+
+PLENTY = Budget()
+
+
+def posed(stay: list[int], alternative: str = "two-sided") -> tuple[CanonicalForm, Region]:
+    form = canonical_form(np.array(stay, dtype=np.int64))
+    return form, region(form, sum(stay), alternative)  # type: ignore[arg-type]
+
+
+def by_method(stay: list[int], samples: int = 20_000) -> dict[str, Cost]:
+    return {cost.method: cost for cost in costs(*posed(stay), samples)}
+
+
+def random_stay(n: int, top: int) -> list[int]:
+    return (np.random.default_rng(n).integers(1, top, n) * np.array([1, 1, -1] * n)[:n]).tolist()  # type: ignore[no-any-return]
+
+
+@given(st.lists(st.integers(-(10**9), 10**9), min_size=0, max_size=60), st.integers(1, 10**7))
+def test_predictions_are_positive_python_integers(stay: list[int], samples: int) -> None:
+    for cost in costs(*posed(stay), samples):
+        assert (type(cost.operations), type(cost.bytes)) == (int, int)
+        assert cost.operations > 0
+        assert cost.bytes >= 0
+        assert cost.seconds > 0
+
+
+@pytest.mark.parametrize("method", ["fft", "dp", "rational", "monte_carlo"])
+def test_more_items_are_never_predicted_to_cost_less(method: str) -> None:
+    """The same eight weights, a thousand items to a thousand million; no data of that size exists."""
+    predicted = []
+    for each in (125, 1_250, 125_000, 125_000_000):
+        weights = np.arange(1, 9, dtype=np.int64)
+        form = CanonicalForm(0, 1, weights, np.full(8, each, dtype=np.int64), 8 * each)
+        tail = region(form, 3 * form.range // 4, "greater")
+        predicted += [cost for cost in costs(form, tail, 20_000) if cost.method == method]
+    for smaller, larger in itertools.pairwise(predicted):
+        assert smaller.operations <= larger.operations
+        assert smaller.bytes <= larger.bytes
+    assert 2 * predicted[0].operations < predicted[-1].operations
+
+
+@pytest.mark.parametrize("method", ["fft", "dp", "rational"])
+def test_larger_weights_are_never_predicted_to_cost_less(method: str) -> None:
+    predicted = [by_method(random_stay(50, 10**k))[method] for k in (1, 2, 4, 6, 9)]
+    for smaller, larger in itertools.pairwise(predicted):
+        assert smaller.operations < larger.operations
+        assert smaller.bytes < larger.bytes
+
+
+@pytest.mark.parametrize(
+    ("method", "lengths"), [("enumeration", (16, 20, 24, 28)), ("meet_in_the_middle", (28, 36, 44, 52))]
+)
+def test_enumerating_is_predicted_to_grow_exponentially(method: str, lengths: tuple[int, ...]) -> None:
+    predicted = [by_method(random_stay(n, 9))[method] for n in lengths]
+    for smaller, larger in itertools.pairwise(predicted):
+        assert larger.operations >= 15 * smaller.operations
+        assert larger.bytes == 16 * smaller.bytes
+
+
+@pytest.mark.parametrize("weights", [[10**9 - k for k in range(40)], [10**9] * 10_000, list(range(1, 2001))])
+def test_a_prediction_allocates_nothing_of_the_size_it_predicts(weights: list[int]) -> None:
+    form, tail = posed(weights)
+    plan(form, tail, PLENTY, method="auto", samples=10**7)
+    tracemalloc.start()
+    try:
+        costs(form, tail, 10**7)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # The distinct weights themselves, a few times over.
+    assert peak < 100_000 + 200 * len(form.weights)
+
+
+@pytest.mark.parametrize("method", EXACT_METHODS)
+def test_a_method_over_the_budget_is_refused_with_planned_against_allowed(method: str) -> None:
+    form, tail = posed(random_stay(24, 1000))
+    cost = next(cost for cost in costs(form, tail, 0) if cost.method == method)
+    for budget in (Budget(operations=cost.operations - 1), Budget(bytes=cost.bytes - 1)):
+        with pytest.raises(PlanTooLarge) as caught:
+            plan(form, tail, budget, method=method, samples=100)
+        detail = caught.value.detail
+        for number in (cost.operations, cost.bytes, budget.operations, budget.bytes):
+            assert str(number) in detail
+        assert [flaw.pointer for flaw in caught.value.flaws] == ["/method"]
+        fitting = [other.method for other in costs(form, tail, 100) if other.fits(budget)]
+        advice = detail.split(" are allowed.")[1]
+        assert advice == (f" {', '.join(fitting)} would fit." if fitting else "")
+    at_the_limit = Budget(cost.operations, cost.bytes)
+    assert plan(form, tail, at_the_limit, method=method, samples=100).chosen.method == method
+
+
+@pytest.mark.parametrize("method", ["enumeration", "meet_in_the_middle"])
+def test_enumerating_a_thousand_items_is_refused_before_two_to_the_n_is_written_out(method: str) -> None:
+    with pytest.raises(PlanTooLarge, match="1000") as caught:
+        plan(*posed([1] * 1000), PLENTY, method=method, samples=100)
+    assert len(caught.value.detail) < 300
+
+
+@pytest.mark.parametrize("method", ["bounds", "magic", ""])
+def test_a_method_that_does_not_apply_is_refused_by_name(method: str) -> None:
+    with pytest.raises(InvalidTest) as caught:
+        plan(*posed([1, 2, 3]), PLENTY, method=method, samples=100)
+    assert [flaw.pointer for flaw in caught.value.flaws] == ["/method"]
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.integers(-(10**6), 10**6), min_size=0, max_size=60),
+    st.integers(1, 10**11),
+    st.integers(1, 2**32),
+)
+def test_auto_samples_only_where_nothing_exact_fits(stay: list[int], operations: int, bytes_: int) -> None:
+    form, tail = posed(stay)
+    budget = Budget(operations, bytes_)
+    candidates = costs(form, tail, 1)
+    exact = [cost for cost in candidates if cost.exact and cost.fits(budget)]
+    if not exact and not candidates[-1].fits(budget):
+        return  # see the next test
+    chosen = plan(form, tail, budget, method="auto", samples=1)
+    assert chosen.chosen.exact == bool(exact)
+    assert chosen.chosen.fits(budget)
+    if exact:
+        assert chosen.chosen.seconds == min(cost.seconds for cost in exact)
+    assert {cost.method for cost in (chosen.chosen, *chosen.others)} == {cost.method for cost in candidates}
+    assert chosen.reason
+
+
+def test_auto_does_not_run_what_does_not_fit_either() -> None:
+    """A budget holds on every path: sampling that is planned over it is refused like anything else."""
+    form, tail = posed(random_stay(1000, 10**9))
+    budget = Budget(operations=10**6, bytes=10**6)
+    assert not any(cost.fits(budget) for cost in costs(form, tail, 10**7))
+    with pytest.raises(PlanTooLarge):
+        plan(form, tail, budget, method="auto", samples=10**7)
+
+
+def test_a_method_that_is_asked_for_runs_even_where_another_is_cheaper() -> None:
+    form, tail = posed(random_stay(20, 50))
+    for method in METHODS:
+        assert plan(form, tail, PLENTY, method=method, samples=100).chosen.method == method
+
+
+def test_an_exact_fraction_comes_from_the_cheapest_method_that_has_one() -> None:
+    form, tail = posed(random_stay(20, 50))
+    cost = cheapest_fraction(form, tail, PLENTY)
+    able = [other for other in costs(form, tail, 0) if other.method in FRACTION_METHODS]
+    assert cost.seconds == min(other.seconds for other in able)
+    with pytest.raises(PlanTooLarge, match="fraction"):
+        cheapest_fraction(form, tail, Budget(operations=10))
+
+
+MEASURED: list[tuple[str, Callable[[CanonicalForm, Region], Probability], list[int]]] = [
+    ("fft", fft.probability, random_stay(300, 50)),
+    ("fft", fft.probability, random_stay(200, 20_000)),
+    ("fft", fft.probability, random_stay(3000, 1000)),
+    ("fft", fft.probability, [*random_stay(100, 9), 10**6]),
+    ("dp", dp.probability, random_stay(100, 3000)),
+    ("dp", dp.probability, [1] * 5000),
+    ("enumeration", enumeration.probability, random_stay(18, 10**6)),
+    ("meet_in_the_middle", meet_in_the_middle.probability, random_stay(34, 10**6)),
+]
+
+
+@pytest.mark.parametrize(("method", "run", "stay"), MEASURED, ids=[f"{m} {len(s)}" for m, _, s in MEASURED])
+def test_a_run_stays_within_the_bytes_that_were_predicted(
+    method: str, run: Callable[[CanonicalForm, Region], Probability], stay: list[int]
+) -> None:
+    form, tail = posed(stay)
+    predicted = by_method(stay)[method].bytes
+    tracemalloc.start()
+    try:
+        run(form, tail)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # A quarter of a megabyte of Python objects is no array.
+    assert peak <= predicted + 250_000
+
+
+def test_sampling_needs_the_same_few_bytes_for_any_number_of_samples() -> None:
+    form, tail = posed(random_stay(1000, 50))
+    predicted = {cost.bytes for samples in (1, 10**4, 10**6) for cost in costs(form, tail, samples)[-1:]}
+    assert len(predicted) == 1
+    tracemalloc.start()
+    try:
+        solve.by_sampling(form, tail, samples=30_000, seed=0)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak <= predicted.pop() + 250_000
