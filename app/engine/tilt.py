@@ -95,7 +95,7 @@ def exponent(form: CanonicalForm, theta: float, target: int) -> tuple[float, flo
     terms = form.counts * log_cosh
     shift = 0.5 * theta * float(2 * target - form.range)
     value = math.fsum([*terms.tolist(), -shift])
-    if abs(value) > _BALL_EXPONENT:
+    if float(terms.sum()) + abs(shift) > _BALL_EXPONENT:
         return _exponent_in_balls(form, theta, target)
     return value, 8.0 * UNIT_ROUNDOFF * (float(terms.sum()) + abs(shift))
 

@@ -181,6 +181,35 @@ FEW_HEAVY = [
         3,
         4,
     ),
+    (
+        -4,
+        1,
+        2,
+        2,
+        2,
+        2,
+        1,
+        2,
+        4,
+        1,
+        1,
+        3,
+        1,
+        3,
+        5,
+        1,
+        1,
+        3,
+        613,
+        4545,
+        1381,
+        16316,
+        4205,
+        10930,
+        956,
+        1933,
+        12861,
+    ),
     (*(1, 1, 1, 1, 1) * 3, *(2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4) * 2, 5, 5, -3, 31_599, 23_681),
 ]
 
@@ -197,13 +226,15 @@ def test_a_few_heavy_items_among_light_ones_keep_twelve_digits(
         check(method.probability(form, tail), truth, within=CLOSE)
 
 
-# |S| <= |xi| with one item as heavy as all the others: nearly no mass lies between two humps.
+# |S| <= |xi| with one item as heavy as all the others, or many: nearly no mass lies between two humps.
 BETWEEN_HUMPS = [
     (1, 1, 3, 2, 3, 4, 3, 4, 3, 3, 1, 4, 4, 4, 2, 4, 1, -53),
     (3, 4, 2, 2, 1, 1, 4, 2, 2, 1, 4, 2, 4, 3, 3, 3, 3, 4, 3, 3, 2, -3, -516),
     (*(1,) * 40, -40),
     (*(2,) * 50, *(1,) * 50, -150),
     (*(1,) * 200, -200),
+    # Eighty humps, all of them an odd multiple of 100 from zero.
+    (*(100,) * 40, *(-100,) * 39, *(-1,) * 95),
 ]
 
 

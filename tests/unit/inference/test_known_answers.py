@@ -138,6 +138,12 @@ def test_a_sum_of_exactly_zero_against_one_heavy_item_is_two_to_the_minus_n(n: i
     check_record(record, Fraction(1, 2**n))
 
 
+def test_next_to_no_mass_between_many_humps_is_not_mistaken_for_rounding() -> None:
+    stay = (100,) * 40 + (-100,) * 39 + (-1,) * 95
+    record = effects(stay, expression="abs(x1)", alternative="less")
+    check_record(record, exact_p(Case(stay, None, "less", absolute=True)))
+
+
 @pytest.mark.parametrize("n", [1073, 1074, 1075, 5000])
 def test_what_underflows_is_given_by_its_logarithm_and_never_as_zero(n: int) -> None:
     record = score([1] * n, [0] * n, alternative="greater")
