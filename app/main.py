@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from app import __version__
 from app.api.desk import limits_of
-from app.api.job import Job
+from app.api.job import Body, Job
 from app.api.last_resort import LastResortMiddleware
 from app.api.openapi import TITLE, document
 from app.api.pipeline import warm_up
@@ -28,7 +28,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     settings = Settings() if settings is None else settings
     limits = limits_of(settings)
     now = time.monotonic()
-    first = Job("scores", "application/json", (), "json", "warm-up", now, now, limits)
+    first = Job("scores", Body("application/json"), (), "json", "warm-up", now, now, limits)
     executor = Executor(
         workers=settings.workers,
         queue_depth=settings.queue_depth,

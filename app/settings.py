@@ -33,9 +33,12 @@ class Settings(BaseSettings):
         int, Field(ge=0, le=65535, description="TCP port to listen on; 0 lets the system choose.")
     ] = 8000
 
-    max_body_bytes: Annotated[int, Field(ge=1, description="Largest request body; beyond it 413.")] = 64 * MIB
+    max_body_bytes: Annotated[
+        int, Field(ge=1, description="Largest request body, as sent and inflated; beyond it 413.")
+    ] = 64 * MIB
     max_items: Annotated[int, Field(ge=1, description="Most items in one test; beyond it 413.")] = 10_000_000
     max_name_chars: Annotated[int, Field(ge=1, description="Longest name of a system, in characters.")] = 200
+    max_form_parts: Annotated[int, Field(ge=1, description="Most parts of a multipart body.")] = 100
     max_samples: Annotated[int, Field(ge=1, description="Most Monte Carlo samples of one test.")] = 10_000_000
 
     inplace_body_bytes: Annotated[

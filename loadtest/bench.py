@@ -8,9 +8,9 @@ from typing import get_args
 import numpy as np
 import scipy
 
-from loadtest import engine_bench, f1_bench, http_bench, workload
+from loadtest import bounds_bench, engine_bench, f1_bench, http_bench, workload
 
-SECTIONS = ("engine", "http", "f1")
+SECTIONS = ("engine", "http", "f1", "bounds")
 
 
 def main() -> None:
@@ -34,6 +34,8 @@ def _run(section: str, options: argparse.Namespace) -> None:
             http_bench.run(options.seed, options.quick, options.lengths)
         case "f1":
             f1_bench.run(options.seed, options.quick)
+        case "bounds":
+            bounds_bench.run(options.seed, options.quick)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,29 +1,71 @@
-"""F1 by Algorithm 5, the yardstick for a two-dimensional method of the engine, which has none yet."""
+"""F1: the engine's two-dimensional grid beside the paper's Algorithm 5 on four-dimensional arrays."""
 
+from collections.abc import Callable
+
+from app.engine.grid import probability
+from app.engine.vector_form import vector_form
+from app.statistics.catalogue import reduce
+from app.statistics.joint import Joint
+from app.statistics.paired import Counts, StatisticSpec
 from loadtest import paper_tuples, workload
 from loadtest.measure import Contender, interleave
-from loadtest.table import duration, render
+from loadtest.table import duration, goal, ratio, render
 
-SIZES = (20, 50, 100, 200)
+SIZES = (20, 50, 100, 1_000, 10_000, 100_000)
+GOAL_ITEMS, SPEEDUP, LARGE_SECONDS = 100, 300.0, 1.5
 
 
 def run(seed: int, quick: bool) -> None:
-    """Print time, size of the pmf and p-value of Algorithm 5, or that its pmf does not fit."""
-    print(
-        "Only the paper's Algorithm 5 is measured here: the engine has no method of rank two to put beside it."
-    )
-    rows = [_row(items, seed, quick) for items in SIZES]
-    print(render(["N", "cells of the pmf", "median", "min", "calls", "p"], rows))
+    """Print both side by side while Algorithm 5 fits in memory, then the engine alone, and the goals."""
+    rows = []
+    for items in SIZES:
+        load = workload.f1(items, seed)
+        stay, swap = paper_tuples.f1_effects(load.u, load.v)
+        cells = paper_tuples.cells(stay, swap)
+        calls = [Contender("ours", _ours(load), 5 if quick else 15, burst=3 if items <= GOAL_ITEMS else 1)]
+        if cells <= paper_tuples.MAX_CELLS:
+            calls.append(Contender("Algorithm 5", _theirs(load), 3 if quick else 9))
+        timings = interleave(calls)
+        mine, paper = timings[0], timings[1] if len(timings) > 1 else None
+        rows.append(
+            [
+                f"{items:,}",
+                f"{mine.result:.12g}",
+                duration(mine.median),
+                duration(mine.best),
+                f"{cells:,}",
+                "too large" if paper is None else duration(paper.median),
+                "" if paper is None else ratio(paper.median / mine.median),
+                "" if paper is None else f"{abs(paper.result / mine.result - 1):.1e} rel",
+            ]
+        )
+        if items == GOAL_ITEMS and paper is not None:
+            over = paper.median / mine.median
+            goals = [goal("F1 over Algorithm 5 at N = 100", over, SPEEDUP, "times", at_least=True)]
+        if items == SIZES[-1]:
+            goals.append(goal("F1 at N = 100,000", mine.median, LARGE_SECONDS, "s", at_least=False))
+    header = ["N", "p", "ours", "min", "cells of Algorithm 5", "its time", "ratio", "difference"]
+    print(render(header, rows))
+    print("\n".join(goals))
 
 
-def _row(items: int, seed: int, quick: bool) -> list[str]:
-    load = workload.f1(items, seed)
+def _theirs(load: workload.F1Workload) -> Callable[[], float]:
+    """Algorithm 5 on the four counts."""
     stay, swap = paper_tuples.f1_effects(load.u, load.v)
-    cells = paper_tuples.cells(stay, swap)
-    if cells > paper_tuples.MAX_CELLS:
-        return [f"{items:,}", f"{cells:,}", "too large", "", "", ""]
-    call = Contender("Algorithm 5", lambda: paper_tuples.exact_perm_test_m(stay, swap), 3 if quick else 9)
-    (timing,) = interleave([call])
-    calls = str(len(timing.seconds))
-    p_value = f"{timing.result:.12g}"
-    return [f"{items:,}", f"{cells:,}", duration(timing.median), duration(timing.best), calls, p_value]
+    return lambda: paper_tuples.exact_perm_test_m(stay, swap)
+
+
+def _ours(load: workload.F1Workload) -> Callable[[], float]:
+    """From counts per item to the p-value: reduction to the lattice, grid, ties decided exactly."""
+    u, v = ({"tp": counts[:, 0], "incorrect": counts[:, 1]} for counts in (load.u, load.v))
+    data = Counts(u, v)
+    problem = reduce(data, StatisticSpec("f1"))
+    if not isinstance(problem, Joint):
+        raise TypeError("F1 of these counts is a single sum")
+    observed = problem.stay.sum(axis=0)
+
+    def call() -> float:
+        form = vector_form(problem.stay, problem.swap)
+        return probability(form, lambda sums: problem.function.extreme(sums, observed, "two-sided")).p
+
+    return call

@@ -22,7 +22,8 @@ LengthLaw = Literal["negative_binomial", "normal"]
 ACCURACY_MEAN, ACCURACY_SD = 0.9543, 0.1116
 LENGTH_MEAN, LENGTH_SD = 12.08, 10.60
 
-ENTITIES_PER_SENTENCE = 1.5
+# The test part of CoNLL-2003 English: 5,648 entities in 3,453 sentences.
+ENTITIES_PER_SENTENCE = 5648 / 3453
 RECALL = 0.85
 SPURIOUS_PER_SENTENCE = 0.2
 

@@ -39,6 +39,69 @@ SMALL: Mapping[str, dict[str, Any]] = {
     },
 }
 
+COUNTED = {
+    "u": {"tp": [8, 3, 7, 5, 2], "fp": [2, 3, 1, 0, 1], "fn": [1, 2, 0, 1, 4]},
+    "v": {"tp": [6, 3, 7, 4, 2], "fp": [3, 1, 1, 2, 1], "fn": [2, 2, 1, 2, 3]},
+}
+WORDS = {
+    "u": {"errors": [3, 0, 5, 1, 2], "words": [40, 12, 33, 20, 25]},
+    "v": {"errors": [5, 1, 4, 4, 2], "words": [40, 12, 33, 20, 25]},
+}
+CLASSES = {
+    "gold": [1, 0, 1, 1, 0, 0, 1, 0],
+    "u": [1, 0, 1, 1, 0, 1, 1, 0],
+    "v": [0, 0, 1, 0, 1, 1, 1, 0],
+}
+ENTITIES = {
+    "gold": [["B-PER", "I-PER", "O"], ["O", "B-LOC"], ["B-ORG", "O", "B-PER"], ["O", "B-PER"]],
+    "u": [["B-PER", "I-PER", "O"], ["O", "B-LOC"], ["B-ORG", "O", "O"], ["O", "B-PER"]],
+    "v": [["B-PER", "O", "O"], ["O", "B-LOC"], ["B-ORG", "O", "B-PER"], ["B-PER", "B-PER"]],
+}
+TEXTS = {
+    "gold": [
+        "the cat sat on the mat",
+        "a dog barks at night",
+        "it rains all day today",
+        "we go home by bus now",
+    ],
+    "u": ["the cat sat on the mat", "a dog barks at the night", "it rains all day today", "we go by bus"],
+    "v": [
+        "the cat sits on a mat",
+        "a cat barks at night",
+        "it rained all day today",
+        "we go home by bus now",
+    ],
+}
+DECIMALS = {"u": [0.5, 0.25, 0.75, 1.0, 0.5, 0.0], "v": [0.25, 0.25, 0.5, 0.5, 0.75, 0.25]}
+
+
+def _each(kind: str, data: dict[str, Any], statistics: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        f"{kind}-{label}.json": {**data, "statistic": statistic} for label, statistic in statistics.items()
+    }
+
+
+def _named(*names: str) -> dict[str, dict[str, Any]]:
+    return {name.replace("_", "-"): {"name": name} for name in names}
+
+
+# One of every statistic that needs no other package: `examples/small/`, where tests/api/test_small_examples.py looks.
+STATISTICS: Mapping[str, dict[str, Any]] = {
+    **_each("scores", DECIMALS, _named("mean_difference", "sum_difference", "sign", "signed_rank")),
+    **_each("counts", COUNTED, _named("f1", "precision", "recall", "jaccard")),
+    **_each("counts", COUNTED, {"fbeta": {"name": "fbeta", "beta": 2}}),
+    **_each("counts", COUNTED, {"expression": {"name": "expression", "expression": "tp / (tp + fp + fn)"}}),
+    **_each("counts", WORDS, {"ratio": {"name": "ratio", "numerator": "errors", "denominator": "words"}}),
+    **_each("predictions", CLASSES, _named("accuracy", "f1", "precision", "recall", "mcc")),
+    **_each("predictions", CLASSES, {"f1-macro": {"name": "f1", "average": "macro"}}),
+    **_each("predictions", CLASSES, {"f1-micro": {"name": "f1", "average": "micro"}}),
+    **_each(
+        "predictions", ENTITIES,
+        _named("exact_match", "token_accuracy", "span_f1", "span_precision", "span_recall"),
+    ),
+    **_each("predictions", TEXTS, _named("bleu", "chrf", "ter")),
+}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
@@ -141,6 +204,14 @@ def main() -> None:
     EXAMPLES.mkdir(parents=True, exist_ok=True)
     for name, text in written.items():
         (EXAMPLES / name).write_text(text, encoding="utf-8", newline="\n")
+    write_small()
+
+
+def write_small() -> None:
+    """Write those that need no data."""
+    (EXAMPLES / "small").mkdir(exist_ok=True)
+    for name, body in STATISTICS.items():
+        (EXAMPLES / "small" / name).write_text(rendered(body), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from flint import fmpz
 from app import __version__
 from app.inference.paired_test import ALGORITHM_VERSION
 from app.inference.record import PlanAlternative, PlanRecord, TestRecord
+from app.inputs.formats.reading import Reading
 from app.statistics.paired import Pairing
 
 LARGEST_EXACT = 2**53
@@ -42,8 +43,10 @@ def signature(record: TestRecord) -> str:
     return "|".join(parts)
 
 
-def answer(record: TestRecord, pairing: Pairing, runtime: dict[str, float]) -> dict[str, Any]:
-    """Every field of the contract's answer, in its order."""
+def answer(
+    record: TestRecord, pairing: Pairing, runtime: dict[str, float], reading: Reading | None = None
+) -> dict[str, Any]:
+    """Every field of the contract's answer, in its order; `reading` is there for files."""
     fraction = record.p_value_fraction
     return {
         "id": answer_id(record),
@@ -64,9 +67,13 @@ def answer(record: TestRecord, pairing: Pairing, runtime: dict[str, float]) -> d
         "pairing": None
         if pairing.matched is None
         else {"matched": pairing.matched, "only_u": pairing.only_u, "only_v": pairing.only_v},
+        "item_level": None if record.item_level is None else asdict(record.item_level),
         "method": asdict(record.method),
         "null": null(record),
         "confidence_interval": None,
+        "reading": None
+        if reading is None
+        else {"format": reading.format, "guessed": reading.guessed, "notes": list(reading.notes)},
         "warnings": [asdict(caution) for caution in record.warnings],
         "runtime": runtime,
         "versions": versions(),

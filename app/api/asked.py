@@ -1,121 +1,131 @@
-"""Body and query become what inference takes: data, statistic, options. One function each way per kind of body."""
+"""Body and query become what inference takes: data, statistic, options."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from app.api.job import Job, Limits, TestKind
-from app.api.models.fields import NO_BOOLEANS
-from app.api.models.requests import (
-    REQUEST_MODELS,
-    AnyRequest,
-    EffectsRequest,
-    PlanEnvelope,
-    PredictionsRequest,
-    ScoresRequest,
+import numpy as np
+from numpy.typing import NDArray
+
+from app.api import places
+from app.api.bodies import REQUIRED, told
+from app.api.files import FilesTold, files_told
+from app.api.job import Job, Limits
+from app.api.models.requests import AnyRequest, Choices, CountsRequest, EffectsRequest, ScoresRequest
+from app.api.models.statistics import spec_of
+from app.api.negotiation import MULTIPART
+from app.api.places import Place, moved
+from app.api.queries import timeout_of_query
+from app.api.texts import TEXT_STATISTICS, as_gold, segments
+from app.errors import BodyTooLarge, InvalidTest
+from app.inference.options import Options, Resampling
+from app.inputs import encodings, nested
+from app.inputs.formats.reading import Reading
+from app.inputs.nested import NamedCounts
+from app.inputs.pairing import ById, Given, pair
+from app.statistics.paired import (
+    Counts,
+    Effects,
+    Paired,
+    Pairing,
+    Predictions,
+    Scores,
+    Segments,
+    StatisticSpec,
 )
-from app.api.negotiation import CSV, JSON
-from app.api.queries import options_of_query, timeout_of_query
-from app.api.validation import validated
-from app.errors import BodyTooLarge, Flaw, InvalidTest
-from app.inference.options import Options
-from app.inputs import delimited, json_body
-from app.inputs.pairing import Given, pair
-from app.statistics.paired import Effects, Paired, Predictions, Scores, StatisticSpec
+
+LIGHT_STATISTICS = frozenset({"accuracy", "exact_match", "token_accuracy"})  # of raw outputs
+AVAILABLE_TESTS: tuple[Resampling, ...] = ("permutation", "bootstrap")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A test that was asked for, decoded and validated."""
+    """A test that was asked for, decoded and validated.
 
-    kind: TestKind
+    `place` finds the parts of a request in what the client sent; `reading` says how files were read.
+    """
+
+    kind: str
     data: Paired
     spec: StatisticSpec
     options: Options
     timeout_s: float | None
+    place: Place = str
+    reading: Reading | None = None
+
+    @property
+    def heavy(self) -> bool:
+        """Whether even its preparation may be too long for the event loop: scoring texts, spans and classes is."""
+        return isinstance(self.data, Segments | Predictions) and self.spec.name not in LIGHT_STATISTICS
+
+
+def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
+    """The body without its content coding.
+
+    Raises
+    ------
+        MalformedBody: the compressed data is truncated or damaged.
+        BodyTooLarge: there is more than `most` bytes of it.
+    """
+    if job.body.coding is None:
+        return body
+    return encodings.decode(body, job.body.coding, max_bytes=most)
 
 
 def decoded(job: Job, body: bytes | bytearray) -> Asked:
-    """Decode, validate and pair.
+    """Decode, validate and pair a body whose content coding is undone.
 
     Raises
     ------
         InputError: any of the ways in which a request can be wrong.
     """
     timeout_s = timeout_of_query(job.query)
-    if job.media_type == JSON:
-        kind, request = _json(job, body)
-        prefix = "/request" if job.kind == "plan" else ""
-    else:
-        kind, request, prefix = "scores", _delimited(job, body), ""
+    if job.body.media_type == MULTIPART:
+        return _of_files(files_told(job, body), job.limits, timeout_s)
+    said = told(job, body)
+    request, place = said.request, said.place
     try:
-        return _asked(kind, request, job.limits, timeout_s)
+        _refuse_excess(request, job.limits)
+        data, order = _paired(request, job.limits)
+        if order is not None:
+            place = places.after(places.by_id(order, item_first=_by_item(request)), place)
+        spec = spec_of(request.statistic, said.kind)
+        if isinstance(data, Predictions) and spec.name in TEXT_STATISTICS:
+            data, place = segments(data), places.after(as_gold, place)
+        options = _options(request)
+        return Asked(said.kind, data, spec, options, _deadline(request, job.limits, timeout_s), place)
     except InvalidTest as error:
-        raise under(prefix, error) from None
+        raise moved(error, place) from None
 
 
-def under(prefix: str, error: InvalidTest) -> InvalidTest:
-    """The same error with all its pointers under a prefix."""
-    if not prefix:
-        return error
-    return InvalidTest(
-        error.detail, flaws=tuple(Flaw(prefix + flaw.pointer, flaw.code, flaw.detail) for flaw in error.flaws)
-    )
-
-
-def _json(job: Job, body: bytes | bytearray) -> tuple[TestKind, AnyRequest]:
-    options_of_query(job.query, allowed=("format", "timeout_s"))
-    read = json_body.decode(body)
-    context = {NO_BOOLEANS: read.no_booleans}
-    if job.kind != "plan":
-        return job.kind, validated(REQUEST_MODELS[job.kind], read.value, context=context)
-    envelope = validated(PlanEnvelope, read.value)
-    inner = validated(REQUEST_MODELS[envelope.kind], envelope.request, prefix="/request", context=context)
-    return envelope.kind, inner
-
-
-def _delimited(job: Job, body: bytes | bytearray) -> ScoresRequest:
-    options = options_of_query(job.query)
-    table = delimited.read(body, "," if job.media_type == CSV else "\t")
-    request: dict[str, Any] = {
-        **options,
-        "u": table.u,
-        "v": table.v,
-        "ids": table.ids,
-        "clusters": table.clusters,
-    }
+def _of_files(said: FilesTold, limits: Limits, timeout_s: float | None) -> Asked:
+    reading, request = said.reading, said.request
     try:
-        return validated(ScoresRequest, request)
+        _refuse_excess(request, limits)
+        _refuse_too_many("The files hold", _length(reading.data), limits)
+        options = _options(request, reading.names)
+        deadline = _deadline(request, limits, timeout_s)
+        return Asked(reading.kind, reading.data, said.spec, options, deadline, said.place, reading)
     except InvalidTest as error:
-        flaws = tuple(Flaw("/?" + flaw.pointer[1:], flaw.code, flaw.detail) for flaw in error.flaws)
-        raise InvalidTest(error.detail.replace("At /", "At /?", 1), flaws=flaws) from None
+        raise moved(error, said.place) from None
 
 
-def _asked(kind: TestKind, request: AnyRequest, limits: Limits, timeout_s: float | None) -> Asked:
-    _refuse_unavailable(request)
-    _refuse_excess(request, limits)
+def _length(data: Paired) -> int:
+    if isinstance(data, Effects):
+        return len(data.stay)
+    return len(next(iter(data.u.values()), ())) if isinstance(data, Counts) else len(data.u)
+
+
+def _deadline(request: Choices, limits: Limits, timeout_s: float | None) -> float | None:
     timeouts = [seconds for seconds in (request.timeout_s, timeout_s) if seconds is not None]
-    return Asked(
-        kind,
-        _paired(request, limits),
-        _spec(request),
-        _options(request),
-        min([limits.max_timeout_s, *timeouts]) if timeouts else None,
-    )
+    return min([limits.max_timeout_s, *timeouts]) if timeouts else None
 
 
-def _refuse_unavailable(request: AnyRequest) -> None:
-    if request.test != "permutation":
-        raise InvalidTest.at(
-            "/test", "not_available", "The bootstrap is not available yet; test is permutation."
-        )
+def _refuse_excess(request: Choices, limits: Limits) -> None:
     if request.confidence_level is not None:
         detail = "Confidence intervals are not available yet; leave confidence_level out."
         raise InvalidTest.at("/confidence_level", "not_available", detail)
-
-
-def _refuse_excess(request: AnyRequest, limits: Limits) -> None:
     if request.samples > limits.max_samples:
         raise InvalidTest.at(
             "/samples", "too_many_samples", f"At most {limits.max_samples:,} samples are allowed."
@@ -126,43 +136,71 @@ def _refuse_excess(request: AnyRequest, limits: Limits) -> None:
             raise InvalidTest.at(f"/names/{which}", "name_too_long", detail)
 
 
-def _paired(request: AnyRequest, limits: Limits) -> Paired:
-    given: dict[str, Given]
-    if isinstance(request, EffectsRequest):
-        given = (
-            {"stay": request.stay} if request.swap is None else {"stay": request.stay, "swap": request.swap}
-        )
-    elif isinstance(request, ScoresRequest):
-        given = {"u": request.u, "v": request.v}
-    else:
-        given = {"gold": request.gold, "u": request.u, "v": request.v}
+def _refuse_too_many(what: str, n: int, limits: Limits) -> None:
+    if n > limits.max_items:
+        raise BodyTooLarge(f"{what} {n:,} items; at most {limits.max_items:,} are allowed.")
+
+
+Order = dict[str, list[str]]
+
+
+def _paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
+    """The data in one order; and, where it was keyed, the ids in that order."""
+    given = {name: getattr(request, name) for name in _columns(request)}
     for name, column in given.items():
-        if len(column) > limits.max_items:
-            raise BodyTooLarge(f"{name} has {len(column):,} items; at most {limits.max_items:,} are allowed.")
-    matched = pair(given, ids=request.ids, clusters=request.clusters, on_missing=request.on_missing)
-    columns: dict[str, Any] = matched.columns
+        _refuse_too_many(f"{name} has", len(column), limits)
+    # Only positions are paired, so that a column may be anything that has a length.
+    positions: dict[str, Given] = {
+        name: ById(column.ids, np.arange(len(column))) if isinstance(column, ById) else range(len(column))
+        for name, column in given.items()
+    }
+    found = pair(positions, ids=request.ids, clusters=request.clusters, on_missing=request.on_missing)
+    columns = {name: _ordered(given[name], positions[name], found.columns[name]) for name in given}
+    order = {
+        name: [column.ids[index] for index in np.asarray(found.columns[name]).tolist()]
+        for name, column in given.items()
+        if isinstance(column, ById)
+    }
+    return _data(request, columns, found.pairing), order or ({} if _by_item(request) else None)
+
+
+def _columns(request: AnyRequest) -> list[str]:
     if isinstance(request, EffectsRequest):
-        return Effects(columns["stay"], columns.get("swap"), matched.pairing)
+        return ["stay"] if request.swap is None else ["stay", "swap"]
+    return list(REQUIRED["scores" if isinstance(request, ScoresRequest | CountsRequest) else "predictions"])
+
+
+def _by_item(request: AnyRequest) -> bool:
+    """Whether counts came as one object per item."""
+    if not isinstance(request, CountsRequest):
+        return False
+    counts = request.u.values if isinstance(request.u, ById) else request.u
+    return isinstance(counts, NamedCounts) and counts.by_item
+
+
+def _ordered(given: Any, before: Given, after: Any) -> Any:
+    if not isinstance(given, ById):
+        return given
+    assert isinstance(before, ById)
+    order: NDArray[np.int64] = after
+    return given.values if order is before.values else nested.taken(given.values, order)
+
+
+def _data(request: AnyRequest, columns: dict[str, Any], pairing: Pairing) -> Paired:
+    if isinstance(request, EffectsRequest):
+        return Effects(columns["stay"], columns.get("swap"), pairing)
     if isinstance(request, ScoresRequest):
-        return Scores(columns["u"], columns["v"], matched.pairing)
-    return Predictions(columns["gold"], columns["u"], columns["v"], matched.pairing)
+        return Scores(columns["u"], columns["v"], pairing)
+    if isinstance(request, CountsRequest):
+        return Counts(columns["u"].columns, columns["v"].columns, pairing)
+    return Predictions(columns["gold"], columns["u"], columns["v"], pairing)
 
 
-def _spec(request: AnyRequest) -> StatisticSpec:
-    if isinstance(request, EffectsRequest):
-        return StatisticSpec("expression", {"expression": request.statistic.expression})
-    if isinstance(request, PredictionsRequest):
-        return StatisticSpec(request.statistic.name)
-    name, zero_method = request.statistic.name, request.statistic.zero_method
-    if name == "signed_rank":
-        return StatisticSpec(name, {"zero_method": zero_method or "wilcox"})
-    if zero_method is not None:
-        detail = f"zero_method belongs to signed_rank; {name} has no such parameter."
-        raise InvalidTest.at("/statistic/zero_method", "unknown_parameter", detail)
-    return StatisticSpec(name)
-
-
-def _options(request: AnyRequest) -> Options:
+def _options(request: Choices, names: tuple[str, str] | None = None) -> Options:
+    """The options; `names` are the systems' own, for when the request does not name them."""
+    name_u, name_v = request.names.u, request.names.v
+    if names is not None and "names" not in request.model_fields_set:
+        name_u, name_v = names
     return Options(
         alternative=request.alternative,
         method=request.method,
@@ -174,6 +212,6 @@ def _options(request: AnyRequest) -> Options:
         confidence_level=request.confidence_level,
         pmf=request.pmf,
         exact_fraction=request.exact_fraction,
-        name_u=request.names.u,
-        name_v=request.names.v,
+        name_u=name_u,
+        name_v=name_v,
     )

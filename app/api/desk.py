@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from app.api import problems
 from app.api.job import Job, Kind, Limits, Rendered, Representation
-from app.api.negotiation import JSON, media_type, representation
+from app.api.negotiation import JSON, body_of, representation
 from app.api.pipeline import handle, handle_in_place
 from app.api.queries import timeout_of_query
 from app.api.receipt import disconnected, receive_body
@@ -26,6 +26,7 @@ from app.settings import Settings
 
 REPRESENTATIONS: tuple[Representation, ...] = ("json", "text", "markdown", "csv")
 PLAN_REPRESENTATIONS: tuple[Representation, ...] = ("json",)
+SLOWER_CODINGS = 8  # thousands of empty frames fit where thousands of bytes do
 SLOWER_TABLES = 4  # a table with quotes takes a few times longer to read than JSON of its size
 CLIENT_LEFT = 499  # nobody reads it; it is for the log only
 
@@ -33,6 +34,8 @@ CLIENT_LEFT = 499  # nobody reads it; it is for the log only
 def limits_of(settings: Settings) -> Limits:
     """The part of the settings that travels with every job."""
     return Limits(
+        max_body_bytes=settings.max_body_bytes,
+        max_form_parts=settings.max_form_parts,
         max_items=settings.max_items,
         max_samples=settings.max_samples,
         max_name_chars=settings.max_name_chars,
@@ -76,8 +79,10 @@ class Desk:
             raise InvalidTest.at("/?format", "duplicate_parameter", "format is given twice.")
         return Job(
             kind=kind,
-            media_type=media_type(
-                request.headers.get("content-type"), request.headers.get("content-encoding"), kind
+            body=body_of(
+                request.headers.get("content-type"),
+                ",".join(request.headers.getlist("content-encoding")),
+                kind,
             ),
             query=query,
             representation=representation(
@@ -92,8 +97,10 @@ class Desk:
     async def _rendered(self, request: Request, head: Job, body: bytearray) -> Rendered:
         job = replace(head, submitted_at=time.monotonic())
         small = self.settings.inplace_body_bytes
-        if len(body) <= (small if job.media_type == JSON else small // SLOWER_TABLES):
-            rendered = handle_in_place(job, body, self.settings.inplace_engine_seconds)
+        if job.body.media_type != JSON:
+            small //= SLOWER_TABLES
+        if len(body) <= (small if job.body.coding is None else small // SLOWER_CODINGS):
+            rendered = handle_in_place(job, body, self.settings.inplace_engine_seconds, small)
             if rendered is not None:
                 return rendered
         asked = timeout_of_query(job.query)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["effects", "scores", "predictions", "plan"]
-TestKind = Literal["effects", "scores", "predictions"]
+TestKind = Literal["effects", "scores", "counts", "predictions"]
+Kind = TestKind | Literal["files", "plan"]
 Representation = Literal["json", "text", "markdown", "csv"]
 
 
@@ -14,9 +14,11 @@ Representation = Literal["json", "text", "markdown", "csv"]
 class Limits:
     """The settings that decide what a test may ask for."""
 
+    max_body_bytes: int
     max_items: int
     max_samples: int
     max_name_chars: int
+    max_form_parts: int
     max_timeout_s: float
     budget_operations: int
     budget_bytes: int
@@ -24,11 +26,20 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Body:
+    """What the headers say of a body: its media type, the boundary of a multipart one, its content coding."""
+
+    media_type: str
+    coding: str | None = None
+    boundary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """One request without its body. Times are `time.monotonic()`, which all processes of a machine share."""
 
     kind: Kind
-    media_type: str
+    body: Body
     query: tuple[tuple[str, str], ...]
     representation: Representation
     request_id: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, get_args
 
 from fastapi import APIRouter
@@ -9,25 +10,17 @@ from starlette.responses import JSONResponse, Response
 
 from app.api import negotiation, problems
 from app.api.answer import versions
+from app.api.asked import AVAILABLE_TESTS
+from app.api.files import ROLES
+from app.api.models.statistics import STATISTIC_MODELS, entries
 from app.inference.options import Alternative, Method, PmfDetail
+from app.inputs.encodings import CODINGS
+from app.inputs.formats import catalogue
 from app.settings import Settings
 
-STATISTICS: dict[str, list[dict[str, Any]]] = {
-    "effects": [{"name": "expression", "parameters": {"expression": ["x1", "abs(x1)"]}}],
-    "scores": [
-        {"name": "mean_difference", "parameters": {}},
-        {"name": "sum_difference", "parameters": {}},
-        {"name": "sign", "parameters": {}},
-        {"name": "signed_rank", "parameters": {"zero_method": ["wilcox", "pratt", "zsplit"]}},
-    ],
-    "predictions": [
-        {"name": "accuracy", "parameters": {}},
-        {"name": "exact_match", "parameters": {}},
-        {"name": "token_accuracy", "parameters": {}},
-    ],
-}
 PUBLIC_LIMITS = (
     "max_body_bytes",
+    "max_form_parts",
     "max_items",
     "max_name_chars",
     "max_samples",
@@ -46,14 +39,16 @@ def meta_of(settings: Settings) -> dict[str, Any]:
     return {
         "versions": versions(),
         "limits": {name: getattr(settings, name) for name in PUBLIC_LIMITS},
-        "tests": ["permutation"],
+        "tests": list(AVAILABLE_TESTS),
         "methods": list(get_args(Method)),
         "alternatives": list(get_args(Alternative)),
         "pmf": list(get_args(PmfDetail)),
-        "statistics": STATISTICS,
+        "statistics": {kind: [asdict(entry) for entry in entries(kind)] for kind in STATISTIC_MODELS},
+        "formats": formats(),
         "media_types": {
             "consumes": {kind: list(types) for kind, types in negotiation.CONSUMED.items()},
             "produces": dict(negotiation.PRODUCED),
+            "codings": list(CODINGS),
         },
         "problems": [
             {"type": problems.TYPE_PREFIX + kind.code, "status": kind.status, "title": kind.title}
@@ -62,13 +57,29 @@ def meta_of(settings: Settings) -> dict[str, Any]:
     }
 
 
+def formats() -> dict[str, Any]:
+    """What can be read: the files a format takes, by role, and the options it has a use for."""
+    said = [
+        {
+            "name": name,
+            "aliases": [alias for alias, of in catalogue.ALIASES.items() if of == name],
+            "summary": entry.summary,
+            "files": list(entry.roles),
+            "options": sorted(entry.uses),
+            "statistics": list(entry.statistics),
+        }
+        for name, entry in catalogue.FORMATS.items()
+    ]
+    return {"default": catalogue.AUTO, "files": list(ROLES), "known": said}
+
+
 def meta_router(settings: Settings) -> APIRouter:
     """The route; its answer never changes while the server runs."""
     router = APIRouter(prefix="/v1", tags=["meta"])
     said = meta_of(settings)
 
     async def meta() -> Response:
-        """Versions, limits, methods, statistics with their parameters, media types and problem types."""
+        """Versions, limits, methods, statistics and formats with their parameters, media types, problem types."""
         return JSONResponse(said)
 
     router.add_api_route("/meta", meta, response_class=Response, summary="What this server can do")

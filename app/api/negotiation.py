@@ -1,16 +1,22 @@
-"""Which representation of an answer a client wants, and which media type its body has."""
+"""Which representation of an answer a client wants, and which media type and coding its body has."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.api.job import Kind, Representation
+from python_multipart.multipart import parse_options_header
+
+from app.api.job import Body, Kind, Representation
 from app.api.problems import NotAcceptable
-from app.errors import InvalidTest, UnsupportedMedia
+from app.errors import InvalidTest, MalformedBody, UnsupportedMedia
+from app.inputs.encodings import CODINGS
 
 JSON = "application/json"
 CSV = "text/csv"
 TSV = "text/tab-separated-values"
+NDJSON = "application/x-ndjson"
+NPY = "application/x-npy"
+MULTIPART = "multipart/form-data"
 
 PRODUCED: dict[Representation, str] = {
     "json": JSON,
@@ -19,12 +25,16 @@ PRODUCED: dict[Representation, str] = {
     "csv": CSV,
 }
 CONSUMED: dict[Kind, tuple[str, ...]] = {
-    "effects": (JSON,),
-    "scores": (JSON, CSV, TSV),
-    "predictions": (JSON,),
+    "effects": (JSON, NDJSON),
+    "scores": (JSON, CSV, TSV, NDJSON, NPY),
+    "counts": (JSON, CSV, TSV, NDJSON, NPY),
+    "predictions": (JSON, NDJSON),
+    "files": (MULTIPART,),
     "plan": (JSON,),
 }
 MAX_ACCEPT_CHARS = 1_000
+MAX_BOUNDARY_CHARS = 70  # RFC 2046, section 5.1.1
+UTF8_NAMES = frozenset({"utf-8", "utf8", "us-ascii"})
 
 
 def representation(
@@ -81,29 +91,51 @@ def _quality(media: str, ranges: list[tuple[str, float]]) -> float:
     return 0.0
 
 
-def media_type(content_type: str | None, content_encoding: str | None, kind: Kind) -> str:
-    """The media type of a body, without parameters.
+def body_of(content_type: str | None, content_encoding: str | None, kind: Kind) -> Body:
+    """What the headers say of a body: media type, boundary of its parts, content coding.
 
     Raises
     ------
-        UnsupportedMedia: it is missing, not one this endpoint reads, compressed, or not in UTF-8.
+    UnsupportedMedia
+        The type is missing, not one this endpoint reads, or not in UTF-8; or the coding is not one we undo.
+    MalformedBody
+        Parts are announced without the boundary between them.
     """
     readable = CONSUMED[kind]
-    if content_encoding is not None and content_encoding.strip().lower() not in ("", "identity"):
-        raise UnsupportedMedia("Compressed bodies are not available yet; send it without Content-Encoding.")
-    media, *parameters = (piece.strip() for piece in (content_type or "").split(";"))
-    media = media.lower()
+    media, _, _ = (content_type or "").partition(";")
+    media = media.strip().lower()
     if media not in readable:
         raise UnsupportedMedia(
             f"This endpoint reads {', '.join(readable)}; say which in the Content-Type header "
             f"(with curl: -H 'content-type: {readable[0]}')."
         )
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip().lower() == "charset" and value.strip(' "').lower() not in (
-            "utf-8",
-            "utf8",
-            "us-ascii",
-        ):
-            raise UnsupportedMedia("The body must be UTF-8; send it as UTF-8 and leave charset out.")
-    return media
+    parameters = _parameters(content_type or "")
+    if media != MULTIPART and parameters.get("charset", "utf-8").lower() not in UTF8_NAMES:
+        raise UnsupportedMedia("The body must be UTF-8; send it as UTF-8 and leave charset out.")
+    boundary = parameters.get("boundary", "") if media == MULTIPART else ""
+    if media == MULTIPART and not (0 < len(boundary) <= MAX_BOUNDARY_CHARS):
+        raise MalformedBody("The Content-Type header does not say the boundary between the parts.")
+    return Body(media, _coding(content_encoding), boundary)
+
+
+def _parameters(content_type: str) -> dict[str, str]:
+    """The parameters of a media type; RFC 9110, section 5.6.6."""
+    try:
+        _, found = parse_options_header(content_type[:MAX_ACCEPT_CHARS])
+    except (ValueError, IndexError):
+        return {}
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in found.items()}
+
+
+def _coding(content_encoding: str | None) -> str | None:
+    """The one content coding of a body, or None."""
+    names = [name.strip().lower() for name in (content_encoding or "").split(",")]
+    codings = [name for name in names if name not in ("", "identity")]
+    if len(codings) > 1:
+        raise UnsupportedMedia("Content codings on top of each other are not taken; give one: gzip or zstd.")
+    if not codings:
+        return None
+    coding = codings[0].removeprefix("x-")  # RFC 9110, section 8.4.1.3: x-gzip is gzip
+    if coding not in CODINGS:
+        raise UnsupportedMedia(f"This content coding is not taken; give {' or '.join(CODINGS)}, or none.")
+    return coding

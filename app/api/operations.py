@@ -8,21 +8,61 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from app.api import negotiation, problems
-from app.api.job import Kind
-from app.api.models.requests import REQUEST_MODELS, PlanEnvelope
+from app.api.files import FIELDS, ROLES
+from app.api.job import TestKind
+from app.api.models.requests import REQUEST_MODELS, Choices, PlanEnvelope
 from app.api.models.responses import PlanAnswer, Problem, TestAnswer
-from app.api.queries import LITERAL, NAMES, STATISTIC, TEXT
+from app.api.models.statistics import STATISTIC_MODELS
+from app.api.queries import LITERAL, NAMES, TEXT, parameters_of
+from app.inputs.encodings import CODINGS
+from app.inputs.formats import catalogue
+from app.inputs.formats.reading import CHOICES, WHOLE
+from app.inputs.formats.roles import WHAT
 
-TABLE_EXAMPLES = {
-    negotiation.CSV: {
+Schema = dict[str, Any]
+
+TABLE_EXAMPLES: dict[tuple[str, str], Schema] = {
+    (negotiation.CSV, "scores"): {
         "two columns": {"summary": "correct_u,correct_v without a header", "value": "1,0\n1,1\n0,0\n1,0\n"},
         "header": {
             "summary": "ids and clusters",
             "value": "id,u,v,cluster\na,0.85,0.80,d1\nb,0.90,0.85,d1\n",
         },
     },
-    negotiation.TSV: {"two columns": {"value": "1\t0\n1\t1\n0\t0\n"}},
+    (negotiation.TSV, "scores"): {"two columns": {"value": "1\t0\n1\t1\n0\t0\n"}},
+    (negotiation.CSV, "counts"): {
+        "four columns": {
+            "summary": "tp_u,incorrect_u,tp_v,incorrect_v without a header",
+            "value": "8,2,6,1\n3,3,5,2\n7,1,7,1\n",
+        },
+        "header": {
+            "summary": "any counts by name, ids and clusters",
+            "value": "id,tp_u,fp_u,fn_u,tp_v,fp_v,fn_v\na,8,1,1,6,0,1\nb,3,2,1,5,1,1\n",
+        },
+    },
+    (negotiation.TSV, "counts"): {"four columns": {"value": "8\t2\t6\t1\n3\t3\t5\t2\n"}},
+    (negotiation.NDJSON, "effects"): {"items": {"value": '{"stay": 3}\n{"stay": -1}\n'}},
+    (negotiation.NDJSON, "scores"): {
+        "items": {
+            "summary": "one number, or a list of samples, for each system",
+            "value": '{"id": "a", "u": [1, 1], "v": [0, 1]}\n{"id": "b", "u": [0, 1], "v": [1, 1]}\n',
+        }
+    },
+    (negotiation.NDJSON, "counts"): {
+        "items": {
+            "value": '{"u": {"tp": 8, "incorrect": 2}, "v": {"tp": 6, "incorrect": 1}}\n'
+            '{"u": {"tp": 3, "incorrect": 3}, "v": {"tp": 5, "incorrect": 2}}\n'
+        }
+    },
+    (negotiation.NDJSON, "predictions"): {
+        "items": {"value": '{"gold": "N", "u": "N", "v": "V"}\n{"gold": "V", "u": "V", "v": "V"}\n'}
+    },
 }
+ARRAYS = {
+    "scores": "A NumPy array of N x 2 numbers (u, v); never pickled.",
+    "counts": "A NumPy array of N x 4 counts (tp_u, incorrect_u, tp_v, incorrect_v); never pickled.",
+}
+BINARY: Schema = {"type": "string", "format": "binary"}
 LINE_EXAMPLE = (
     "p=0.0625 (exact, fft) two-sided mean_difference=0.056 U=0.866 V=0.81 n=5 not significant at 0.05 "
     "t_0123456789abcdef\n"
@@ -35,23 +75,70 @@ def reference(model: type[BaseModel]) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{model.__name__}"}
 
 
-def test_operation(kind: Kind, summary: str) -> dict[str, Any]:
+def test_operation(kind: TestKind, summary: str) -> dict[str, Any]:
     """Arguments of `add_api_route` for a test."""
     content: dict[str, Any] = {}
     for media in negotiation.CONSUMED[kind]:
         if media == negotiation.JSON:
             content[media] = {"schema": reference(REQUEST_MODELS[kind])}
+        elif media == negotiation.NPY:
+            content[media] = {"schema": {**BINARY, "description": ARRAYS[kind]}}
         else:
-            content[media] = {"schema": {"type": "string"}, "examples": TABLE_EXAMPLES[media]}
+            content[media] = {"schema": {"type": "string"}, "examples": TABLE_EXAMPLES[media, kind]}
+    parameters = [FORMAT, TIMEOUT, CODING, *_parameters(kind)]
+    return _operation(summary, "tests", content, _answers(), parameters)
+
+
+def _answers() -> dict[str, Any]:
+    """The representations of an answer to a test."""
     answers: dict[str, Any] = {negotiation.JSON: {"schema": reference(TestAnswer)}}
     for name, media in negotiation.PRODUCED.items():
         if name != "json":
             answers[media] = {"schema": {"type": "string"}}
     answers["text/plain"]["example"] = LINE_EXAMPLE
-    parameters = [FORMAT, TIMEOUT]
-    if negotiation.CSV in content:
-        parameters += _table_parameters(kind)
-    return _operation(summary, "tests", content, answers, parameters)
+    return answers
+
+
+def files_operation() -> dict[str, Any]:
+    """Arguments of `add_api_route` for files."""
+    schema = {"type": "object", "properties": form_schema(), "additionalProperties": False}
+    content = {negotiation.MULTIPART: {"schema": schema}}
+    return _operation("Test files", "tests", content, _answers(), [FORMAT, TIMEOUT, CODING])
+
+
+def form_schema() -> dict[str, Schema]:
+    """The parts of the form: files by role, then fields."""
+    formats = "; ".join(
+        f"{name}: {entry.summary} (files {', '.join(entry.roles)})"
+        for name, entry in catalogue.FORMATS.items()
+    )
+    said: dict[str, Schema] = {
+        role: {**BINARY, "description": f"A file: {WHAT.get(role, role)}. May be gzip or zstd."}
+        for role in ROLES
+    }
+    said["format"] = {
+        "type": "string",
+        "enum": [catalogue.AUTO, *catalogue.FORMATS, *catalogue.ALIASES],
+        "default": catalogue.AUTO,
+        "description": f"{formats}.",
+    }
+    said["statistic"] = {
+        "type": "string",
+        "description": "A statistic of what the files hold (/v1/meta), or what the format itself can be asked for.",
+    }
+    members = _members(tuple(STATISTIC_MODELS), Choices)
+    for name in FIELDS:
+        if name not in said:
+            said[name] = _reader_option(name) if name not in members or name in CHOICES else members[name]
+    return said
+
+
+def _reader_option(name: str) -> Schema:
+    users = [format_ for format_, entry in catalogue.FORMATS.items() if name in entry.uses]
+    schema: Schema = {"type": "integer"} if name in WHOLE else {"type": "string"}
+    if name in CHOICES:
+        schema["enum"] = list(CHOICES[name])
+    return {**schema, "description": f"How to read {', '.join(users)}."}
 
 
 test_operation.__test__ = False  # type: ignore[attr-defined]
@@ -65,7 +152,7 @@ def plan_operation() -> dict[str, Any]:
         "tests",
         content,
         {negotiation.JSON: {"schema": reference(PlanAnswer)}},
-        [TIMEOUT],
+        [TIMEOUT, CODING],
     )
 
 
@@ -119,22 +206,41 @@ TIMEOUT = {
 }
 
 
-def _table_parameters(kind: Kind) -> list[dict[str, Any]]:
-    """The options of a table body, with the schemas they have in a JSON body."""
-    schema = REQUEST_MODELS[kind].model_json_schema()
-    statistic = schema["$defs"][type(REQUEST_MODELS[kind].model_fields["statistic"].default).__name__][
-        "properties"
-    ]
-    members: dict[str, Any] = {name: statistic[member] for name, member in STATISTIC.items()}
-    members.update({name: schema["properties"][name] for name in (*TEXT, *LITERAL) if name != "timeout_s"})
-    members.update({name: {"type": "string"} for name in NAMES})
+CODING = {
+    "name": "Content-Encoding",
+    "in": "header",
+    "required": False,
+    "description": "The coding of the body; its size counts as sent and as inflated.",
+    "schema": {"type": "string", "enum": [*CODINGS, "identity"]},
+}
+
+
+def _members(kinds: tuple[TestKind, ...], model: type[Choices]) -> dict[str, Schema]:
+    """The parameters of statistics and the choices of tests, with the schemas they have in a JSON body."""
+    members: dict[str, Schema] = {}
+    for kind in kinds:
+        statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]
+        members.update({name: statistic[name] for name in parameters_of(kind) if name not in members})
+    schema = model.model_json_schema()["properties"]
+    members.update({name: schema[name] for name in (*TEXT, *LITERAL) if name in schema})
+    members.update({name: {"type": "string", "description": "What the system is called."} for name in NAMES})
+    return {name: {k: v for k, v in member.items() if k != "title"} for name, member in members.items()}
+
+
+def _parameters(kind: TestKind) -> list[dict[str, Any]]:
+    """The options of a body that has no room for them."""
+    statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]["name"]
+    members = {"statistic": {key: value for key, value in statistic.items() if key != "title"}}
+    members.update(_members((kind,), REQUEST_MODELS[kind]))
     return [
         {
             "name": name,
             "in": "query",
             "required": False,
-            "description": "For text/csv and text/tab-separated-values only; JSON bodies say it themselves.",
-            "schema": {key: value for key, value in member.items() if key != "title"},
+            "description": "Not for application/json: such a body says it itself. "
+            + member.get("description", ""),
+            "schema": {key: value for key, value in member.items() if key != "description"},
         }
         for name, member in members.items()
+        if name != "timeout_s"
     ]

@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 
 from app.api import problems
 from app.api.answer import answer, answer_id, plan_answer
-from app.api.asked import Asked, decoded, under
+from app.api.asked import Asked, decoded, inflated
 from app.api.job import Job, Rendered, Representation
-from app.api.negotiation import JSON, PRODUCED
+from app.api.negotiation import JSON, MULTIPART, PRODUCED
+from app.api.places import moved
 from app.engine.planner import Budget
-from app.errors import ExactpermError, InvalidTest
+from app.errors import BodyTooLarge, ExactpermError, InvalidTest
 from app.execution.frames import Deadline, Unbounded
 from app.inference.paired_test import Prepared, finish, plan_record, prepare
 from app.inference.record import TestRecord
@@ -27,7 +28,6 @@ from app.reports.row import row
 
 Answered = TypeVar("Answered", Rendered, Rendered | None)
 
-SECONDS_PER_MASS = 1e-6  # to find and to write one point of the support, at most
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
 
 
@@ -35,7 +35,7 @@ def handle(job: Job, body: bytes | bytearray, deadline: Deadline) -> Rendered:
     """Answer one request, errors included; never raises."""
 
     def steps(started: float) -> Rendered:
-        asked = decoded(job, body)
+        asked = decoded(job, inflated(job, body, job.limits.max_body_bytes))
         if asked.timeout_s is not None:
             deadline.set(asked.timeout_s)
         planning = time.monotonic()
@@ -44,14 +44,27 @@ def handle(job: Job, body: bytes | bytearray, deadline: Deadline) -> Rendered:
     return _never_raising(job, steps)
 
 
-def handle_in_place(job: Job, body: bytes | bytearray, engine_seconds: float) -> Rendered | None:
-    """Answer one small request; None when that would keep the event loop longer than `engine_seconds`."""
+def handle_in_place(
+    job: Job, body: bytes | bytearray, engine_seconds: float, small_bytes: int
+) -> Rendered | None:
+    """Answer one small request; None when that would keep the event loop longer than `engine_seconds`.
+
+    None, too, for files, which take their time to be read, and for a body of more than `small_bytes` when inflated.
+    """
+    if job.body.media_type == MULTIPART:
+        return None
 
     def steps(started: float) -> Rendered | None:
-        asked = decoded(job, body)
+        try:
+            plain = inflated(job, body, min(small_bytes, job.limits.max_body_bytes))
+        except BodyTooLarge:
+            return None  # a worker will see whether it is too large
+        asked = decoded(job, plain)
+        if asked.heavy:
+            return None
         planning = time.monotonic()
         prepared = _prepared(job, asked)
-        if job.kind != "plan" and predicted_seconds(prepared) > engine_seconds:
+        if job.kind != "plan" and prepared.seconds > engine_seconds:
             return None
         return _finished(job, asked, prepared, started, planning)
 
@@ -74,15 +87,7 @@ def _prepared(job: Job, asked: Asked) -> Prepared:
             asked.data, asked.spec, asked.options, Budget(limits.budget_operations, limits.budget_bytes)
         )
     except InvalidTest as error:
-        raise under("/request" if job.kind == "plan" else "", error) from error
-
-
-def predicted_seconds(prepared: Prepared) -> float:
-    """Engine time by the plan, with what is wanted beside the p-value: an exact fraction, a full PMF."""
-    beside = [cost.seconds for cost in prepared.plan.others if cost.method == prepared.fraction_by]
-    if prepared.options.pmf == "full":
-        beside.append(prepared.form.range * SECONDS_PER_MASS)
-    return prepared.plan.chosen.seconds + sum(beside)
+        raise moved(error, asked.place) from error
 
 
 def _finished(job: Job, asked: Asked, prepared: Prepared, started: float, planning: float) -> Rendered:
@@ -104,7 +109,7 @@ def _body(job: Job, asked: Asked, record: TestRecord, engine_s: float, started: 
             "total_ms": milliseconds(time.monotonic() - job.received_at),
             "queue_ms": milliseconds(started - job.submitted_at),
         }
-        return encode(answer(record, asked.data.pairing, runtime))
+        return encode(answer(record, asked.data.pairing, runtime, asked.reading))
     if job.representation == "text":
         return (line(record, answer_id(record)) + "\n").encode()
     if job.representation == "markdown":

@@ -1,4 +1,4 @@
-"""Options as query parameters, for bodies that are tables and have no room for them.
+"""Options as parameters: of the query, for bodies that have no room for them, or fields of a form.
 
 A parameter that is not known is refused, and so is one given twice: an option that silently did nothing would
 be worse than an error.
@@ -6,63 +6,101 @@ be worse than an error.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pydantic_core import from_json
 
+from app.api.job import TestKind
+from app.api.models.statistics import STATISTIC_MODELS
 from app.errors import Flaw, InvalidTest
 from app.inputs.pairing import shown
 
 TEXT = ("alternative", "method", "test", "on_missing", "pmf")
 LITERAL = ("samples", "seed", "precision", "alpha", "confidence_level", "exact_fraction", "timeout_s")
-STATISTIC = {"statistic": "name", "zero_method": "zero_method"}
 NAMES = {"name_u": "u", "name_v": "v"}
-ELSEWHERE = ("format",)
-ALL = (*STATISTIC, *TEXT, *LITERAL, *NAMES, *ELSEWHERE)
+ELSEWHERE = ("format", "timeout_s")
+# Parameters of statistics that are not text as they stand: JSON decides what they are.
+WORDLESS = frozenset({"beta", "word_order", "lowercase", "normalized", "case_sensitive"})
+LISTS = frozenset({"labels"})
 
 Query = tuple[tuple[str, str], ...]
 
 
-def options_of_query(query: Query, allowed: tuple[str, ...] = ALL) -> dict[str, Any]:
-    """The query as the members that a JSON body would have.
+def parameters_of(kind: TestKind) -> tuple[str, ...]:
+    """The parameters that the statistics of a kind take."""
+    return tuple(name for name in STATISTIC_MODELS[kind].model_fields if name != "name")
+
+
+def known_of(kind: TestKind) -> tuple[str, ...]:
+    """Every query parameter of a test whose body has no room for options."""
+    return ("statistic", *parameters_of(kind), *TEXT, *LITERAL, *NAMES, "format")
+
+
+def options_of_query(
+    query: Query, known: tuple[str, ...] | None = None, *, kind: TestKind = "scores"
+) -> dict[str, Any]:
+    """The query as the members that a JSON body would have; the parameters of `kind`, unless others are `known`.
 
     Raises
     ------
         InvalidTest: a parameter is unknown or given twice; pointers are `/?name`.
     """
+    known = known_of(kind) if known is None else known
+    options = options_of(query, known, "query parameter", lambda name: f"/?{name[:40]}")
+    options.pop("format", None)
+    return options
+
+
+def options_of(
+    given: Iterable[tuple[str, str]], known: tuple[str, ...], what: str, pointer: Callable[[str], str]
+) -> dict[str, Any]:
+    """Names and texts as members of a request; raises InvalidTest for what is unknown or given twice."""
     options: dict[str, Any] = {}
     seen: set[str] = set()
     flaws: list[Flaw] = []
-    for name, value in query:
-        if name not in allowed:
-            detail = f"There is no query parameter {shown(name)} here; there are {', '.join(allowed)}."
-            flaws.append(Flaw(f"/?{name[:40]}", "unknown_parameter", detail))
+    for name, text in given:
+        if name not in known:
+            detail = f"There is no {what} {shown(name)} here; there are {', '.join(known)}."
+            flaws.append(Flaw(pointer(name), "unknown_parameter", detail))
         elif name in seen:
-            flaws.append(Flaw(f"/?{name}", "duplicate_parameter", f"{name} is given twice."))
+            flaws.append(Flaw(pointer(name), "duplicate_parameter", f"{name} is given twice."))
+        else:
+            _put(options, name, text)
         seen.add(name)
-        _put(options, name, value)
     if flaws:
         raise InvalidTest(flaws[0].detail, flaws=tuple(flaws))
     return options
 
 
-def _put(options: dict[str, Any], name: str, value: str) -> None:
-    if name in STATISTIC:
-        options.setdefault("statistic", {})[STATISTIC[name]] = value
+def _put(options: dict[str, Any], name: str, text: str) -> None:
+    if name == "statistic":
+        options.setdefault("statistic", {})["name"] = text
     elif name in NAMES:
-        options.setdefault("names", {})[NAMES[name]] = value
-    elif name in TEXT:
-        options[name] = value
+        options.setdefault("names", {})[NAMES[name]] = text
     elif name in LITERAL:
-        options[name] = _literal(value)
+        options[name] = literal(text)
+    elif name in TEXT or name == "format":
+        options[name] = text
+    else:
+        options.setdefault("statistic", {})[name] = parameter(name, text)
 
 
-def _literal(value: str) -> Any:
+def parameter(name: str, text: str) -> Any:
+    """A statistic's parameter; `labels` is a JSON list, or labels between commas."""
+    if name in WORDLESS:
+        return literal(text)
+    if name in LISTS:
+        return literal(text) if text.startswith("[") else [label.strip() for label in text.split(",")]
+    return text
+
+
+def literal(text: str) -> Any:
     """A number or a boolean as JSON writes it; anything else stays text, for the model to refuse."""
     try:
-        return from_json(value, allow_inf_nan=False)
+        return from_json(text, allow_inf_nan=False)
     except ValueError:
-        return value
+        return text
 
 
 def timeout_of_query(query: Query) -> float | None:
@@ -75,7 +113,7 @@ def timeout_of_query(query: Query) -> float | None:
     given = [value for name, value in query if name == "timeout_s"]
     if not given:
         return None
-    seconds = _literal(given[0])
+    seconds = literal(given[0])
     if type(seconds) not in (int, float) or not 0 < seconds < float("inf"):
         raise InvalidTest.at("/?timeout_s", "not_a_duration", "timeout_s is a positive number of seconds.")
     return float(min(seconds, 1e9))

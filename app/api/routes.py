@@ -1,4 +1,4 @@
-"""The routes: three ways to hand over a test, the plan of one, and what the service says of itself."""
+"""The routes: five ways to hand over a test, the plan of one, and what the service says of itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.api.desk import Desk, limits_of
 from app.api.docs import add_docs
 from app.api.handlers import add_handlers
 from app.api.meta import meta_router
-from app.api.operations import plan_operation, test_operation
+from app.api.operations import files_operation, plan_operation, test_operation
 from app.execution.executor import Executor
 from app.ops.health import health_router
 from app.settings import Settings
@@ -26,7 +26,7 @@ def add_routes(app: FastAPI, settings: Settings, executor: Executor) -> None:
 
 
 def test_router(desk: Desk) -> APIRouter:
-    """`POST /v1/tests/{effects,scores,predictions}` and `POST /v1/plan`."""
+    """`POST /v1/tests/{effects,scores,counts,predictions,files}` and `POST /v1/plan`."""
     router = APIRouter(prefix="/v1")
 
     async def effects(request: Request) -> Response:
@@ -37,9 +37,17 @@ def test_router(desk: Desk) -> APIRouter:
         """One number per item and system: mean or sum of differences, sign test, signed ranks."""
         return await desk.answer(request, "scores")
 
+    async def counts(request: Request) -> Response:
+        """Named counts per item and system: F1 and its kin, ratios such as WER, and any expression of the sums."""
+        return await desk.answer(request, "counts")
+
     async def predictions(request: Request) -> Response:
-        """Raw outputs of both systems and gold: accuracy, exact match, token accuracy."""
+        """Raw outputs of both systems and gold: accuracy, classes, entities, translations."""
         return await desk.answer(request, "predictions")
+
+    async def files(request: Request) -> Response:
+        """Evaluation files as they are: the format says what they hold, and which of the other tests that makes."""
+        return await desk.answer(request, "files")
 
     async def plan(request: Request) -> Response:
         """What a test would do and cost, without doing it: method, operations, bytes, seconds, and why."""
@@ -47,8 +55,10 @@ def test_router(desk: Desk) -> APIRouter:
 
     router.add_api_route("/tests/effects", effects, **test_operation("effects", "Test effects"))
     router.add_api_route("/tests/scores", scores, **test_operation("scores", "Test scores"))
+    router.add_api_route("/tests/counts", counts, **test_operation("counts", "Test counts"))
     router.add_api_route(
         "/tests/predictions", predictions, **test_operation("predictions", "Test predictions")
     )
+    router.add_api_route("/tests/files", files, **files_operation())
     router.add_api_route("/plan", plan, **plan_operation())
     return router

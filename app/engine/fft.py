@@ -170,8 +170,8 @@ def _geometric(
     length = found.length
     whole = (found.frequencies * (terms % length)) % length
     radians = 2.0 * math.pi / length
-    numerator = _one_minus(theta * terms, np.multiply(whole, radians, dtype=np.float64))
-    denominator = _one_minus(theta, np.multiply(found.frequencies, radians, dtype=np.float64))
+    numerator = one_minus(theta * terms, np.multiply(whole, radians, dtype=np.float64))
+    denominator = one_minus(theta, np.multiply(found.frequencies, radians, dtype=np.float64))
     largest = float(terms) if theta == 0.0 else math.expm1(-theta * terms) / math.expm1(-theta)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = numerator / denominator
@@ -179,8 +179,8 @@ def _geometric(
     return np.abs(ratio), np.angle(ratio), largest
 
 
-def _one_minus(decay: float, angle: NDArray[np.float64]) -> NDArray[np.complex128]:
+def one_minus(decay: float | NDArray[np.float64], angle: NDArray[np.float64]) -> NDArray[np.complex128]:
     """1 - exp(-decay - i angle) without cancellation: its real part is a sum of positive terms."""
-    factor = math.exp(-decay)
-    real = -math.expm1(-decay) + factor * 2.0 * np.sin(0.5 * angle) ** 2
+    factor = np.exp(-decay)
+    real = -np.expm1(-decay) + factor * 2.0 * np.sin(0.5 * angle) ** 2
     return np.asarray(real + 1j * factor * np.sin(angle))

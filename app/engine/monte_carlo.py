@@ -74,26 +74,32 @@ def stream(seed: int, block: int) -> np.random.Philox:
 
 def draw_block(form: CanonicalForm, seed: int, block: int) -> Integers:
     """SAMPLES_PER_BLOCK independent values of T."""
+    totals = np.zeros(SAMPLES_PER_BLOCK, dtype=np.int64)
+    for weight, ones in zip(form.weights.tolist(), heads(form.counts, seed, block), strict=True):
+        totals += weight * ones
+    return totals
+
+
+def heads(counts: Integers, seed: int, block: int) -> Iterator[Integers]:
+    """For each count in turn, SAMPLES_PER_BLOCK draws of Binomial(count, 1/2)."""
     bits = stream(seed, block)
     generator = np.random.Generator(bits)
-    totals = np.zeros(SAMPLES_PER_BLOCK, dtype=np.int64)
     word = np.zeros(SAMPLES_PER_BLOCK, dtype=np.uint64)
     left = 0
-    for weight, count in zip(form.weights.tolist(), form.counts.tolist(), strict=True):
+    for count in counts.tolist():
         if count > COUNTED_BITS:
-            totals += weight * generator.binomial(count, 0.5, size=SAMPLES_PER_BLOCK)
+            yield generator.binomial(count, 0.5, size=SAMPLES_PER_BLOCK)
             continue
-        heads = np.zeros(SAMPLES_PER_BLOCK, dtype=np.int64)
+        ones = np.zeros(SAMPLES_PER_BLOCK, dtype=np.int64)
         for _ in range(count // 64):
-            heads += np.bitwise_count(bits.random_raw(SAMPLES_PER_BLOCK))
+            ones += np.bitwise_count(bits.random_raw(SAMPLES_PER_BLOCK))
         rest = count % 64
         if rest:
             if left < rest:
                 word, left = bits.random_raw(SAMPLES_PER_BLOCK), 64
-            heads += _ones(word, rest)
+            ones += _ones(word, rest)
             word, left = word >> np.uint64(rest), left - rest
-        totals += weight * heads
-    return totals
+        yield ones
 
 
 def _ones(words: NDArray[np.uint64], bits: int) -> NDArray[np.uint8]:

@@ -7,21 +7,21 @@ chosen; Monte Carlo only where nothing exact fits.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-import numpy as np
-from scipy import special
-
+from app.engine.bounds_price import steps_and_bytes
 from app.engine.lattice import CanonicalForm
 from app.engine.monte_carlo import COUNTED_BITS
 from app.engine.null import Region
 from app.engine.peeling import best_split
+from app.engine.real_form import from_lattice
+from app.engine.spectrum import frequencies
 from app.errors import Flaw, InvalidTest, PlanTooLarge
 
 EXACT_METHODS = ("fft", "dp", "rational", "enumeration", "meet_in_the_middle")
 FRACTION_METHODS = ("enumeration", "meet_in_the_middle", "rational")
-METHODS = (*EXACT_METHODS, "monte_carlo")
+METHODS = (*EXACT_METHODS, "bounds", "monte_carlo")
+INEXACT_METHODS = ("bounds", "monte_carlo")
 
 # Nanoseconds per operation.
 _RATES = {
@@ -30,6 +30,7 @@ _RATES = {
     "rational": 0.6,
     "enumeration": 2.0,
     "meet_in_the_middle": 12.0,
+    "bounds": 20.0,
     "monte_carlo": 2.0,
 }
 _MAX_ENUMERATED = 28
@@ -54,8 +55,8 @@ class Cost:
 
     @property
     def exact(self) -> bool:
-        """Whether the method gives the p-value itself and not an estimate."""
-        return self.method != "monte_carlo"
+        """Whether the method gives the p-value itself and neither a bracket nor an estimate."""
+        return self.method not in INEXACT_METHODS
 
     @property
     def seconds(self) -> float:
@@ -76,8 +77,8 @@ class Plan:
     others: tuple[Cost, ...]
 
 
-def costs(form: CanonicalForm, region: Region, samples: int) -> tuple[Cost, ...]:
-    """The cost of every method that could run at all; exact ones first, cheapest first."""
+def costs(form: CanonicalForm, region: Region, samples: int, precision: float = 1e-3) -> tuple[Cost, ...]:
+    """The cost of every method that could run at all: exact ones, cheapest first, bounds, Monte Carlo."""
     found = [_fft(form), _dp(form, region), _rational(form)]
     if form.nonzero <= _MAX_ENUMERATED:
         found.append(_enumeration(form))
@@ -87,12 +88,17 @@ def costs(form: CanonicalForm, region: Region, samples: int) -> tuple[Cost, ...]
     return (*found, _monte_carlo(form, samples))
 
 
-def plan(form: CanonicalForm, region: Region, budget: Budget, *, method: str, samples: int) -> Plan:
+def plan(
+    form: CanonicalForm, region: Region, budget: Budget, *, method: str, samples: int, precision: float = 1e-3
+) -> Plan:
     """The plan for `method`, or for the best one when it is `auto`.
 
     Raises PlanTooLarge when the method asked for does not fit, InvalidTest when it does not apply.
     """
     candidates = costs(form, region, samples)
+    if method == "bounds" or not any(cost.fits(budget) for cost in candidates[:-1]):
+        # Predicting a bracket takes a look at the law, so only where one may be needed.
+        candidates = (*candidates[:-1], _bounds(form, region, precision), candidates[-1])
     if method == "auto":
         fitting = next((cost for cost in candidates if cost.fits(budget)), None)
         if fitting is None:
@@ -128,9 +134,6 @@ def _asked_for(method: str, form: CanonicalForm, candidates: tuple[Cost, ...]) -
     if method in METHODS:
         detail = f"{method} takes 2**n steps in n non-zero effects, and there are {form.nonzero}: use auto."
         raise PlanTooLarge(detail, flaws=(Flaw("/method", "plan_too_large", detail),))
-    if method == "bounds":
-        detail = "The method bounds is not available yet: use auto, which samples where nothing exact fits."
-        raise InvalidTest.at("/method", "method_not_available", detail)
     detail = f"The method {method} does not apply here: use auto or one of {', '.join(METHODS)}."
     raise InvalidTest.at("/method", "method_not_applicable", detail)
 
@@ -148,9 +151,10 @@ def _why(cost: Cost, others: tuple[Cost, ...], budget: Budget) -> str:
     exact = [other for other in others if other.exact]
     if not cost.exact:
         nearest = min(exact, key=lambda other: other.seconds)
+        instead = "a rigorous bracket" if cost.method == "bounds" else "sampled"
         return (
-            f"no exact method fits the budget: the cheapest, {nearest.method}, would take "
-            f"{nearest.operations} operations and {nearest.bytes} bytes"
+            f"no exact method fits the budget (the cheapest, {nearest.method}, would take "
+            f"{nearest.operations} operations and {nearest.bytes} bytes): {instead}"
         )
     fitting = [other for other in exact if other.fits(budget)]
     if not fitting:
@@ -165,28 +169,11 @@ def _times(other: Cost, cost: Cost) -> str:
 
 def _fft(form: CanonicalForm) -> Cost:
     split = best_split(form)
-    screened, retained = _frequencies(form.without(split.heavy), split.length)
+    screened, retained = frequencies(form.without(split.heavy), split.length)
     groups = len(form.weights) - split.heavy
     each = 250_000 + 10 * split.length + 8 * screened + 120 * groups * retained
     held = 64 * min(split.length, 1 << 18) + 40 * split.length + 160 * min(groups * retained, 1 << 19)
     return Cost("fft", split.combinations * each, held)
-
-
-def _frequencies(form: CanonicalForm, length: int) -> tuple[int, int]:
-    """How many times a frequency meets a group before it is retired, summed; and how many never are.
-
-    At a typical frequency -log|cos| has mean log 2 and variance pi^2 / 12 per item, so what is
-    standing after some groups follows from the normal law.
-    """
-    half = length // 2 + 1
-    if len(form.weights) == 0:
-        return half, half
-    order = np.argsort(form.counts * np.square(form.weights.astype(np.float64)))[::-1]
-    counts = form.counts[order].astype(np.float64)
-    mean, spread = math.log(2.0) * np.cumsum(counts), math.pi * np.sqrt(np.cumsum(counts * counts) / 12.0)
-    standing = special.ndtr((39.0 + math.log(length) - mean) / spread)
-    screened = half * (1.0 + float(standing[:-1].sum()))
-    return int(screened), min(half, 64 + int(half * float(standing[-1])))
 
 
 def _dp(form: CanonicalForm, region: Region) -> Cost:
@@ -216,6 +203,11 @@ def _enumeration(form: CanonicalForm) -> Cost:
 def _meet_in_the_middle(form: CanonicalForm) -> Cost:
     half = (form.nonzero + 1) // 2
     return Cost("meet_in_the_middle", (1 << half) * (half + 4) + 5_000, 48 << half)
+
+
+def _bounds(form: CanonicalForm, region: Region, precision: float) -> Cost:
+    steps, held = steps_and_bytes(*from_lattice(form, region), precision)
+    return Cost("bounds", steps, held)
 
 
 def _monte_carlo(form: CanonicalForm, samples: int) -> Cost:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from app.engine import dp, enumeration, fft, meet_in_the_middle, monte_carlo, rational
+from app.engine import bounds, dp, enumeration, fft, meet_in_the_middle, monte_carlo, rational
+from app.engine.bounds import Bracket
 from app.engine.lattice import CanonicalForm
 from app.engine.monte_carlo import Estimate
 from app.engine.null import Probability, Region
+from app.engine.real_form import from_lattice
 
 _EXACT: Mapping[str, Callable[[CanonicalForm, Region], Probability]] = {
     "fft": fft.probability,
@@ -21,6 +23,11 @@ _EXACT: Mapping[str, Callable[[CanonicalForm, Region], Probability]] = {
 def exactly(method: str, form: CanonicalForm, region: Region) -> Probability:
     """P(T in region) by one of `planner.EXACT_METHODS`."""
     return _EXACT[method](form, region)
+
+
+def in_bounds(form: CanonicalForm, region: Region, precision: float) -> Bracket:
+    """P(T in region) between rigorous bounds, `precision` apart relatively."""
+    return bounds.bracket(*from_lattice(form, region), precision=precision)
 
 
 def by_sampling(form: CanonicalForm, region: Region, *, samples: int, seed: int) -> Estimate:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from app.engine.lattice import CanonicalForm
 from app.engine.null import UNIT_ROUNDOFF
@@ -25,7 +26,7 @@ from app.engine.tilt import Tilt
 _SCREEN_MARGIN = 2.0
 _CHUNK = 1 << 18
 _SMALL_ENOUGH = 1 << 11
-_BLOCK = 1 << 18
+_BLOCK = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,23 @@ class Spectrum:
         """How many of the L frequencies each one stands for: itself and its conjugate."""
         alone = (self.frequencies == 0) | (2 * self.frequencies == self.length)
         return np.where(alone, 1.0, 2.0)
+
+
+def frequencies(form: CanonicalForm, length: int) -> tuple[int, int]:
+    """How many times a frequency meets a group before it is retired, summed; and how many never are.
+
+    At a typical frequency -log|cos| has mean log 2 and variance pi^2 / 12 per item, so what is
+    standing after some groups follows from the normal law.
+    """
+    half = length // 2 + 1
+    if len(form.weights) == 0:
+        return half, half
+    order = np.argsort(form.counts * np.square(form.weights.astype(np.float64)))[::-1]
+    counts = form.counts[order].astype(np.float64)
+    mean, spread = math.log(2.0) * np.cumsum(counts), math.pi * np.sqrt(np.cumsum(counts * counts) / 12.0)
+    standing = special.ndtr((39.0 + math.log(length) - mean) / spread)
+    screened = half * (1.0 + float(standing[:-1].sum()))
+    return int(screened), min(half, 64 + int(half * float(standing[-1])))
 
 
 def spectrum(form: CanonicalForm, law: Tilt, length: int) -> Spectrum:
@@ -112,20 +130,26 @@ def _evaluate(
     sine, cosine = np.sin(angle), np.cos(angle)
     tau, sech2 = law.tau[:, None], law.sech2[:, None]
     counts = form.counts.astype(np.float64)
-    sine2 = sine * sine
-    with np.errstate(divide="ignore"):
-        log_factor = 0.5 * np.log1p(-np.minimum(sech2 * sine2, 1.0))
-    modulus2 = np.maximum(cosine * cosine + law.tau[:, None] ** 2 * sine2, 1e-300)
+    modulus2 = np.maximum(cosine * cosine + tau * tau * sine * sine, 1e-300)
+    log_factor = log_moduli(sine, modulus2, sech2)
     turn = np.arctan2(tau * sine, cosine)
-    log_modulus = counts @ np.maximum(log_factor, -1e300)
+    log_modulus = counts @ log_factor
     phase = counts @ turn
-    error = counts @ _factor_error(angle, sine, cosine, turn, modulus2, tau, sech2)
+    error = counts @ factor_error(angle, sine, cosine, turn, modulus2, tau, sech2)
     tilt_rounding = 4.0 + law.theta * float(form.weights[-1])
     error = UNIT_ROUNDOFF * (error * tilt_rounding / 4.0 + 8.0 * np.abs(log_modulus) + 16.0)
     return log_modulus, phase, error
 
 
-def _factor_error(
+def log_moduli(
+    sine: NDArray[np.float64], modulus2: NDArray[np.float64], sech2: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """log|z| of factors: by what they miss of one where that is little, else from their size."""
+    missing = sech2 * sine * sine
+    return np.asarray(0.5 * np.where(missing < 0.5, np.log1p(-np.minimum(missing, 0.5)), np.log(modulus2)))
+
+
+def factor_error(
     angle: NDArray[np.float64],
     sine: NDArray[np.float64],
     cosine: NDArray[np.float64],
@@ -140,4 +164,4 @@ def _factor_error(
     log-modulus by sech^2 |sin cos| / |z|^2 per radian. tau, sech^2, sine and cosine add their own.
     """
     moved = 2.0 * np.abs(angle) * (tau + sech2 * np.abs(sine * cosine)) / modulus2
-    return moved + 6.0 * np.abs(turn) + 4.0 * sech2 * sine * sine / modulus2
+    return moved + 6.0 * np.abs(turn) + np.minimum(4.0 * sech2 * sine * sine / modulus2, 4.0)

@@ -19,7 +19,7 @@ from app.engine.fft import window
 from app.engine.lattice import CanonicalForm, Integers
 from app.engine.null import LN2
 from app.engine.peeling import best_split, heavy_sums
-from app.engine.spectrum import spectrum
+from app.engine.spectrum import frequencies, spectrum
 from app.engine.tilt import tilt_at
 
 MAX_BINS = 201
@@ -28,9 +28,10 @@ FINE_POINTS = 1 << 20
 GRID_CELLS = 1 << 15
 # Enumerated heavy weights multiply the points; more than this is not computed for a picture.
 MAX_POINTS = 1 << 22
-# A window beyond this has no lattice to speak of; up to so many items all sums are listed instead.
+# Beyond this window there is no lattice to speak of: few items are listed, more are rounded.
 MAX_WINDOW = 1 << 25
 MAX_ENUMERATED = 18
+STEPS_PER_SD = 1 << 9
 # For so few items listing is as cheap as transforming, and exact.
 FEW_ITEMS = 10
 _OUTSIDE = 1e-16
@@ -76,16 +77,19 @@ class Bins:
     width: int
 
 
-def law(form: CanonicalForm) -> Law | None:
-    """The law of T where it has mass, or None when that would take more than MAX_POINTS points."""
+def law(form: CanonicalForm, *, rounded: bool = False) -> Law | None:
+    """The law of T where it has mass, or None when that would take more than MAX_POINTS points.
+
+    `rounded` puts the weights on a lattice of STEPS_PER_SD per standard deviation first: for pictures only.
+    """
     if len(form.weights) == 0:
         return Law(np.zeros(1, dtype=np.int64), np.ones(1))
     split = best_split(form)
     if form.nonzero <= (MAX_ENUMERATED if split.length > FINE_POINTS else FEW_ITEMS):
         sums, often = np.unique(subset_sums(np.repeat(form.weights, form.counts)), return_counts=True)
         return Law(sums, often / float(1 << form.nonzero))
-    if split.length > MAX_WINDOW:
-        return None
+    if rounded or split.length > MAX_WINDOW:
+        return _coarse_law(form)
     if split.heavy == 0:
         return _window_law(form)
     if split.length * split.combinations > MAX_POINTS:
@@ -95,6 +99,27 @@ def law(form: CanonicalForm) -> Law | None:
     values = np.concatenate([light.values + total for total in ways])
     weights = [math.exp(math.log(number) - items * LN2) for number in ways.values()]
     return _merge(values, np.concatenate([light.masses * weight for weight in weights]), light.width)
+
+
+def predicted_nanoseconds(form: CanonicalForm) -> int:
+    """What the exact law would take: a window point, and a group at every frequency that is not retired."""
+    if len(form.weights) == 0:
+        return 0
+    split = best_split(form)
+    light = form.without(split.heavy)
+    screened, retained = frequencies(light, split.length)
+    points = split.length * split.combinations
+    return 60 * points + 8 * screened + 120 * len(light.weights) * retained
+
+
+def _coarse_law(form: CanonicalForm) -> Law:
+    """The law with weights rounded to a few thousand steps per standard deviation, for the picture."""
+    step = max(int(math.sqrt(form.variance)) // STEPS_PER_SD, 1)
+    rounded, where = np.unique(np.rint(form.weights / step).astype(np.int64), return_inverse=True)
+    counts = _added(where, form.counts.astype(np.float64)).astype(np.int64)
+    kept = rounded > 0
+    found = _window_law(CanonicalForm(0, 1, rounded[kept], counts[kept], form.items))
+    return Law(found.values * step, found.masses, found.width * step)
 
 
 def _window_law(form: CanonicalForm) -> Law:
@@ -151,9 +176,9 @@ def _added(index: Integers, masses: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.bincount(index, weights=masses), dtype=np.float64)
 
 
-def law_of_sum(form: CanonicalForm, *, absolute: bool = False) -> Law | None:
+def law_of_sum(form: CanonicalForm, *, absolute: bool = False, rounded: bool = False) -> Law | None:
     """The law of S, or of |S|, in units of the data's lattice; None where `law` is."""
-    found = law(form)
+    found = law(form, rounded=rounded)
     if found is None:
         return None
     values = form.offset + form.step * found.values

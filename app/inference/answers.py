@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from app.engine import fft
+from app.engine.bounds import Bracket
+from app.engine.enumeration import subset_sums
 from app.engine.lattice import CanonicalForm
 from app.engine.monte_carlo import Estimate
 from app.engine.null import Probability, region
@@ -18,6 +22,8 @@ SMALLEST = math.ulp(0.0)
 _NEAR = 16
 _SURE = 1e-3
 _CHEAP_NANOSECONDS = 2_000_000
+# So few items are listed instead.
+_FEW = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +38,29 @@ class Answer:
     monte_carlo: MonteCarloRecord | None = None
 
 
-def certified(probability: Probability) -> Answer:
-    """An exact p-value and the interval that its certificate proves."""
+def certified(probability: Probability, beside: Fraction2 | None = None) -> Answer:
+    """An exact p-value and the interval that its certificate proves; `beside` is its fraction, if known."""
     p, bound = probability.p, probability.relative_error_bound
     low, high = p, p
     if bound > 0.0:
         low = max(math.nextafter(p * (1.0 - bound), 0.0), 0.0)
         high = min(math.nextafter(p * (1.0 + bound), 1.0), 1.0)
-    fraction = None if probability.fraction is None else Fraction2(*probability.fraction)
+    fraction = beside if probability.fraction is None else Fraction2(*probability.fraction)
     return Answer(p, probability.log10_p, (low, high), bound, fraction)
 
 
-def sampled(estimate: Estimate) -> Answer:
+def bracketed(bracket: Bracket, beside: Fraction2 | None = None) -> Answer:
+    """The middle of a rigorous bracket, and the bracket."""
+    low, high = bracket.low, bracket.high
+    return Answer(bracket.p, min(bracket.log10_p, 0.0), (low, high), 0.5 * bracket.relative_width, beside)
+
+
+def sampled(estimate: Estimate, beside: Fraction2 | None = None) -> Answer:
     """A Monte Carlo p-value and Clopper & Pearson's interval at 99 %."""
     record = MonteCarloRecord(estimate.samples, estimate.seed, estimate.exceedances, estimate.standard_error)
     low, high = estimate.interval()
     p = estimate.p
-    return Answer(p, math.log10(p), (min(low, p), max(high, p)), None, None, record)
+    return Answer(p, math.log10(p), (min(low, p), max(high, p)), None, beside, record)
 
 
 def smallest_attainable(form: CanonicalForm, alternative: Alternative, *, absolute: bool) -> float:
@@ -67,8 +79,12 @@ def smallest_attainable(form: CanonicalForm, alternative: Alternative, *, absolu
 
 def _smallest_of_the_middle(form: CanonicalForm) -> float:
     """P(|S| = its least value), the first of the lattice's |S| that has mass; its lower bound 2**-n where
-    that is not near zero or not cheap to look for."""
+    that is not near zero or not cheap to look for.
+    """
     least = max(math.ldexp(1.0, -form.nonzero), SMALLEST)
+    if form.nonzero <= _FEW:
+        sizes = np.abs(form.offset + form.step * subset_sums(np.repeat(form.weights, form.counts)))
+        return float(np.count_nonzero(sizes == sizes.min())) / float(1 << form.nonzero)
     if best_split(form).nanoseconds > _CHEAP_NANOSECONDS:
         return least
     nearest = -(form.offset // form.step)

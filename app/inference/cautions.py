@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from app.inference.options import Options
-from app.inference.record import Caution, ItemsRecord
+from app.inference.record import Caution, ItemLevel
+from app.inference.solvable import Findings
 
 
 def cautions(
-    options: Options,
-    items: ItemsRecord,
-    attainable: float,
-    bounds: tuple[float, float],
-    *,
-    exact: bool,
+    options: Options, findings: Findings, item_level: ItemLevel | None, *, exact: bool
 ) -> tuple[Caution, ...]:
     """The warnings of one test, most important first."""
+    items, attainable = findings.items, findings.attainable
     found = []
     if items.nonzero == 0:
         found.append(
@@ -31,20 +28,44 @@ def cautions(
                 f"{options.alpha}: {items.nonzero} units with a difference are too few.",
             )
         )
-    if not exact:
+    found.extend(_of_the_method(options, findings, exact=exact))
+    if item_level and (item_level.p_value <= options.alpha) != (findings.answer.p_value <= options.alpha):
         found.append(
+            Caution(
+                "clusters_decide",
+                f"By item the p-value would be {item_level.p_value:.3g}, on the other side of alpha = "
+                f"{options.alpha}: items of a cluster are not independent, so the clustered test counts.",
+            )
+        )
+    found.extend(Caution(code, detail) for code, detail in findings.cautions)
+    return tuple(found)
+
+
+def _of_the_method(options: Options, findings: Findings, *, exact: bool) -> list[Caution]:
+    """What it means that the p-value is an estimate or a bracket."""
+    answer = findings.answer
+    low, high = answer.bounds
+    undecided = low <= options.alpha <= high and not exact
+    if answer.monte_carlo is not None:
+        found = [
             Caution(
                 "sampled",
                 "The p-value is a Monte Carlo estimate: the truth lies inside p_value_bounds with 99 % "
                 "confidence. `method.reason` says why it was sampled.",
             )
-        )
-    if not exact and bounds[0] <= options.alpha <= bounds[1]:
+        ]
+        advice = "ask for more samples to decide"
+    elif exact:
+        return []
+    else:
+        found = []
+        wanted = abs(options.alpha - answer.p_value) / options.alpha
+        advice = f"ask for a precision below {max(wanted, 1e-12):.1g} to decide"
+    if undecided:
         found.append(
             Caution(
                 "alpha_within_bounds",
-                f"alpha = {options.alpha} lies inside the 99 % interval of the sampled p-value: "
-                "ask for more samples to decide.",
+                f"alpha = {options.alpha} lies inside p_value_bounds [{low:.6g}, {high:.6g}]: {advice}.",
             )
         )
-    return tuple(found)
+    return found

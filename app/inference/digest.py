@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
 
 from app.inference.options import Options
-from app.statistics.paired import Paired, Pairing, StatisticSpec
+from app.statistics.paired import Paired, Pairing, Repeated, StatisticSpec
 
 
 def request_digest(data: Paired, spec: StatisticSpec, options: Options, algorithm: str) -> str:
@@ -35,13 +35,20 @@ def request_digest(data: Paired, spec: StatisticSpec, options: Options, algorith
     return digest.hexdigest()
 
 
-def _canonical(value: np.ndarray[Any, Any] | Sequence[Any] | None) -> Iterator[bytes]:
+def _canonical(value: object) -> Iterator[bytes]:
     if value is None:
         yield b"none"
     elif isinstance(value, np.ndarray):
         column = _narrowed(value)
         yield f"{column.dtype.str}{column.shape}".encode()
         yield np.ascontiguousarray(column).tobytes()
+    elif isinstance(value, Repeated):
+        yield from _canonical(value.values)
+        yield from _canonical(value.lengths)
+    elif isinstance(value, Mapping):
+        for name in sorted(value):
+            yield f"{name}=".encode()
+            yield from _canonical(value[name])
     else:
         yield json.dumps(value, separators=(",", ":")).encode()
 

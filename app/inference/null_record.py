@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from app.engine.lattice import CanonicalForm
-from app.engine.summary import MAX_BINS, Law, binned, law_of_sum, trimmed
+import numpy as np
+
+from app.engine.lattice import CanonicalForm, Reals
+from app.engine.summary import MAX_BINS, Law, binned, law_of_sum, predicted_nanoseconds, trimmed
 from app.errors import InvalidTest
 from app.inference.options import PmfDetail
 from app.inference.record import NullRecord
 
 QUANTILES = (0.005, 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975, 0.995)
 MAX_FULL_PMF = 200_000
+# A picture that would take longer is drawn from weights rounded to 1/512 of a standard deviation.
+MAX_PICTURE_NANOSECONDS = 50_000_000
 
 
 def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absolute: bool) -> NullRecord:
@@ -22,7 +26,8 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
     sd = form.step * math.sqrt(form.variance) * float(unit)
     if detail == "none" and not absolute:
         return NullRecord(_float(mean), sd, _float(low * unit), _float(high * unit), None, None, None)
-    found = law_of_sum(form, absolute=absolute)
+    rounded = detail != "full" and predicted_nanoseconds(form) > MAX_PICTURE_NANOSECONDS
+    found = law_of_sum(form, absolute=absolute, rounded=rounded)
     if absolute:
         low, high = (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
         if found is not None:
@@ -63,3 +68,40 @@ def _pmf(
 
 def _float(value: Fraction | int) -> float:
     return float(value)
+
+
+def sampled_null_record(values: Reals, masses: Reals, detail: PmfDetail) -> NullRecord:
+    """The null of any statistic from its values and their probabilities (listed or sampled), shape (P,).
+
+    `min` and `max` are those of the values that have mass, which is all there is to know without a lattice.
+    """
+    total = float(masses.sum())
+    mean = float((values * masses).sum()) / total
+    centred = values - mean
+    sd = math.sqrt(float((centred * centred * masses).sum()) / total)
+    low, high = float(values.min()), float(values.max())
+    if detail == "none":
+        return NullRecord(mean, sd, low, high, None, None, None)
+    order = np.argsort(values, kind="stable")
+    cumulative = np.cumsum(masses[order]) / total
+    positions = np.minimum(np.searchsorted(cumulative, np.array(QUANTILES) - 1e-12), len(values) - 1)
+    quantiles = tuple(
+        (str(q), float(values[order[at]])) for q, at in zip(QUANTILES, positions.tolist(), strict=True)
+    )
+    pmf, width = _histogram(values, masses / total, (low, high))
+    return NullRecord(mean, sd, low, high, quantiles, pmf, width)
+
+
+def _histogram(
+    values: Reals, masses: Reals, span: tuple[float, float]
+) -> tuple[tuple[tuple[float, float], ...], float]:
+    """At most MAX_BINS bins of equal width; the middle of each with its probability."""
+    low, high = span
+    if high == low:
+        return ((low, 1.0),), 0.0
+    width = (high - low) / (MAX_BINS - 1)
+    index = np.rint((values - low) / width).astype(np.int64)
+    binned_masses = np.bincount(index, weights=masses, minlength=MAX_BINS)
+    filled = np.flatnonzero(binned_masses > 0.0)
+    centres = (low + filled * width).tolist()
+    return tuple(zip(centres, binned_masses[filled].tolist(), strict=True)), width

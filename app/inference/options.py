@@ -7,7 +7,7 @@ from typing import Literal
 
 Alternative = Literal["two-sided", "greater", "less"]
 Method = Literal[
-    "auto", "fft", "dp", "rational", "enumeration", "meet_in_the_middle", "bounds", "monte_carlo"
+    "auto", "fft", "dp", "rational", "grid", "enumeration", "meet_in_the_middle", "bounds", "monte_carlo"
 ]
 Resampling = Literal["permutation", "bootstrap"]
 PmfDetail = Literal["none", "summary", "full"]

@@ -6,31 +6,20 @@ record: the four steps have these names here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from app.engine import planner, solve
-from app.engine.lattice import CanonicalForm, LatticeOverflowError, canonical_form, exact_total
-from app.engine.null import Region, region
 from app.engine.planner import Budget, Cost, Plan
-from app.errors import InvalidTest
-from app.inference.answers import Answer, certified, sampled, smallest_attainable
+from app.inference.additive import additive_test
 from app.inference.cautions import cautions
 from app.inference.digest import request_digest
-from app.inference.null_record import null_record
+from app.inference.joint import joint_test
 from app.inference.options import Options
-from app.inference.record import (
-    Fraction2,
-    ItemsRecord,
-    LatticeRecord,
-    MethodRecord,
-    PlanAlternative,
-    PlanRecord,
-    StatisticRecord,
-    TestRecord,
-)
+from app.inference.record import ItemLevel, MethodRecord, PlanAlternative, PlanRecord, TestRecord
+from app.inference.resampled import bootstrap_test
+from app.inference.solvable import Solvable
 from app.statistics.catalogue import reduce
+from app.statistics.joint import Joint
 from app.statistics.paired import Paired, StatisticSpec
-from app.statistics.problem import Additive
 
 # Part of every id: raised whenever the same request would give other bytes.
 ALGORITHM_VERSION = "1"
@@ -43,12 +32,13 @@ class Prepared:
     data: Paired
     spec: StatisticSpec
     options: Options
-    problem: Additive
-    form: CanonicalForm
-    observed: int
-    region: Region
-    plan: Plan
-    fraction_by: str | None
+    solvable: Solvable
+    item_level: Solvable | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Predicted engine time of the whole answer."""
+        return self.solvable.seconds + (self.item_level.seconds if self.item_level else 0.0)
 
 
 def run_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> TestRecord:
@@ -58,20 +48,22 @@ def run_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget
 
 def prepare(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> Prepared:
     """Validate and plan; nothing larger than the data itself is allocated."""
+    item_level = None
+    if data.pairing.clusters is not None:
+        alone = replace(options, method="auto", pmf="none", exact_fraction=False, confidence_level=None)
+        item_level = _solvable(
+            replace(data, pairing=replace(data.pairing, clusters=None)), spec, alone, budget
+        )
+    return Prepared(data, spec, options, _solvable(data, spec, options, budget), item_level)
+
+
+def _solvable(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> Solvable:
     problem = reduce(data, spec)
-    try:
-        form = canonical_form(problem.stay, problem.swap)
-    except LatticeOverflowError as error:
-        raise InvalidTest.at(
-            "", "effects_too_large", f"The data cannot be summed exactly: {error}."
-        ) from error
-    observed = exact_total(problem.stay)
-    tail = region(form, observed, options.alternative, absolute=problem.absolute)
-    plan = planner.plan(form, tail, budget, method=options.method, samples=options.samples)
-    fraction_by = None
-    if options.exact_fraction and plan.chosen.method not in planner.FRACTION_METHODS:
-        fraction_by = planner.cheapest_fraction(form, tail, budget).method
-    return Prepared(data, spec, options, problem, form, observed, tail, plan, fraction_by)
+    if options.test == "bootstrap":
+        return bootstrap_test(problem, options, budget)
+    if isinstance(problem, Joint):
+        return joint_test(problem, options, budget)
+    return additive_test(problem, options, budget)
 
 
 def plan_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> PlanRecord:
@@ -81,7 +73,8 @@ def plan_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budge
 
 def plan_record(prepared: Prepared) -> PlanRecord:
     """The plan of a prepared test."""
-    chosen, plan = prepared.plan.chosen, prepared.plan
+    plan = prepared.solvable.plan
+    chosen = plan.chosen
     others = tuple(
         PlanAlternative(
             cost.method, cost.exact, cost.operations, cost.bytes, cost.seconds, _against(cost, chosen)
@@ -102,77 +95,49 @@ def _against(cost: Cost, chosen: Cost) -> str:
 
 def finish(prepared: Prepared) -> TestRecord:
     """Run a prepared test and reduce what comes out to a record."""
-    options, problem, form = prepared.options, prepared.problem, prepared.form
-    answer = _run(prepared)
-    method = MethodRecord(
-        name=prepared.plan.chosen.method,
-        exact=prepared.plan.chosen.exact,
-        relative_error_bound=answer.relative_error_bound,
-        reason=prepared.plan.reason,
-        lattice=LatticeRecord(float(problem.unit * form.step), len(form.weights), form.range),
-        monte_carlo=answer.monte_carlo,
-    )
-    attainable = smallest_attainable(form, options.alternative, absolute=problem.absolute)
-    items = items_record(problem, form)
+    options, plan = prepared.options, prepared.solvable.plan
+    found = prepared.solvable.solve()
+    answer, exact = found.answer, plan.chosen.exact
+    item_level = _item_level(prepared)
     return TestRecord(
         digest=request_digest(prepared.data, prepared.spec, options, ALGORITHM_VERSION),
         p_value=answer.p_value,
         log10_p_value=answer.log10_p_value,
         p_value_bounds=answer.bounds,
-        p_value_bounds_kind="certified" if prepared.plan.chosen.exact else "confidence",
-        p_value_fraction=answer.fraction or _fraction(prepared),
+        p_value_bounds_kind="confidence" if answer.monte_carlo else "certified",
+        p_value_fraction=answer.fraction,
         significant=answer.p_value <= options.alpha,
         alpha=options.alpha,
-        min_attainable_p=attainable,
+        min_attainable_p=found.attainable,
         alternative=options.alternative,
         test=options.test,
-        statistic=_statistic_record(prepared),
-        items=items,
-        method=method,
-        null=null_record(form, problem.unit, options.pmf, absolute=problem.absolute),
-        warnings=cautions(options, items, attainable, answer.bounds, exact=prepared.plan.chosen.exact),
+        statistic=found.statistic,
+        items=found.items,
+        method=MethodRecord(
+            name=found.method or plan.chosen.method,
+            exact=exact,
+            relative_error_bound=answer.relative_error_bound,
+            reason=_reason(plan, found.method),
+            lattice=found.lattice,
+            monte_carlo=answer.monte_carlo,
+        ),
+        null=found.null,
+        warnings=cautions(options, found, item_level, exact=exact),
         name_u=options.name_u,
         name_v=options.name_v,
+        item_level=item_level,
     )
 
 
-def _run(prepared: Prepared) -> Answer:
-    method = prepared.plan.chosen.method
-    if method == "monte_carlo":
-        options = prepared.options
-        return sampled(
-            solve.by_sampling(prepared.form, prepared.region, samples=options.samples, seed=options.seed)
-        )
-    return certified(solve.exactly(method, prepared.form, prepared.region))
+def _reason(plan: Plan, method: str | None) -> str:
+    if method in {None, plan.chosen.method}:
+        return plan.reason
+    return f"{plan.chosen.method} was planned, but its certificate proved too little here"
 
 
-def _fraction(prepared: Prepared) -> Fraction2 | None:
-    """The exact fraction, when it was asked for and the method that ran does not give it."""
-    if prepared.fraction_by is None:
+def _item_level(prepared: Prepared) -> ItemLevel | None:
+    """What the test would say if the items of a cluster were independent."""
+    if prepared.item_level is None:
         return None
-    return certified(solve.exactly(prepared.fraction_by, prepared.form, prepared.region)).fraction
-
-
-def _statistic_record(prepared: Prepared) -> StatisticRecord:
-    problem = prepared.problem
-    total = abs(prepared.observed) if problem.absolute else prepared.observed
-    return StatisticRecord(
-        name=problem.name,
-        observed=float(total * problem.unit),
-        u=None if problem.score_u is None else float(problem.score_u),
-        v=None if problem.score_v is None else float(problem.score_v),
-    )
-
-
-def items_record(problem: Additive, form: CanonicalForm) -> ItemsRecord:
-    """Counts of items and, per swapping unit, of U's wins, ties and losses (stay against swap)."""
-    other = -problem.stay if problem.swap is None else problem.swap
-    wins, losses = int((problem.stay > other).sum()), int((problem.stay < other).sum())
-    return ItemsRecord(
-        n=problem.items,
-        nonzero=form.nonzero,
-        clusters=problem.clusters,
-        wins=wins,
-        ties=len(problem.stay) - wins - losses,
-        losses=losses,
-    )
+    answer, chosen = prepared.item_level.solve().answer, prepared.item_level.plan.chosen
+    return ItemLevel(answer.p_value, answer.log10_p_value, chosen.method, chosen.exact)

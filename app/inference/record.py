@@ -47,6 +47,7 @@ class LatticeRecord:
     unit: float
     weights: int
     range: int
+    rank: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,16 @@ class Caution:
 
 
 @dataclass(frozen=True, slots=True)
+class ItemLevel:
+    """The p-value when every item swaps by itself, beside that of a clustered test."""
+
+    p_value: float
+    log10_p_value: float
+    method: str
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TestRecord:
     """The answer to one test."""
 
@@ -120,6 +131,7 @@ class TestRecord:
     warnings: tuple[Caution, ...]
     name_u: str
     name_v: str
+    item_level: ItemLevel | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,12 +79,6 @@ def _not_numbers(values: list[Any]) -> InvalidTest:
 
 def _flaw_of(value: Any, pointer: str) -> Flaw | None:
     kind = type(value)
-    if kind is list:
-        return Flaw(
-            pointer,
-            "repeated_samples_unsupported",
-            "Several numbers per item are not available yet; give one number.",
-        )
     if kind not in NUMBERS:
         return Flaw(
             pointer, "not_a_number", f"This is {NAMES.get(kind, 'something else')}; a number is needed here."

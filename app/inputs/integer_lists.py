@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import secrets
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ CANDIDATE = re.compile(rb"\[(?=[-0-9, ]{%d})" % (MIN_LIST_BYTES - 2))
 INT64 = np.iinfo(np.int64)
 # Members of a request that may be such lists; elsewhere an array would only surprise the validator.
 COLUMNS = frozenset({"u", "v", "stay", "swap", "gold", "ids", "clusters"})
+SYSTEMS = frozenset({"u", "v"})  # whose members may be such lists, too: named counts
 
 Arrays = dict[str, NDArray[np.int64]]
 
@@ -59,12 +61,20 @@ def put_back(value: Any, arrays: Arrays) -> bool:
     left = len(arrays)
     inner = value.get("request")
     for part in (value, inner if type(inner) is dict else {}):
-        for name in COLUMNS & part.keys():
-            placeholder = part[name]
-            if type(placeholder) is str and placeholder in arrays:
-                part[name] = arrays[placeholder]
-                left -= 1
+        left -= _exchange(part, COLUMNS & part.keys(), arrays)
+        if "gold" not in part:  # there a list of integers is an item
+            for name in SYSTEMS & part.keys():
+                if type(part[name]) is dict:
+                    left -= _exchange(part[name], part[name].keys(), arrays)
     return left == 0
+
+
+def _exchange(part: dict[str, Any], names: Iterable[str], arrays: Arrays) -> int:
+    """Put arrays in the place of these members that are placeholders; how many there were."""
+    found = [name for name in names if type(part[name]) is str and part[name] in arrays]
+    for name in found:
+        part[name] = arrays[part[name]]
+    return len(found)
 
 
 def integers(text: bytes) -> NDArray[np.int64] | None:

@@ -22,6 +22,9 @@ def line(record: TestRecord, test_id: str) -> str:
     words.append(f"n={items.n}")
     if items.clusters is not None:
         words.append(f"clusters={items.clusters}")
+    if record.item_level is not None:
+        level = record.item_level
+        words.append(f"p_by_item={probability(level.p_value, level.log10_p_value)}")
     words.append(f"{'significant' if record.significant else 'not significant'} at {number(record.alpha)}")
     words += [f"[{caution.code}]" for caution in record.warnings]
     return " ".join([*words, test_id])

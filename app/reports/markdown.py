@@ -26,6 +26,9 @@ def markdown(record: TestRecord, test_id: str) -> str:
         ("wins / ties / losses", f"{items.wins:,} / {items.ties:,} / {items.losses:,}"),
         ("method", f"`{record.method.name}`"),
     ]
+    if record.item_level is not None:
+        level = record.item_level
+        rows.insert(1, ("p-value by item", probability(level.p_value, level.log10_p_value)))
     lines = ["| paired test | |", "|---|---|", *(f"| {left} | {right} |" for left, right in rows)]
     lines += [f"\n> **{caution.code}**: {_prose(caution.detail)}" for caution in record.warnings]
     return "\n".join([*lines, "", f"<sub>exactperm {test_id}</sub>", ""])

@@ -11,7 +11,7 @@ from app.reports.labels import for_csv
 
 def row(record: TestRecord, test_id: str) -> str:
     """The answer as CSV (RFC 4180): numbers in full, booleans as true and false, nothing where there is nothing."""
-    statistic, items, method = record.statistic, record.items, record.method
+    statistic, items, method, level = record.statistic, record.items, record.method, record.item_level
     fields = {
         "id": test_id,
         "p_value": repr(record.p_value),
@@ -36,6 +36,7 @@ def row(record: TestRecord, test_id: str) -> str:
         "wins": str(items.wins),
         "ties": str(items.ties),
         "losses": str(items.losses),
+        "item_level_p_value": _optional(None if level is None else level.p_value),
         "method": method.name,
         "exact": _boolean(method.exact),
         "relative_error_bound": _optional(method.relative_error_bound),

@@ -12,6 +12,7 @@ from app.engine.lattice import Integers
 from app.errors import InvalidTest
 from app.statistics.paired import Item, Predictions, StatisticSpec
 from app.statistics.problem import Additive, clustered, require_items, require_same_length
+from app.statistics.tokens import as_tokens, require_aligned
 
 
 def reduce_predictions(data: Predictions, spec: StatisticSpec) -> Additive:
@@ -22,10 +23,10 @@ def reduce_predictions(data: Predictions, spec: StatisticSpec) -> Additive:
     require_items(len(data.gold), "/gold")
     for pointer, system in (("/u", data.u), ("/v", data.v)):
         require_same_length(len(data.gold), len(system), pointer, ("gold", pointer[1:]))
-    by_token = spec.name != "exact_match" and any(map(_is_sequence, data.gold))
-    if by_token:
-        u, tokens = tokens_right(data.gold, data.u, "/u")
-        v, _ = tokens_right(data.gold, data.v, "/v")
+    if spec.name != "exact_match" and any(map(_is_sequence, data.gold)):
+        require_aligned(data)
+        u, v = tokens_right(data.gold, data.u), tokens_right(data.gold, data.v)
+        tokens = sum(len(as_tokens(item)) for item in data.gold)
         if tokens == 0:
             raise InvalidTest.at(
                 "/gold", "empty", "Every sequence is empty: there is no token to be right about."
@@ -53,22 +54,7 @@ def items_right(gold: Sequence[Item], system: Sequence[Item]) -> Integers:
     return np.fromiter(map(operator.eq, gold, system), dtype=np.int64, count=len(gold))
 
 
-def tokens_right(gold: Sequence[Item], system: Sequence[Item], pointer: str) -> tuple[Integers, int]:
-    """How many tokens of each item equal gold, shape (N,), and how many tokens there are in all."""
-    right = np.zeros(len(gold), dtype=np.int64)
-    tokens = 0
-    for index, (truth, said) in enumerate(zip(gold, system, strict=True)):
-        expected, given = _tokens(truth), _tokens(said)
-        if len(expected) != len(given):
-            raise InvalidTest.at(
-                f"{pointer}/{index}",
-                "length_mismatch",
-                f"Item {index} has {len(given)} tokens in {pointer[1:]} and {len(expected)} in gold.",
-            )
-        right[index] = sum(map(operator.eq, expected, given))
-        tokens += len(expected)
-    return right, tokens
-
-
-def _tokens(item: Item) -> Sequence[object]:
-    return item if isinstance(item, list | tuple) else (item,)
+def tokens_right(gold: Sequence[Item], system: Sequence[Item]) -> Integers:
+    """How many tokens of each item equal gold, shape (N,); items of equal lengths."""
+    pairs = zip(map(as_tokens, gold), map(as_tokens, system), strict=True)
+    return np.fromiter((sum(map(operator.eq, *pair)) for pair in pairs), dtype=np.int64, count=len(gold))

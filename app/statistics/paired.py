@@ -44,11 +44,22 @@ class Effects:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
-    """One number per item and system, shape (n,) each."""
+class Repeated:
+    """k_n numbers per item, ragged allowed: `values` end to end, `lengths` shape (n,), all positive."""
 
-    u: Column
-    v: Column
+    values: Column
+    lengths: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """One number per item and system, shape (n,) each; or repeated samples, averaged exactly."""
+
+    u: Column | Repeated
+    v: Column | Repeated
     pairing: Pairing = field(default_factory=Pairing)
 
 
@@ -62,7 +73,29 @@ class Predictions:
     pairing: Pairing = field(default_factory=Pairing)
 
 
-Paired = Effects | Scores | Predictions
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Named counts per item and system, the same names in both; shape (n,) each, same n."""
+
+    u: Mapping[str, Column]
+    v: Mapping[str, Column]
+    pairing: Pairing = field(default_factory=Pairing)
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """Text segments of two systems (machine translation), and of every item its one or more references.
+
+    `references[n]` holds the references of item n, whose number may differ from item to item.
+    """
+
+    u: Sequence[str]
+    v: Sequence[str]
+    references: Sequence[Sequence[str]]
+    pairing: Pairing = field(default_factory=Pairing)
+
+
+Paired = Effects | Scores | Counts | Predictions | Segments
 
 
 @dataclass(frozen=True, slots=True)

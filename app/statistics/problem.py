@@ -17,7 +17,8 @@ class Additive:
     """A statistic t = h(unit * S), S = sum over swapping units of stay or swap; shape (M,) each.
 
     `swap` None means -stay; h is the identity, or the absolute value when `absolute`. `items` counts
-    items before clusters were summed. `score_u` and `score_v` are the systems' own scores.
+    items before clusters were summed. `score_u` and `score_v` are the systems' own scores; `samples` says how
+    many repeated samples u and v had in all, None when there was one score per item.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Additive:
     absolute: bool = False
     score_u: Fraction | None = None
     score_v: Fraction | None = None
+    samples: tuple[int, int] | None = None
 
 
 def require_items(count: int, pointer: str) -> None:

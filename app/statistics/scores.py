@@ -1,4 +1,4 @@
-"""One score per item and system: differences of means and sums, the sign test, signed ranks."""
+"""One score or mean per item and system: differences of means and sums, the sign test, signed ranks."""
 
 from __future__ import annotations
 
@@ -8,22 +8,20 @@ import numpy as np
 
 from app.engine.lattice import Integers, exact_total
 from app.errors import InvalidTest
-from app.statistics.numbers import on_lattice
 from app.statistics.paired import Scores, StatisticSpec
-from app.statistics.problem import Additive, clustered, require_items, require_same_length
+from app.statistics.problem import Additive, clustered
+from app.statistics.repeated import item_scores, samples_of, unit_of
 
 ZERO_METHODS = ("wilcox", "pratt", "zsplit")
 
 
 def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
     """The additive test behind a statistic of paired scores."""
-    require_items(len(data.u), "/u")
-    require_same_length(len(data.u), len(data.v), "/v", ("u", "v"))
-    unit, (u, v) = on_lattice(data.u, data.v)
+    unit, (u, v) = item_scores(data, unit_of(spec.parameters.get("unit")))
     if spec.name == "sign":
         return _sign(u, v, data)
     if spec.name == "signed_rank":
-        return _signed_rank(u, v, data, str(spec.parameters.get("zero_method", "wilcox")))
+        return _signed_rank(u, v, data, str(spec.parameters.get("zero_method") or "wilcox"))
     divisor = len(u) if spec.name == "mean_difference" else 1
     return Additive(
         name=spec.name,
@@ -34,6 +32,7 @@ def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
         clusters=data.pairing.n_clusters,
         score_u=exact_total(u) * unit / divisor,
         score_v=exact_total(v) * unit / divisor,
+        samples=samples_of(data),
     )
 
 
@@ -49,6 +48,7 @@ def _sign(u: Integers, v: Integers, data: Scores) -> Additive:
         clusters=data.pairing.n_clusters,
         score_u=Fraction(int((signs > 0).sum())),
         score_v=Fraction(int((signs < 0).sum())),
+        samples=samples_of(data),
     )
 
 
@@ -79,6 +79,7 @@ def _signed_rank(u: Integers, v: Integers, data: Scores, zero_method: str) -> Ad
         clusters=data.pairing.n_clusters,
         score_u=Fraction(2 * int(signed[signed > 0].sum()) + split, 4),
         score_v=Fraction(-2 * int(signed[signed < 0].sum()) + split, 4),
+        samples=samples_of(data),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from app.api.models.responses import PlanAnswer, TestAnswer
@@ -15,6 +16,10 @@ EXACT = 0.0625
 PATHS: dict[str, dict[str, Any]] = {
     "/v1/tests/effects": {"stay": [3, -1, 0, 2]},
     "/v1/tests/scores": SCORES,
+    "/v1/tests/counts": {
+        "u": {"tp": [8, 3, 7], "incorrect": [2, 3, 1]},
+        "v": {"tp": [6, 5, 7], "incorrect": [1, 2, 1]},
+    },
     "/v1/tests/predictions": {"gold": ["N", "V", "N"], "u": ["N", "V", "V"], "v": ["V", "V", "V"]},
 }
 
@@ -155,6 +160,16 @@ def test_clusters_in_a_table_swap_together(service: Any) -> None:
     assert service.post("/v1/tests/scores", request).json()["p_value"] == said["p_value"] == 0.5
 
 
+def test_a_clustered_answer_says_what_its_items_alone_would(service: Any) -> None:
+    request = {"u": [1] * 8, "v": [0] * 8}
+    alone = service.post("/v1/tests/scores", request).json()
+    said = service.post("/v1/tests/scores", {**request, "clusters": [1, 1, 1, 1, 2, 2, 3, 3]}).json()
+    assert alone["item_level"] is None
+    assert said["p_value"] == 0.25
+    assert said["item_level"]["p_value"] == alone["p_value"] == 2**-7
+    assert "clusters_decide" in [warning["code"] for warning in said["warnings"]]
+
+
 def test_systems_keyed_by_id_are_paired_by_id(service: Any) -> None:
     ids = ["a", "b", "c", "d", "e"]
     keyed = {"u": dict(zip(ids, U, strict=True)), "v": dict(sorted(zip(ids, V, strict=True), reverse=True))}
@@ -204,3 +219,18 @@ def test_a_large_body_is_answered_by_a_worker_like_a_small_one(service: Any) -> 
     assert len(response.request.content) > service.app.state.settings.inplace_body_bytes
     assert response.status_code == 200, response.text
     assert response.json()["items"]["n"] == n
+
+
+def test_real_scores_get_a_bracket_that_holds_what_enumeration_says(service: Any) -> None:
+    generator = np.random.default_rng(3)
+    request = {"u": generator.normal(0.2, 1, 18).tolist(), "v": generator.normal(0, 1, 18).tolist()}
+    exact = service.post("/v1/tests/scores", {**request, "method": "enumeration"}).json()
+    response = service.post("/v1/tests/scores", {**request, "method": "bounds", "precision": 0.01})
+    assert response.status_code == 200, response.text
+    said = response.json()
+    TestAnswer.model_validate_json(response.content)
+    low, high = said["p_value_bounds"]
+    assert low <= exact["p_value"] <= high
+    assert low <= said["p_value"] <= high
+    assert (said["method"]["name"], said["method"]["exact"]) == ("bounds", False)
+    assert said["p_value_bounds_kind"] == "certified"

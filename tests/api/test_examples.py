@@ -147,6 +147,8 @@ def flaw(value: Any, schema: dict[str, Any], schemas: dict[str, Any]) -> str | N
     kinds: list[str] = [said] if isinstance(said, str) else said
     if kinds and not any(isinstance(value, TYPES[kind]) for kind in kinds):
         return f"{type(value).__name__} is not {kinds}"
+    if "const" in schema and value != schema["const"]:
+        return f"{value!r} is not {schema['const']!r}"
     if "enum" in schema and value not in schema["enum"]:
         return f"{value!r} is not one of {schema['enum']}"
     if isinstance(value, list):

@@ -8,15 +8,15 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from app.api import negotiation, problems
-from app.api.meta import STATISTICS
 from app.api.models.requests import TestRequest
 from app.api.models.responses import TestAnswer
-from app.engine.planner import METHODS
+from app.api.models.statistics import STATISTIC_MODELS, entries
+from app.inference.options import Method
 from app.main import create_app
 from app.settings import Settings
 
@@ -84,19 +84,21 @@ def test_every_route_is_in_the_table_of_endpoints_and_every_endpoint_there_is() 
 
 def test_every_statistic_says_what_it_answers() -> None:
     table = section("Which test should I use?")
-    for kind, statistics in STATISTICS.items():
+    for kind in STATISTIC_MODELS:
         rows = "\n".join(line for line in table.splitlines() if f"`/v1/tests/{kind}`" in line)
-        for statistic in statistics:
-            if statistic["name"] != "expression":
-                assert f'{{"name": "{statistic["name"]}"}}' in rows
-            for name, values in statistic["parameters"].items():
-                assert f'"{name}"' in rows
-                for value in values:
-                    assert value in rows
+        for statistic in entries(kind):
+            if (kind, statistic.name) != ("effects", "expression"):
+                assert f'"name": "{statistic.name}"' in rows, (kind, statistic.name)
+            for parameter in statistic.parameters:
+                assert f'"{parameter.name}"' in rows, (kind, statistic.name, parameter.name)
+                for value in parameter.choices:
+                    assert value in rows, (kind, statistic.name, parameter.name, value)
 
 
 def test_every_method_says_whether_it_is_exact() -> None:
-    assert first_cells("Is the answer exact?") == [f"`{method}`" for method in METHODS]
+    assert first_cells("Is the answer exact?") == [
+        f"`{method}`" for method in get_args(Method) if method != "auto"
+    ]
 
 
 def test_every_option_has_its_default_in_the_table() -> None:
@@ -121,7 +123,7 @@ def test_every_media_type_is_named() -> None:
     for kind, consumed in negotiation.CONSUMED.items():
         path = "/v1/plan" if kind == "plan" else f"/v1/tests/{kind}"
         row = next(line for line in section("Endpoints").splitlines() if line.startswith(f"| `POST {path}`"))
-        assert re.findall(r"`((?:application|text)/[\w-]+)`", row) == list(consumed)
+        assert re.findall(r"`((?:application|text|multipart)/[\w-]+)`", row) == list(consumed)
 
 
 def test_every_make_target_that_is_named_exists() -> None:

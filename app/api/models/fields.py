@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,11 +11,14 @@ from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from app.errors import Flaw, InvalidTest
-from app.inputs import columns
+from app.inputs import columns, nested
 from app.inputs.pairing import ById, Given
 
 # Set in the validation context when the reader knows that no true or false stands in the body.
 NO_BOOLEANS = "no_booleans"
+COUNTS_NEEDED = (
+    "Give counts as {name: [one per item]}, as a list of {name: count}, or as {id: {name: count}}."
+)
 
 
 def escape(key: object) -> str:
@@ -27,12 +31,13 @@ def _refusal(code: str, detail: str, flaws: tuple[Flaw, ...] = ()) -> PydanticCu
     return PydanticCustomError("column", "{detail}", {"detail": detail, "code": code, "flaws": flaws})
 
 
-def _checked(check: Callable[[list[Any]], Any], values: list[Any], keys: list[str] | None = None) -> Any:
+def _checked(check: Callable[[Any], Any], values: Any, keys: list[str] | None = None) -> Any:
+    """What the check makes of the values; flaws of items are named by their key, if they have one."""
     try:
         return check(values)
     except InvalidTest as error:
         flaws = error.flaws
-        if keys is not None:
+        if keys is not None and flaws[0].pointer:
             flaws = tuple(Flaw(_by_key(flaw.pointer, keys), flaw.code, flaw.detail) for flaw in flaws)
         raise _refusal(flaws[0].code, error.detail, flaws) from None
 
@@ -43,28 +48,49 @@ def _by_key(pointer: str, keys: list[str]) -> str:
     return "/".join(["", escape(keys[int(index)]), *rest])
 
 
-def _numbers(info: ValidationInfo) -> Callable[[list[Any]], Any]:
-    promised = bool(info.context and info.context.get(NO_BOOLEANS))
-    return lambda values: columns.numbers(values, may_hold_booleans=not promised)
+def _may_hold_booleans(info: ValidationInfo) -> bool:
+    return not (info.context and info.context.get(NO_BOOLEANS))
 
 
-def _number_array(value: Any, info: ValidationInfo) -> Any:
+def _effect_array(value: Any, info: ValidationInfo) -> Any:
     if type(value) is np.ndarray:
         return value
     if type(value) is list:
-        return _checked(_numbers(info), value)
-    raise _refusal("not_a_column", "Give a list with one number per item.")
+        return _checked(partial(nested.tuples, may_hold_booleans=_may_hold_booleans(info)), value)
+    raise _refusal("not_a_column", "Give a list with one number, or m numbers, per item.")
 
 
-def _number_column(value: Any, info: ValidationInfo) -> Given:
+def _sample_column(value: Any, info: ValidationInfo) -> Given:
+    check = partial(nested.samples, may_hold_booleans=_may_hold_booleans(info))
     if type(value) is dict:
+        ids, values = list(value), _lists(value)
+        return ById(ids, _checked(check, values, ids))
+    if type(value) is np.ndarray:
+        return value
+    if type(value) is list:
+        return _checked(check, value)  # type: ignore[no-any-return]
+    raise _refusal("not_a_column", "Give a list with one number per item, or an object with one per id.")
+
+
+def _lists(value: dict[str, Any]) -> list[Any]:
+    """The members of an object; a long list of integers among them may have come as an array."""
+    values = list(value.values())
+    if np.ndarray in set(map(type, values)):
+        return [member.tolist() if type(member) is np.ndarray else member for member in values]
+    return values
+
+
+def _count_columns(value: Any, info: ValidationInfo) -> Given | nested.NamedCounts:
+    promised = _may_hold_booleans(info)
+    if type(value) is list:
+        return _checked(partial(nested.counts_by_item, may_hold_booleans=promised), value)  # type: ignore[no-any-return]
+    if type(value) is not dict:
+        raise _refusal("not_a_column", COUNTS_NEEDED)
+    if value and dict in set(map(type, value.values())):
         ids = list(value)
-        return ById(ids, _checked(_numbers(info), list(value.values()), ids))
-    if type(value) is np.ndarray or type(value) is list:
-        return _number_array(value, info)  # type: ignore[no-any-return]
-    raise _refusal(
-        "not_a_column", "Give a list with one number per item, or an object with one number per id."
-    )
+        check = partial(nested.counts_by_item, may_hold_booleans=promised)
+        return ById(ids, _checked(check, list(value.values()), ids))
+    return _checked(partial(nested.named_counts, may_hold_booleans=promised), value)  # type: ignore[no-any-return]
 
 
 def _label_column(value: Any) -> Given:
@@ -78,6 +104,22 @@ def _label_column(value: Any) -> Given:
     raise _refusal(
         "not_a_column", "Give a list with one item per element, or an object with one item per id."
     )
+
+
+def _label(value: Any) -> str | int:
+    if type(value) is str or type(value) is int:
+        return value
+    raise _refusal("not_a_label", f"This is {_name(value)}; a label is a string or an integer.")
+
+
+def _unit(value: Any) -> str | int | float:
+    if type(value) in {str, int, float}:
+        return value  # type: ignore[no-any-return]
+    raise _refusal("not_a_unit", f'This is {_name(value)}; a unit is a number or a fraction such as "1/30".')
+
+
+def _name(value: Any) -> str:
+    return columns.NAMES.get(type(value), "something else")
 
 
 def _key_list(value: Any) -> list[Any]:
@@ -95,16 +137,39 @@ def _key_column(value: Any) -> list[Any] | Mapping[str, Any]:
     return _key_list(value)
 
 
-_NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 1}
+_SAMPLE = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]}
+_ITEMS = {"type": "array", "items": _SAMPLE, "minItems": 1}
+_COUNT = {"type": "integer", "minimum": 0}
+_COUNTS = {"type": "object", "additionalProperties": _COUNT, "minProperties": 1}
 _LABEL = {"type": ["string", "integer"]}
 _ITEM = {"anyOf": [_LABEL, {"type": "array", "items": _LABEL}]}
 _KEYS = {"type": "array", "items": _LABEL}
 
-NumberArray = Annotated[Any, PlainValidator(_number_array), WithJsonSchema(_NUMBERS)]
-NumberColumn = Annotated[
+Label = Annotated[Any, PlainValidator(_label), WithJsonSchema(_LABEL)]
+Unit = Annotated[Any, PlainValidator(_unit), WithJsonSchema({"type": ["string", "number"]})]
+EffectArray = Annotated[Any, PlainValidator(_effect_array), WithJsonSchema(_ITEMS)]
+SampleColumn = Annotated[
     Any,
-    PlainValidator(_number_column),
-    WithJsonSchema({"anyOf": [_NUMBERS, {"type": "object", "additionalProperties": {"type": "number"}}]}),
+    PlainValidator(_sample_column),
+    WithJsonSchema({"anyOf": [_ITEMS, {"type": "object", "additionalProperties": _SAMPLE}]}),
+]
+CountColumns = Annotated[
+    Any,
+    PlainValidator(_count_columns),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {
+                    "type": "object",
+                    "description": "By name: one list of counts each.",
+                    "additionalProperties": {"type": "array", "items": _COUNT, "minItems": 1},
+                    "minProperties": 1,
+                },
+                {"type": "array", "description": "By item.", "items": _COUNTS, "minItems": 1},
+                {"type": "object", "description": "By id.", "additionalProperties": _COUNTS},
+            ]
+        }
+    ),
 ]
 LabelColumn = Annotated[
     Any,

@@ -1,12 +1,27 @@
-"""The requests: effects, scores, predictions and the plan of one of them."""
+"""The requests: effects, scores, counts, predictions, files, and the plan of one of the first four."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from app.api.models.fields import KeyColumn, KeyList, LabelColumn, NumberArray, NumberColumn
+from app.api.job import TestKind
+from app.api.models.fields import (
+    CountColumns,
+    EffectArray,
+    KeyColumn,
+    KeyList,
+    LabelColumn,
+    SampleColumn,
+)
+from app.api.models.statistics import (
+    CountsStatistic,
+    EffectsStatistic,
+    PredictionsStatistic,
+    ScoresStatistic,
+)
+from app.api.models.wire import Wire
 from app.inference.options import Alternative, Method, PmfDetail, Resampling
 from app.inputs.pairing import OnMissing
 
@@ -14,17 +29,24 @@ MAX_SEED = 2**53 - 1
 SMALL_SCORES: dict[str, Any] = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}
 
 
-class Wire(BaseModel):
-    """Base of everything a client may send."""
-
-    model_config = ConfigDict(
-        strict=True,
-        frozen=True,
-        extra="forbid",
-        allow_inf_nan=False,
-        hide_input_in_errors=True,
-        ser_json_inf_nan="constants",
-    )
+SMALL_SAMPLES: dict[str, Any] = {"u": [[0.8, 0.9], [1.0, 0.7], [0.5]], "v": [[0.7, 0.8], [0.9, 0.9], [0.4]]}
+SMALL_TUPLES: dict[str, Any] = {
+    "stay": [[8, 2, 6, 1], [3, 3, 5, 2], [7, 1, 7, 1]],
+    "swap": [[6, 1, 8, 2], [5, 2, 3, 3], [7, 1, 7, 1]],
+    "statistic": {"expression": "x1 / (x1 + x2 / 2) - x3 / (x3 + x4 / 2)"},
+}
+SMALL_COUNTS: list[Any] = [
+    {
+        "u": {"tp": [8, 3, 7], "incorrect": [2, 3, 1]},
+        "v": {"tp": [6, 5, 7], "incorrect": [1, 2, 1]},
+        "statistic": {"name": "f1"},
+    },
+    {
+        "u": {"call-1": {"errors": 3, "words": 40}, "call-2": {"errors": 0, "words": 12}},
+        "v": {"call-1": {"errors": 5, "words": 40}, "call-2": {"errors": 1, "words": 12}},
+        "statistic": {"name": "ratio", "numerator": "errors", "denominator": "words"},
+    },
+]
 
 
 class Names(Wire):
@@ -34,10 +56,8 @@ class Names(Wire):
     v: Annotated[str, Field(description="Name of system V, the baseline in a gate.")] = "V"
 
 
-class TestRequest(Wire):
-    """What every test may choose. All optional."""
-
-    __test__ = False
+class Choices(Wire):
+    """What every test may choose, however its data is handed over. All optional."""
 
     alternative: Annotated[
         Alternative,
@@ -47,9 +67,10 @@ class TestRequest(Wire):
         Method,
         Field(description="How to compute; auto takes the cheapest exact method, and says which and why."),
     ] = "auto"
-    test: Annotated[Resampling, Field(description="The null model. Only permutation is available yet.")] = (
-        "permutation"
-    )
+    test: Annotated[
+        Resampling,
+        Field(description="The null model: systems exchanged at random, or items drawn with replacement."),
+    ] = "permutation"
     samples: Annotated[int, Field(ge=1, description="Monte Carlo samples (method monte_carlo).")] = 20_000
     seed: Annotated[
         int, Field(ge=0, le=MAX_SEED, description="Monte Carlo seed; fixed unless you choose one.")
@@ -63,16 +84,6 @@ class TestRequest(Wire):
     confidence_level: Annotated[
         float | None, Field(gt=0, lt=1, description="Asks for a confidence interval. Not available yet.")
     ] = None
-    ids: Annotated[
-        KeyList | None, Field(description="One unique id per item, for lists. Never reorders anything.")
-    ] = None
-    clusters: Annotated[
-        KeyColumn | None, Field(description="One key per item; the items of a cluster swap together.")
-    ] = None
-    on_missing: Annotated[
-        OnMissing,
-        Field(description="What to do with ids that only some columns have (columns given as objects)."),
-    ] = "error"
     pmf: Annotated[PmfDetail, Field(description="How much of the null distribution to return.")] = "summary"
     exact_fraction: Annotated[bool, Field(description="Also return the p-value as an exact fraction.")] = (
         False
@@ -83,64 +94,67 @@ class TestRequest(Wire):
     ] = None
 
 
-class EffectsStatistic(Wire):
-    """h over the sum of the effects."""
+class TestRequest(Choices):
+    """What every test in one body may say beside its data. All optional."""
 
-    expression: Annotated[
-        Literal["x1", "abs(x1)"], Field(description="The sum itself, or its absolute value.")
-    ] = "x1"
+    __test__ = False
 
-
-class ScoresStatistic(Wire):
-    """A statistic of one number per item and system."""
-
-    name: Annotated[
-        Literal["mean_difference", "sum_difference", "sign", "signed_rank"],
-        Field(description="sign is the sign test (exact McNemar on 0/1 data), signed_rank is Wilcoxon's."),
-    ] = "mean_difference"
-    zero_method: Annotated[
-        Literal["wilcox", "pratt", "zsplit"] | None,
-        Field(description="What signed_rank does with zero differences; SciPy's meaning. Default wilcox."),
+    ids: Annotated[
+        KeyList | None, Field(description="One unique id per item, for lists. Never reorders anything.")
     ] = None
-
-
-class PredictionsStatistic(Wire):
-    """A statistic of raw outputs against gold."""
-
-    name: Annotated[
-        Literal["accuracy", "exact_match", "token_accuracy"],
-        Field(
-            description="accuracy per label; exact_match per item; token_accuracy per token of sequence items."
-        ),
-    ] = "accuracy"
+    clusters: Annotated[
+        KeyColumn | None, Field(description="One key per item; the items of a cluster swap together.")
+    ] = None
+    on_missing: Annotated[
+        OnMissing,
+        Field(description="What to do with ids that only some columns have (columns given as objects)."),
+    ] = "error"
 
 
 class EffectsRequest(TestRequest):
     """The effects themselves: what each item contributes as observed, and with the systems exchanged."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"stay": [3, -1, 0, 2]}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"stay": [3, -1, 0, 2]}, SMALL_TUPLES]})
 
-    stay: Annotated[NumberArray, Field(description="g(u_n, v_n), one number per item.")]
+    stay: Annotated[EffectArray, Field(description="g(u_n, v_n), one number or m numbers per item.")]
     swap: Annotated[
-        NumberArray | None, Field(description="g(v_n, u_n), one number per item; minus stay when left out.")
+        EffectArray | None, Field(description="g(v_n, u_n), as many numbers; minus stay when left out.")
     ] = None
     statistic: EffectsStatistic = EffectsStatistic()
 
 
 class ScoresRequest(TestRequest):
-    """One number per item and system."""
+    """One number per item and system, or several, which are averaged."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{**SMALL_SCORES, "statistic": {"name": "mean_difference"}}]}
+        json_schema_extra={
+            "examples": [{**SMALL_SCORES, "statistic": {"name": "mean_difference"}}, SMALL_SAMPLES]
+        }
     )
 
-    u: Annotated[NumberColumn, Field(description="Scores of system U.")]
-    v: Annotated[NumberColumn, Field(description="Scores of system V, on the same items.")]
+    u: Annotated[SampleColumn, Field(description="Scores of system U.")]
+    v: Annotated[SampleColumn, Field(description="Scores of system V, on the same items.")]
     statistic: ScoresStatistic = ScoresStatistic()
 
 
+class CountsRequest(TestRequest):
+    """Named counts per item and system: by name, by item or by id."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": SMALL_COUNTS})
+
+    u: Annotated[CountColumns, Field(description="Counts of system U.")]
+    v: Annotated[
+        CountColumns, Field(description="Counts of system V, on the same items and of the same names.")
+    ]
+    statistic: CountsStatistic = CountsStatistic()
+
+
 class PredictionsRequest(TestRequest):
-    """Raw outputs of two systems and the gold standard; an item is one label or a list of labels."""
+    """Raw outputs of two systems and the gold standard.
+
+    An item is one label or a list of labels; for machine translation a text, and gold its reference or a list of
+    references.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -150,7 +164,13 @@ class PredictionsRequest(TestRequest):
                     "u": ["N", "V", "V"],
                     "v": ["V", "V", "V"],
                     "statistic": {"name": "accuracy"},
-                }
+                },
+                {
+                    "gold": [["B-PER", "I-PER", "O"], ["O", "B-LOC"]],
+                    "u": [["B-PER", "I-PER", "O"], ["O", "B-LOC"]],
+                    "v": [["B-PER", "O", "O"], ["O", "B-LOC"]],
+                    "statistic": {"name": "span_f1", "scheme": "IOB2"},
+                },
             ]
         }
     )
@@ -161,11 +181,12 @@ class PredictionsRequest(TestRequest):
     statistic: PredictionsStatistic = PredictionsStatistic()
 
 
-AnyRequest = EffectsRequest | ScoresRequest | PredictionsRequest
+AnyRequest = EffectsRequest | ScoresRequest | CountsRequest | PredictionsRequest
 
-REQUEST_MODELS: dict[str, type[EffectsRequest | ScoresRequest | PredictionsRequest]] = {
+REQUEST_MODELS: dict[TestKind, type[AnyRequest]] = {
     "effects": EffectsRequest,
     "scores": ScoresRequest,
+    "counts": CountsRequest,
     "predictions": PredictionsRequest,
 }
 
@@ -175,9 +196,7 @@ class PlanEnvelope(Wire):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "scores", "request": SMALL_SCORES}]})
 
-    kind: Annotated[
-        Literal["effects", "scores", "predictions"], Field(description="Which of the tests it is.")
-    ]
+    kind: Annotated[TestKind, Field(description="Which of the tests it is.")]
     request: Annotated[
         dict[str, Any],
         Field(

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.api.job import TestKind
 from app.inference.options import Alternative, Method, Resampling
 from app.inference.record import BoundsKind
 
@@ -53,12 +54,30 @@ class PairingAnswer(Said):
     only_v: int
 
 
+class ItemLevelAnswer(Said):
+    """The p-value when every item swaps by itself; None when there are no clusters."""
+
+    p_value: Annotated[float, Field(gt=0, le=1)]
+    log10_p_value: Annotated[float, Field(le=0)]
+    method: str
+    exact: bool
+
+
+class ReadingAnswer(Said):
+    """How files were read: nothing was chosen, skipped or dropped that the notes do not tell."""
+
+    format: Annotated[str, Field(description="The format that was read.")]
+    guessed: Annotated[bool, Field(description="Whether the format was guessed (format auto).")]
+    notes: list[str]
+
+
 class LatticeAnswer(Said):
-    """The lattice the test was solved on."""
+    """The lattice the test was solved on; of `rank` independent sums."""
 
     unit: float
     weights: int
     range: int
+    rank: int
 
 
 class MonteCarloAnswer(Said):
@@ -143,9 +162,11 @@ class TestAnswer(Said):
     statistic: StatisticAnswer
     items: ItemsAnswer
     pairing: PairingAnswer | None
+    item_level: ItemLevelAnswer | None
     method: MethodAnswer
     null: NullAnswer
     confidence_interval: None
+    reading: ReadingAnswer | None
     warnings: list[WarningAnswer]
     runtime: Runtime
     versions: Versions
@@ -166,7 +187,7 @@ class PlannedMethod(Said):
 class PlanAnswer(PlannedMethod):
     """What a test would do and cost, and what else could."""
 
-    kind: Literal["effects", "scores", "predictions"]
+    kind: TestKind
     alternatives: list[PlannedMethod]
     versions: Versions
 
@@ -175,7 +196,11 @@ class ProblemError(Said):
     """One thing that is wrong."""
 
     pointer: Annotated[
-        str, Field(description="RFC 6901; `/?name` is a query parameter, `/line/3/2` a field of a table.")
+        str,
+        Field(
+            description="RFC 6901; `/?name` is a query parameter, `/line/3/2` a field of a table, `/files/u/line/3` "
+            "one of a file, `/options/name` a field of the form."
+        ),
     ]
     code: str
     detail: str

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from app.api.job import Representation
-from app.api.negotiation import media_type, representation
+from app.api.negotiation import body_of, representation
 from app.api.problems import NotAcceptable
-from app.errors import InvalidTest, UnsupportedMedia
+from app.errors import InvalidTest, MalformedBody, UnsupportedMedia
 
 OFFERED: tuple[Representation, ...] = ("json", "text", "markdown", "csv")
 
@@ -49,7 +49,7 @@ def test_format_overrides_accept_and_is_checked() -> None:
     "header", ["application/json", "Application/JSON; charset=UTF-8", 'application/json;charset="utf-8"']
 )
 def test_json_is_read_with_or_without_its_charset(header: str) -> None:
-    assert media_type(header, None, "scores") == "application/json"
+    assert body_of(header, None, "scores").media_type == "application/json"
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,33 @@ def test_json_is_read_with_or_without_its_charset(header: str) -> None:
         ("", None),
         ("text/html", None),
         ("application/json; charset=latin-1", None),
-        ("application/json", "gzip"),
+        ("application/json", "br"),
+        ("multipart/form-data; boundary=x", None),
         ("application/json", "gzip, gzip"),
         ("application/jsonx", None),
     ],
 )
 def test_what_cannot_be_read_is_refused(header: str | None, coding: str | None) -> None:
     with pytest.raises(UnsupportedMedia):
-        media_type(header, coding, "scores")
+        body_of(header, coding, "scores")
+
+
+@pytest.mark.parametrize(
+    ("coding", "wanted"),
+    [(None, None), ("identity", None), ("GZIP", "gzip"), ("x-gzip", "gzip"), ("zstd, identity", "zstd")],
+)
+def test_one_content_coding_is_undone(coding: str | None, wanted: str | None) -> None:
+    assert body_of("text/csv", coding, "scores").coding == wanted
+
+
+@pytest.mark.parametrize(
+    "header", ["multipart/form-data; boundary=a-b", 'multipart/form-data;boundary="a-b"']
+)
+def test_the_boundary_of_a_form_is_in_its_type(header: str) -> None:
+    assert body_of(header, None, "files").boundary == "a-b"
+
+
+@pytest.mark.parametrize("header", ["multipart/form-data", "multipart/form-data; boundary=" + "x" * 71])
+def test_a_form_without_a_usable_boundary_cannot_be_parsed(header: str) -> None:
+    with pytest.raises(MalformedBody):
+        body_of(header, None, "files")

@@ -122,7 +122,7 @@ def test_enumerating_a_thousand_items_is_refused_before_two_to_the_n_is_written_
     assert len(caught.value.detail) < 300
 
 
-@pytest.mark.parametrize("method", ["bounds", "magic", ""])
+@pytest.mark.parametrize("method", ["grid", "magic", ""])
 def test_a_method_that_does_not_apply_is_refused_by_name(method: str) -> None:
     with pytest.raises(InvalidTest) as caught:
         plan(*posed([1, 2, 3]), PLENTY, method=method, samples=100)

@@ -15,7 +15,8 @@ from app.inference.options import Options
 from app.statistics.paired import Effects, Paired, Pairing, Predictions, Scores, StatisticSpec
 
 MEAN = StatisticSpec("mean_difference")
-PLAIN = Scores(np.array([3, 1, 2]), np.array([1, 1, 0]))
+U, V = np.array([3, 1, 2]), np.array([1, 1, 0])
+PLAIN = Scores(U, V)
 
 
 def digest(
@@ -43,9 +44,9 @@ def test_minus_zero_is_zero() -> None:
 
 def test_the_digest_does_not_depend_on_memory_layout_or_width() -> None:
     wide = np.array([[3, 9], [1, 9], [2, 9]], dtype=np.int64)
-    assert digest(Scores(wide[:, 0], PLAIN.v)) == digest(PLAIN)
-    swapped = PLAIN.u.astype(">i8")
-    assert digest(Scores(swapped, PLAIN.v)) == digest(PLAIN)
+    assert digest(Scores(wide[:, 0], V)) == digest(PLAIN)
+    swapped = U.astype(">i8")
+    assert digest(Scores(swapped, V)) == digest(PLAIN)
 
 
 DIFFERENT_OPTIONS: list[dict[str, Any]] = [
@@ -65,20 +66,20 @@ DIFFERENT_OPTIONS: list[dict[str, Any]] = [
     {"name_v": "A"},
 ]
 DIFFERENT_DATA: list[Paired] = [
-    Scores(PLAIN.v, PLAIN.u),
-    Scores(np.array([3, 1, 3]), PLAIN.v),
-    Scores(PLAIN.u[:2], PLAIN.v[:2]),
+    Scores(V, U),
+    Scores(np.array([3, 1, 3]), V),
+    Scores(U[:2], V[:2]),
     Scores(np.array([3, 2, 1]), np.array([1, 0, 1])),
     Scores(np.array([3.5, 1.5, 2.5]), np.array([1.5, 1.5, 0.5])),
-    Scores(PLAIN.u * 1000, PLAIN.v * 1000),
-    Scores(PLAIN.u * 10**6, PLAIN.v * 10**6),
-    Scores(PLAIN.u * 10**12, PLAIN.v * 10**12),
+    Scores(U * 1000, V * 1000),
+    Scores(U * 10**6, V * 10**6),
+    Scores(U * 10**12, V * 10**12),
     replace(PLAIN, pairing=grouped(0, 0, 1)),
     replace(PLAIN, pairing=grouped(0, 1, 1)),
     replace(PLAIN, pairing=grouped(0, 1, 2)),
-    Effects(PLAIN.u),
-    Effects(PLAIN.u, PLAIN.v),
-    Effects(PLAIN.u, -PLAIN.u),
+    Effects(U),
+    Effects(U, V),
+    Effects(U, -U),
     Predictions([3, 1, 2], [1, 1, 0], [1, 1, 0]),
     Predictions(["3", "1", "2"], ["1", "1", "0"], ["1", "1", "0"]),
     Predictions([("3",), ("1",), ("2",)], [("1",), ("1",), ("0",)], [("1",), ("1",), ("0",)]),

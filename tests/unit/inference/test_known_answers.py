@@ -184,7 +184,7 @@ def test_the_plan_says_what_the_test_then_does(method: str) -> None:
         ({"u": [1, 2], "v": [1]}, "/v"),
         ({"u": [1], "v": [2], "statistic": "median"}, "/statistic/name"),
         ({"u": [1], "v": [2], "statistic": "signed_rank", "zero_method": "drop"}, "/statistic/zero_method"),
-        ({"u": [1], "v": [2], "method": "bounds"}, "/method"),
+        ({"u": [1], "v": [2], "method": "grid"}, "/method"),
         ({"u": [2**60], "v": [1]}, ""),
         ({"u": [1e301], "v": [0.5]}, ""),
         ({"u": [2**58] * 10, "v": [-(2**58)] * 10}, ""),

@@ -61,7 +61,7 @@ def test_long_columns_of_a_plan_become_arrays_too() -> None:
         {"names": {"u": "x: " + json.dumps(LONG)}, "u": [1]},
         {"names": {"u": json.dumps({"u": LONG})}},
         {"alpha": LONG},
-        {"u": {"a": LONG}},
+        {"gold": {"a": LONG}, "u": {"a": LONG}},
         {"u": [LONG, LONG]},
         [LONG],
         {"u": LONG, "x": {"u": LONG}},
@@ -72,3 +72,10 @@ def test_a_list_that_is_no_column_is_left_to_the_parser(value: Any) -> None:
     for separators in ((",", ":"), (", ", ": ")):
         body = json.dumps(value, separators=separators).encode()
         assert decode(body).value == value
+
+
+def test_long_lists_of_named_counts_come_as_arrays() -> None:
+    value = {"request": {"u": {"tp": LONG, "fp": [1]}, "v": {"tp": LONG, "fp": [2]}}}
+    found = decode(json.dumps(value).encode()).value["request"]
+    assert found["u"]["tp"].tolist() == found["v"]["tp"].tolist() == LONG
+    assert found["v"]["fp"] == [2]

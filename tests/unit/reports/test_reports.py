@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, strategies as st
 
-from app.inference.record import TestRecord
+from app.inference.record import ItemLevel, TestRecord
 from app.reports.labels import for_csv, for_line, for_markdown, single_line
 from app.reports.line import line
 from app.reports.markdown import markdown
@@ -88,3 +88,12 @@ def test_no_label_has_more_than_one_line(text: str) -> None:
 )
 def test_a_p_value_too_small_for_a_double_is_still_told(p: float, log10_p: float, text: str) -> None:
     assert probability(p, log10_p) == text
+
+
+def test_the_p_value_by_item_stands_beside_that_of_the_clusters(record: Make) -> None:
+    level = ItemLevel(0.001, -3.0, "fft", exact=True)
+    assert " p_by_item=0.001 " in line(record(item_level=level), ID)
+    assert "| p-value by item | 0.001 |" in markdown(record(item_level=level), ID)
+    header, values = csv.reader(io.StringIO(row(record(item_level=level), ID)))
+    assert dict(zip(header, values, strict=True))["item_level_p_value"] == "0.001"
+    assert "by item" not in markdown(record(), ID)

@@ -1,0 +1,109 @@
+"""Delimited tables of counts: `tp_u,incorrect_u,tp_v,incorrect_v` without a header, or named in one.
+
+The headerless form is that of rycolab/paired-perm-test. With a header, every count stands twice, as `<name>_u` and
+`<name>_v`, in any order, beside `id` and `cluster`, which may be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.errors import InvalidTest
+from app.inputs import columns, integer_lists
+from app.inputs.delimited import Delimiter, fields_of, is_grid, number_of, rows_of, text_of
+from app.statistics.paired import Column
+
+HEADERLESS_COUNTS = ("tp", "incorrect")
+HEADERLESS = ["tp_u", "incorrect_u", "tp_v", "incorrect_v"]
+KEYS = ("id", "cluster")
+Rows = list[tuple[int, list[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class CountTable:
+    """Named counts of both systems, shape (n,) each, and with a header ids and cluster keys."""
+
+    u: Mapping[str, Column]
+    v: Mapping[str, Column]
+    ids: list[str] | None = None
+    clusters: list[str] | None = None
+
+
+def read(body: bytes | bytearray, delimiter: Delimiter) -> CountTable:
+    """Read a delimited body of counts.
+
+    Raises
+    ------
+    MalformedBody
+        It is not UTF-8 or not delimited text.
+    InvalidTest
+        A line or the header is not as it should be; pointers are `/line/<n>[/<field>]`, from one.
+    """
+    quick = _headerless_integers(body, delimiter)
+    if quick is not None:
+        return quick
+    rows = rows_of(text_of(body), delimiter)
+    if not rows:
+        raise InvalidTest.at("", "no_items", "There is no line to test; give at least one.")
+    names = [field.strip().lower() for field in rows[0][1]]
+    if any(name.endswith(("_u", "_v")) for name in names):
+        return from_rows(names, rows[1:])
+    return from_rows(HEADERLESS, rows)
+
+
+def _headerless_integers(body: bytes | bytearray, delimiter: Delimiter) -> CountTable | None:
+    """The usual case at C speed; None for anything else, which the slow reader understands or refuses."""
+    flat = bytes(body).rstrip(b"\r\n").replace(b"\r\n", b"\n")
+    if not is_grid(flat, HEADERLESS, delimiter):
+        return None
+    whole = integer_lists.integers(flat.translate(bytes.maketrans(b"\n" + delimiter.encode(), b",,")))
+    if whole is None:
+        return None
+    tp_u, incorrect_u, tp_v, incorrect_v = (np.ascontiguousarray(whole[place::4]) for place in range(4))
+    return CountTable({"tp": tp_u, "incorrect": incorrect_u}, {"tp": tp_v, "incorrect": incorrect_v})
+
+
+def from_rows(names: list[str], rows: Rows) -> CountTable:
+    """A table whose columns have these names; raises InvalidTest as `read` does."""
+    counts = _count_names(names)
+    if not rows:
+        raise InvalidTest.at("", "no_items", "There is a header and no line below it; give at least one.")
+    for line, row in rows:
+        fields_of(line, row, len(names), f"{', '.join(names)}")
+    place = {name: position for position, name in enumerate(names)}
+    u, v = ({count: _column(rows, place[f"{count}_{system}"]) for count in counts} for system in ("u", "v"))
+    keys = {key: [row[place[key]] for _, row in rows] if key in place else None for key in KEYS}
+    return CountTable(u, v, ids=keys["id"], clusters=keys["cluster"])
+
+
+def _count_names(names: list[str]) -> list[str]:
+    there = set(names)
+    seen: set[str] = set()
+    for position, name in enumerate(names):
+        pointer = f"/line/1/{position + 1}"
+        if name in seen:
+            raise InvalidTest.at(
+                pointer, "duplicate_column", f"Column {position + 1} has an earlier one's name."
+            )
+        seen.add(name)
+        if name in KEYS:
+            continue
+        other = name[:-2] + ("_v" if name.endswith("_u") else "_u")
+        if not name.endswith(("_u", "_v")) or len(name) < 3 or other not in there:
+            detail = f"Column {position + 1} of the header is neither id, cluster, nor one of a pair <count>_u, <count>_v."
+            raise InvalidTest.at(pointer, "unknown_column", detail)
+    return [name[:-2] for name in names if name.endswith("_u")]
+
+
+def _column(rows: Rows, place: int) -> Column:
+    values = [number_of(row[place], line, place + 1) for line, row in rows]
+    try:
+        return columns.numbers(values, may_hold_booleans=False)
+    except InvalidTest as error:
+        flaw = error.flaws[0]
+        line = rows[int(flaw.pointer[1:])][0]
+        detail = f"Field {place + 1} of line {line}: {flaw.detail}"
+        raise InvalidTest.at(f"/line/{line}/{place + 1}", flaw.code, detail) from None

@@ -1,0 +1,125 @@
+"""Speech recognition: counts per utterance in a table, or `.trn` transcripts aligned here.
+
+Counts are `errors` and `ref_words`; their ratio is the word error rate, and is exact. The cluster is the call, or
+speaker: a column of the table, or what an utterance's id has before its first `-` or `_`, as NIST's sclite has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from app.errors import InvalidTest
+from app.inputs.formats.answers import Answers, counts, matched, scores
+from app.inputs.formats.count_files import CountFile, count_file, require_same
+from app.inputs.formats.numerals import Numerals
+from app.inputs.formats.reading import ReaderOptions, Reading, choose
+from app.inputs.formats.roles import needed
+from app.inputs.formats.source import Source
+from app.inputs.formats.transcripts import Transcript, transcript, word_errors
+from app.inputs.pairing import shown
+from app.statistics.paired import StatisticSpec
+
+ROLES = ("u", "v", "ref", "gold")
+USES = frozenset(("metric", "clusters", "id_column", "delimiter", "on_missing"))
+STATISTICS = ("wer", "utterance_accuracy")
+WER = StatisticSpec("ratio", {"numerator": "errors", "denominator": "ref_words"})
+NAMES = ("errors", "ref_words")
+PARTS = ("substitutions", "deletions", "insertions")
+IDS = ("utterance", "utt_id", "utt", "id", "segment")
+CLUSTERS = ("call", "speaker", "session", "cluster")
+SPEAKER = re.compile(r"[^-_]+")
+
+
+def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Counts `errors` and `ref_words`; or 1 for an utterance without an error, for `utterance_accuracy`."""
+    notes: list[str] = []
+    name = options.metric or (options.statistic if options.statistic in STATISTICS else None)
+    if name is not None and name not in STATISTICS:
+        raise choose("/options/metric", "metric", "metric", list(STATISTICS))
+    reference = files.get("ref") or files.get("gold")
+    systems = [needed(files, role, format_) for role in ("u", "v")]
+    if reference is None:
+        u, v = (_counted(source, options, notes) for source in systems)
+    else:
+        u, v = _aligned(reference, systems, options, notes)
+    require_same(u, v, 1, "ref_words", "both systems need the same references.")
+    if name == "utterance_accuracy":
+        for system in (u, v):
+            system.values = [None if value is None else int(value[0] == 0) for value in system.values]
+    pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=options.clusters is not None)
+    consumed = name is not None and options.metric is None
+    if name == "utterance_accuracy":
+        mean = StatisticSpec("mean_difference")
+        return Reading("scores", scores(pairs), mean, tuple(notes), format_, statistic_read=consumed)
+    return Reading("counts", counts(pairs, NAMES), WER, tuple(notes), format_, statistic_read=consumed)
+
+
+def _counted(source: Source, options: ReaderOptions, notes: list[str]) -> Answers:
+    """A table of counts; `errors` is what it says, or the sum of its parts, and if both, they must agree."""
+    file = count_file(source, IDS, CLUSTERS, options, notes)
+    header = [name.lower() for name in file.columns()]
+    parts = all(part in header for part in PARTS)
+    if "ref_words" not in header or not (parts or "errors" in header):
+        detail = "the columns ref_words and errors (or substitutions, deletions and insertions) are needed."
+        raise source.refused(1, "missing_column", detail)
+    wanted = [*(("errors",) if "errors" in header else ()), "ref_words", *(PARTS if parts else ())]
+    answers = file.answers(wanted, Numerals(), row=True)
+    answers.values = [
+        None if value is None else _row(file, index, dict(zip(wanted, value, strict=True)))
+        for index, value in enumerate(answers.values)
+    ]
+    return answers
+
+
+def _row(file: CountFile, index: int, value: dict[str, int | float]) -> tuple[int | float, int | float]:
+    source, line = file.data.source, file.data.lines[index]
+    for name, count in value.items():
+        if not isinstance(count, int) or count < 0:
+            raise source.refused(line, "not_a_count", f"{name} is not a whole number from 0.", name)
+    if PARTS[0] not in value:
+        return value["errors"], value["ref_words"]
+    total = sum(value[part] for part in PARTS)
+    if value.get("errors", total) != total:
+        detail = (
+            f"errors is {value['errors']}, and substitutions, deletions and insertions add up to {total}."
+        )
+        raise source.refused(line, "inconsistent_counts", detail, "errors")
+    return total, value["ref_words"]
+
+
+def _aligned(
+    reference: Source, systems: list[Source], options: ReaderOptions, notes: list[str]
+) -> tuple[Answers, Answers]:
+    """Transcripts against their references, utterance by utterance."""
+    truth = transcript(reference, notes)
+    if options.clusters not in (None, *CLUSTERS[:2]):
+        detail = (
+            "Transcripts have clusters=call (or speaker): what an utterance's id has before its first - or _."
+        )
+        raise InvalidTest.at("/options/clusters", "invalid_option", detail)
+    u, v = (_system(truth, transcript(source, notes), options, notes) for source in systems)
+    return u, v
+
+
+def _system(truth: Transcript, said: Transcript, options: ReaderOptions, notes: list[str]) -> Answers:
+    extra = [key for key in said.lines if key not in truth.lines]
+    if extra:
+        detail = f"the utterance {shown(extra[0])} is not in the references ({len(extra):,} are not)."
+        raise said.source.refused(said.lines[extra[0]], "unmatched_ids", detail)
+    there = [key for key in truth.words if key in said.words]
+    errors = dict(
+        zip(there, word_errors([truth.words[k] for k in there], [said.words[k] for k in there]), strict=True)
+    )
+    answers = Answers(said.source)
+    for key, words in truth.words.items():
+        place = f"line/{said.lines[key]}" if key in said.lines else f"utterance/{key[:40]}"
+        match = SPEAKER.match(key)
+        cluster = match[0] if match and options.clusters is not None else None
+        answers.add(key, (errors[key], len(words)) if key in errors else None, place, cluster)
+    silent = sum(not words for words in said.words.values())
+    if silent:
+        notes.append(
+            f"{said.source.role}: {silent:,} utterances have an empty hypothesis, which is all deletions."
+        )
+    return answers

@@ -1,0 +1,133 @@
+"""CoNLL columns of BIO tags: gold, u and v in files of their own; or gold and prediction side by side.
+
+* `gold`, `u` and `v`: the token and its tag (UNER's .iob2 has an index before and annotators after them);
+* `u` and `v` alone: the last two columns of tags are gold and prediction, as conlleval reads them;
+* one `file`: the last three are gold, u and v.
+
+Items are sentences of tags; span_f1 takes each apart. Documents (`# newdoc`, `-DOCSTART-`, or a table `documents` with
+one line a sentence) can be clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.errors import InvalidTest
+from app.inputs.formats.documents import DOCUMENT, coded, document_clusters, from_file
+from app.inputs.formats.reading import ReaderOptions, Reading
+from app.inputs.formats.roles import both, needed
+from app.inputs.formats.source import Source
+from app.inputs.formats.tag_columns import Tokens, tag_columns, token_column, tokens
+from app.inputs.pairing import shown
+from app.statistics.paired import Pairing, Predictions, StatisticSpec
+
+ROLES = ("gold", "u", "v", "file", "documents")
+USES = frozenset(("clusters", "ner_mode", "scheme", "token_column", "tag_column"))
+
+Sequences = list[list[str]]
+
+
+def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Predictions of tag sequences."""
+    notes: list[str] = []
+    if "gold" in files:
+        if "file" in files:
+            raise InvalidTest.at(
+                "/files/file", "unused_file", "With gold, give u and v in files of their own."
+            )
+        base, sides = _three_files(files, options, notes, format_)
+    else:
+        first, second = both(files, format_)
+        base, sides = (
+            _one_file(first, options, notes) if first is second else _two_files(first, second, options, notes)
+        )
+    gold, u, v = sides
+    notes.append(f"{len(gold):,} sentences and {sum(map(len, gold)):,} tokens.")
+    data = Predictions(gold, u, v, _pairing(base, files.get("documents"), options, notes))
+    scheme = "IOB2" if options.ner_mode == "strict" else options.scheme
+    spec = StatisticSpec("span_f1", {"scheme": scheme})
+    return Reading("predictions", data, spec, tuple(notes), format_)
+
+
+Found = tuple[Tokens, tuple[Sequences, Sequences, Sequences]]
+
+
+def _three_files(
+    files: Mapping[str, Source], options: ReaderOptions, notes: list[str], format_: str
+) -> Found:
+    gold, u, v = (tokens(needed(files, role, format_), notes) for role in ("gold", "u", "v"))
+    for system in (u, v):
+        _require_same(gold, system, token_column(gold, options), token_column(system, options), "token")
+    sides = [_tags(found, options, notes) for found in (gold, u, v)]
+    return gold, (sides[0], sides[1], sides[2])
+
+
+def _tags(found: Tokens, options: ReaderOptions, notes: list[str]) -> Sequences:
+    place = tag_columns(found, token_column(found, options), options, 1)[0]
+    if found.width > 2:
+        notes.append(f"{found.source.role}: the tags are column {place + 1} of {found.width}.")
+    return found.column(place)
+
+
+def _two_files(first: Source, second: Source, options: ReaderOptions, notes: list[str]) -> Found:
+    u, v = tokens(first, notes), tokens(second, notes)
+    _refuse_tag_column(options)
+    token_u, token_v = token_column(u, options), token_column(v, options)
+    _require_same(u, v, token_u, token_v, "token")
+    gold_u, said_u = tag_columns(u, token_u, options, 2)
+    gold_v, said_v = tag_columns(v, token_v, options, 2)
+    _require_same(u, v, gold_u, gold_v, "gold tag")
+    notes.append(
+        f"There is no gold file: in u and v, columns {gold_u + 1} and {said_u + 1} are gold and prediction."
+    )
+    return u, (u.column(gold_u), u.column(said_u), v.column(said_v))
+
+
+def _one_file(source: Source, options: ReaderOptions, notes: list[str]) -> Found:
+    found = tokens(source, notes)
+    _refuse_tag_column(options)
+    places = tag_columns(found, token_column(found, options), options, 3)
+    notes.append(f"Columns {', '.join(str(place + 1) for place in places)} are gold, u and v.")
+    gold, u, v = (found.column(place) for place in places)
+    return found, (gold, u, v)
+
+
+def _refuse_tag_column(options: ReaderOptions) -> None:
+    if options.tag_column is not None:
+        detail = (
+            "tag_column is for files with one column of tags; here the last ones are gold and predictions."
+        )
+        raise InvalidTest.at("/options/tag_column", "invalid_option", detail)
+
+
+def _require_same(base: Tokens, system: Tokens, mine: int, other: int, what: str) -> None:
+    """The same sentences, and the same values in a column of each."""
+    source, role = system.source, base.source.role
+    for index, (expected, rows) in enumerate(zip(base.sentences, system.sentences, strict=False)):
+        for place, (wanted, row) in enumerate(zip(expected, rows, strict=False)):
+            if wanted[mine] != row[other]:
+                detail = f"the {what} is {shown(row[other])} here and {shown(wanted[mine])} in {role} "
+                detail += f"(line {base.lines[index][place]:,}); they must be the same."
+                raise source.refused(
+                    system.lines[index][place], f"{what.rsplit(maxsplit=1)[-1]}_mismatch", detail, other + 1
+                )
+        if len(expected) != len(rows):
+            detail = f"this sentence has {len(rows)} tokens and {len(expected)} in {role} "
+            detail += f"(line {base.lines[index][0]:,})."
+            raise source.refused(system.lines[index][0], "length_mismatch", detail)
+    if len(base.sentences) != len(system.sentences):
+        detail = (
+            f"{source.label} has {len(system.sentences):,} sentences and {role} has {len(base.sentences):,}."
+        )
+        raise InvalidTest.at(source.pointer, "length_mismatch", detail)
+
+
+def _pairing(base: Tokens, documents: Source | None, options: ReaderOptions, notes: list[str]) -> Pairing:
+    marks = base.documents
+    if documents is not None:
+        if options.clusters != DOCUMENT:
+            detail = "A file of documents is of use with clusters=document only."
+            raise InvalidTest.at(documents.pointer, "unused_file", detail)
+        marks = list(from_file(documents, len(base.sentences), options, notes))
+    keys = document_clusters(marks, options.clusters, base.source, notes)
+    return Pairing() if keys is None else coded(keys)

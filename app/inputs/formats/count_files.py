@@ -1,0 +1,94 @@
+"""Files of named numbers per item, one file a system: what ASR and MT scorers write as tables with a header."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.errors import InvalidTest
+from app.inputs.formats.answers import Answers
+from app.inputs.formats.numerals import Numerals
+from app.inputs.formats.reading import ReaderOptions, choose
+from app.inputs.formats.source import Source
+from app.inputs.formats.table import FileTable, table
+from app.inputs.pairing import shown
+
+NO_CLUSTER = "_"
+
+
+@dataclass(frozen=True, slots=True)
+class CountFile:
+    """One system's table, and where its ids and clusters stand."""
+
+    data: FileTable
+    key: int
+    cluster: int | None
+
+    def columns(self) -> list[str]:
+        """The names of the columns of numbers."""
+        header = self.data.header or []
+        return [name for place, name in enumerate(header) if place != self.key]
+
+    def answers(self, names: Sequence[str], numerals: Numerals, *, row: bool) -> Answers:
+        """The values of these columns: rows of them, or one number each when not `row`."""
+        data = self.data
+        places = [data.position(name, "metric") for name in names]
+        answers = Answers(data.source)
+        for index, fields in enumerate(data.rows):
+            values = [numerals.of_text(fields[place], data.pointer(index, place)) for place in places]
+            whole = None if None in values else tuple(value for value in values if value is not None)
+            cluster = None if self.cluster is None else fields[self.cluster].strip()
+            answers.add(
+                fields[self.key].strip(),
+                whole if row or whole is None else whole[0],
+                f"line/{data.lines[index]}",
+                None if cluster == NO_CLUSTER else cluster,
+            )
+        return answers
+
+
+def count_file(
+    source: Source, ids: tuple[str, ...], clusters: tuple[str, ...], options: ReaderOptions, notes: list[str]
+) -> CountFile:
+    """Read one system's table; `ids` and `clusters` are the names their columns may have.
+
+    Raises
+    ------
+    InvalidTest
+        There is no header, or no column of ids, or none of the clusters asked for.
+    """
+    data = table(source, options, notes)
+    if data.header is None:
+        raise source.refused(1, "no_header", "a header with the names of the columns is needed.")
+    if options.id_column is not None:
+        key = data.position(options.id_column, "id_column")
+    else:
+        found = data.find(ids)
+        if found is None:
+            raise choose(source.line(1), "id_column", "column of ids", data.header)
+        key = found
+    cluster = None
+    if options.clusters is not None:
+        cluster = data.position(options.clusters, "clusters")
+    elif (place := data.find(clusters)) is not None:
+        there = dict.fromkeys(row[place].strip() for row in data.rows)
+        if list(there) != [NO_CLUSTER]:
+            name = data.header[place]
+            notes.append(
+                f"{source.role}: the column {shown(name)} has {len(there):,} values; clusters={name[:40]} would swap each as a whole."
+            )
+    return CountFile(data, key, cluster)
+
+
+def require_same(u: Answers, v: Answers, place: int, name: str, why: str) -> None:
+    """Refuse pairs whose value in position `place` differs: what the reference alone decides."""
+    for key, mine in u.index.items():
+        other = v.index.get(key)
+        if other is None or u.values[mine] is None or v.values[other] is None:
+            continue
+        if u.values[mine][place] != v.values[other][place]:
+            detail = (
+                f"{v.source.label}: {name} of {shown(key)} is {v.values[other][place]} and in u it is "
+                f"{u.values[mine][place]}; {why}"
+            )
+            raise InvalidTest.at(f"{v.source.pointer}/{v.places[other]}/{name}", f"{name}_mismatch", detail)

@@ -1,0 +1,261 @@
+"""Generic delimited files: wide `id,u,v[,cluster]`, long `id,system,score[,cluster]`, and the headerless forms.
+
+Headerless are two columns (scores of U and V) or four (tp and incorrect of each), as the files of
+rycolab/paired-perm-test, and in two files one column each. WMT's MQM scores (`system score seg_id`, separated by
+blanks) are the long form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from app.errors import InvalidTest
+from app.inputs import count_table, delimited
+from app.inputs.formats.answers import Answers, matched, scores
+from app.inputs.formats.numerals import Numerals, parsed
+from app.inputs.formats.reading import ReaderOptions, Reading, choose
+from app.inputs.formats.roles import both
+from app.inputs.formats.source import Source, below
+from app.inputs.formats.table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, FileTable, table
+from app.inputs.pairing import pair
+from app.statistics.paired import Counts, Scores, StatisticSpec
+
+ROLES = ("u", "v", "file")
+USES = frozenset(
+    (
+        "id_column", "score_column", "system_column", "system_u", "system_v", "delimiter", "clusters", "on_missing",
+        "decimals", "metric",
+    )
+)  # fmt: skip
+PLAIN_DELIMITERS: Mapping[str, delimited.Delimiter] = {"csv": ",", "tsv": "\t"}
+MEAN = StatisticSpec("mean_difference")
+# What to test by default where the names of the counts say it; other counts need a statistic to be named.
+COUNT_STATISTICS = (
+    ({"tp", "incorrect"}, StatisticSpec("f1")),
+    ({"tp", "fp", "fn"}, StatisticSpec("f1")),
+    ({"tp", "predicted", "gold"}, StatisticSpec("f1")),
+    ({"correct", "total"}, StatisticSpec("accuracy")),
+    ({"correct", "incorrect"}, StatisticSpec("accuracy")),
+    ({"errors", "ref_words"}, StatisticSpec("ratio", {"numerator": "errors", "denominator": "ref_words"})),
+)
+
+
+def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Scores, or counts where the columns are counts."""
+    notes: list[str] = []
+    first, second = both(files, format_)
+    if first is not second:
+        return _two_files(
+            table(first, options, notes), table(second, options, notes), options, notes, format_
+        )
+    quick = _plain(first, options, format_)
+    if quick is not None:
+        return quick
+    whole = table(first, options, notes)
+    if whole.header is None:
+        return _headerless(whole, options, notes, format_)
+    if options.system_column is not None or whole.find(SYSTEM_NAMES) is not None:
+        return _long(whole, options, notes, format_)
+    folded = [name.lower() for name in whole.header]
+    if any(f"{name[:-2]}_v" in folded for name in folded if name.endswith("_u") and len(name) > 2):
+        return _counts(whole, folded, options, notes, format_)
+    return _wide(whole, options, notes, format_)
+
+
+def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | None:
+    """The usual file, id,u,v[,cluster] without gaps or choices, ten times quicker; None for any other."""
+    if options.given() or format_ not in PLAIN_DELIMITERS or b" " in source.content:
+        return None
+    found = delimited.plain_table(source.content, PLAIN_DELIMITERS[format_])
+    if found is None or found.ids is None:
+        return None
+    try:
+        pairing = pair(
+            {"u": found.u, "v": found.v}, ids=found.ids, clusters=found.clusters, on_missing="error"
+        ).pairing
+    except InvalidTest:
+        return None  # the slow reader knows the line
+    notes = (
+        f"u: {len(found.u):,} items read from {source.label}.",
+        f"v: {len(found.v):,} items read from {source.label}.",
+    )
+    pairing = replace(pairing, matched=len(found.u))
+    return Reading("scores", Scores(found.u, found.v, pairing), MEAN, notes, format_, names=("u", "v"))
+
+
+def _keys(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | None]:
+    """Where the id and the cluster stand, if they do."""
+    key = data.find(ID_NAMES)
+    if options.id_column is not None:
+        key = data.position(options.id_column, "id_column")
+    if options.clusters is not None:
+        return key, data.position(options.clusters, "clusters")
+    return key, data.find((CLUSTER_NAME,))
+
+
+def _answers(
+    data: FileTable, value: int, options: ReaderOptions, rows: list[int] | None = None
+) -> tuple[Answers, bool]:
+    """One system's values in column `value` of these rows (all when None), and whether items have clusters."""
+    key, cluster = _keys(data, options)
+    numerals = Numerals.of(options)
+    answers = Answers(data.source, by_order=key is None)
+    for count, place in enumerate(range(len(data.rows)) if rows is None else rows):
+        row = data.rows[place]
+        number = numerals.plain(parsed(row[value]))
+        answers.add(
+            str(count) if key is None else row[key].strip(),
+            number if number is not None else numerals.of_text(row[value], data.pointer(place, value)),
+            f"line/{data.lines[place]}",
+            None if cluster is None else row[cluster].strip(),
+        )
+    return answers, cluster is not None
+
+
+def _reading(
+    u: Answers, v: Answers, clustered: bool, names: tuple[str, str] | None, options: ReaderOptions,
+    notes: list[str], format_: str,
+) -> Reading:  # fmt: skip
+    pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
+    notes.extend(Numerals.of(options).note())
+    return Reading("scores", scores(pairs), MEAN, tuple(notes), format_, names=names)
+
+
+def _two_files(
+    first: FileTable, second: FileTable, options: ReaderOptions, notes: list[str], format_: str
+) -> Reading:
+    u, clustered_u = _answers(first, _score(first, options), options)
+    v, clustered_v = _answers(second, _score(second, options), options)
+    if clustered_u != clustered_v:
+        detail = "One file has a cluster column and the other has none."
+        raise InvalidTest.at(second.source.pointer, "mixed_forms", detail)
+    return _reading(u, v, clustered_u, None, options, notes, format_)
+
+
+def _score(data: FileTable, options: ReaderOptions) -> int:
+    """The column of scores: as chosen, named score, or the only one that is no key."""
+    wanted = options.score_column or options.metric
+    if data.header is None:
+        if wanted is not None:
+            raise InvalidTest.at(
+                data.source.pointer, "no_header", "There is no header to find that column in."
+            )
+        if len(data.rows[0]) != 1:
+            detail = (
+                "Without a header each of the two files has one column of scores; give a header id,score."
+            )
+            raise data.source.refused(data.lines[0], "wrong_field_count", detail)
+        return 0
+    if wanted is not None:
+        return data.position(wanted, "score_column")
+    rest = _other_columns(data, options)
+    score = data.find(("score",))
+    if score is not None and data.header[score] in rest:
+        return score
+    if len(rest) != 1:
+        raise choose(data.source.line(1), "score_column", "column of scores", rest or data.header)
+    return data.header.index(rest[0])
+
+
+def _other_columns(data: FileTable, options: ReaderOptions) -> list[str]:
+    """The columns that are neither id, cluster nor system."""
+    header = data.header or []
+    system = data.find(SYSTEM_NAMES)
+    if options.system_column is not None:
+        system = data.position(options.system_column, "system_column")
+    keys = {*_keys(data, options), system}
+    return [name for place, name in enumerate(header) if place not in keys]
+
+
+def _headerless(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
+    if options.clusters or options.id_column or options.score_column or options.metric:
+        raise InvalidTest.at(data.source.pointer, "no_header", "There is no header to find that column in.")
+    width = len(data.rows[0])
+    if width == 4:
+        return _counts(data, count_table.HEADERLESS, options, notes, format_)
+    if width != 2:
+        detail = f"{width} columns without a header could mean anything; two are u,v, four are "
+        detail += f"{','.join(count_table.HEADERLESS)}; otherwise give a header."
+        raise data.source.refused(data.lines[0], "wrong_field_count", detail)
+    notes.append("There is no header: column 1 is u and column 2 is v.")
+    return _reading(
+        _answers(data, 0, options)[0], _answers(data, 1, options)[0], False, None, options, notes, format_
+    )
+
+
+def _wide(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
+    names = _two_systems(data.source, _other_columns(data, options), options, notes)
+    places = [data.position(name, f"system_{role}") for name, role in zip(names, "uv", strict=True)]
+    u, clustered = _answers(data, places[0], options)
+    v, _ = _answers(data, places[1], options)
+    return _reading(u, v, clustered, names, options, notes, format_)
+
+
+def _long(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
+    place = data.find(SYSTEM_NAMES)
+    if options.system_column is not None:
+        place = data.position(options.system_column, "system_column")
+    assert place is not None
+    if _keys(data, options)[0] is None:
+        raise choose(data.source.line(1), "id_column", "column of ids", data.header or [])
+    rows: dict[str, list[int]] = {}
+    for number, row in enumerate(data.rows):
+        rows.setdefault(row[place].strip(), []).append(number)
+    names = _two_systems(data.source, list(rows), options, notes)
+    value = _score(data, options)
+    u, clustered = _answers(data, value, options, rows[names[0]])
+    v, _ = _answers(data, value, options, rows[names[1]])
+    others = len(data.rows) - len(u) - len(v)
+    if others:
+        notes.append(f"{others:,} lines of {len(rows) - 2} other systems were skipped.")
+    return _reading(u, v, clustered, names, options, notes, format_)
+
+
+def _two_systems(
+    source: Source, there: list[str], options: ReaderOptions, notes: list[str]
+) -> tuple[str, str]:
+    """The two to compare: as chosen; u and v by name; or, when there are just two, in their order."""
+    given = (options.system_u, options.system_v)
+    folded = {name.lower(): name for name in reversed(there)}
+    if given == (None, None):
+        if {"u", "v"} <= set(folded):
+            if len(there) > 2:
+                notes.append(f"{len(there) - 2} other columns or systems were skipped.")
+            return folded["u"], folded["v"]
+        if len(there) == 2:
+            notes.append(f"u is {there[0][:80]} and v is {there[1][:80]}, in the order of the file.")
+            return there[0], there[1]
+        raise choose(source.pointer, "system_u", "two systems", there, "Give system_u and system_v. ")
+    found = []
+    for role, name in zip("uv", given, strict=True):
+        match = name if name in there else folded.get((name or "").lower())
+        if match is None:
+            raise choose(source.pointer, f"system_{role}", f"system {role}", there)
+        found.append(match)
+    return found[0], found[1]
+
+
+def _counts(
+    data: FileTable, names: list[str], options: ReaderOptions, notes: list[str], format_: str
+) -> Reading:
+    if options.decimals is not None or options.system_u or options.system_v:
+        raise InvalidTest.at(
+            "/options", "invalid_option", "Counts are taken as they are: no decimals and no systems."
+        )
+    try:
+        found = count_table.from_rows(names, list(zip(data.lines, data.rows, strict=True)))
+        sides = {f"u/{name}": column for name, column in found.u.items()}
+        sides |= {f"v/{name}": column for name, column in found.v.items()}
+        pairing = pair(sides, ids=found.ids, clusters=found.clusters, on_missing="error").pairing
+    except InvalidTest as error:
+        flaws = error.flaws
+        if flaws and flaws[0].pointer.startswith("/ids/"):
+            line = data.lines[int(flaws[0].pointer.rpartition("/")[2])]
+            raise data.source.refused(line, flaws[0].code, flaws[0].detail) from None
+        raise below(error, data.source.pointer) from None
+    notes.append(f"{len(data.rows):,} items read from {data.source.label}.")
+    spec = next(
+        (spec for names_, spec in COUNT_STATISTICS if names_ <= set(found.u)), StatisticSpec("expression")
+    )
+    return Reading("counts", Counts(found.u, found.v, pairing), spec, tuple(notes), format_)

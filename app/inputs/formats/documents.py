@@ -1,0 +1,65 @@
+"""Documents as clusters: what the marks in a file, or a file of its own, say about every sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.errors import InvalidTest
+from app.inputs.formats.reading import ReaderOptions
+from app.inputs.formats.source import Source
+from app.inputs.formats.table import table
+from app.statistics.paired import Pairing
+
+DOCUMENT = "document"
+
+
+def coded(keys: Sequence[object]) -> Pairing:
+    """A pairing by order whose clusters are these keys, one per item."""
+    code = {key: index for index, key in enumerate(dict.fromkeys(keys))}
+    codes = np.fromiter((code[key] for key in keys), dtype=np.int64, count=len(keys))
+    return Pairing(clusters=codes, n_clusters=len(code))
+
+
+def document_clusters(
+    documents: Sequence[str | None], wanted: str | None, source: Source, notes: list[str]
+) -> list[str] | None:
+    """The document of every sentence when they are wanted as clusters; None when they are not.
+
+    Raises
+    ------
+    InvalidTest
+        They are wanted, and some sentence is in none.
+    """
+    there = list(dict.fromkeys(key for key in documents if key is not None))
+    if wanted is None:
+        if there:
+            notes.append(
+                f"{source.role} marks {len(there):,} documents; clusters=document would swap each as a whole."
+            )
+        return None
+    if wanted != DOCUMENT:
+        detail = "clusters can be document here."
+        raise InvalidTest.at("/options/clusters", "invalid_option", detail)
+    if None in documents:
+        detail = f"{source.label}: {'a sentence stands before the first' if there else 'there is no'} mark of a document "
+        detail += "(# newdoc, -DOCSTART-), so documents cannot be clusters."
+        raise InvalidTest.at(source.pointer, "no_documents", detail)
+    notes.append(f"The clusters are the {len(there):,} documents.")
+    return [key for key in documents if key is not None]
+
+
+def from_file(source: Source, n: int, options: ReaderOptions, notes: list[str]) -> list[str]:
+    """The document of each of n sentences: the last column of a table, in the order of the sentences.
+
+    Raises
+    ------
+    InvalidTest
+        It has not one line a sentence.
+    """
+    rows = table(source, options, notes)
+    if len(rows.rows) != n:
+        detail = f"{source.label} has {len(rows.rows):,} lines for {n:,} sentences; one for each is needed."
+        raise InvalidTest.at(source.pointer, "length_mismatch", detail)
+    return [row[-1].strip() for row in rows.rows]

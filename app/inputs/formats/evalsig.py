@@ -1,0 +1,73 @@
+"""RunFrames: `{run_id, model_id, task_id, metric_name, items: [{item_id, score, cluster_id?}]}`, one a system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.errors import InvalidTest
+from app.inputs import ndjson
+from app.inputs.formats.answers import Answers, matched, scores
+from app.inputs.formats.jsonl import key_of, value_of
+from app.inputs.formats.numerals import Numerals
+from app.inputs.formats.reading import ReaderOptions, Reading
+from app.inputs.formats.roles import needed
+from app.inputs.formats.source import Source, escaped
+from app.inputs.pairing import shown
+from app.statistics.paired import StatisticSpec
+
+ROLES = ("u", "v")
+USES = frozenset(("on_missing", "decimals", "clusters"))
+MUST_AGREE = ("task_id", "metric_name")
+
+
+def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Scores of two runs of one task under one metric."""
+    notes: list[str] = []
+    if options.clusters not in (None, "cluster_id"):
+        raise InvalidTest.at(
+            "/options/clusters", "invalid_option", "RunFrames have clusters=cluster_id only."
+        )
+    u, v = (needed(files, role, format_) for role in ("u", "v"))
+    first, second = _frame(u, notes), _frame(v, notes)
+    for name in MUST_AGREE:
+        if first.get(name) != second.get(name):
+            detail = f"{name} is {shown(first.get(name))} in u and {shown(second.get(name))} in v."
+            raise InvalidTest.at(v.at(name), f"{name}_mismatch", detail)
+    numerals = Numerals.of(options)
+    systems = [_answers(source, frame, numerals) for source, frame in ((u, first), (v, second))]
+    with_cluster = [any(key is not None for key in system.clusters) for system in systems]
+    pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=any(with_cluster))
+    notes.extend(numerals.note())
+    names = (str(first.get("model_id", u.name)), str(second.get("model_id", v.name)))
+    return Reading(
+        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names
+    )
+
+
+def _frame(source: Source, notes: list[str]) -> dict[str, Any]:
+    frame = ndjson.decoded(source.text(notes), source.pointer, source.label)
+    if not isinstance(frame, dict) or not isinstance(frame.get("items"), list):
+        detail = f"{source.label}: this is not a RunFrame, an object with a list of items."
+        raise InvalidTest.at(source.at("items"), "missing_field", detail)
+    return frame
+
+
+def _answers(source: Source, frame: dict[str, Any], numerals: Numerals) -> Answers:
+    answers = Answers(source)
+    for index, item in enumerate(frame["items"]):
+        place = f"items/{index}"
+        if not isinstance(item, dict):
+            raise InvalidTest.at(source.at("items", index), "not_an_object", "An item is not an object.")
+        if "score" not in item:
+            raise InvalidTest.at(
+                source.at("items", index, "score"), "missing_field", "This item has no score."
+            )
+        cluster = item.get("cluster_id")
+        answers.add(
+            key_of(item.get("item_id"), source, place, "item_id"),
+            value_of(item["score"], numerals, source.at("items", index, "score")),
+            place,
+            None if cluster is None else key_of(cluster, source, place, escaped("cluster_id")),
+        )
+    return answers

@@ -1,0 +1,134 @@
+"""Every Eval Ever, instance level (schema instance_level_eval 0.2): one reader for Inspect, HELM and lm-eval logs.
+
+A line is one sample of one evaluation; its key is (evaluation_name, sample_id), and `sample_hash` must agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.errors import InvalidTest
+from app.inputs import ndjson
+from app.inputs.formats.answers import Answers, Check, matched, scores
+from app.inputs.formats.jsonl import key_of
+from app.inputs.formats.numerals import Number, Numerals
+from app.inputs.formats.reading import ReaderOptions, Reading, choose
+from app.inputs.formats.roles import needed
+from app.inputs.formats.source import Source, escaped
+from app.inputs.pairing import shown
+from app.statistics.paired import StatisticSpec
+
+ROLES = ("u", "v")
+USES = frozenset(("task", "metric", "clusters", "on_missing", "decimals"))
+METRICS = ("score", "is_correct")
+
+Records = list[ndjson.Record]
+
+
+def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Scores of two models on one evaluation."""
+    notes: list[str] = []
+    metric = options.metric or "score"
+    if metric not in METRICS:
+        raise choose("/options/metric", "metric", "metric", list(METRICS))
+    numerals = Numerals.of(options)
+    systems, names, kept = [], [], []
+    for role in ("u", "v"):
+        source = needed(files, role, format_)
+        records = _records(source, options, notes)
+        systems.append(_answers(source, records, metric, numerals, options))
+        names.append(_model(source, records))
+        kept.append(records)
+    pairs = matched(
+        *systems,
+        on_missing=options.on_missing,
+        notes=notes,
+        clustered=options.clusters is not None,
+        check=_checker(*kept),
+    )
+    if any("sample_hash" not in record.value for records in kept for record in records):
+        notes.append("sample_hash is not everywhere: it was compared only where it is.")
+    notes.append(
+        f"The number is evaluation.{metric}; whether lower is better stands in the aggregate file, not here."
+    )
+    notes.extend(numerals.note())
+    return Reading(
+        "scores",
+        scores(pairs),
+        StatisticSpec("mean_difference"),
+        tuple(notes),
+        format_,
+        names=(names[0], names[1]),
+    )
+
+
+def _records(source: Source, options: ReaderOptions, notes: list[str]) -> Records:
+    """The samples of the one evaluation that is chosen, or there."""
+    found: dict[str, Records] = {}
+    for record in ndjson.records(source.lines(notes), source.pointer):
+        place = f"line/{record.line}"
+        name = key_of(record.value.get("evaluation_name"), source, place, "evaluation_name")
+        found.setdefault(name, []).append(record)
+    if not found:
+        raise source.empty()
+    if options.task is None and len(found) > 1:
+        raise choose(
+            source.pointer, "task", "evaluation", list(found), f"{source.label} has several evaluations. "
+        )
+    chosen = options.task if options.task is not None else next(iter(found))
+    if chosen not in found:
+        raise choose(source.pointer, "task", "evaluation", list(found), f"There is no {shown(chosen)}. ")
+    others = sum(map(len, found.values())) - len(found[chosen])
+    if others:
+        notes.append(f"{source.role}: {others:,} lines of other evaluations were skipped.")
+    return found[chosen]
+
+
+def _model(source: Source, records: Records) -> str:
+    """The one model of the file; raises InvalidTest when there are several."""
+    models = list(dict.fromkeys(str(record.value.get("model_id", source.name)) for record in records))
+    if len(models) > 1:
+        detail = f"{source.label} has samples of {len(models)} models; give each its own file."
+        raise InvalidTest.at(source.pointer, "several_models", detail)
+    return models[0]
+
+
+def _answers(
+    source: Source, records: Records, metric: str, numerals: Numerals, options: ReaderOptions
+) -> Answers:
+    answers = Answers(source)
+    for record in records:
+        place = f"line/{record.line}"
+        metadata = record.value.get("metadata")
+        inner: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
+        name = options.clusters
+        answers.add(
+            key_of(record.value.get("sample_id"), source, place, "sample_id"),
+            _value(source, record, metric, numerals),
+            place,
+            None if name is None else key_of(inner.get(name), source, f"{place}/metadata", name),
+        )
+    return answers
+
+
+def _value(source: Source, record: ndjson.Record, metric: str, numerals: Numerals) -> Number | None:
+    """The number; a sample that ended in an error has none, whatever was written for it."""
+    if record.value.get("error") is not None:
+        return None
+    evaluation = record.value.get("evaluation")
+    if not isinstance(evaluation, dict) or metric not in evaluation:
+        detail = f"there is no evaluation.{escaped(metric)}."
+        raise source.refused(record.line, "missing_field", detail, "evaluation", metric)
+    return numerals.of_json(evaluation[metric], source.line(record.line, "evaluation", metric))
+
+
+def _checker(u: Records, v: Records) -> Check:
+    def check(_u: Answers, place_u: int, second: Answers, place_v: int) -> None:
+        mine, other = u[place_u], v[place_v]
+        hashes = mine.value.get("sample_hash"), other.value.get("sample_hash")
+        if None not in hashes and hashes[0] != hashes[1]:
+            detail = f"sample_hash is not that of u (line {mine.line:,} there): these are different samples."
+            raise second.source.refused(other.line, "sample_hash_mismatch", detail, "sample_hash")
+
+    return check

@@ -1,0 +1,178 @@
+"""Logs of Inspect: the `.json` form, one EvalLog object, and the `.eval` form, a zip archive.
+
+Read here with zipfile and json: of an archive only the header and the summaries are needed. A letter is a score as in
+Inspect's own accuracy(), C 1, I 0, P 1/2, but N (no answer) is missing: Inspect counts it as 0.
+(inspect_ai/log/_log.py, log/_recorders/eval.py, scorer/_metric.py.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.errors import InvalidTest
+from app.inputs.formats.answers import Answers, Value, matched, scores
+from app.inputs.formats.inspect_archive import Log, load
+from app.inputs.formats.jsonl import key_of
+from app.inputs.formats.numerals import Number, Numerals, parsed
+from app.inputs.formats.reading import ReaderOptions, Reading, choose
+from app.inputs.formats.roles import needed
+from app.inputs.formats.source import Source, escaped
+from app.inputs.pairing import shown
+from app.statistics.paired import StatisticSpec
+
+ROLES = ("u", "v")
+USES = frozenset(
+    ("scorer", "metric", "reduce_epochs", "allow_incomplete", "clusters", "on_missing", "decimals")
+)
+LETTERS: Mapping[str, Number] = {"C": 1, "I": 0, "P": 0.5}
+NO_ANSWER = "N"
+WORDS: Mapping[str, Number] = {"yes": 1, "true": 1, "no": 0, "false": 0}  # as Inspect's value_to_float
+
+
+def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Scores of two models, or solvers, on one task."""
+    notes: list[str] = []
+    logs = [_log(needed(files, role, format_), options, notes) for role in ("u", "v")]
+    scorers = [_scorer(log, options) for log in logs]
+    if scorers[0] != scorers[1]:
+        detail = f"u is scored by {shown(scorers[0])} and v by {shown(scorers[1])}; choose a scorer that both have."
+        raise InvalidTest.at(logs[1].source.pointer, "scorer_mismatch", detail)
+    if logs[0].task != logs[1].task:
+        notes.append(f"The logs are of two tasks, {logs[0].task[:60]} (u) and {logs[1].task[:60]} (v).")
+    notes.append(f"The scorer is {scorers[0][:60]}.")
+    numerals = Numerals.of(options)
+    systems = [_answers(log, scorers[0], options, numerals, notes) for log in logs]
+    clustered = options.clusters is not None or options.reduce_epochs == "none"
+    pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
+    notes.extend(numerals.note())
+    names = (logs[0].model, logs[1].model)
+    return Reading(
+        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names
+    )
+
+
+def _log(source: Source, options: ReaderOptions, notes: list[str]) -> Log:
+    log = load(source, options.max_inflated_bytes, notes)
+    if log.status != "success":
+        if not options.allow_incomplete:
+            detail = (
+                f"{source.label}: the status of this log is {shown(log.status)}, not success. Finish the evaluation, or "
+                "say allow_incomplete=true to test the samples that are there."
+            )
+            raise InvalidTest.at(source.at("status"), "incomplete_log", detail)
+        notes.append(f"{source.label}: the status is {log.status[:20]}; allow_incomplete=true was said.")
+    if not log.samples:
+        raise source.empty()
+    return log
+
+
+def _scorer(log: Log, options: ReaderOptions) -> str:
+    """The scorer chosen, or the only one there is."""
+    there: dict[str, None] = {}
+    for sample in log.samples:
+        there.update(dict.fromkeys(_scores(sample)))
+    if not there:
+        detail = f"{log.source.label}: no sample of this log has a score. Score it first (inspect score)."
+        raise InvalidTest.at(f"{log.source.pointer}/{log.place(0)}/scores", "unscored", detail)
+    if options.scorer is None and len(there) > 1:
+        raise choose(log.source.pointer, "scorer", "scorer", list(there))
+    chosen = options.scorer if options.scorer is not None else next(iter(there))
+    if chosen not in there:
+        raise choose(log.source.pointer, "scorer", "scorer", list(there), f"There is no {shown(chosen)}. ")
+    return chosen
+
+
+def _scores(sample: dict[str, Any]) -> dict[str, Any]:
+    found = sample.get("scores")
+    if isinstance(found, dict):
+        return found
+    single = sample.get("score")  # very early logs
+    return {"score": single} if isinstance(single, dict) else {}
+
+
+def _answers(log: Log, scorer: str, options: ReaderOptions, numerals: Numerals, notes: list[str]) -> Answers:
+    """The log's scores by sample id; its epochs together, or each an item of its own."""
+    epochs: dict[str, dict[int, tuple[Value, int]]] = {}
+    for index, sample in enumerate(log.samples):
+        key = key_of(sample.get("id"), log.source, log.place(index), "id")
+        epoch = sample.get("epoch", 1)
+        if not isinstance(epoch, int):
+            raise InvalidTest.at(
+                f"{log.source.pointer}/{log.place(index)}/epoch", "not_a_key", "This is no epoch."
+            )
+        of_sample = epochs.setdefault(key, {})
+        if epoch in of_sample:
+            detail = (
+                f"{log.source.label}: the sample {shown(key)} stands here a second time in epoch {epoch}."
+            )
+            raise InvalidTest.at(f"{log.source.pointer}/{log.place(index)}/id", "duplicate_id", detail)
+        of_sample[epoch] = (_value(log, index, scorer, options, numerals), index)
+    answers = Answers(log.source)
+    for key, runs in epochs.items():
+        if options.reduce_epochs == "none":
+            for epoch, (value, index) in runs.items():
+                own = _cluster(log, index, options.clusters) or key
+                answers.add(f"{key} epoch {epoch}", value, log.place(index), own)
+            continue
+        value, index = _reduced(log, runs, options, notes)
+        answers.add(key, value, log.place(index), _cluster(log, index, options.clusters))
+    most = max(map(len, epochs.values()))
+    if most > 1:
+        how = {"mean": "averaged", "max": "reduced to their maximum", "none": "taken as items of one cluster"}
+        notes.append(f"{log.source.role}: up to {most} epochs of a sample were {how[options.reduce_epochs]}.")
+    return answers
+
+
+def _reduced(
+    log: Log, runs: dict[int, tuple[Value, int]], options: ReaderOptions, notes: list[str]
+) -> tuple[Value, int]:
+    there = [value for value, _ in runs.values() if isinstance(value, int | float)]
+    gone = [index for value, index in runs.values() if value is None]
+    first = next(iter(runs.values()))[1]
+    if gone and (not there or options.on_missing == "error"):
+        return None, gone[0]
+    if gone:
+        notes.append(f"{log.source.role}: {len(gone)} epochs of a sample without a score were left out.")
+    if options.reduce_epochs == "max":
+        return max(there), first
+    return (tuple(there) if len(there) > 1 else there[0]), first
+
+
+def _value(log: Log, index: int, scorer: str, options: ReaderOptions, numerals: Numerals) -> Number | None:
+    """The score of a sample; none when it ended in an error, was invalidated, or was not scored."""
+    sample = log.samples[index]
+    if sample.get("error") is not None or sample.get("invalidation") is not None:
+        return None
+    score = _scores(sample).get(scorer)
+    if not isinstance(score, dict):
+        return None
+    path = [log.place(index), "scores", escaped(scorer), "value"]
+    value = score.get("value")
+    if isinstance(value, dict):
+        if options.metric is None or options.metric not in value:
+            pointer = "/".join((log.source.pointer, *path))
+            raise choose(pointer, "metric", "value", list(value), f"{shown(scorer)} gives several values. ")
+        value = value[options.metric]
+        path.append(escaped(options.metric))
+    return _number(value, numerals, "/".join((log.source.pointer, *path)))
+
+
+def _number(value: Any, numerals: Numerals, pointer: str) -> Number | None:
+    if isinstance(value, str):
+        if value == NO_ANSWER:
+            return None
+        number = LETTERS.get(value, WORDS.get(value.lower(), parsed(value)))
+        if number is None:
+            detail = "A score must be a number, a boolean, or one of the letters C, I, P and N."
+            raise InvalidTest.at(pointer, "not_a_number", detail)
+        value = number
+    return numerals.of_json(value, pointer)
+
+
+def _cluster(log: Log, index: int, name: str | None) -> str | None:
+    if name is None:
+        return None
+    metadata = log.samples[index].get("metadata")
+    inner: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
+    return key_of(inner.get(name), log.source, f"{log.place(index)}/metadata", name)

@@ -1,0 +1,172 @@
+"""Generic JSON: lines of objects, or one array, with an id and a number each.
+
+Two files `{id, score}` (or `correct`, or any field chosen); or one file `{id, u, v}` or `{id, system, score}`. A list
+of numbers is several samples of the item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app.errors import InvalidTest
+from app.inputs import ndjson
+from app.inputs.formats.answers import Answers, Value, matched, scores
+from app.inputs.formats.numerals import Number, Numerals
+from app.inputs.formats.reading import ReaderOptions, Reading, choose
+from app.inputs.formats.roles import both
+from app.inputs.formats.source import Source, escaped
+from app.inputs.formats.table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES
+from app.statistics.paired import StatisticSpec
+
+ROLES = ("u", "v", "file")
+USES = frozenset(
+    (
+        "id_column", "score_column", "system_column", "metric", "system_u", "system_v", "clusters", "on_missing",
+        "decimals",
+    )
+)  # fmt: skip
+SCORE_NAMES = ("score", "correct", "value", "accuracy", "acc", "exact_match", "is_correct")
+MORE_ID_NAMES = (*ID_NAMES, "question_id", "idx")
+MEAN = StatisticSpec("mean_difference")
+
+Placed = tuple[str, dict[str, Any]]
+
+
+def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Scores of two systems."""
+    notes: list[str] = []
+    first, second = both(files, format_)
+    names = None
+    if first is not second:
+        u = _answers(first, list(records(first, notes)), options)
+        v = _answers(second, list(records(second, notes)), options)
+    else:
+        u, v, names = _one_file(first, list(records(first, notes)), options, notes)
+    clustered = any(cluster is not None for answers in (u, v) for cluster in answers.clusters)
+    pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
+    notes.extend(Numerals.of(options).note())
+    return Reading("scores", scores(pairs), MEAN, tuple(notes), format_, names=names)
+
+
+def records(source: Source, notes: list[str]) -> Iterator[Placed]:
+    """Every object with its place: a line, or an index of the one array. Numbers in an array are scores."""
+    text = source.text(notes)
+    if not text.strip():
+        raise source.empty()
+    if not text.lstrip().startswith("["):
+        lines = (line.removesuffix("\r") for line in text.split("\n"))
+        for record in ndjson.records(lines, source.pointer):
+            yield f"line/{record.line}", record.value
+        return
+    for index, value in enumerate(ndjson.decoded(text, source.pointer, source.label)):
+        if isinstance(value, dict):
+            yield str(index), value
+        elif isinstance(value, int | float) or value is None:
+            yield str(index), {"score": value}
+        else:
+            raise InvalidTest.at(
+                source.at(index), "not_an_object", "An element is neither an object nor a number."
+            )
+
+
+def _one_file(
+    source: Source, placed: list[Placed], options: ReaderOptions, notes: list[str]
+) -> tuple[Answers, Answers, tuple[str, str] | None]:
+    first = placed[0][1]
+    system = options.system_column or next((name for name in SYSTEM_NAMES if name in first), None)
+    if system is None:
+        fields = (options.system_u or "u", options.system_v or "v")
+        for role, name in zip("uv", fields, strict=True):
+            if name not in first:
+                raise choose(
+                    f"{source.pointer}/{placed[0][0]}", f"system_{role}", f"field of {role}", list(first)
+                )
+        u, v = (_answers(source, placed, options, field=name) for name in fields)
+        return u, v, None if fields == ("u", "v") else fields
+    groups: dict[str, list[Placed]] = {}
+    for place, record in placed:
+        groups.setdefault(key_of(record.get(system), source, place, system), []).append((place, record))
+    names = two_of(list(groups), options, source, notes)
+    others = len(placed) - sum(len(groups[name]) for name in names)
+    if others:
+        notes.append(f"{others:,} lines of {len(groups) - 2} other systems were skipped.")
+    return _answers(source, groups[names[0]], options), _answers(source, groups[names[1]], options), names
+
+
+def two_of(there: list[str], options: ReaderOptions, source: Source, notes: list[str]) -> tuple[str, str]:
+    """The two systems to compare: as chosen, or, when there are just two, in the order of the file."""
+    if options.system_u is None and options.system_v is None:
+        if len(there) != 2:
+            raise choose(source.pointer, "system_u", "two systems", there, "Give system_u and system_v. ")
+        notes.append(f"u is {there[0][:80]} and v is {there[1][:80]}, in the order of the file.")
+        return there[0], there[1]
+    for role, name in (("u", options.system_u), ("v", options.system_v)):
+        if name not in there:
+            raise choose(source.pointer, f"system_{role}", f"system {role}", there)
+    assert options.system_u is not None
+    assert options.system_v is not None
+    return options.system_u, options.system_v
+
+
+def _answers(
+    source: Source, placed: list[Placed], options: ReaderOptions, *, field: str | None = None
+) -> Answers:
+    if not placed:
+        raise source.empty()
+    first = placed[0][1]
+    key = options.id_column or next((name for name in MORE_ID_NAMES if name in first), None)
+    score = field or _score_field(first, options, f"{source.pointer}/{placed[0][0]}")
+    cluster = options.clusters or (CLUSTER_NAME if CLUSTER_NAME in first else None)
+    numerals = Numerals.of(options)
+    answers = Answers(source, by_order=key is None)
+    for count, (place, record) in enumerate(placed):
+        value: Value = numerals.plain(record.get(score))
+        if value is None:
+            pointer = f"{source.pointer}/{place}/{escaped(score)}"
+            if score not in record:
+                detail = f"{source.label}, {place}: there is no field {escaped(score)}."
+                raise InvalidTest.at(pointer, "missing_field", detail)
+            value = value_of(record[score], numerals, pointer)
+        answers.add(
+            str(count) if key is None else key_of(record.get(key), source, place, key),
+            value,
+            place,
+            None if cluster is None else key_of(record.get(cluster), source, place, cluster),
+        )
+    return answers
+
+
+def _score_field(record: dict[str, Any], options: ReaderOptions, pointer: str) -> str:
+    wanted = options.score_column or options.metric
+    if wanted is not None:
+        return wanted
+    found = [name for name in SCORE_NAMES if name in record]
+    if len(found) == 1:
+        return found[0]
+    raise choose(pointer, "metric", "field of scores", found or list(record))
+
+
+def value_of(value: Any, numerals: Numerals, pointer: str) -> Value:
+    """A number, a list of numbers, or None when there is none."""
+    if not isinstance(value, list):
+        return numerals.of_json(value, pointer)
+    numbers: list[Number] = []
+    for index, inner in enumerate(value):
+        number = numerals.of_json(inner, f"{pointer}/{index}")
+        if number is None:
+            raise InvalidTest.at(
+                f"{pointer}/{index}", "missing_value", "One of several samples has no value."
+            )
+        numbers.append(number)
+    return tuple(numbers) or None
+
+
+def key_of(value: Any, source: Source, place: str, name: str) -> str:
+    """An id or a cluster key as text; raises InvalidTest when it is neither a string nor an integer."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):  # booleans too: true and false are fine names of clusters
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    detail = f"{source.label}, {place}: {escaped(name)} must be a string or an integer."
+    raise InvalidTest.at(f"{source.pointer}/{place}/{escaped(name)}", "not_a_key", detail)

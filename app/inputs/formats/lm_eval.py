@@ -1,0 +1,189 @@
+"""Sample logs of lm-evaluation-harness (`--log_samples`): one JSON object a document and filter.
+
+Every metric is a key of the object; its key is (doc_id, filter), as one file is one task. The file is opened for
+appending by the harness, so a key may be there twice after a second run. (lm_eval/evaluator.py,
+lm_eval/loggers/evaluation_tracker.py.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.errors import InvalidTest
+from app.inputs import ndjson
+from app.inputs.formats.answers import Answers, Check, matched, scores
+from app.inputs.formats.jsonl import key_of
+from app.inputs.formats.numerals import Numerals
+from app.inputs.formats.reading import ReaderOptions, Reading, choose
+from app.inputs.formats.roles import both
+from app.inputs.formats.source import Source, escaped
+from app.inputs.pairing import shown
+from app.statistics.paired import StatisticSpec
+
+ROLES = ("u", "v", "file")
+USES = frozenset(("filter", "filter_u", "filter_v", "metric", "on_missing", "decimals", "clusters"))
+NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT")
+NO_FILTER = "none"
+MUST_AGREE = ("doc_hash", "target_hash")
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """The records of one filter of one file."""
+
+    source: Source
+    filter: str
+    records: list[ndjson.Record]
+
+
+def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Scores of two models on one task, or of two filters of one model."""
+    notes: list[str] = []
+    first, second = both(files, format_)
+    u = _samples(first, options.filter_u or options.filter, "u", options, notes)
+    v = _samples(second, options.filter_v or options.filter, "v", options, notes)
+    if first is second and u.filter == v.filter:
+        why = "One file is compared with itself only by two filters. "
+        raise choose(first.pointer, "filter_u", "two filters, u's and, with filter_v=, v's", [u.filter], why)
+    if u.filter != v.filter and not (options.filter_u and options.filter_v):
+        detail = f"u has the filter {shown(u.filter)} and v has {shown(v.filter)}; say filter_u and filter_v to mean it."
+        raise InvalidTest.at(v.source.pointer, "filter_mismatch", detail)
+    _compare_tasks(first, second, notes)
+    metric = _metric(u, v, options)
+    notes.append(
+        f"The metric is {escaped(metric)}; the filters are {u.filter[:40]} (u) and {v.filter[:40]} (v)."
+    )
+    systems = [_answers(samples, metric, options) for samples in (u, v)]
+    pairs = matched(
+        *systems,
+        on_missing=options.on_missing,
+        notes=notes,
+        clustered=options.clusters is not None,
+        check=_checker(u, v),
+    )
+    notes.extend(_unchecked(u, v))
+    notes.extend(Numerals.of(options).note())
+    names = (u.filter, v.filter) if first is second else None
+    return Reading(
+        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names
+    )
+
+
+def _samples(
+    source: Source, wanted: str | None, role: str, options: ReaderOptions, notes: list[str]
+) -> Samples:
+    """The records of the filter that was chosen, or of the only one there is."""
+    found: dict[str, list[ndjson.Record]] = {}
+    for record in ndjson.records(source.lines(notes), source.pointer):
+        if "doc_id" not in record.value:
+            raise source.refused(
+                record.line, "missing_field", "there is no doc_id; is this a sample log?", "doc_id"
+            )
+        filter_ = record.value.get("filter", NO_FILTER)
+        found.setdefault(str(filter_), []).append(record)
+    if not found:
+        raise source.empty()
+    if wanted is None and len(found) > 1:
+        why = f"{source.label} has every document under {len(found)} filters. "
+        raise choose(source.pointer, "filter", "filter", list(found), why)
+    chosen = wanted if wanted is not None else next(iter(found))
+    if chosen not in found:
+        option = f"filter_{role}" if options.filter is None else "filter"
+        raise choose(source.pointer, option, "filter", list(found), f"There is no filter {shown(chosen)}. ")
+    others = sum(map(len, found.values())) - len(found[chosen])
+    if others:
+        notes.append(f"{role}: {others:,} lines of other filters were skipped.")
+    return Samples(source, chosen, found[chosen])
+
+
+def _compare_tasks(first: Source, second: Source, notes: list[str]) -> None:
+    tasks = [match["task"] for source in (first, second) if (match := NAME.search(source.name))]
+    if len(set(tasks)) == 2:
+        notes.append(f"By their names the files are of two tasks, {tasks[0][:40]} and {tasks[1][:40]}.")
+
+
+def _metric(u: Samples, v: Samples, options: ReaderOptions) -> str:
+    """The metric chosen, or the only one that is a number of the item."""
+    first = u.records[0]
+    pointer = u.source.line(first.line)
+    listed = first.value.get("metrics")
+    there = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    if options.metric is not None:
+        for samples in (u, v):
+            record = samples.records[0]
+            if options.metric not in record.value:
+                why = f"There is no metric {shown(options.metric)}. "
+                raise choose(samples.source.line(record.line), "metric", "metric", there, why)
+        return options.metric
+    usable = [name for name in there if not isinstance(first.value.get(name), list | dict)]
+    if len(usable) == 1:
+        return usable[0]
+    if there and not usable:
+        raise _corpus_metric(u.source, first.line, there[0])
+    raise choose(pointer, "metric", "metric", usable or list(first.value))
+
+
+def _corpus_metric(source: Source, line: int, metric: str) -> InvalidTest:
+    detail = (
+        f"{escaped(metric)} is a corpus metric: what an item has is a part of it and not a score of its own, so a mean "
+        "of items would be another metric."
+    )
+    return source.refused(line, "corpus_metric", detail, metric)
+
+
+def _answers(samples: Samples, metric: str, options: ReaderOptions) -> Answers:
+    source, numerals = samples.source, Numerals.of(options)
+    answers = Answers(source)
+    for record in samples.records:
+        value, place = record.value, f"line/{record.line}"
+        if metric not in value:
+            raise source.refused(record.line, "missing_field", f"there is no {escaped(metric)}.", metric)
+        if isinstance(value[metric], list | dict):
+            raise _corpus_metric(source, record.line, metric)
+        answers.add(
+            key_of(value["doc_id"], source, place, "doc_id"),
+            numerals.of_json(value[metric], source.line(record.line, metric)),
+            place,
+            _cluster(value, options.clusters, source, place),
+        )
+    return answers
+
+
+def _cluster(record: dict[str, Any], name: str | None, source: Source, place: str) -> str | None:
+    """A field of the record, or of its `doc`, that says the cluster."""
+    if name is None:
+        return None
+    doc = record.get("doc")
+    inner = doc.get(name) if isinstance(doc, dict) else None
+    return key_of(record.get(name, inner), source, place, name)
+
+
+def _checker(u: Samples, v: Samples) -> Check:
+    def check(_u: Answers, place_u: int, _v: Answers, place_v: int) -> None:
+        """The same document and the same target on both sides; the prompt may differ legitimately."""
+        mine, other = u.records[place_u], v.records[place_v]
+        for name in MUST_AGREE:
+            if name in mine.value and name in other.value and mine.value[name] != other.value[name]:
+                detail = f"{name} of doc_id {shown(mine.value['doc_id'])} is not that of u (line {mine.line:,} there): "
+                detail += "the two files are not about the same documents."
+                raise v.source.refused(other.line, f"{name}_mismatch", detail, name)
+
+    return check
+
+
+def _unchecked(u: Samples, v: Samples) -> list[str]:
+    notes = []
+    for name in MUST_AGREE:
+        without = [s.source.role for s in (u, v) if any(name not in record.value for record in s.records)]
+        if without:
+            notes.append(
+                f"{name} is not everywhere in {' and '.join(without)}: it was compared only where it is."
+            )
+    prompts = [{r.value["doc_id"]: r.value.get("prompt_hash") for r in s.records} for s in (u, v)]
+    differ = sum(prompts[1].get(key, value) != value for key, value in prompts[0].items())
+    if differ:
+        notes.append(f"The prompts of {differ:,} documents differ between u and v.")
+    return notes

@@ -1,0 +1,119 @@
+"""Machine translation: parallel lines of text, or per-segment statistics of a scorer.
+
+Texts have no ids: the line is the item, so all files need as many lines, and an empty line is a segment too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.errors import InvalidTest
+from app.inputs.formats.answers import counts, matched, scores
+from app.inputs.formats.count_files import count_file
+from app.inputs.formats.documents import DOCUMENT, coded, from_file
+from app.inputs.formats.numerals import Number, Numerals
+from app.inputs.formats.reading import ReaderOptions, Reading, choose
+from app.inputs.formats.roles import needed
+from app.inputs.formats.source import Source
+from app.statistics.paired import Pairing, Segments, StatisticSpec
+
+ROLES = ("u", "v", "ref", "ref2", "ref3", "ref4", "gold", "documents")
+USES = frozenset(("clusters",))
+STATISTICS = ("bleu", "chrf", "ter")
+
+STATISTICS_USES = frozenset(("metric", "clusters", "id_column", "delimiter", "on_missing", "decimals"))
+STATISTICS_ROLES = ("u", "v")
+IDS = ("segment", "seg_id", "id", "line")
+CLUSTERS = ("document", "doc", "doc_id", "cluster")
+BLEU_COUNTS = (
+    "sys_len",
+    "ref_len",
+    *(f"correct_{n}" for n in range(1, 5)),
+    *(f"total_{n}" for n in range(1, 5)),
+)
+TER_COUNTS = ("ter_edits", "ter_ref_len")
+CORPUS_METRICS: Mapping[str, StatisticSpec] = {
+    "ter": StatisticSpec("ratio", {"numerator": TER_COUNTS[0], "denominator": TER_COUNTS[1]}),
+    "bleu": StatisticSpec("bleu"),
+}
+
+
+def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Segments of two systems with one reference or more."""
+    notes: list[str] = []
+    reference = "gold" if "gold" in files and "ref" not in files else "ref"
+    roles = ["u", "v", reference, *(role for role in ("ref2", "ref3", "ref4") if role in files)]
+    texts = [_segments(needed(files, role, format_), notes) for role in roles]
+    for role, text in zip(roles, texts, strict=True):
+        if len(text) != len(texts[0]):
+            detail = (
+                f"{role} has {len(text):,} lines and u has {len(texts[0]):,}; line n of all is segment n."
+            )
+            raise InvalidTest.at(f"/files/{role}", "length_mismatch", detail)
+    notes.append(f"{len(texts[0]):,} segments, paired by line; {len(texts) - 2} reference(s) each.")
+    references = [list(found) for found in zip(*texts[2:], strict=True)]
+    data = Segments(texts[0], texts[1], references, _documents(files, len(texts[0]), options, notes))
+    return Reading("segments", data, StatisticSpec("bleu"), tuple(notes), format_)
+
+
+def _segments(source: Source, notes: list[str]) -> list[str]:
+    lines = source.lines(notes)
+    blank = sum(not line.strip() for line in lines)
+    if blank:
+        notes.append(f"{source.role}: {blank:,} empty lines were kept as empty segments.")
+    return lines
+
+
+def _documents(files: Mapping[str, Source], n: int, options: ReaderOptions, notes: list[str]) -> Pairing:
+    if (options.clusters is None) != ("documents" not in files) or options.clusters not in (None, DOCUMENT):
+        detail = "clusters=document goes with a file documents: a table with one line a segment."
+        raise InvalidTest.at("/options/clusters", "invalid_option", detail)
+    if options.clusters is None:
+        return Pairing()
+    return coded(from_file(files["documents"], n, options, notes))
+
+
+def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Counts of BLEU or TER from a scorer's per-segment table; or scores, from any one column of it."""
+    notes: list[str] = []
+    tables = [count_file(needed(files, r, format_), IDS, CLUSTERS, options, notes) for r in STATISTICS_ROLES]
+    header = [name.lower() for name in tables[0].columns()]
+    there = [m for m, names in (("bleu", BLEU_COUNTS), ("ter", TER_COUNTS)) if set(names) <= set(header)]
+    asked = options.metric or (options.statistic if options.statistic in STATISTICS else None)
+    if asked is None:
+        if len(there) != 1:
+            raise choose(tables[0].data.source.line(1), "metric", "metric", [*there, *header])
+        asked = there[0]
+    metric = asked.lower()
+    consumed = options.metric is None and options.statistic is not None and metric == options.statistic
+    clustered = options.clusters is not None
+    if metric not in there:
+        if metric not in header:
+            raise choose(tables[0].data.source.line(1), "metric", "metric", [*there, *header])
+        numerals = Numerals.of(options)
+        systems = [file.answers([metric], numerals, row=False) for file in tables]
+        pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
+        notes.append(f"The score of a segment is its {metric[:40]}.")
+        notes.extend(numerals.note())
+        mean = StatisticSpec("mean_difference")
+        return Reading("scores", scores(pairs), mean, tuple(notes), format_, statistic_read=consumed)
+    if options.decimals is not None:
+        raise InvalidTest.at(
+            "/options", "invalid_option", "Counts are taken as they are: decimals= has no meaning."
+        )
+    names = BLEU_COUNTS if metric == "bleu" else TER_COUNTS
+    systems = [file.answers(names, Numerals(), row=True) for file in tables]
+    for file, system in zip(tables, systems, strict=True):
+        for place, row in enumerate(system.values):
+            if row is not None and not all(_is_count(value) for value in row):
+                raise file.data.source.refused(
+                    file.data.lines[place], "not_a_count", "a count is not a whole number from 0."
+                )
+    pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
+    return Reading(
+        "counts", counts(pairs, names), CORPUS_METRICS[metric], tuple(notes), format_, statistic_read=consumed
+    )
+
+
+def _is_count(value: Number) -> bool:
+    return isinstance(value, int) and value >= 0

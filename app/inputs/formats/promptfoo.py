@@ -1,0 +1,199 @@
+"""promptfoo results (`promptfoo eval -o results.json`, version 3): prompts and providers are columns of one table.
+
+Two columns of one file, or one column of each of two files. A test is known by what it asks: its variables and
+description; in one file also by its assertions. `--repeat` runs a test several times: its scores are averaged. A row
+with failureReason 2 ended in an error of the provider and has no score, whatever is written for it.
+(src/types/index.ts: EvaluateResult, EvaluateSummaryV3.)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.errors import InvalidTest
+from app.inputs import ndjson
+from app.inputs.formats.answers import Answers, matched, scores
+from app.inputs.formats.numerals import Number, Numerals
+from app.inputs.formats.reading import ReaderOptions, Reading, choose
+from app.inputs.formats.roles import both
+from app.inputs.formats.source import Source, escaped
+from app.inputs.pairing import shown
+from app.statistics.paired import StatisticSpec
+
+ROLES = ("u", "v", "file")
+USES = frozenset(("system_u", "system_v", "metric", "clusters", "on_missing", "decimals"))
+ERROR = 2
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """The rows of one file with their indices, and its columns by (promptIdx, provider)."""
+
+    source: Source
+    rows: list[Row]
+    path: tuple[str, ...]
+    columns: dict[tuple[int, str], list[int]]
+
+    def title(self, column: tuple[int, str]) -> str:
+        """How a column can be asked for when its provider alone is not enough."""
+        return f"{column[0]}:{column[1]}"
+
+
+def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Scores of two columns."""
+    notes: list[str] = []
+    first, second = both(files, format_)
+    left = _export(first, notes)
+    right = left if first is second else _export(second, notes)
+    if first is second:
+        columns = _two(left, options, notes)
+    else:
+        columns = _one(left, options.system_u, "system_u"), _one(right, options.system_v, "system_v")
+    numerals = Numerals.of(options)
+    systems = [
+        _answers(export, column, options, numerals, alone=first is second, notes=notes)
+        for export, column in zip((left, right), columns, strict=True)
+    ]
+    others = sum(map(len, left.columns.values())) - len(left.columns[columns[0]])
+    if first is second:
+        others -= len(left.columns[columns[1]])
+    if others:
+        notes.append(f"{others:,} rows of other columns were skipped.")
+    clustered = options.clusters is not None
+    pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
+    notes.extend(numerals.note())
+    names = (columns[0][1], columns[1][1])
+    return Reading(
+        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names
+    )
+
+
+def _export(source: Source, notes: list[str]) -> Export:
+    document = ndjson.decoded(source.text(notes), source.pointer, source.label)
+    path: tuple[str, ...] = ()
+    while isinstance(document, dict) and "results" in document and len(path) < 2:
+        document, path = document["results"], (*path, "results")
+    if not isinstance(document, list) or not all(isinstance(row, dict) for row in document):
+        detail = (
+            f"{source.label}: there is no list results.results; export with promptfoo eval -o results.json."
+        )
+        raise InvalidTest.at(source.at(*path), "missing_field", detail)
+    columns: dict[tuple[int, str], list[int]] = {}
+    for index, row in enumerate(document):
+        provider = row.get("provider")
+        name = provider.get("id") if isinstance(provider, dict) else provider
+        if not isinstance(name, str):
+            raise InvalidTest.at(
+                source.at(*path, index, "provider"), "missing_field", "This row has no provider."
+            )
+        prompt = row.get("promptIdx", 0)
+        columns.setdefault((prompt if isinstance(prompt, int) else 0, name), []).append(index)
+    if not columns:
+        raise source.empty()
+    return Export(source, document, path, dict(sorted(columns.items())))
+
+
+def _two(export: Export, options: ReaderOptions, notes: list[str]) -> tuple[tuple[int, str], tuple[int, str]]:
+    columns = list(export.columns)
+    if options.system_u is None and options.system_v is None and len(columns) == 2:
+        notes.append(
+            f"u is column {export.title(columns[0])[:80]} and v is column {export.title(columns[1])[:80]}."
+        )
+        return columns[0], columns[1]
+    found = _one(export, options.system_u, "system_u"), _one(export, options.system_v, "system_v")
+    if found[0] == found[1]:
+        detail = "system_u and system_v are the same column."
+        raise InvalidTest.at(export.source.pointer, "same_system", detail)
+    return found
+
+
+def _one(export: Export, wanted: str | None, option: str) -> tuple[int, str]:
+    """The column of this provider, prompt index, or `promptIdx:provider`; or the only one there is."""
+    columns = list(export.columns)
+    if wanted is None and len(columns) == 1:
+        return columns[0]
+    found = [c for c in columns if wanted in (c[1], str(c[0]), export.title(c))]
+    if len(found) != 1:
+        titles = [export.title(column) for column in columns]
+        raise choose(export.source.pointer, option, "column (promptIdx:provider)", titles)
+    return found[0]
+
+
+def _answers(
+    export: Export,
+    column: tuple[int, str],
+    options: ReaderOptions,
+    numerals: Numerals,
+    *,
+    alone: bool,
+    notes: list[str],
+) -> Answers:
+    """The column's scores by test; runs of one test together."""
+    runs: dict[str, list[int]] = {}
+    for index in export.columns[column]:
+        runs.setdefault(_key(export.rows[index], alone=alone), []).append(index)
+    answers = Answers(export.source)
+    repeated = 0
+    for key, indices in runs.items():
+        values = [_value(export, index, options.metric or "score", numerals) for index in indices]
+        repeated += len(values) > 1
+        there = tuple(value for value in values if value is not None)
+        missing = len(there) != len(values)
+        place = "/".join((*export.path, str(indices[values.index(None) if missing else 0])))
+        if missing and there and options.on_missing == "drop":
+            notes.append(
+                f"{export.title(column)[:80]}: {len(values) - len(there)} runs of a test without a score were left out."
+            )
+            missing = False
+        value = None if missing else there if len(values) > 1 else there[0]
+        answers.add(key, value, place, _cluster(export, indices[0], options.clusters))
+    if repeated:
+        notes.append(
+            f"{export.title(column)[:80]}: {repeated:,} tests were run several times; their scores are averaged."
+        )
+    return answers
+
+
+def _key(row: Row, *, alone: bool) -> str:
+    """What a test asks, as canonical JSON. Tests that were edited between two files keep their variables."""
+    case = row.get("testCase")
+    inner: Row = case if isinstance(case, dict) else {}
+    asked = [row.get("vars", inner.get("vars")), row.get("description", inner.get("description"))]
+    if alone:
+        asked.append(inner.get("assert"))
+    return json.dumps(asked, sort_keys=True)
+
+
+def _value(export: Export, index: int, metric: str, numerals: Numerals) -> Number | None:
+    row = export.rows[index]
+    if row.get("failureReason") == ERROR:
+        return None
+    pointer = export.source.at(*export.path, index, metric)
+    if metric in ("score", "success"):
+        if metric not in row:
+            raise InvalidTest.at(pointer, "missing_field", f"This row has no {metric}.")
+        return numerals.of_json(row[metric], pointer)
+    named = row.get("namedScores")
+    there = named if isinstance(named, dict) else {}
+    if metric not in there:
+        why = f"This row has no score {shown(metric)}. "
+        raise choose(pointer, "metric", "score", ["score", "success", *there], why)
+    return numerals.of_json(there[metric], export.source.at(*export.path, index, "namedScores", metric))
+
+
+def _cluster(export: Export, index: int, name: str | None) -> str | None:
+    """A variable, or a member of the test's metadata, that says the cluster."""
+    if name is None:
+        return None
+    row = export.rows[index]
+    case = row.get("testCase")
+    metadata = case.get("metadata") if isinstance(case, dict) else None
+    for there in (row.get("vars"), metadata, row.get("metadata")):
+        if isinstance(there, dict) and isinstance(there.get(name), str | int):
+            return str(there[name])
+    detail = f"Neither vars nor metadata of this row have {escaped(name)}."
+    raise InvalidTest.at(export.source.at(*export.path, index), "no_cluster", detail)

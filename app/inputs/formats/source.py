@@ -1,0 +1,106 @@
+"""A file under the role it was uploaded for: its text, its lines, and pointers into it.
+
+Pointers are `/files/<role>/line/<n>[/<field>]` for files of lines (counted from one), and
+`/files/<role>/<JSON pointer>` for one JSON document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.errors import Flaw, InvalidTest, MalformedBody
+from app.inputs.formats.reading import UploadedFile
+
+SHOWN_NAME_CHARS = 80
+UTF8_BOM = b"\xef\xbb\xbf"
+OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def escaped(name: object) -> str:
+    """One reference token of a JSON pointer (RFC 6901, section 3), cut to a length that does not echo."""
+    return str(name)[:40].replace("~", "~0").replace("/", "~1")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file in its role: `u`, `v`, `gold`, `qrels`, …, or `file` when it holds all there is."""
+
+    role: str
+    name: str
+    content: bytes
+
+    @property
+    def pointer(self) -> str:
+        """Where the file stands in the request."""
+        return f"/files/{self.role}"
+
+    @property
+    def label(self) -> str:
+        """How notes and errors call it: its role, and its name."""
+        return f"{self.role} ({self.name[:SHOWN_NAME_CHARS]})" if self.name else self.role
+
+    def line(self, number: int, *below: object) -> str:
+        """The pointer to a line, or to a field of it."""
+        return "/".join((self.pointer, "line", str(number), *map(escaped, below)))
+
+    def at(self, *below: object) -> str:
+        """The pointer to a place inside a JSON document."""
+        return "/".join((self.pointer, *map(escaped, below)))
+
+    def text(self, notes: list[str]) -> str:
+        """The content as text.
+
+        Raises
+        ------
+        MalformedBody
+            It is not UTF-8, or has NUL characters; the line is named.
+        """
+        content = self.content
+        if content.startswith(UTF8_BOM):
+            notes.append(f"{self.label}: it starts with a byte order mark, which was left out.")
+            content = content[len(UTF8_BOM) :]
+        if content.startswith(OTHER_BOMS):
+            raise self.malformed(1, "not_utf8", "It looks like UTF-16; save it as UTF-8.")
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise self.malformed(line, "not_utf8", f"Line {line:,} is not UTF-8.") from None
+        if "\0" in text:
+            line = text.count("\n", 0, text.index("\0")) + 1
+            raise self.malformed(line, "nul_character", f"Line {line:,} has a NUL character.")
+        return text
+
+    def lines(self, notes: list[str]) -> list[str]:
+        r"""The lines, without their ends (\n or \r\n, nothing else: texts hold U+2028 and U+0085)."""
+        lines = [line.removesuffix("\r") for line in self.text(notes).split("\n")]
+        if lines[-1] == "":
+            lines.pop()
+        if not lines:
+            raise self.empty()
+        return lines
+
+    def empty(self) -> InvalidTest:
+        """The refusal of a file with nothing in it."""
+        return InvalidTest.at(self.pointer, "no_items", f"{self.label}: there is nothing in this file.")
+
+    def malformed(self, line: int, code: str, detail: str) -> MalformedBody:
+        """An error about bytes that cannot be read at all."""
+        detail = f"{self.label}: {detail}"
+        return MalformedBody(detail, flaws=(Flaw(self.line(line), code, detail),))
+
+    def refused(self, line: int, code: str, detail: str, *below: object) -> InvalidTest:
+        """An error about a line."""
+        return InvalidTest.at(self.line(line, *below), code, f"{self.label}, line {line:,}: {detail}")
+
+
+def sources(files: Mapping[str, UploadedFile]) -> dict[str, Source]:
+    """The files by role."""
+    return {role: Source(role, file.name, file.content) for role, file in files.items()}
+
+
+def below(error: InvalidTest, pointer: str) -> InvalidTest:
+    """The same error, its pointers moved below `pointer`."""
+    flaws = tuple(Flaw(f"{pointer}{flaw.pointer}", flaw.code, flaw.detail) for flaw in error.flaws)
+    return InvalidTest(error.detail, flaws=flaws)

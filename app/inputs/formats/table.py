@@ -1,0 +1,131 @@
+"""Delimited text of any kind as named columns: commas, tabs, pipes, semicolons or blanks; comments on top."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+
+from app.errors import InvalidTest
+from app.inputs.formats.numerals import parsed
+from app.inputs.formats.reading import DELIMITERS, ReaderOptions, choose
+from app.inputs.formats.source import Source
+from app.inputs.pairing import shown
+
+GUESSED_DELIMITERS = ("\t", ",", "|", ";", " ")
+ID_NAMES = (
+    "id",
+    "item_id",
+    "item",
+    "seg_id",
+    "segment",
+    "utterance",
+    "sample_id",
+    "doc_id",
+    "qid",
+    "query",
+    "topic",
+)
+SYSTEM_NAMES = ("system", "model", "system_id", "model_id", "run")
+CLUSTER_NAME = "cluster"
+
+Row = list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FileTable:
+    """Rows of equal length with their line numbers; `header` is None when the first line is already data."""
+
+    source: Source
+    header: list[str] | None
+    rows: list[Row]
+    lines: list[int]
+    delimiter: str
+
+    def position(self, name: str, option: str) -> int:
+        """Where the column of this name stands; raises InvalidTest naming those there are."""
+        place = self.find((name.strip().lower(),))
+        if place is None:
+            why = f"There is no column {shown(name)}. "
+            raise choose(self.source.line(1), option, "column", self.header or [], why)
+        return place
+
+    def find(self, names: tuple[str, ...]) -> int | None:
+        """Where the first of these names (in lower case) stands, if one does; case does not matter."""
+        folded = [name.lower() for name in self.header or []]
+        return next((folded.index(name) for name in names if name in folded), None)
+
+    def pointer(self, row: int, column: int) -> str:
+        """The pointer to a field, line and field counted from one."""
+        return self.source.line(self.lines[row], column + 1)
+
+
+def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable:
+    """Read delimited text.
+
+    Raises
+    ------
+    MalformedBody
+        It is not delimited text in UTF-8.
+    InvalidTest
+        A line has not as many fields as the first.
+    """
+    lines = source.lines(notes)
+    skipped = _comments_on_top(lines)
+    if skipped:
+        notes.append(f"{source.label}: {skipped:,} comment or empty lines on top were skipped.")
+    if skipped == len(lines):
+        raise source.empty()
+    delimiter = DELIMITERS[options.delimiter] if options.delimiter else _guessed(lines[skipped])
+    rows, numbers = _rows(source, lines, skipped, delimiter, notes)
+    names = [field.strip() for field in rows[0]]
+    if any(parsed(name) is not None for name in names):
+        return FileTable(source, None, rows, numbers, delimiter)
+    seen: set[str] = set()
+    for position, name in enumerate(map(str.lower, names)):
+        if name in seen:
+            raise source.refused(
+                numbers[0], "duplicate_column", f"the column {shown(name)} stands twice.", position + 1
+            )
+        seen.add(name)
+    if len(rows) == 1:
+        raise InvalidTest.at(source.pointer, "no_items", f"{source.label}: a header and no line below it.")
+    return FileTable(source, names, rows[1:], numbers[1:], delimiter)
+
+
+def _comments_on_top(lines: list[str]) -> int:
+    for number, line in enumerate(lines):
+        if line.strip() and not line.startswith("#"):
+            return number
+    return len(lines)
+
+
+def _guessed(line: str) -> str:
+    return next((delimiter for delimiter in GUESSED_DELIMITERS if delimiter in line.strip()), ",")
+
+
+def _rows(
+    source: Source, lines: list[str], start: int, delimiter: str, notes: list[str]
+) -> tuple[list[Row], list[int]]:
+    if delimiter in (" ", "\t"):  # as their writers do: no quoting
+        split = [line.split(delimiter) if delimiter == "\t" else line.split() for line in lines[start:]]
+        numbered = list(enumerate(split, start + 1))
+    else:
+        reader = csv.reader(
+            io.StringIO("\n".join(lines[start:]) + "\n", newline=""), delimiter=delimiter, strict=True
+        )
+        numbered = []
+        try:
+            numbered.extend((start + reader.line_num, row) for row in reader)
+        except csv.Error as error:
+            raise source.malformed(start + reader.line_num, "not_delimited", f"{error}.") from None
+    kept = [(number, row) for number, row in numbered if any(field.strip() for field in row)]
+    if not kept:
+        raise source.empty()
+    if len(kept) != len(numbered):
+        notes.append(f"{source.label}: {len(numbered) - len(kept):,} empty lines were skipped.")
+    for number, row in kept:
+        if len(row) != len(kept[0][1]):
+            detail = f"there are {len(row)} fields; the first line has {len(kept[0][1])}."
+            raise source.refused(number, "wrong_field_count", detail)
+    return [row for _, row in kept], [number for number, _ in kept]

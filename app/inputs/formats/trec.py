@@ -1,0 +1,89 @@
+"""TREC: the per-query output of `trec_eval -q`, or runs and qrels.
+
+A line of output is `measure query value`, padded with blanks; values have four decimals, so they lie on a lattice.
+Lines of `all` queries and of the run's id are no items. trec_eval leaves out a query that a run has no document for;
+here that is a missing item, which on_missing decides about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.errors import InvalidTest
+from app.inputs.formats.answers import Answers, matched, scores
+from app.inputs.formats.numerals import Numerals
+from app.inputs.formats.reading import ReaderOptions, Reading, choose
+from app.inputs.formats.roles import needed
+from app.inputs.formats.source import Source
+from app.inputs.formats.trec_runs import evaluated
+from app.inputs.pairing import shown
+from app.statistics.paired import StatisticSpec
+
+ROLES = ("u", "v", "qrels")
+USES = frozenset(("measure", "on_missing", "decimals"))
+ALL = "all"
+NO_MEASURES = ("runid", "relstring")
+SIZES = "num_"  # num_ret, num_rel, num_rel_ret, num_q: counts, tested only when asked for by name
+
+
+def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Scores per query of two runs."""
+    notes: list[str] = []
+    u, v = needed(files, "u", format_), needed(files, "v", format_)
+    numerals = Numerals.of(options)
+    if "qrels" in files:
+        measure, systems = evaluated(files["qrels"], u, v, options, notes)
+    else:
+        rows = [_rows(source, notes) for source in (u, v)]
+        measure = _measure(u, rows[0], options)
+        systems = _answers(u, rows[0], measure, numerals), _answers(v, rows[1], measure, numerals)
+    notes.append(f"The measure is {measure[:40]}.")
+    pairs = matched(*systems, on_missing=options.on_missing, notes=notes)
+    notes.extend(numerals.note())
+    return Reading("scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_)
+
+
+Row = tuple[int, str, str]  # line, query, value
+
+
+def _rows(source: Source, notes: list[str]) -> dict[str, list[Row]]:
+    """The lines of single queries by measure."""
+    found: dict[str, list[Row]] = {}
+    averages = 0
+    for number, line in enumerate(source.lines(notes), 1):
+        if not line.strip():
+            continue
+        fields = line.split()
+        if len(fields) >= 2 and (fields[1] == ALL or fields[0] in NO_MEASURES):
+            averages += 1
+            continue
+        if len(fields) != 3:
+            detail = f"there are {len(fields)} fields; trec_eval -q writes measure, query and value."
+            raise source.refused(number, "wrong_field_count", detail)
+        found.setdefault(fields[0], []).append((number, fields[1], fields[2]))
+    if not found:
+        detail = f"{source.label} has averages over all queries only, which cannot be tested; run trec_eval with -q."
+        raise InvalidTest.at(source.pointer, "averages_only", detail)
+    if averages:
+        notes.append(f"{source.role}: {averages:,} lines of averages over all queries were skipped.")
+    return found
+
+
+def _measure(source: Source, rows: dict[str, list[Row]], options: ReaderOptions) -> str:
+    """The measure chosen, or the only one that is not a count."""
+    if options.measure is not None:
+        return options.measure
+    measures = [name for name in rows if not name.startswith(SIZES)]
+    if len(measures) != 1:
+        raise choose(source.pointer, "measure", "measure", measures or list(rows))
+    return measures[0]
+
+
+def _answers(source: Source, rows: dict[str, list[Row]], measure: str, numerals: Numerals) -> Answers:
+    if measure not in rows:
+        why = f"{source.label} has no measure {shown(measure)}. "
+        raise choose(source.pointer, "measure", "measure", list(rows), why)
+    answers = Answers(source)
+    for number, query, value in rows[measure]:
+        answers.add(query, numerals.of_text(value, source.line(number, "value")), f"line/{number}")
+    return answers

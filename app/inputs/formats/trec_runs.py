@@ -1,0 +1,140 @@
+"""Runs and qrels, evaluated by trec_eval itself through pytrec_eval (the optional extra `trec`).
+
+Values are in full precision; `decimals=4` rounds them as trec_eval prints them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from app.errors import InvalidTest
+from app.inputs.formats.answers import Answers
+from app.inputs.formats.reading import ReaderOptions, choose
+from app.inputs.formats.source import Source
+from app.inputs.pairing import shown
+
+DEFAULT_MEASURE = "map"
+COMMON = ["map", "ndcg", "ndcg_cut_10", "P_10", "recip_rank", "bpref", "Rprec", "recall_1000", "success_10"]
+RUN_FIELDS, QRELS_FIELDS = 6, 4
+# What may be asked of pytrec_eval. It is C: success_0 aborts the process, runid reads memory that nobody set, and
+# ndcg walks through every level of relevance, a million of which take minutes.
+MEASURE = re.compile(
+    r"(?:gm_)?map|Rprec|bpref|recip_rank|ndcg|ndcg_rel|Rndcg|infAP|11pt_avg|binG|G|num_(?:ret|rel|rel_ret)|"
+    r"set_(?:P|recall|map|F)|(?:P|recall|success|relative_P|map_cut|ndcg_cut)_[1-9][0-9]{0,5}|"
+    r"iprec_at_recall_[01]\.[0-9]{1,2}"
+)
+MAX_RELEVANCE = 1_000
+RELEVANCE = re.compile(r"[+-]?[0-9]{1,6}")
+
+Judged = dict[str, dict[str, int]]
+Ranked = dict[str, dict[str, float]]
+
+
+def evaluated(
+    qrels: Source, u: Source, v: Source, options: ReaderOptions, notes: list[str]
+) -> tuple[str, tuple[Answers, Answers]]:
+    """The measure, and its value on every judged query of both runs.
+
+    Raises
+    ------
+    InvalidTest
+        A line is not as it should be, there is no such measure, or pytrec_eval is not installed.
+    """
+    measure = options.measure or DEFAULT_MEASURE
+    if MEASURE.fullmatch(measure) is None:
+        why = f"There is no {shown(measure)}, or its cutoff is missing. "
+        raise choose("/options/measure", "measure", "measure", COMMON, why)
+    judged = _qrels(qrels, notes)
+    systems = [_answers(source, judged, measure, options.decimals, notes) for source in (u, v)]
+    return measure, (systems[0], systems[1])
+
+
+def _answers(source: Source, judged: Judged, measure: str, decimals: int | None, notes: list[str]) -> Answers:
+    ranked, lines = _run(source, notes)
+    values = _values(judged, ranked, measure)
+    unjudged = [query for query in ranked if query not in judged]
+    if unjudged:
+        notes.append(
+            f"{source.role}: {len(unjudged):,} queries without judgements were skipped, as trec_eval does."
+        )
+    answers = Answers(source)
+    for query in judged:
+        value: float | None = values.get(query)
+        place = f"line/{lines[query]}" if query in lines else f"query/{query[:40]}"
+        if value is not None and decimals is not None:
+            value = float(f"{value:.{decimals}f}")  # as trec_eval's printf rounds it
+        answers.add(query, value, place)
+    return answers
+
+
+def _values(judged: Judged, ranked: Ranked, measure: str) -> dict[str, float]:
+    try:
+        import pytrec_eval
+    except ImportError:
+        detail = "Runs and qrels need pytrec_eval, which is not installed here (the extra trec); or send the output of "
+        raise InvalidTest.at("/files/qrels", "missing_extra", detail + "trec_eval -q instead.") from None
+    results: dict[str, dict[str, float]] = pytrec_eval.RelevanceEvaluator(judged, {measure}).evaluate(ranked)
+    names = {name for values in results.values() for name in values}
+    assert len(names) <= 1, "MEASURE admits single measures only"
+    return {query: value for query, values in results.items() for value in values.values()}
+
+
+def _qrels(source: Source, notes: list[str]) -> Judged:
+    found: Judged = {}
+    n = 0
+    for number, line in enumerate(source.lines(notes), 1):
+        fields = line.split()
+        if not fields:
+            continue
+        if len(fields) != QRELS_FIELDS:
+            detail = f"there are {len(fields)} fields; qrels have query, 0, document and relevance."
+            raise source.refused(number, "wrong_field_count", detail)
+        query, _, document, relevance = fields
+        of_query = found.setdefault(query, {})
+        if document in of_query:
+            raise source.refused(
+                number, "duplicate_id", f"the document {shown(document)} is judged twice for {shown(query)}."
+            )
+        if not RELEVANCE.fullmatch(relevance) or abs(int(relevance)) > MAX_RELEVANCE:
+            detail = f"the relevance is not an integer from -{MAX_RELEVANCE:,} to {MAX_RELEVANCE:,}."
+            raise source.refused(number, "not_a_number", detail, 4)
+        of_query[document] = int(relevance)
+        n += 1
+    if not found:
+        raise source.empty()
+    notes.append(f"{n:,} judgements of {len(found):,} queries read from {source.label}.")
+    return found
+
+
+def _run(source: Source, notes: list[str]) -> tuple[Ranked, dict[str, int]]:
+    """Scores by query and document, and the first line of every query."""
+    found: Ranked = {}
+    first: dict[str, int] = {}
+    n = 0
+    for number, line in enumerate(source.lines(notes), 1):
+        fields = line.split()
+        if not fields:
+            continue
+        if len(fields) != RUN_FIELDS:
+            detail = f"there are {len(fields)} fields; a run has query, Q0, document, rank, score and tag."
+            raise source.refused(number, "wrong_field_count", detail)
+        query, document = fields[0], fields[2]
+        of_query = found.setdefault(query, {})
+        first.setdefault(query, number)
+        if document in of_query:
+            raise source.refused(
+                number, "duplicate_id", f"the document {shown(document)} stands twice for {shown(query)}."
+            )
+        try:
+            score = float(fields[4])
+        except ValueError:
+            score = math.nan
+        if not math.isfinite(score):
+            raise source.refused(number, "not_a_number", "the score is not a finite number.", 5)
+        of_query[document] = score
+        n += 1
+    if not found:
+        raise source.empty()
+    notes.append(f"{source.role}: {n:,} ranked documents of {len(found):,} queries read from {source.label}.")
+    return found, first

@@ -1,0 +1,61 @@
+"""Lines of JSON with one item each: `{"id": …, "u": …, "v": …, "cluster": …}`, whatever u and v are.
+
+The fields are the columns of the JSON request, so that a line may hold numbers, lists of samples, named counts or
+labels; their values are judged where those of a request are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.errors import InvalidTest
+from app.inputs import ndjson
+from app.inputs.delimited import text_of
+from app.inputs.pairing import shown
+
+KEYS = {"id": "ids", "cluster": "clusters"}
+
+
+@dataclass(frozen=True, slots=True)
+class ItemLines:
+    """Columns under the names a request has for them, and the line of every item, counted from one."""
+
+    columns: dict[str, list[Any]]
+    lines: list[int]
+
+
+def read(body: bytes | bytearray, needed: Sequence[str], optional: Sequence[str] = ()) -> ItemLines:
+    """The items of a body.
+
+    Raises
+    ------
+    MalformedBody
+        It is not UTF-8, or a line is not JSON.
+    InvalidTest
+        A line lacks a field, or has one that is unknown or that other lines lack; pointers are `/line/<n>/<field>`.
+    """
+    records = list(ndjson.records(text_of(body).split("\n")))
+    if not records:
+        raise InvalidTest.at("", "no_items", "There is no line to test; give at least one.")
+    known = {**{name: name for name in (*needed, *optional)}, **KEYS}
+    there = [name for name in known if name in records[0].value]
+    for record in records:
+        _refuse_fields(record, there, needed, list(known))
+    columns = {known[name]: [record.value[name] for record in records] for name in there}
+    return ItemLines(columns, [record.line for record in records])
+
+
+def _refuse_fields(record: ndjson.Record, there: list[str], needed: Sequence[str], known: list[str]) -> None:
+    place = f"/line/{record.line}"
+    for name in record.value:
+        if name not in known:
+            detail = f"Line {record.line:,} has the field {shown(name)}; there are {', '.join(known)}."
+            raise InvalidTest.at(f"{place}/{name[:40]}", "unknown_field", detail)
+        if name not in there:
+            detail = f"Line {record.line:,} has the field {name} and the first line has not; all lines need the same."
+            raise InvalidTest.at(f"{place}/{name}", "different_fields", detail)
+    for name in (*needed, *there):
+        if name not in record.value:
+            raise InvalidTest.at(f"{place}/{name}", "missing", f"Line {record.line:,} has no field {name}.")

@@ -1,0 +1,65 @@
+"""Lines of JSON: one object a line, empty lines skipped, numbers exactly as JSON writes them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from app.errors import Flaw, InvalidTest, MalformedBody
+from app.inputs.json_body import SHOWN_KEY_CHARS
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An object and the line it stands on, counted from one."""
+
+    line: int
+    value: dict[str, Any]
+
+
+def records(lines: Iterable[str], pointer: str = "") -> Iterator[Record]:
+    """The objects, in order. Pointers are `<pointer>/line/<n>`.
+
+    Raises
+    ------
+    MalformedBody
+        A line is not JSON.
+    InvalidTest
+        A line is not an object, or has a key twice.
+    """
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        place = f"{pointer}/line/{number}"
+        value = decoded(line, place, f"Line {number:,}")
+        if not isinstance(value, dict):
+            raise InvalidTest.at(place, "not_an_object", f"Line {number:,} is JSON but not an object.")
+        yield Record(number, value)
+
+
+def decoded(text: str, place: str, what: str) -> Any:
+    """The value of a JSON text; raises MalformedBody, or InvalidTest if an object has a key twice."""
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+            detail = f"{what} has the key {json.dumps(twice[:SHOWN_KEY_CHARS])} twice in one object."
+            raise InvalidTest.at(place, "duplicate_key", detail)
+        return found
+
+    try:
+        value = json.loads(text)
+        # Every key brings a colon of its own, so that most records need no second, slower look at their keys.
+        flat = type(value) is dict and text.count(":") == len(value)
+        return value if flat else json.loads(text, object_pairs_hook=members)
+    except json.JSONDecodeError as error:
+        detail = f"{what} is not valid JSON: {error.msg} at column {error.colno}."
+    except ValueError:
+        detail = f"{what} has an integer with too many digits."
+    except RecursionError:
+        detail = f"{what} is nested too deeply."
+    raise MalformedBody(detail, flaws=(Flaw(place, "not_json", detail),))

@@ -1,0 +1,187 @@
+"""Columns with several numbers per item: repeated samples, tuples of effects, named counts.
+
+Like the plain ones they are checked at C speed, and looked at one by one only to name the culprit. Pointers are
+relative to the column: `/17/2` is the third number of the eighteenth item, `/tp/17` its count of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import Flaw, InvalidTest
+from app.inputs import columns
+from app.inputs.columns import NAMES
+from app.inputs.pairing import shown
+from app.statistics.paired import Column, Repeated
+
+MAX_COUNT_NAMES = 1_000
+MAX_TUPLE = 100
+MAX_COUNT = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCounts:
+    """Counts by name, shape (n,) each. `by_item` remembers that they came as one object per item."""
+
+    columns: Mapping[str, Column]
+    by_item: bool = False
+
+    def __len__(self) -> int:
+        """How many items there are."""
+        return len(next(iter(self.columns.values()), ()))
+
+
+def samples(values: list[Any], *, may_hold_booleans: bool = True) -> Column | Repeated:
+    """One number per item, or a list of at least one number per item; raises InvalidTest."""
+    if not _all_lists(values):
+        return columns.numbers(values, may_hold_booleans=may_hold_booleans)
+    lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
+    if not lengths.all():
+        raise _at(
+            int(lengths.argmin()), "no_samples", "There is no number here; every item needs at least one."
+        )
+    return Repeated(_flat(values, lengths, may_hold_booleans=may_hold_booleans), lengths)
+
+
+def tuples(values: list[Any], *, may_hold_booleans: bool = True) -> Column:
+    """One number per item, shape (n,), or m numbers for every item, shape (n, m); raises InvalidTest."""
+    if not _all_lists(values):
+        return columns.numbers(values, may_hold_booleans=may_hold_booleans)
+    lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
+    m = len(values[0])
+    if not 1 <= m <= MAX_TUPLE:
+        raise _at(0, "wrong_width", f"An item has from 1 to {MAX_TUPLE} effects; this one has {m:,}.")
+    if (lengths != m).any():
+        index = int((lengths != m).argmax())
+        detail = f"Item 0 has {m} effects and item {index} has {lengths[index]:,}; all need the same number."
+        raise _at(index, "wrong_width", detail)
+    flat = _flat(values, lengths, may_hold_booleans=may_hold_booleans)
+    return flat if m == 1 else flat.reshape(-1, m)
+
+
+def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> NamedCounts:
+    """`{name: [counts]}`; arrays of integers may stand in for lists. Raises InvalidTest."""
+    _refuse_names(list(value))
+    found: dict[str, Column] = {}
+    for name, column in value.items():
+        if type(column) is not np.ndarray and type(column) is not list:
+            raise InvalidTest.at(f"/{escape(name)}", "not_a_column", "Give a list with one count per item.")
+        try:
+            found[name] = whole(
+                column
+                if isinstance(column, np.ndarray)
+                else columns.numbers(column, may_hold_booleans=may_hold_booleans)
+            )
+        except InvalidTest as error:
+            flaws = (Flaw(f"/{escape(name)}{f.pointer}", f.code, f.detail) for f in error.flaws)
+            raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
+    first = next(iter(found))
+    for name, counts in found.items():
+        if len(counts) != len(found[first]):
+            detail = f"{shown(first)} has {len(found[first]):,} counts and {shown(name)} has {len(counts):,}."
+            raise InvalidTest.at(f"/{escape(name)}", "length_mismatch", detail)
+    return NamedCounts(found)
+
+
+def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> NamedCounts:
+    """`{name: count}` for every item, all with the same names; raises InvalidTest, pointers `/17/tp`."""
+    for index, value in enumerate(values):
+        if type(value) is not dict:
+            detail = (
+                f"This is {NAMES.get(type(value), 'something else')}; an item has an object of named counts."
+            )
+            raise _at(index, "not_an_object", detail)
+    names = list(values[0]) if values else []
+    if values:
+        _refuse_names(names)
+    for index, value in enumerate(values):
+        if value.keys() != values[0].keys():
+            odd = next(iter(value.keys() ^ values[0].keys()))
+            detail = f"All items need the same counts: {shown(odd)} is not in this item and in the first one."
+            raise _at(index, "different_counts", detail)
+    found: dict[str, Column] = {}
+    for name in names:
+        try:
+            found[name] = whole(
+                columns.numbers([value[name] for value in values], may_hold_booleans=may_hold_booleans)
+            )
+        except InvalidTest as error:
+            flaws = (Flaw(f"{f.pointer}/{escape(name)}", f.code, f.detail) for f in error.flaws)
+            raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
+    return NamedCounts(found, by_item=True)
+
+
+def whole(column: Column) -> Column:
+    """The column as it is; raises InvalidTest at the first number that is not a count."""
+    wrong = (column < 0) | (column > MAX_COUNT)
+    if column.dtype != np.int64:
+        wrong |= column != np.rint(column)
+    if wrong.any():
+        detail = "This is not a count: a whole number from 0 to 2**53 is needed."
+        raise _at(int(wrong.argmax()), "not_a_count", detail)
+    return column if column.dtype == np.int64 else column.astype(np.int64)
+
+
+def taken(values: Any, order: NDArray[np.int64]) -> Any:
+    """The items of a column of any kind in this order."""
+    if isinstance(values, np.ndarray):
+        return values[order]
+    if isinstance(values, NamedCounts):
+        return NamedCounts({name: column[order] for name, column in values.columns.items()}, values.by_item)
+    if isinstance(values, Repeated):
+        lengths = values.lengths[order]
+        first = (np.cumsum(values.lengths) - values.lengths)[order]
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return Repeated(values.values[np.repeat(first, lengths) + within], lengths)
+    return [values[index] for index in order.tolist()]
+
+
+def escape(key: object) -> str:
+    """A key as a segment of a JSON pointer (RFC 6901, section 3), cut to a length that does not echo."""
+    return str(key)[:40].replace("~", "~0").replace("/", "~1")
+
+
+def _all_lists(values: list[Any]) -> bool:
+    """Whether every item is a list; raises InvalidTest when only some are."""
+    kinds = set(map(type, values))
+    if list not in kinds:
+        return False
+    if kinds != {list}:
+        first = type(values[0]) is list
+        index = next(i for i, value in enumerate(values) if (type(value) is list) != first)
+        detail = "Some items are single numbers and some are lists; they must all be of one form."
+        raise _at(index, "mixed_items", detail)
+    return True
+
+
+def _flat(values: list[Any], lengths: NDArray[np.int64], *, may_hold_booleans: bool) -> Column:
+    """All numbers end to end; flaws point at the item and the number in it."""
+    try:
+        return columns.numbers(list(chain.from_iterable(values)), may_hold_booleans=may_hold_booleans)
+    except InvalidTest as error:
+        ends = np.cumsum(lengths)
+        flaws = []
+        for flaw in error.flaws:
+            place = int(flaw.pointer[1:])
+            item = int(np.searchsorted(ends, place, side="right"))
+            pointer = f"/{item}/{place - int(ends[item] - lengths[item])}"
+            flaws.append(Flaw(pointer, flaw.code, flaw.detail))
+        raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
+
+
+def _refuse_names(names: list[str]) -> None:
+    if not names:
+        raise InvalidTest.at("", "no_counts", "There are no counts; give at least one, by name.")
+    if len(names) > MAX_COUNT_NAMES:
+        detail = f"There are {len(names):,} names of counts; at most {MAX_COUNT_NAMES:,} are taken."
+        raise InvalidTest.at("", "too_many_counts", detail)
+
+
+def _at(index: int, code: str, detail: str) -> InvalidTest:
+    return InvalidTest.at(f"/{index}", code, detail)

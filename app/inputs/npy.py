@@ -1,0 +1,100 @@
+"""NumPy's .npy files: an N x 2 array of scores, or an N x 4 array of counts. Nothing is ever unpickled.
+
+Only the header is left to NumPy, which reads it as a literal. What it claims is held against the bytes that are
+there before any array is made.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import warnings
+from dataclasses import dataclass
+from tokenize import TokenError
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
+
+from app.errors import InvalidTest, MalformedBody
+from app.inputs.count_table import HEADERLESS_COUNTS, CountTable
+from app.inputs.delimited import Table
+from app.statistics.paired import Column
+
+READERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
+MAX_HEADER_BYTES = 4_096
+KINDS = "biuf"
+INT64 = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a .npy file says of its array."""
+
+    shape: tuple[int, ...]
+    fortran_order: bool
+    dtype: np.dtype[np.generic]
+    offset: int
+
+
+def read(body: bytes | bytearray) -> Table | CountTable:
+    """A table of two columns (scores of U and V) or of four (tp and incorrect of U, then of V).
+
+    Raises
+    ------
+    MalformedBody
+        It is not a .npy file, or not a whole one.
+    InvalidTest
+        Its array is not N x 2 or N x 4 numbers, all finite; pointers are `/<row>/<column>`, from zero.
+    """
+    header = _header(bytes(body[:MAX_HEADER_BYTES]))
+    if header.dtype.kind not in KINDS or header.dtype.itemsize > 8:
+        detail = "The array must hold integers, booleans or floats of at most 64 bits; objects are never unpickled."
+        raise InvalidTest.at("", "unsupported_dtype", detail)
+    if len(header.shape) != 2 or header.shape[1] not in (2, 4):
+        detail = "The array must be N x 2 (u, v) or N x 4 (tp_u, incorrect_u, tp_v, incorrect_v)."
+        raise InvalidTest.at("", "wrong_shape", detail)
+    there = len(body) - header.offset
+    if math.prod(header.shape) * header.dtype.itemsize != there:
+        detail = f"The header claims {header.shape[0]:,} x {header.shape[1]} elements of {header.dtype.itemsize} bytes; "
+        raise MalformedBody(f"{detail}{there:,} bytes follow it.")
+    if header.shape[0] == 0:
+        raise InvalidTest.at("", "no_items", "The array has no rows; there is nothing to test.")
+    flat = np.frombuffer(body, dtype=header.dtype, offset=header.offset)
+    rows = flat.reshape(header.shape, order="F" if header.fortran_order else "C")
+    columns = [_column(rows[:, place], place) for place in range(header.shape[1])]
+    if len(columns) == 2:
+        return Table(columns[0], columns[1])
+    first, second = HEADERLESS_COUNTS
+    return CountTable({first: columns[0], second: columns[1]}, {first: columns[2], second: columns[3]})
+
+
+def _header(start: bytes) -> Header:
+    stream = io.BytesIO(start)
+    try:
+        version = npy_format.read_magic(stream)
+        if version not in READERS:
+            raise MalformedBody(f"This is version {version[0]}.{version[1]} of .npy; 1.0 and 2.0 are read.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what NumPy thinks of old headers is of no use to the caller
+            shape, fortran_order, dtype = READERS[version](stream, max_header_size=MAX_HEADER_BYTES)
+    except (ValueError, TypeError, SyntaxError, TokenError, MemoryError, RecursionError):
+        raise MalformedBody("This is not a .npy file with a header that can be read.") from None
+    if any(type(length) is not int or length < 0 for length in shape):
+        raise MalformedBody("The header's shape is not one of an array.")
+    return Header(shape, fortran_order, dtype, stream.tell())
+
+
+def _column(values: NDArray[np.generic], place: int) -> Column:
+    kind = values.dtype.kind
+    if kind == "f":
+        reals = np.ascontiguousarray(values, dtype=np.float64)
+        bad = np.flatnonzero(~np.isfinite(reals))
+        if bad.size:
+            raise InvalidTest.at(f"/{bad[0]}/{place}", "not_finite", "This number is not finite.")
+        return reals
+    if kind == "u" and values.size and int(values.max()) >= INT64:
+        raise InvalidTest.at(
+            f"/{int(values.argmax())}/{place}", "integer_too_large", "Too large for 64 bits."
+        )
+    return np.ascontiguousarray(values, dtype=np.int64)

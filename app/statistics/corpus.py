@@ -1,0 +1,151 @@
+"""BLEU, chrF and TER of two systems' segments, or of statistics of segments that were counted elsewhere.
+
+Swapping a segment swaps its row of sufficient statistics; the corpus score is a function of their sums. Texts are
+counted by sacrebleu, which is imported only then.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from app.engine.lattice import Integers
+from app.errors import InvalidTest
+from app.statistics.corpus_scores import BLEU_ORDERS, Bleu, Chrf, Difference
+from app.statistics.counts import beta_of, refuse_excess, require_counts, table
+from app.statistics.expression import parse
+from app.statistics.joint import Joint
+from app.statistics.paired import Counts, Pairing, Segments, StatisticSpec
+from app.statistics.problem import Additive, clustered, require_items, require_same_length
+from app.statistics.reduction import difference_of_scores, own_score, require_room, totals
+from app.statistics.sum_function import FunctionOf, Quantity
+
+TOKENIZERS = ("13a", "intl", "char", "none", "zh")
+CHAR_ORDERS = 6
+MAX_WORD_ORDERS = 4
+# Above this, edits times the common multiple of the numbers of references might be rounded.
+MAX_COMMON_REFERENCES = 10**6
+TER_NAMES = ("edits", "ref_len")
+_TER = parse("100 * edits / ref_len", TER_NAMES)
+_BLEU_PAIRS = tuple((f"correct_{n}", f"total_{n}") for n in range(1, BLEU_ORDERS + 1))
+BLEU_NAMES = ("sys_len", "ref_len", *(c for c, _ in _BLEU_PAIRS), *(t for _, t in _BLEU_PAIRS))
+
+
+def reduce_segments(data: Segments, spec: StatisticSpec) -> Additive | Joint:
+    """The test of corpus BLEU, chrF or TER of texts; raises InvalidTest, also when sacrebleu is not installed."""
+    _require_segments(data)
+    metric = _metric(spec)
+    rows = [np.array(_statistics(metric, system, data), dtype=np.float64) for system in (data.u, data.v)]
+    if spec.name == "ter":
+        # The reference length of an item is a mean over its references.
+        common = math.lcm(*{len(references) for references in data.references})
+        if common > MAX_COMMON_REFERENCES:
+            detail = "The numbers of references differ too much for their mean lengths to be added exactly."
+            raise InvalidTest.at("/references", "too_many_references", detail)
+        u, v = (np.rint(row * common).astype(np.int64) for row in rows)
+        return difference_of_scores(spec.name, _TER, u, v, data.pairing)
+    u, v = (row.astype(np.int64) for row in rows)
+    if spec.name == "bleu":
+        return _difference(spec.name, Bleu(), u, v, data.pairing)
+    orders = u.shape[1] // 3
+    # sacrebleu's rows are (hyp, ref, match) for each order in turn.
+    u, v = (row.reshape(-1, orders, 3).transpose(0, 2, 1).reshape(-1, 3 * orders) for row in (u, v))
+    return _difference(spec.name, Chrf(orders, beta_of(spec, default=2)), u, v, data.pairing)
+
+
+def reduce_corpus_counts(data: Counts, spec: StatisticSpec) -> Additive | Joint:
+    """The test of a corpus score from rows of segment statistics under their names; raises InvalidTest."""
+    require_counts(data)
+    score: Quantity
+    if spec.name == "chrf":
+        orders = _orders(data)
+        names = tuple(f"{kind}_{n}" for kind in ("hyp", "ref", "match") for n in range(1, orders + 1))
+        pairs = tuple((f"match_{n}", f"{kind}_{n}") for kind in ("hyp", "ref") for n in range(1, orders + 1))
+        score = Chrf(orders, beta_of(spec, default=2))
+    else:
+        names, pairs = (BLEU_NAMES, _BLEU_PAIRS) if spec.name == "bleu" else (TER_NAMES, ())
+        score = Bleu()
+    missing = [name for name in names if name not in data.u]
+    if missing:
+        detail = f"{spec.name} needs the counts {', '.join(names)}."
+        raise InvalidTest.at("/u", "missing_counts", detail)
+    u, v = table(data.u, names, "/u"), table(data.v, names, "/v")
+    refuse_excess(data, pairs)
+    if spec.name == "ter":
+        return difference_of_scores(spec.name, _TER, u, v, data.pairing)
+    return _difference(spec.name, score, u, v, data.pairing)
+
+
+def _orders(data: Counts) -> int:
+    """How many orders of chrF there are counts for: hyp_1, hyp_2, ... without a gap; at least one."""
+    orders = 0
+    while f"hyp_{orders + 1}" in data.u:
+        orders += 1
+    return max(orders, 1)
+
+
+def _difference(name: str, score: Quantity, u: Integers, v: Integers, pairing: Pairing) -> Joint:
+    sums = totals(u), totals(v)
+    require_room(*sums)
+    own = own_score(score, sums[0], "/u"), own_score(score, sums[1], "/v")
+    items, u, v = len(u), clustered(u, pairing), clustered(v, pairing)
+    function = FunctionOf(Difference(score))
+    stay, swap = np.hstack([u, v]), np.hstack([v, u])
+    return Joint(name, stay, swap, function, items, pairing.n_clusters, True, own[0], own[1])
+
+
+def _require_segments(data: Segments) -> None:
+    require_items(len(data.u), "/u")
+    require_same_length(len(data.u), len(data.v), "/v", ("u", "v"))
+    require_same_length(len(data.u), len(data.references), "/references", ("u", "references"))
+    for index, references in enumerate(data.references):
+        if not references:
+            detail = f"Item {index} has no reference."
+            raise InvalidTest.at(f"/references/{index}", "no_reference", detail)
+
+
+def _metric(spec: StatisticSpec) -> Any:
+    """sacrebleu's metric with its own defaults, and the parameters asked for."""
+    try:
+        metrics: Any = importlib.import_module("sacrebleu.metrics")
+    except ImportError as error:
+        detail = f"{spec.name} of texts needs sacrebleu, which this server does not have; post the segments' counts."
+        raise InvalidTest.at("/statistic/name", "not_installed", detail) from error
+    asked = spec.parameters
+    if spec.name == "bleu":
+        tokenizer = asked.get("tokenize") or TOKENIZERS[0]
+        if tokenizer not in TOKENIZERS:
+            detail = f"tokenize must be one of: {', '.join(TOKENIZERS)}."
+            raise InvalidTest.at("/statistic/tokenize", "unknown_tokenizer", detail)
+        return metrics.BLEU(tokenize=tokenizer, lowercase=_flag(asked, "lowercase"), force=True)
+    if spec.name == "chrf":
+        words = asked.get("word_order") or 0
+        if isinstance(words, bool) or not isinstance(words, int) or not 0 <= words <= MAX_WORD_ORDERS:
+            detail = f"word_order must be an integer from 0 to {MAX_WORD_ORDERS}; 2 is chrF++."
+            raise InvalidTest.at("/statistic/word_order", "out_of_range", detail)
+        # Which of several references is best for a segment depends on beta.
+        beta = beta_of(spec, default=2)
+        return metrics.CHRF(
+            char_order=CHAR_ORDERS, word_order=words, beta=float(beta), lowercase=_flag(asked, "lowercase")
+        )
+    return metrics.TER(normalized=_flag(asked, "normalized"), case_sensitive=_flag(asked, "case_sensitive"))
+
+
+def _flag(asked: Mapping[str, Any], name: str) -> bool:
+    value = asked.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise InvalidTest.at(f"/statistic/{name}", "not_a_boolean", f"{name} must be true or false.")
+    return bool(value)
+
+
+def _statistics(metric: Any, system: Sequence[str], data: Segments) -> list[list[float]]:
+    """sacrebleu's sufficient statistics, a row for each segment."""
+    # sacrebleu takes one document for each reference, None where an item has fewer of them.
+    documents = list(itertools.zip_longest(*data.references))
+    rows: list[list[float]] = metric._extract_corpus_statistics(list(system), documents)  # noqa: SLF001 -- no public way
+    return rows

@@ -1,0 +1,148 @@
+"""BLEU and chrF of a corpus from the sums of its segments' statistics, fast with error bounds and exactly.
+
+Both are what sacrebleu computes from the same sums (Post 2018), on its scale of 0 to 100.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+import numpy as np
+
+from app.engine.lattice import Integers, Reals
+from app.statistics.approximation import Approximation
+from app.statistics.exact_value import Exact, Ratios, ball, minus
+from app.statistics.sum_function import Quantity
+
+BLEU_ORDERS = 4
+_U = 2.0**-52
+
+
+@dataclass(frozen=True)
+class Difference:
+    """score(x_0 .. x_{m-1}) - score(x_m .. x_{2m-1}): system U's score minus system V's."""
+
+    score: Quantity
+
+    def approximate(self, sums: Sequence[Integers]) -> Approximation:
+        """See `sum_function.Quantity`."""
+        half = len(sums) // 2
+        u, v = self.score.approximate(sums[:half]), self.score.approximate(sums[half:])
+        value = u.value - v.value
+        return Approximation(value, u.error + v.error + _U * np.abs(value))
+
+    def value_at(self, row: Sequence[int], *, last: bool) -> Exact | None:
+        """See `sum_function.Quantity`."""
+        half = len(row) // 2
+        if row[:half] == row[half:]:
+            return Fraction(0)
+        u, v = (self.score.value_at(part, last=last) for part in (row[:half], row[half:]))
+        return None if u is None or v is None else minus(u, v)
+
+    def ratios(self, states: Integers, room: int) -> Ratios | None:
+        """See `sum_function.Quantity`."""
+        return None
+
+
+@dataclass(frozen=True)
+class Bleu:
+    """Corpus BLEU of (sys_len, ref_len, correct_1..4, total_1..4) with exponential smoothing.
+
+    100 BP (prod_n c_n / t_n)^(1/4) (Papineni et al. 2002); the z-th order without a match counts as
+    1 / (2^z t_n) (Chen & Cherry 2014, method 3); 0 without any match or with an order that has no n-grams.
+    """
+
+    def approximate(self, sums: Sequence[Integers]) -> Approximation:
+        """See `sum_function.Quantity`."""
+        system, reference, *counts = (np.asarray(column, dtype=np.float64) for column in sums)
+        correct, total = counts[:BLEU_ORDERS], counts[BLEU_ORDERS:]
+        matched: Reals = np.asarray(sum(correct))
+        scored = np.asarray(matched > 0) & (system > 0)
+        product: Reals = np.asarray(1.0)
+        smoothing: Reals = np.asarray(1.0)
+        for found, possible in zip(correct, total, strict=True):
+            scored = scored & (possible > 0)
+            smoothing = np.where(found == 0, 2.0 * smoothing, smoothing)
+            numerator = np.where(found == 0, 1.0 / smoothing, found)
+            product = product * numerator / np.where(possible > 0, possible, 1.0)
+        excess = reference / np.where(system > 0, system, 1.0)
+        with np.errstate(invalid="ignore"):
+            penalty = np.exp(np.minimum(1.0 - excess, 0.0))
+            value = 100.0 * penalty * np.sqrt(np.sqrt(product))
+        value = np.where(scored, value, 0.0)
+        # 8 operations on the product, each root halving their share; 1 - excess is off by its own rounding.
+        error = value * (_U * (24.0 + 4.0 * excess)) + 1e-300
+        # Rows no corpus can have (negative counts) are left to the exact value.
+        wrong = ~np.isfinite(value)
+        shape = np.broadcast_shapes(*(column.shape for column in sums))
+        return Approximation(
+            np.broadcast_to(np.where(wrong, 0.0, value), shape), np.where(wrong, np.inf, error)
+        )
+
+    def value_at(self, row: Sequence[int], *, last: bool) -> Exact | None:
+        """See `sum_function.Quantity`."""
+        system, reference = row[:2]
+        correct, total = row[2 : 2 + BLEU_ORDERS], row[2 + BLEU_ORDERS :]
+        if min(row) < 0 or not any(correct) or system == 0 or 0 in total:
+            return Fraction(0)
+        product, smoothing = Fraction(1), 1
+        for found, possible in zip(correct, total, strict=True):
+            smoothing *= 1 if found else 2
+            product *= Fraction(found, possible) if found else Fraction(1, smoothing * possible)
+        score: flint.arb = 100 * ball(product).sqrt().sqrt()
+        if system >= reference:
+            return score
+        return score * ball(1 - Fraction(reference, system)).exp()
+
+    def ratios(self, states: Integers, room: int) -> Ratios | None:
+        """See `sum_function.Quantity`."""
+        return None
+
+
+@dataclass(frozen=True)
+class Chrf:
+    """Corpus chrF of (hyp_1..n, ref_1..n, match_1..n): F-beta of mean precision and mean recall over the orders.
+
+    Orders that hypothesis or reference lacks are left out of the means (Popović 2015, in sacrebleu's form).
+    """
+
+    orders: int
+    beta: Fraction = Fraction(2)
+
+    def approximate(self, sums: Sequence[Integers]) -> Approximation:
+        """See `sum_function.Quantity`."""
+        columns = [np.asarray(column, dtype=np.float64) for column in sums]
+        precision, recall, effective = (np.asarray(0.0) for _ in range(3))
+        n = self.orders
+        for said, true, match in zip(columns[:n], columns[n : 2 * n], columns[2 * n :], strict=True):
+            both = (said > 0) & (true > 0)
+            precision = precision + np.where(both, match / np.where(both, said, 1.0), 0.0)
+            recall = recall + np.where(both, match / np.where(both, true, 1.0), 0.0)
+            effective = effective + both
+        factor = float(self.beta) ** 2
+        below = (factor * precision + recall) * np.maximum(effective, 1.0)
+        scored = below > 0.0
+        value = 100.0 * (1.0 + factor) * precision * recall / np.where(scored, below, 1.0)
+        value = np.where(scored, value, 0.0)
+        # Sums of positive terms: every operation adds one rounding at most.
+        return Approximation(value, np.abs(value) * (_U * (2.0 * n + 16.0)) + 1e-300)
+
+    def value_at(self, row: Sequence[int], *, last: bool) -> Exact | None:
+        """See `sum_function.Quantity`."""
+        precision, recall, effective = Fraction(0), Fraction(0), 0
+        n = self.orders
+        for said, true, match in zip(row[:n], row[n : 2 * n], row[2 * n :], strict=True):
+            if said > 0 and true > 0:
+                precision += Fraction(match, said)
+                recall += Fraction(match, true)
+                effective += 1
+        factor = self.beta**2
+        below = (factor * precision + recall) * max(effective, 1)
+        return 100 * (1 + factor) * precision * recall / below if below > 0 else Fraction(0)
+
+    def ratios(self, states: Integers, room: int) -> Ratios | None:
+        """See `sum_function.Quantity`."""
+        return None

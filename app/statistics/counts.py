@@ -1,0 +1,209 @@
+"""Named counts per item and system: F1 and its kin, ratios, and expressions over the sums of the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from app.engine.lattice import EXACT_DOUBLE, Integers
+from app.errors import InvalidTest
+from app.statistics import formula
+from app.statistics.expression import POINTER, parse
+from app.statistics.formula import Node
+from app.statistics.joint import Joint
+from app.statistics.numbers import MAX_INTEGER
+from app.statistics.paired import Column, Counts, StatisticSpec
+from app.statistics.problem import Additive, require_items, require_same_length
+from app.statistics.reduction import difference_of_scores, totals
+from app.statistics.sum_function import Formula, score_of
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to hand over the counts of a statistic: their names, the score, and which cannot exceed which."""
+
+    names: tuple[str, ...]
+    expression: str
+    at_most: tuple[tuple[str, str], ...] = ()
+
+
+_RETRIEVED = (("tp", "predicted"), ("tp", "gold"))
+
+VARIANTS: Mapping[str, tuple[Variant, ...]] = {
+    # The paper's own form: incorrect = fp + fn (Zmigrod, Vieira & Cotterell 2022, section 3).
+    "f1": (
+        Variant(("tp", "incorrect"), "tp / (tp + incorrect / 2)"),
+        Variant(("tp", "fp", "fn"), "2 * tp / (2 * tp + fp + fn)"),
+        Variant(("tp", "predicted", "gold"), "2 * tp / (predicted + gold)", _RETRIEVED),
+    ),
+    "precision": (
+        Variant(("tp", "fp"), "tp / (tp + fp)"),
+        Variant(("tp", "predicted"), "tp / predicted", _RETRIEVED[:1]),
+    ),
+    "recall": (
+        Variant(("tp", "fn"), "tp / (tp + fn)"),
+        Variant(("tp", "gold"), "tp / gold", _RETRIEVED[1:]),
+    ),
+    "accuracy": (
+        Variant(("correct", "total"), "correct / total", (("correct", "total"),)),
+        Variant(("correct", "incorrect"), "correct / (correct + incorrect)"),
+    ),
+    "jaccard": (
+        Variant(("tp", "incorrect"), "tp / (tp + incorrect)"),
+        Variant(("tp", "fp", "fn"), "tp / (tp + fp + fn)"),
+        Variant(("tp", "predicted", "gold"), "tp / (predicted + gold - tp)", _RETRIEVED),
+    ),
+}
+MIN_BETA, MAX_BETA = 1e-6, 1e6
+
+
+def reduce_counts(data: Counts, spec: StatisticSpec) -> Additive | Joint:
+    """The test of f(sums of U's counts) - f(sums of V's); additive where every denominator is shared.
+
+    Raises InvalidTest when counts are missing, not whole or negative, or a parameter is wrong.
+    """
+    require_counts(data)
+    names, node, pointer = _SCORES.get(spec.name, _named)(data, spec)
+    u, v = table(data.u, names, "/u"), table(data.v, names, "/v")
+    return difference_of_scores(spec.name, node, u, v, data.pairing, pointer)
+
+
+def require_counts(data: Counts) -> None:
+    """Refuse counts that cannot be paired: none at all, other names in u than in v, other lengths."""
+    if not data.u:
+        raise InvalidTest.at("/u", "empty", "There are no counts: give at least one named count per item.")
+    if set(data.u) != set(data.v):
+        raise InvalidTest.at("/v", "different_counts", "u and v need the same counts, under the same names.")
+    first = next(iter(data.u.values()))
+    require_items(len(first), "/u")
+    for pointer, system in (("/u", data.u), ("/v", data.v)):
+        for name, column in system.items():
+            require_same_length(
+                len(first), len(column), f"{pointer}/{escaped(name)}", ("The first count", "this")
+            )
+
+
+def table(system: Mapping[str, Column], names: tuple[str, ...], pointer: str) -> Integers:
+    """The named counts as integers, shape (N, m); refuses what is negative or not whole."""
+    return np.stack([whole(system[name], f"{pointer}/{escaped(name)}") for name in names], axis=1)
+
+
+def whole(column: Column, pointer: str) -> Integers:
+    """A column of counts as integers; refuses the first that is negative or not whole."""
+    wrong = (column < 0) | (column > MAX_INTEGER)
+    if column.dtype != np.int64:
+        wrong |= (column != np.rint(column)) | (np.abs(column) > EXACT_DOUBLE)
+    if wrong.any():
+        index = int(wrong.argmax())
+        raise InvalidTest.at(
+            f"{pointer}/{index}",
+            "not_a_count",
+            f"Count {index} is not a whole number between 0 and 2**53: counts are 0, 1, 2, ...",
+        )
+    return column.astype(np.int64)
+
+
+def escaped(name: str) -> str:
+    """A name as a step of a JSON pointer (RFC 6901)."""
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+Score = tuple[tuple[str, ...], Node, str]
+
+
+def _named(data: Counts, spec: StatisticSpec) -> Score:
+    return _fitting(data, spec.name, VARIANTS[spec.name])
+
+
+def _fitting(data: Counts, name: str, variants: tuple[Variant, ...]) -> Score:
+    """The first variant whose counts are all there; others that are there too must agree with it."""
+    present = [variant for variant in variants if set(variant.names) <= set(data.u)]
+    if not present:
+        sets = "; or ".join(", ".join(variant.names) for variant in variants)
+        raise InvalidTest.at("/u", "missing_counts", f"{name} needs the counts {sets}.")
+    nodes = [parse(variant.expression, variant.names) for variant in present]
+    for variant in present:
+        refuse_excess(data, variant.at_most)
+    for pointer, system in (("/u", data.u), ("/v", data.v)):
+        sums = [totals(table(system, variant.names, pointer)) for variant in present]
+        scores = {score_of(Formula(node), row) for node, row in zip(nodes, sums, strict=True)}
+        if len(scores) > 1:
+            sets = " and ".join(f"({', '.join(variant.names)})" for variant in present)
+            detail = f"The counts {sets} give different values of {name}: leave out those that are not meant."
+            raise InvalidTest.at(pointer, "ambiguous_counts", detail)
+    return present[0].names, nodes[0], ""
+
+
+def refuse_excess(data: Counts, pairs: tuple[tuple[str, str], ...]) -> None:
+    """Refuse items whose first count of a pair is more than the second."""
+    for pointer, system in (("/u", data.u), ("/v", data.v)):
+        for part, total in pairs:
+            excess = system[part] > system[total]
+            if excess.any():
+                index = int(excess.argmax())
+                detail = f"Item {index} has more {part} than {total}."
+                raise InvalidTest.at(f"{pointer}/{escaped(part)}/{index}", "inconsistent_counts", detail)
+
+
+def beta_of(spec: StatisticSpec, default: int = 1) -> Fraction:
+    """The parameter beta: recall weighs beta times as much as precision (van Rijsbergen 1979)."""
+    given = spec.parameters.get("beta")
+    if given is None:
+        return Fraction(default)
+    if isinstance(given, bool) or not isinstance(given, int | float) or not MIN_BETA <= given <= MAX_BETA:
+        detail = f"beta must be a number between {MIN_BETA:g} and {MAX_BETA:g}."
+        raise InvalidTest.at("/statistic/beta", "out_of_range", detail)
+    return Fraction(repr(given))
+
+
+def _fbeta(data: Counts, spec: StatisticSpec) -> Score:
+    square = beta_of(spec) ** 2
+    weight = f"({square.numerator}/{square.denominator})"
+    return _fitting(
+        data,
+        spec.name,
+        (
+            Variant(("tp", "fp", "fn"), f"(1 + {weight}) * tp / ((1 + {weight}) * tp + {weight} * fn + fp)"),
+            Variant(
+                ("tp", "predicted", "gold"),
+                f"(1 + {weight}) * tp / ({weight} * gold + predicted)",
+                _RETRIEVED,
+            ),
+        ),
+    )
+
+
+def _ratio(data: Counts, spec: StatisticSpec) -> Score:
+    """numerator / denominator, two of the counts: WER, CER and TER from errors and reference length."""
+    names: list[str] = []
+    for role in ("numerator", "denominator"):
+        name = spec.parameters.get(role)
+        if name is None or name not in data.u:
+            known = ", ".join(key[:40] for key in list(data.u)[:20])
+            detail = f"ratio needs {role}, the name of one of the counts: {known}."
+            raise InvalidTest.at(f"/statistic/{role}", "unknown_name", detail)
+        names.append(str(name))
+    if names[0] == names[1]:
+        raise InvalidTest.at("/statistic/denominator", "same_count", "A count over itself is always 1.")
+    return (names[0], names[1]), formula.divide(formula.variable(0), formula.variable(1)), ""
+
+
+def _expression(data: Counts, spec: StatisticSpec) -> Score:
+    names = tuple(data.u)
+    text = spec.parameters.get("expression")
+    if not isinstance(text, str):
+        raise InvalidTest.at(POINTER, "missing", "The statistic expression needs its expression.")
+    node = parse(text, names)
+    used = sorted(formula.variables(node))
+    packed = formula.substitute(node, lambda index: formula.variable(used.index(index)))
+    return tuple(names[index] for index in used) or names[:1], packed, POINTER
+
+
+_SCORES: Mapping[str, Callable[[Counts, StatisticSpec], Score]] = {
+    "fbeta": _fbeta,
+    "ratio": _ratio,
+    "expression": _expression,
+}

@@ -1,0 +1,229 @@
+"""Arithmetic over sums as a tree in a normal form: what expressions and named statistics become.
+
+Whatever is linear in the sums is folded into one `Linear` node with integer coefficients, so that additive
+statistics are recognised (`as_linear`), and a ratio of linear forms is one `Quotient` of two exact integers.
+Division: 0/0 is 0; x/0 for another x is undefined, as are the logarithm of what is not positive and the
+square root of what is negative (see `sum_function`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, get_args
+
+FunctionName = Literal["abs", "min", "max", "sqrt", "log", "exp"]
+FUNCTIONS: tuple[FunctionName, ...] = get_args(FunctionName)
+RATIONAL_FUNCTIONS = frozenset({"abs", "min", "max"})
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """(sum of coefficient * x_index + constant) / divisor: integers in lowest terms, divisor > 0."""
+
+    terms: tuple[tuple[int, int], ...] = ()
+    constant: int = 0
+    divisor: int = 1
+
+    @property
+    def value(self) -> Fraction | None:
+        """The number this is when it holds no sum."""
+        return None if self.terms else Fraction(self.constant, self.divisor)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The sum of at least two parts."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """left * right."""
+
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """numerator / denominator; 0/0 is 0."""
+
+    numerator: Node
+    denominator: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of one argument, or min and max of several."""
+
+    function: FunctionName
+    arguments: tuple[Node, ...]
+
+
+Node = Linear | Sum | Product | Quotient | Call
+
+
+def number(value: Fraction | int) -> Linear:
+    """A constant."""
+    fraction = Fraction(value)
+    return Linear((), fraction.numerator, fraction.denominator)
+
+
+def variable(index: int) -> Linear:
+    """The sum x_index."""
+    return Linear(((index, 1),))
+
+
+def scale_variable(index: int, unit: Fraction) -> Linear:
+    """unit * x_index."""
+    return linear([(index, unit)], Fraction(0))
+
+
+def linear(coefficients: Iterable[tuple[int, Fraction]], constant: Fraction) -> Linear:
+    """sum of coefficient * x_index + constant, in lowest terms; indices may repeat."""
+    gathered: dict[int, Fraction] = {}
+    for index, coefficient in coefficients:
+        gathered[index] = gathered.get(index, Fraction(0)) + coefficient
+    kept = sorted((index, coefficient) for index, coefficient in gathered.items() if coefficient)
+    divisor = math.lcm(constant.denominator, *(c.denominator for _, c in kept))
+    return Linear(
+        tuple((index, int(coefficient * divisor)) for index, coefficient in kept),
+        int(constant * divisor),
+        divisor,
+    )
+
+
+def add(*parts: Node) -> Node:
+    """The sum of the parts, everything linear folded into one."""
+    flat = [p for part in parts for p in (part.parts if isinstance(part, Sum) else (part,))]
+    lines = [part for part in flat if isinstance(part, Linear)]
+    others = [part for part in flat if not isinstance(part, Linear)]
+    total = linear(
+        ((i, Fraction(c, line.divisor)) for line in lines for i, c in line.terms),
+        sum((Fraction(line.constant, line.divisor) for line in lines), Fraction(0)),
+    )
+    kept: list[Node] = [*others] if others and total.value == 0 else [*others, total]
+    return kept[0] if len(kept) == 1 else Sum(tuple(kept))
+
+
+def subtract(left: Node, right: Node) -> Node:
+    """left - right."""
+    return add(left, scale(right, Fraction(-1)))
+
+
+def scale(node: Node, factor: Fraction) -> Node:
+    """factor * node, moved to where the node is linear."""
+    if isinstance(node, Linear):
+        return linear(
+            ((i, factor * Fraction(c, node.divisor)) for i, c in node.terms),
+            factor * Fraction(node.constant, node.divisor),
+        )
+    if factor == 1:
+        return node
+    # Nothing is multiplied away: 0 * (1/0) stays undefined.
+    if factor:
+        if isinstance(node, Sum):
+            return Sum(tuple(scale(part, factor) for part in node.parts))
+        if isinstance(node, Product):
+            return multiply(scale(node.left, factor), node.right)
+        if isinstance(node, Quotient):
+            return divide(scale(node.numerator, factor), node.denominator)
+    return Product(number(factor), node)
+
+
+def multiply(left: Node, right: Node) -> Node:
+    """left * right."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Linear) and one.value is not None:
+            return scale(other, one.value)
+    return Product(left, right)
+
+
+def divide(numerator: Node, denominator: Node) -> Node:
+    """numerator / denominator; two linear forms get integer coefficients without a common factor."""
+    if isinstance(denominator, Linear):
+        below = denominator.value
+        if below:
+            return scale(numerator, 1 / below)
+        if isinstance(numerator, Linear):
+            if below is not None and numerator.value == 0:
+                return number(0)
+            return _integral_quotient(numerator, denominator)
+    return Quotient(numerator, denominator)
+
+
+def _integral_quotient(above: Linear, below: Linear) -> Quotient:
+    common = math.gcd(above.divisor, below.divisor)
+    up, down = below.divisor // common, above.divisor // common
+    shared = math.gcd(
+        up * math.gcd(above.constant, *(c for _, c in above.terms)),
+        down * math.gcd(below.constant, *(c for _, c in below.terms)),
+    )
+    shared = max(shared, 1)
+    return Quotient(_times(above, up, shared), _times(below, down, shared))
+
+
+def _times(line: Linear, factor: int, shared: int) -> Linear:
+    return Linear(
+        tuple((i, c * factor // shared) for i, c in line.terms), line.constant * factor // shared, 1
+    )
+
+
+def call(function: FunctionName, arguments: Sequence[Node]) -> Node:
+    """The function of the arguments; abs, min and max of numbers are worked out."""
+    values = [node.value if isinstance(node, Linear) else None for node in arguments]
+    numbers = [value for value in values if value is not None]
+    if len(numbers) == len(values):
+        if function == "abs":
+            return number(abs(numbers[0]))
+        if function in {"min", "max"}:
+            return number(min(numbers) if function == "min" else max(numbers))
+    return Call(function, tuple(arguments))
+
+
+def substitute(node: Node, replacement: Callable[[int], Linear]) -> Node:
+    """The same arithmetic with every x_i replaced by `replacement(i)`, folded again."""
+    if isinstance(node, Linear):
+        parts: list[Node] = [scale(replacement(i), Fraction(c, node.divisor)) for i, c in node.terms]
+        return add(*parts, number(Fraction(node.constant, node.divisor)))
+    if isinstance(node, Sum):
+        return add(*(substitute(part, replacement) for part in node.parts))
+    if isinstance(node, Product):
+        return multiply(substitute(node.left, replacement), substitute(node.right, replacement))
+    if isinstance(node, Quotient):
+        return divide(substitute(node.numerator, replacement), substitute(node.denominator, replacement))
+    return call(node.function, [substitute(argument, replacement) for argument in node.arguments])
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes right under this one."""
+    if isinstance(node, Sum):
+        return node.parts
+    if isinstance(node, Product):
+        return node.left, node.right
+    if isinstance(node, Quotient):
+        return node.numerator, node.denominator
+    return node.arguments if isinstance(node, Call) else ()
+
+
+def variables(node: Node) -> frozenset[int]:
+    """The indices of the sums that occur."""
+    if isinstance(node, Linear):
+        return frozenset(index for index, _ in node.terms)
+    return frozenset().union(*map(variables, children(node)))
+
+
+def is_rational(node: Node) -> bool:
+    """Whether the value is a fraction for integer sums: no sqrt, log or exp anywhere."""
+    if isinstance(node, Call) and node.function not in RATIONAL_FUNCTIONS:
+        return False
+    return all(map(is_rational, children(node)))
+
+
+def difference_of(node: Node, arity: int) -> Node:
+    """f(x_0 .. x_{m-1}) - f(x_m .. x_{2m-1}) for f of m sums: system U's score minus system V's."""
+    return subtract(node, substitute(node, lambda index: variable(index + arity)))

@@ -1,0 +1,49 @@
+"""Statistics of more than one additive function: h of a vector of integer sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.engine.lattice import Integers, Reals
+
+Side = Literal["greater", "less", "two-sided"]
+
+
+class SumFunction(Protocol):
+    """t = h(S), S the vector of sums over items (Zmigrod, Vieira & Cotterell 2022, eq. 12)."""
+
+    def values(self, sums: Sequence[Integers]) -> Reals:
+        """t where the k `sums` broadcast against each other; in double precision, of their common shape."""
+        ...
+
+    def extreme(self, sums: Sequence[Integers], observed: Integers, side: Side) -> NDArray[np.bool_]:
+        """Where the sums are at least as extreme as the `observed` ones (shape (k,)), ties decided exactly.
+
+        greater: t >= t0; less: t <= t0; two-sided: |t| >= |t0|.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """A statistic of k sums: item n adds stay[n] or swap[n], shape (M, k), M swapping units.
+
+    For a difference of scores f(U) - f(V) the vector is U's counts followed by V's; t then changes its sign
+    when everything is swapped (`mirrored`).
+    """
+
+    name: str
+    stay: Integers
+    swap: Integers
+    function: SumFunction
+    items: int
+    clusters: int | None = None
+    mirrored: bool = False
+    score_u: Fraction | float | None = None
+    score_v: Fraction | float | None = None

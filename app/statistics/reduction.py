@@ -1,0 +1,101 @@
+"""From a formula and integer columns to the problem: additive wherever the formula turns out to be linear."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from app.engine.lattice import MAX_TOTAL, Integers, exact_total
+from app.errors import InvalidTest
+from app.statistics import formula
+from app.statistics.formula import Call, Linear, Node
+from app.statistics.joint import Joint
+from app.statistics.paired import Pairing
+from app.statistics.problem import Additive, clustered
+from app.statistics.sum_function import Formula, FunctionOf, Quantity, score_of
+
+Score = Fraction | float
+
+
+def difference_of_scores(
+    name: str, node: Node, u: Integers, v: Integers, pairing: Pairing, pointer: str = ""
+) -> Additive | Joint:
+    """t = f(sums of u) - f(sums of v) for counts of shape (N, m), f the formula `node` over m sums.
+
+    A count that no swap changes is a constant, so that a ratio over a shared denominator is additive.
+    Raises InvalidTest at `pointer`, or at /u or /v, when a system's own score is undefined.
+    """
+    totals_u, totals_v = totals(u), totals(v)
+    require_room(totals_u, totals_v)
+    score = Formula(node)
+    scores = [own_score(score, totals_u, pointer or "/u"), own_score(score, totals_v, pointer or "/v")]
+    items, u, v = len(u), clustered(u, pairing), clustered(v, pairing)
+    shared = {index for index in range(u.shape[1]) if np.array_equal(u[:, index], v[:, index])}
+    folded = formula.substitute(
+        node, lambda i: formula.number(totals_u[i]) if i in shared else formula.variable(i)
+    )
+    effects = _line(folded, u - v)
+    if effects is not None:
+        unit = Fraction(1, folded.divisor) if isinstance(folded, Linear) else Fraction(1)
+        exact = [Fraction(score) for score in scores]
+        return Additive(name, effects, None, unit, items, pairing.n_clusters, False, exact[0], exact[1])
+    function = FunctionOf(Formula(formula.difference_of(node, u.shape[1])))
+    stay, swap = np.hstack([u, v]), np.hstack([v, u])
+    return Joint(name, stay, swap, function, items, pairing.n_clusters, True, scores[0], scores[1])
+
+
+def function_of_sums(
+    name: str, node: Node, stay: Integers, swap: Integers | None, pairing: Pairing, pointer: str = ""
+) -> Additive | Joint:
+    """t = h(sums of stay or swap), effects of shape (N, k), h the formula `node`; swap None is -stay."""
+    other = -stay if swap is None else swap
+    require_room(totals(np.abs(stay)), totals(np.abs(other)))
+    own_score(Formula(node), totals(stay), pointer)
+    items, stay, other = len(stay), clustered(stay, pairing), clustered(other, pairing)
+    inner = node.arguments[0] if isinstance(node, Call) and node.function == "abs" else node
+    if isinstance(inner, Linear) and inner.constant == 0:
+        lines = _line(inner, stay), _line(inner, other)
+        if lines[0] is not None and lines[1] is not None:
+            mirrored = None if swap is None else lines[1]
+            unit = Fraction(1, inner.divisor)
+            return Additive(name, lines[0], mirrored, unit, items, pairing.n_clusters, inner is not node)
+    return Joint(name, stay, other, FunctionOf(Formula(node)), items, pairing.n_clusters)
+
+
+def _line(node: Node, effects: Integers) -> Integers | None:
+    """divisor * node at each row, without its constant; None when not linear or too large to be summed."""
+    if not isinstance(node, Linear):
+        return None
+    sizes = totals(np.abs(effects))
+    if sum(abs(coefficient) * sizes[index] for index, coefficient in node.terms) >= MAX_TOTAL // 4:
+        return None
+    values = np.zeros(len(effects), dtype=np.int64)
+    for index, coefficient in node.terms:
+        if sizes[index]:
+            values += coefficient * effects[:, index]
+    return values
+
+
+def totals(counts: Integers) -> list[int]:
+    """The exact sum of each column, shape (N, m)."""
+    return [exact_total(column) for column in counts.T]
+
+
+def require_room(*sums: list[int]) -> None:
+    """Refuse counts whose totals over both systems do not fit the engine's integers."""
+    if any(sum(map(abs, column)) >= MAX_TOTAL // 2 for column in zip(*sums, strict=True)):
+        raise InvalidTest.at("", "integer_too_large", "The sums reach 2**60, more than can be added exactly.")
+
+
+def own_score(quantity: Quantity, row: list[int], pointer: str) -> Score:
+    """The score of the observed sums; refused when it is undefined."""
+    score = score_of(quantity, row)
+    if score is None:
+        raise InvalidTest.at(
+            pointer,
+            "undefined_statistic",
+            "The statistic is undefined for the data as observed: it divides something by nought, or takes "
+            "the logarithm or the square root of what has none (0/0 alone is defined, as 0).",
+        )
+    return score

@@ -1,0 +1,105 @@
+"""Entities in sequences of tags: precision, recall and F1 of exact spans with their types.
+
+`BIO` reads tags as conlleval and seqeval's default do: an I- that continues nothing begins an entity. `IOB2` is
+seqeval's strict mode: only B- begins one, and a stray I- is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Literal, get_args
+
+import numpy as np
+
+from app.engine.lattice import Integers
+from app.errors import InvalidTest
+from app.statistics.expression import parse
+from app.statistics.joint import Joint
+from app.statistics.paired import Item, Predictions, StatisticSpec
+from app.statistics.problem import Additive
+from app.statistics.reduction import difference_of_scores
+from app.statistics.tokens import require_aligned
+
+Scheme = Literal["BIO", "IOB2"]
+SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+UNTYPED = "_"
+# (first token, last token, type)
+Span = tuple[int, int, str]
+_SCORES = {
+    "span_f1": "2 * tp / (predicted + gold)",
+    "span_precision": "tp / predicted",
+    "span_recall": "tp / gold",
+}
+
+
+def reduce_spans(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
+    """The test of a span score over the summed counts of all items; raises InvalidTest."""
+    scheme = _scheme(spec)
+    types = _types(spec)
+    require_aligned(data)
+    gold = _spans_of(data.gold, "/gold", scheme, types)
+    u = _counts(gold, _spans_of(data.u, "/u", scheme, types))
+    v = _counts(gold, _spans_of(data.v, "/v", scheme, types))
+    node = parse(_SCORES[spec.name], ("tp", "predicted", "gold"))
+    return difference_of_scores(spec.name, node, u, v, data.pairing)
+
+
+def _scheme(spec: StatisticSpec) -> Scheme:
+    asked = spec.parameters.get("scheme") or SCHEMES[0]
+    for scheme in SCHEMES:
+        if asked == scheme:
+            return scheme
+    raise InvalidTest.at(
+        "/statistic/scheme", "unknown_scheme", f"scheme must be one of: {', '.join(SCHEMES)}."
+    )
+
+
+def _types(spec: StatisticSpec) -> frozenset[str] | None:
+    labels = spec.parameters.get("labels")
+    if labels is None:
+        return None
+    if not isinstance(labels, list | tuple) or not labels or not all(isinstance(x, str) for x in labels):
+        detail = "labels must be a list of at least one entity type."
+        raise InvalidTest.at("/statistic/labels", "not_labels", detail)
+    return frozenset(labels)
+
+
+def _counts(gold: Sequence[set[Span]], system: Sequence[set[Span]]) -> Integers:
+    """(tp, predicted, gold) of each item, shape (N, 3)."""
+    rows = [(len(truth & said), len(said), len(truth)) for truth, said in zip(gold, system, strict=True)]
+    return np.array(rows, dtype=np.int64)
+
+
+def _spans_of(
+    items: Sequence[Item], pointer: str, scheme: Scheme, types: Collection[str] | None
+) -> list[set[Span]]:
+    found: list[set[Span]] = []
+    for index, item in enumerate(items):
+        if not isinstance(item, list | tuple):
+            detail = f"Item {index} is not a sequence of tags: a span score needs one tag per token."
+            raise InvalidTest.at(f"{pointer}/{index}", "not_a_sequence", detail)
+        for position, tag in enumerate(item):
+            if not _is_tag(tag):
+                detail = f"Token {position} of item {index} has no tag of the form O, B-type or I-type."
+                raise InvalidTest.at(f"{pointer}/{index}/{position}", "not_a_tag", detail)
+        found.append({span for span in entities(item, scheme) if types is None or span[2] in types})
+    return found
+
+
+def _is_tag(tag: object) -> bool:
+    return isinstance(tag, str) and (tag in {"O", "B", "I"} or tag.startswith(("B-", "I-")))
+
+
+def entities(tags: Sequence[str], scheme: Scheme) -> list[Span]:
+    """The entities of one sequence of tags, in order."""
+    found: list[Span] = []
+    start, kind = -1, ""
+    for position, tag in enumerate([*tags, "O"]):
+        here = tag[2:] or UNTYPED
+        if start >= 0 and tag[0] == "I" and here == kind:
+            continue
+        if start >= 0:
+            found.append((start, position - 1, kind))
+        begins = tag[0] == "B" or (tag[0] == "I" and scheme == "BIO")
+        start, kind = (position, here) if begins else (-1, "")
+    return found

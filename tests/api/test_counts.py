@@ -1,0 +1,316 @@
+"""Counts through HTTP: against brute force over all swaps, in every form they can be handed over in."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+PATH = "/v1/tests/counts"
+U = {"tp": [8, 3, 7, 0, 2], "incorrect": [2, 3, 1, 0, 2]}
+V = {"tp": [6, 5, 7, 1, 2], "incorrect": [1, 2, 1, 0, 4]}
+IDS = ["a", "b", "c", "d", "e"]
+Rows = list[tuple[int, ...]]
+Score = Callable[[tuple[int, ...]], Fraction]
+
+
+def over(numerator: int, denominator: int) -> Fraction:
+    return Fraction(numerator, denominator) if denominator else Fraction(0)
+
+
+def f1(sums: tuple[int, ...]) -> Fraction:
+    return over(2 * sums[0], 2 * sums[0] + sums[1])
+
+
+def by_brute_force(u: Rows, v: Rows, score: Score, alternative: str) -> Fraction:
+    """The share of all 2^n swaps whose t is at least as extreme, in rational arithmetic."""
+
+    def t(swaps: tuple[bool, ...]) -> Fraction:
+        first = [b if swap else a for a, b, swap in zip(u, v, swaps, strict=True)]
+        second = [a if swap else b for a, b, swap in zip(u, v, swaps, strict=True)]
+        return score(tuple(map(sum, zip(*first, strict=True)))) - score(
+            tuple(map(sum, zip(*second, strict=True)))
+        )
+
+    observed = t((False,) * len(u))
+    extreme: dict[str, Callable[[Fraction], bool]] = {
+        "two-sided": lambda x: abs(x) >= abs(observed),
+        "greater": lambda x: x >= observed,
+        "less": lambda x: x <= observed,
+    }
+    hits = sum(extreme[alternative](t(swaps)) for swaps in itertools.product((False, True), repeat=len(u)))
+    return Fraction(hits, 2 ** len(u))
+
+
+def rows(system: dict[str, list[int]]) -> Rows:
+    return list(zip(*system.values(), strict=True))
+
+
+def drawn(seed: int) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    generator = np.random.default_rng(seed)
+    n = int(generator.integers(1, 11))
+    # Small counts, so that ties are common.
+    draws: list[list[int]] = generator.integers(0, 4, (4, n)).tolist()
+    return {"tp": draws[0], "incorrect": draws[1]}, {"tp": draws[2], "incorrect": draws[3]}
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("seed", range(8))
+def test_f1_agrees_with_brute_force_over_all_swaps(service: Any, seed: int, alternative: str) -> None:
+    u, v = drawn(seed)
+    said = service.post(PATH, {"u": u, "v": v, "alternative": alternative}).json()
+    wanted = by_brute_force(rows(u), rows(v), f1, alternative)
+    assert said["p_value_bounds"][0] <= wanted <= said["p_value_bounds"][1]
+    assert said["p_value"] == pytest.approx(float(wanted), rel=1e-9)
+    assert said["method"]["exact"] is True
+    assert said["statistic"]["u"] == pytest.approx(float(f1(tuple(map(sum, u.values())))))
+
+
+@pytest.mark.parametrize(
+    ("statistic", "score"),
+    [
+        ({"name": "precision"}, lambda s: over(s[0], s[0] + s[1])),
+        ({"name": "recall"}, lambda s: over(s[0], s[0] + s[2])),
+        ({"name": "jaccard"}, lambda s: over(s[0], s[0] + s[1] + s[2])),
+        ({"name": "fbeta", "beta": 2}, lambda s: over(5 * s[0], 5 * s[0] + 4 * s[2] + s[1])),
+        ({"name": "ratio", "numerator": "fp", "denominator": "tp"}, lambda s: over(s[1], s[0])),
+        (
+            {"name": "expression", "expression": "tp / (tp + max(fp, fn))"},
+            lambda s: over(s[0], s[0] + max(s[1:])),
+        ),
+    ],
+    ids=lambda value: value["name"] if isinstance(value, dict) else "",
+)
+def test_every_named_statistic_agrees_with_brute_force(service: Any, statistic: Any, score: Score) -> None:
+    generator = np.random.default_rng(11)
+    u, v = ({name: generator.integers(1, 5, 9).tolist() for name in ("tp", "fp", "fn")} for _ in range(2))
+    said = service.post(PATH, {"u": u, "v": v, "statistic": statistic}).json()
+    assert said["p_value"] == pytest.approx(
+        float(by_brute_force(rows(u), rows(v), score, "two-sided")), rel=1e-9
+    )
+    assert said["statistic"]["name"] == statistic["name"]
+
+
+def items(system: dict[str, list[int]]) -> list[dict[str, int]]:
+    return [dict(zip(system, row, strict=True)) for row in zip(*system.values(), strict=True)]
+
+
+def table(delimiter: str) -> bytes:
+    columns = [*U.values(), *V.values()]
+    return "".join(delimiter.join(map(str, row)) + "\n" for row in zip(*columns, strict=True)).encode()
+
+
+def array(kind: str = "<i8") -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.array([*U.values(), *V.values()], dtype=kind).T)
+    return stream.getvalue()
+
+
+def lines() -> bytes:
+    pairs = zip(items(U), items(V), strict=True)
+    return "\n".join(json.dumps({"u": u, "v": v}) for u, v in pairs).encode()
+
+
+BODIES: list[tuple[str, str, bytes]] = [
+    ("by item", "application/json", json.dumps({"u": items(U), "v": items(V)}).encode()),
+    (
+        "by id",
+        "application/json",
+        json.dumps(
+            {
+                "u": dict(zip(IDS, items(U), strict=True)),
+                "v": dict(reversed(list(zip(IDS, items(V), strict=True)))),
+            }
+        ).encode(),
+    ),
+    ("csv", "text/csv", table(",")),
+    ("tsv", "text/tab-separated-values", table("\t")),
+    ("csv with header", "text/csv", b"tp_u,incorrect_u,tp_v,incorrect_v\n" + table(",")),
+    ("ndjson", "application/x-ndjson", lines()),
+    ("npy", "application/x-npy", array()),
+    ("npy in Fortran order of floats", "application/x-npy", array("<f4")),
+]
+
+
+@pytest.mark.parametrize(("media", "body"), [case[1:] for case in BODIES], ids=[case[0] for case in BODIES])
+def test_the_same_counts_are_the_same_test_in_every_form(
+    service: Any, worker_service: Any, media: str, body: bytes
+) -> None:
+    wanted = service.post(PATH, {"u": U, "v": V}).json()
+    for server in (service, worker_service):
+        response = server.body(PATH, body, media)
+        assert response.status_code == 200, response.text
+        said = response.json()
+        assert (said["id"], said["p_value"]) == (wanted["id"], wanted["p_value"])
+
+
+def test_effects_in_tuples_are_the_papers_own_form_of_f1(service: Any) -> None:
+    stay = [list(row) for row in zip(*U.values(), *V.values(), strict=True)]
+    swap = [[*row[2:], *row[:2]] for row in stay]
+    f = "({tp} / ({tp} + {wrong} / 2))"
+    expression = f.format(tp="x1", wrong="x2") + " - " + f.format(tp="x3", wrong="x4")
+    request = {"stay": stay, "swap": swap, "statistic": {"expression": expression}}
+    said = service.post("/v1/tests/effects", request).json()
+    wanted = service.post(PATH, {"u": U, "v": V}).json()
+    assert said["p_value"] == pytest.approx(wanted["p_value"], rel=1e-9)
+    assert said["statistic"]["observed"] == pytest.approx(wanted["statistic"]["observed"])
+
+
+def test_clusters_and_ids_and_plans_go_with_counts(service: Any) -> None:
+    keyed = {"u": dict(zip(IDS, items(U), strict=True)), "v": dict(zip(IDS, items(V), strict=True))}
+    del keyed["v"]["c"]
+    clusters = {"a": 1, "b": 1, "c": 2, "d": 2, "e": 2}
+    said = service.post(PATH, {**keyed, "clusters": clusters, "on_missing": "drop"}).json()
+    assert said["pairing"] == {"matched": 4, "only_u": 1, "only_v": 0}
+    assert (said["items"]["n"], said["items"]["clusters"]) == (4, 2)
+    assert 0 < said["item_level"]["p_value"] <= 1
+    planned = service.post("/v1/plan", {"kind": "counts", "request": {"u": U, "v": V}}).json()
+    assert planned["kind"] == "counts"
+    assert planned["method"] == service.post(PATH, {"u": U, "v": V}).json()["method"]["name"]
+
+
+def changed(role: str, name: str, values: Any) -> dict[str, Any]:
+    systems: dict[str, Any] = {"u": {**U}, "v": {**V}}
+    systems[role][name] = values
+    return systems
+
+
+CASES: list[tuple[str, Any, str, str]] = [
+    ("negative", changed("v", "tp", [1, 2, -3, 4, 5]), "/v/tp/2", "not_a_count"),
+    ("decimal", changed("v", "tp", [1, 2, 3.5, 4, 5]), "/v/tp/2", "not_a_count"),
+    ("boolean", changed("u", "tp", [1, 2, 3, True, 5]), "/u/tp/3", "not_a_number"),
+    ("one too few", changed("u", "incorrect", [1, 2, 3, 4]), "/u/incorrect", "length_mismatch"),
+    ("other items", {"u": U, "v": {"tp": [1], "incorrect": [1]}}, "/v", "length_mismatch"),
+    ("a number", changed("u", "tp", 3), "/u/tp", "not_a_column"),
+    ("no names", {"u": {}, "v": V}, "/u", "no_counts"),
+    ("no list", {"u": 1, "v": V}, "/u", "not_a_column"),
+    ("other names", {"u": U, "v": {"tp": V["tp"], "fp": V["tp"]}}, "/v", "different_counts"),
+    ("missing counts", {"u": {"x/y": [1]}, "v": {"x/y": [1]}}, "/u", "missing_counts"),
+    ("by item", {"u": [{"tp": 1}, {"fp": 1}], "v": [{"tp": 1}] * 2}, "/u/1", "different_counts"),
+    ("no item", {"u": [{"tp": 1}, 2], "v": [{"tp": 1}] * 2}, "/u/1", "not_an_object"),
+    ("count by item", {"u": [{"tp": 1}, {"tp": None}], "v": [{"tp": 1}] * 2}, "/u/1/tp", "not_a_number"),
+    ("count by id", {"u": {"a/b": {"tp": -1}}, "v": {"a/b": {"tp": 1}}}, "/u/a~1b/tp", "not_a_count"),
+    ("ids", {"u": {"a": {"tp": 1}}, "v": {"b": {"tp": 1}}}, "/u", "unmatched_ids"),
+    (
+        "more than there are",
+        {"u": {"tp": [1, 5], "gold": [1, 4], "predicted": [9, 9]}, "v": {"tp": [1, 1], "gold": [1, 4], "predicted": [9, 9]}},
+        "/u/tp/1",
+        "inconsistent_counts",
+    ),
+    (
+        "more than there are, by id",
+        {
+            "u": {"x": {"tp": 1, "gold": 1}, "y": {"tp": 5, "gold": 4}},
+            "v": {"y": {"tp": 1, "gold": 4}, "x": {"tp": 1, "gold": 1}},
+            "statistic": {"name": "recall"},
+        },
+        "/u/y/tp",
+        "inconsistent_counts",
+    ),
+    ("beta", {"u": U, "v": V, "statistic": {"name": "f1", "beta": 2}}, "/statistic/beta", "unknown_parameter"),
+    ("beta of text", {"u": U, "v": V, "statistic": {"name": "fbeta", "beta": "2"}}, "/statistic/beta", "float_type"),
+    (
+        "numerator",
+        {"u": U, "v": V, "statistic": {"name": "ratio", "numerator": "tq", "denominator": "tp"}},
+        "/statistic/numerator",
+        "unknown_name",
+    ),
+    (
+        "expression",
+        {"u": U, "v": V, "statistic": {"name": "expression", "expression": "tp / (tp + fp)"}},
+        "/statistic/expression",
+        "unknown_name",
+    ),
+    ("no expression", {"u": U, "v": V, "statistic": {"name": "expression"}}, "/statistic/expression", "missing"),
+    ("name", {"u": U, "v": V, "statistic": {"name": "f2"}}, "/statistic/name", "literal_error"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "code"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_bad_counts_are_told_where_and_why(
+    service: Any, problem_of: Any, body: Any, pointer: str, code: str
+) -> None:
+    said = problem_of(service.post(PATH, body), 422)
+    assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == (pointer, code)
+    planned = problem_of(service.post("/v1/plan", {"kind": "counts", "request": body}), 422)
+    assert planned["errors"][0]["pointer"] == f"/request{pointer}"
+
+
+@pytest.mark.parametrize(
+    ("body", "media", "pointer"),
+    [
+        (b"8,2,6,1\n3,3,5\n", "text/csv", "/line/2"),
+        (b"8,2,6,1\n\n3,3,x,2\n", "text/csv", "/line/3/3"),
+        (b"8,2,6,1\n\n3,3,-5,2\n", "text/csv", "/line/3/3"),
+        (b"8,2,6,1\n3,3,5,2.5\n", "text/csv", "/line/2/4"),
+        (b"id,tp_u,fp_u,tp_v,fp_v\na,1,1,1,1\na,1,1,1,1\n", "text/csv", "/line/3/1"),
+        (b"id,tp_u,fp_u,tp_v,fp_v\na,1,1,1,1\nb,1,1,1,-1\n", "text/csv", "/line/3/5"),
+        (b"tp_u,fp_u,tp_v\n1,1,1\n", "text/csv", "/line/1/2"),
+        (b'{"u":{"tp":1},"v":{"tp":1}}\n\n{"u":{"tp":1},"v":{"tp":-1}}\n', "application/x-ndjson", "/line/3/v/tp"),
+        (b'{"u":{"tp":1},"v":{"tp":1}}\n{"u":{"tp":1}}\n', "application/x-ndjson", "/line/2/v"),
+        (b'{"u":{"tp":1},"v":{"tp":1}}\n[1]\n', "application/x-ndjson", "/line/2"),
+        (b'{"u":{"tp":1},"v":{"tp":1},"w":1}\n', "application/x-ndjson", "/line/1/w"),
+        (b'{"id":1,"u":{"tp":1},"v":{"tp":1}}\n{"id":1,"u":{"tp":1},"v":{"tp":1}}\n', "application/x-ndjson", "/line/2/id"),
+    ],
+)  # fmt: skip
+def test_a_bad_line_of_counts_is_named_with_its_field(
+    service: Any, problem_of: Any, body: bytes, media: str, pointer: str
+) -> None:
+    said = problem_of(service.body(PATH, body, media), 422)
+    assert said["errors"][0]["pointer"] == pointer
+
+
+def saved(values: Any, **options: Any) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, values, **options)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "pointer"),
+    [
+        (saved(np.array([[1, 2, 3, 4], [5, 6, 7, -8]])), 422, "/1/3"),
+        (saved(np.array([[1.0, 2, 3, 4], [5, float("nan"), 7, 8]])), 422, "/1/1"),
+        (saved(np.array([[1, None, 3, 4]], dtype=object), allow_pickle=True), 422, ""),
+        (saved(np.array([[1, 2]])), 422, ""),
+        (saved(np.array([[1, 2, 3]])), 422, ""),
+        (saved(np.zeros((0, 4))), 422, ""),
+        (saved(np.array([[1, 2, 3, 4]]))[:-1], 400, None),
+        (b"\x93NUMPY\x01\x00", 400, None),
+        (b"", 400, None),
+        (
+            b"\x93NUMPY\x01\x00\x56\x00"
+            + b"{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000, 4)}".ljust(85)
+            + b"\n"
+            + b"\0" * 32,
+            400,
+            None,
+        ),
+    ],
+    ids=[
+        "negative",
+        "nan",
+        "objects",
+        "two columns",
+        "three",
+        "none",
+        "truncated",
+        "header",
+        "empty",
+        "a claim of 32 GB",
+    ],
+)
+def test_a_bad_array_is_refused_by_its_row_and_column(
+    service: Any, problem_of: Any, body: bytes, status: int, pointer: str | None
+) -> None:
+    said = problem_of(service.body(PATH, body, "application/x-npy"), status)
+    if pointer is not None:
+        assert said["errors"][0]["pointer"] == pointer

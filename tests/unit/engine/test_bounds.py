@@ -1,0 +1,310 @@
+"""`bounds`: the truth is always inside, and the bracket is as narrow as was asked."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from numpy.typing import NDArray
+
+from app.engine import bounds, fft
+from app.engine.bounds import Bracket
+from app.engine.bounds_price import steps_and_bytes
+from app.engine.lattice import canonical_form
+from app.engine.null import Alternative, region
+from app.engine.real_form import RealForm, RealRegion, Tail, coins_up, from_lattice, real_form, real_region
+from app.engine.tail_bracket import tail_bracket
+from tests.unit.engine.cases import ALTERNATIVES
+
+Reals = NDArray[np.float64]
+Integers = NDArray[np.int64]
+# Effects in units of 2**-40 are doubles whose sums int64 holds exactly.
+UNIT = 2.0**-40
+
+
+def _signed(rng: np.random.Generator, sizes: Reals) -> Reals:
+    return np.asarray(sizes * rng.choice([-1.0, 1.0], len(sizes), p=[0.35, 0.65]))
+
+
+LAWS: Mapping[str, Callable[[np.random.Generator, int], Reals]] = {
+    "normal": lambda rng, n: rng.normal(0.3, 1.0, n),
+    "uniform": lambda rng, n: rng.uniform(-0.5, 1.0, n),
+    "lognormal": lambda rng, n: _signed(rng, rng.lognormal(0.0, 2.0, n)),
+    "square roots": lambda rng, n: _signed(rng, np.sqrt(rng.integers(1, 12, n))),
+    "near ties": lambda rng, n: _signed(rng, rng.integers(1, 3, n) + 1e-7 * rng.integers(0, 3, n)),
+    "few huge": lambda rng, n: rng.normal(0.2, 1.0, n) * np.where(rng.random(n) < 0.2, 1e5, 1.0),
+}
+
+
+def _rounded(law: str, rng: np.random.Generator, n: int) -> Integers:
+    return np.asarray(np.rint(LAWS[law](rng, n) / UNIT), dtype=np.int64)
+
+
+def _doubles(effects: Integers) -> Reals:
+    return effects.astype(np.float64) * UNIT
+
+
+def enumerated(stay: Integers, swap: Integers, alternative: Alternative, *, absolute: bool) -> Fraction:
+    """The definition, over all 2**n sums in exact integers."""
+    sums = np.zeros(1, dtype=np.int64)
+    for one, other in zip(stay.tolist(), swap.tolist(), strict=True):
+        sums = np.concatenate((sums + one, sums + other))
+    observed = int(stay.sum())
+    if absolute:
+        sums, observed = np.abs(sums), abs(observed)
+    extreme = {"greater": sums >= observed, "less": sums <= observed}.get(
+        alternative, np.abs(sums) >= abs(observed)
+    )
+    return Fraction(int(np.count_nonzero(extreme)), len(sums))
+
+
+def bracketed(
+    stay: Reals,
+    swap: Reals | None = None,
+    alternative: Alternative = "two-sided",
+    *,
+    absolute: bool = False,
+    precision: float = 1e-3,
+    steps: int = bounds.MAX_STEPS,
+) -> Bracket:
+    form, seen = real_form(stay, swap)
+    asked = real_region(form, seen, alternative, absolute=absolute)
+    return bounds.bracket(form, asked, precision=precision, steps=steps)
+
+
+def holds(found: Bracket, truth: Fraction) -> bool:
+    return Fraction(found.low) <= truth <= Fraction(found.high)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("law", LAWS)
+def test_every_enumerated_case_is_inside_and_no_wider_than_asked(law: str, seed: int) -> None:
+    rng = np.random.default_rng([seed, *law.encode()])
+    for _ in range(12):
+        n = int(rng.integers(1, 17))
+        precision = 10.0 ** -float(rng.integers(1, 5))
+        alternative, absolute = ALTERNATIVES[rng.integers(3)], bool(rng.random() < 0.25)
+        stay = _rounded(law, rng, n)
+        swap = -stay if rng.random() < 0.5 else _rounded(law, rng, n)
+        mirrored = None if (swap == -stay).all() else _doubles(swap)
+        found = bracketed(_doubles(stay), mirrored, alternative, absolute=absolute, precision=precision)
+        truth = enumerated(stay, swap, alternative, absolute=absolute)
+        assert holds(found, truth), (n, alternative, absolute, found, truth)
+        assert found.reached
+        assert found.high - found.low <= precision * found.low * (1.0 + 1e-12)
+        assert found.low <= found.p <= found.high
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_twenty_two_items_of_every_law_are_inside(law: str) -> None:
+    rng = np.random.default_rng([22, *law.encode()])
+    stay = _rounded(law, rng, 22)
+    found = bracketed(_doubles(stay))
+    assert holds(found, enumerated(stay, -stay, "two-sided", absolute=False))
+    assert found.reached or law == "near ties"
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_polynomials_alone_hold_every_enumerated_tail(law: str) -> None:
+    rng = np.random.default_rng([7, *law.encode()])
+    solved = 0
+    for _ in range(8):
+        stay = _rounded(law, rng, int(rng.integers(4, 17)))
+        form, seen = real_form(_doubles(stay))
+        (tail,) = real_region(form, seen, "greater").tails
+        if tail.outer >= form.reach * (1.0 - 1e-9):
+            continue
+        found = tail_bracket(form, tail, 1e-2, steps=400_000)
+        truth = float(enumerated(stay, -stay, "greater", absolute=False))
+        assert math.exp(found.log_low) * (1.0 - 1e-13) <= truth <= math.exp(found.log_high) * (1.0 + 1e-13)
+        assert found.degree > 0
+        solved += 1
+    assert solved > 2
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=1, max_size=9),
+    st.sampled_from(ALTERNATIVES),
+    st.booleans(),
+)
+def test_any_doubles_at_all_are_inside(
+    effects: list[float], alternative: Alternative, absolute: bool
+) -> None:
+    exact = [Fraction(x) for x in effects]
+    observed = sum(exact, Fraction(0))
+    hits = 0
+    for signs in itertools.product((1, -1), repeat=len(exact)):
+        total = sum((s * x for s, x in zip(signs, exact, strict=True)), Fraction(0))
+        t, xi = (abs(total), abs(observed)) if absolute else (total, observed)
+        hits += {"greater": t >= xi, "less": t <= xi}.get(alternative, abs(t) >= abs(xi))
+    found = bracketed(np.array(effects), None, alternative, absolute=absolute, steps=2_000_000)
+    assert holds(found, Fraction(hits, 2 ** len(exact)))
+
+
+@pytest.mark.parametrize("precision", [1e-2, 1e-3, 1e-5])
+def test_a_thousand_scores_are_bracketed_as_narrowly_as_asked(precision: float) -> None:
+    stay = np.random.default_rng(1).normal(0.13, 1.0, 1000)
+    found, finer = bracketed(stay, precision=precision), bracketed(stay, precision=1e-7)
+    assert 0.001 < found.p < 0.1
+    assert found.reached
+    assert found.relative_width <= precision
+    assert found.low <= finer.low <= finer.high <= found.high
+
+
+def test_brackets_of_a_fine_lattice_hold_the_certified_transform() -> None:
+    rng = np.random.default_rng(3)
+    for shift, precision in ((0, 1e-6), (400, 1e-6), (3_000, 1e-6), (7_000, 1e-3)):
+        effects = rng.integers(-10_000, 10_001, 300) + shift
+        form = canonical_form(effects)
+        asked = region(form, int(effects.sum()), "two-sided")
+        exact = fft.probability(form, asked)
+        found = bounds.bracket(*from_lattice(form, asked), precision=precision)
+        assert found.reached
+        assert found.log_low - 1e-11 <= exact.log_p <= found.log_high + 1e-11
+        assert bracketed(effects.astype(np.float64)).log_high >= exact.log_p - 1e-11
+
+
+def test_deep_tails_are_bracketed_relatively() -> None:
+    rng = np.random.default_rng(4)
+    effects = rng.integers(1, 40, 3000)
+    effects[rng.permutation(3000)[:300]] *= -1
+    form = canonical_form(effects)
+    asked = region(form, int(effects.sum()), "greater")
+    exact = fft.probability(form, asked)
+    found = bounds.bracket(*from_lattice(form, asked))
+    assert found.reached
+    assert exact.log_p < -750
+    assert found.log_low - 1e-10 <= exact.log_p <= found.log_high + 1e-10
+    assert found.p > 0.0
+    assert found.log10_p * math.log(10.0) == pytest.approx(exact.log_p, abs=1e-3)
+
+
+def test_all_effects_one_way_leave_one_assignment_in_each_tail() -> None:
+    effects = np.random.default_rng(5).lognormal(0.0, 1.0, 3000)
+    found = bracketed(effects)
+    assert found.log_low <= -2999 * math.log(2.0) <= found.log_high
+    assert found.relative_width < 1e-9
+    assert found.high > 0.0
+
+
+def test_identical_systems_and_a_sum_of_nought_are_certain() -> None:
+    assert bracketed(np.zeros(5)) == Bracket(0.0, 0.0, 0, 0, reached=True)
+    assert bracketed(np.array([math.pi, -math.pi])).low == 1.0
+    assert bracketed(np.array([math.pi]), None, "less", absolute=True).high == 1.0
+
+
+def test_ties_through_equal_weights_count_as_extreme() -> None:
+    effects = np.array([math.sqrt(2.0)] * 60 + [-math.sqrt(2.0)] * 40 + [math.pi, -math.pi])
+    found = bracketed(effects, precision=1e-6)
+    # P(sqrt(2) H + pi K >= 20 sqrt(2)): H the head of a hundred coins, K of two.
+    truth = Fraction(0)
+    for heads in range(101):
+        for pis in range(3):
+            total = math.sqrt(2.0) * (2 * heads - 100) + math.pi * (2 * pis - 2)
+            ways = math.comb(100, heads) * math.comb(2, pis)
+            tied = heads == 60 and pis == 1
+            truth += Fraction(ways if tied or total > 20 * math.sqrt(2.0) else 0, 2**102)
+    assert found.reached
+    assert holds(found, 2 * truth)
+
+
+@pytest.mark.parametrize("unrelated", [False, True])
+def test_ties_on_a_lattice_too_fine_to_see_count_as_extreme(unrelated: bool) -> None:
+    rng = np.random.default_rng(12)
+    weights = np.array([10**9, 1_414_213_562, 1_732_050_807])
+    effects = np.repeat(weights, 40) * rng.choice([-1, 1], 120, p=[0.45, 0.55])
+    swap = rng.integers(-3, 4, 120) * 10**9 if unrelated else None
+    stay = effects if swap is None else swap + effects
+    form = canonical_form(stay, swap)
+    asked = region(form, int(stay.sum()), "greater")
+    # T is a sum of three binomials of forty coins.
+    heads = np.arange(41)
+    one = np.array([math.comb(40, k) / 2**40 for k in range(41)])
+    totals = np.add.outer(np.add.outer(weights[0] * heads, weights[1] * heads), weights[2] * heads)
+    masses = np.multiply.outer(np.multiply.outer(one, one), one)
+    observed = int(effects[effects > 0].sum())
+    truth, tied = float(masses[totals >= observed].sum()), float(masses[totals == observed].sum())
+    assert tied > 1e-4 * truth
+    real, tails = from_lattice(form, asked, coins_up(form, stay, swap))
+    for found in (bounds.bracket(real, tails), tail_bracket(real, tails.tails[0], 1e-3, steps=10**7)):
+        assert math.exp(found.log_low) * (1.0 - 1e-12) <= truth <= math.exp(found.log_high) * (1.0 + 1e-12)
+        assert found.log_high - found.log_low <= 1e-3
+    # The bracket without that knowledge holds the truth too, but cannot be that narrow.
+    unaware = tail_bracket(*_first_tail(from_lattice(form, asked)), 1e-3, steps=10**6)
+    assert math.exp(unaware.log_low) < truth - 0.5 * tied
+    assert math.exp(unaware.log_high) > truth
+
+
+def _first_tail(posed: tuple[RealForm, RealRegion]) -> tuple[RealForm, Tail]:
+    return posed[0], posed[1].tails[0]
+
+
+def test_swapping_the_systems_mirrors_the_tails_and_scaling_changes_nothing() -> None:
+    rng = np.random.default_rng(6)
+    stay, swap = rng.normal(0.1, 1.0, 200), rng.normal(0.0, 1.0, 200)
+    ways = [bracketed(stay, swap), bracketed(swap[::-1], stay[::-1])]
+    assert ways[0].low <= ways[1].high
+    up, down = bracketed(stay, None, "greater"), bracketed(-stay, None, "less")
+    assert (up.log_low, up.log_high) == (down.log_low, down.log_high)
+    for scale in (2.0**900, 2.0**-900):
+        scaled = bracketed(stay * scale, None, "greater")
+        assert (scaled.log_low, scaled.log_high) == (up.log_low, up.log_high)
+
+
+def test_the_two_one_sided_brackets_overlap_one() -> None:
+    stay = np.random.default_rng(8).normal(0.02, 1.0, 300)
+    up, down = bracketed(stay, None, "greater"), bracketed(stay, None, "less")
+    assert up.low + down.low <= 1.0 <= up.high + down.high
+
+
+def test_a_spent_budget_widens_the_bracket_and_says_so() -> None:
+    stay = np.random.default_rng(9).normal(0.1, 1.0, 60)
+    narrow = bracketed(stay, precision=1e-4)
+    wide = bracketed(stay, precision=1e-7, steps=200_000)
+    assert narrow.reached
+    assert not wide.reached
+    assert wide.relative_width > 1e-7
+    assert wide.low <= narrow.low * (1.0 + 1e-4)
+    assert wide.high >= narrow.high * (1.0 - 1e-4)
+    assert bracketed(stay, steps=0).high <= 1.0
+    assert bracketed(stay, steps=0).low <= narrow.high
+
+
+@pytest.mark.parametrize("outliers", [[1e6], [1e3, -3e3, 2e3], [1e9, -1e9, 2e9, 7.0]])
+def test_outliers_are_branched_upon_and_agree_with_conditioning(outliers: list[float]) -> None:
+    rest = np.random.default_rng(10).normal(0.05, 1.0, 300)
+    found = bracketed(np.append(rest, outliers), None, "greater")
+    assert found.reached
+    observed = math.fsum([*rest.tolist(), *outliers])
+    low = high = 0.0
+    form, _ = real_form(rest)
+    for signs in itertools.product((1, -1), repeat=len(outliers)):
+        left = observed - sum(s * x for s, x in zip(signs, outliers, strict=True))
+        if abs(left) > form.reach * form.unit:
+            low, high = low + (left < 0), high + (left < 0)
+            continue
+        edge = left / form.unit
+        part = bounds.bracket(form, RealRegion((Tail(edge - 1e-9, edge + 1e-9),)), precision=1e-4)
+        low, high = low + part.low, high + part.high
+    ways = 2 ** len(outliers)
+    assert found.low <= high / ways
+    assert found.high >= low / ways
+
+
+@pytest.mark.parametrize("items", [5, 19, 40, 100, 1000, 20_000])
+@pytest.mark.parametrize("precision", [1e-2, 1e-4])
+def test_the_predicted_cost_is_of_the_right_size(items: int, precision: float) -> None:
+    stay = np.random.default_rng(items).normal(1.5 / math.sqrt(items), 1.0, items)
+    form, seen = real_form(stay)
+    asked = real_region(form, seen, "two-sided")
+    steps, held = steps_and_bytes(form, asked, precision)
+    spent = bounds.bracket(form, asked, precision=precision).steps
+    assert isinstance(steps, int)
+    assert isinstance(held, int)
+    assert spent / 4 <= steps <= 100 * spent + 1_000_000

@@ -1,0 +1,104 @@
+"""The paired bootstrap through the front door: shifted-null p-values against full enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from app.engine.planner import Budget
+from app.errors import InvalidTest
+from app.inference.options import Alternative, Options
+from app.inference.paired_test import run_test
+from app.statistics.paired import Counts, Effects, Scores, StatisticSpec
+
+EFFECTS = [(3, -1, 2, 0, 1), (1, 1, -2, 4), (5, -5, 1, 2, 2, -1), (2, 3)]
+
+
+def enumerated(effects: tuple[int, ...], alternative: Alternative) -> Fraction:
+    """P*(S* - S at least as extreme as S) over all n**n resamples."""
+    total, inside = sum(effects), 0
+    for drawn in itertools.product(effects, repeat=len(effects)):
+        shift = sum(drawn) - total
+        inside += {
+            "two-sided": abs(shift) >= abs(total),
+            "greater": shift >= total,
+            "less": shift <= total,
+        }[alternative]
+    return Fraction(inside, len(effects) ** len(effects))
+
+
+@pytest.mark.parametrize("effects", EFFECTS, ids=str)
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_the_exact_bootstrap_equals_all_n_to_the_n_resamples(
+    effects: tuple[int, ...], alternative: Alternative
+) -> None:
+    truth = enumerated(effects, alternative)
+    data = Effects(np.array(effects, dtype=np.int64))
+    options = Options(test="bootstrap", alternative=alternative)
+    found = run_test(data, StatisticSpec("expression"), options, Budget())
+    if truth == 0:
+        assert found.p_value_bounds[0] == 0.0
+        assert found.log10_p_value == pytest.approx(-len(effects) * math.log10(len(effects)))
+        assert "bootstrap_empty_tail" in {caution.code for caution in found.warnings}
+    else:
+        assert found.p_value == pytest.approx(float(truth), rel=1e-11)
+        assert found.p_value_bounds[0] <= float(truth) * (1 + 1e-15)
+        assert found.p_value_bounds[1] >= float(truth) * (1 - 1e-15)
+
+
+def test_resampling_agrees_with_the_exact_bootstrap_within_its_own_interval() -> None:
+    generator = np.random.default_rng(4)
+    data = Scores(generator.integers(0, 5, 300), generator.integers(0, 5, 300) - 0)
+    spec = StatisticSpec("mean_difference")
+    exact = run_test(data, spec, Options(test="bootstrap"), Budget())
+    drawn = run_test(data, spec, Options(test="bootstrap", method="monte_carlo", samples=200_000), Budget())
+    assert exact.method.exact
+    low, high = drawn.p_value_bounds
+    assert low <= exact.p_value <= high
+
+
+def test_identical_systems_have_a_bootstrap_p_value_of_one_for_sums_and_for_ratios() -> None:
+    counts = {"tp": np.array([3, 1, 4], dtype=np.int64), "incorrect": np.array([1, 5, 9], dtype=np.int64)}
+    options = Options(test="bootstrap", samples=500)
+    assert run_test(Counts(counts, counts), StatisticSpec("f1"), options, Budget()).p_value == 1.0
+    scores = np.array([1, 2, 3], dtype=np.int64)
+    assert run_test(Scores(scores, scores), StatisticSpec("sum_difference"), options, Budget()).p_value == 1.0
+
+
+def test_the_ratio_of_sums_is_resampled_by_unit() -> None:
+    """F1 of three items: all 27 resamples against what sampling says, within its interval."""
+    u = {"tp": np.array([3, 1, 4], dtype=np.int64), "incorrect": np.array([1, 0, 2], dtype=np.int64)}
+    v = {"tp": np.array([2, 1, 1], dtype=np.int64), "incorrect": np.array([1, 2, 0], dtype=np.int64)}
+
+    def f1(counts: dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]], drawn: list[int]) -> float:
+        tp, wrong = int(counts["tp"][drawn].sum()), int(counts["incorrect"][drawn].sum())
+        return 2 * tp / (2 * tp + wrong)
+
+    observed = f1(u, [0, 1, 2]) - f1(v, [0, 1, 2])
+    inside = sum(
+        abs(f1(u, list(drawn)) - f1(v, list(drawn)) - observed) >= abs(observed) - 1e-12
+        for drawn in itertools.product(range(3), repeat=3)
+    )
+    found = run_test(Counts(u, v), StatisticSpec("f1"), Options(test="bootstrap", samples=50_000), Budget())
+    low, high = found.p_value_bounds
+    assert low <= inside / 27 <= high
+
+
+def test_what_the_bootstrap_does_not_do_is_refused_with_a_pointer() -> None:
+    data = Effects(np.array([1, 2], dtype=np.int64))
+    for options, spec, pointer in (
+        (Options(test="bootstrap", method="dp"), StatisticSpec("expression"), "/method"),
+        (Options(test="bootstrap", exact_fraction=True), StatisticSpec("expression"), "/exact_fraction"),
+        (
+            Options(test="bootstrap"),
+            StatisticSpec("expression", {"expression": "abs(x1)"}),
+            "/statistic/expression",
+        ),
+    ):
+        with pytest.raises(InvalidTest) as caught:
+            run_test(data, spec, options, Budget())
+        assert caught.value.flaws[0].pointer == pointer

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from app.errors import InputError, InvalidTest, MalformedBody
+from app.inputs.formats.catalogue import ALIASES, FORMATS, read
+from app.inputs.formats.reading import OPTION_NAMES, ReaderOptions, UploadedFile
+
+from .conftest import Read
+
+Refusal = Callable[..., InputError]
+
+SCORES = "id,u,v\na,1,0\nb,0,1\n"
+
+
+def test_every_option_is_used_by_some_format_and_every_use_is_an_option() -> None:
+    used = {name for format_ in FORMATS.values() for name in format_.uses} | {"statistic"}
+    assert used == set(OPTION_NAMES)
+
+
+def test_every_alias_leads_to_a_format() -> None:
+    assert set(ALIASES.values()) <= set(FORMATS)
+    assert not set(ALIASES) & set(FORMATS)
+
+
+def test_an_option_that_the_format_has_no_use_for_is_refused(refusal: Refusal) -> None:
+    error = refusal("csv", {"file": SCORES}, filter="strict-match")
+    assert error.flaws[0].pointer == "/options/filter"
+    assert error.flaws[0].code == "unused_option"
+
+
+def test_a_file_that_the_format_has_no_use_for_is_refused(refusal: Refusal) -> None:
+    assert refusal("csv", {"file": SCORES, "gold": SCORES}).flaws[0].pointer == "/files/gold"
+    assert refusal("csv", {"file": SCORES, "u": SCORES}).flaws[0].code == "unused_file"
+
+
+def test_a_file_that_is_needed_is_named(refusal: Refusal) -> None:
+    assert refusal("inspect", {"u": "{}"}).flaws[0].code == "not_a_log"
+    assert refusal("conllu", {"u": "1", "v": "1"}, metric="upos").flaws[0].pointer == "/files/gold"
+    assert refusal("csv", {}).flaws[0].pointer == "/files"
+
+
+def test_an_unknown_format_is_refused_with_those_there_are(refusal: Refusal) -> None:
+    error = refusal("xlsx", {"file": SCORES})
+    assert error.flaws[0].code == "unknown_format"
+    assert all(name in error.detail for name in FORMATS)
+
+
+def test_what_cannot_be_told_is_not_guessed(refusal: Refusal) -> None:
+    assert refusal("auto", {"u": "hello world\n", "v": "hello\n"}).flaws[0].code == "unknown_format"
+    assert refusal("auto", {"u": "{]", "v": "{]"}).flaws[0].code == "unknown_format"
+    assert refusal("auto", {"file": "3 1\n"}).flaws[0].code == "unknown_format"
+    assert refusal("auto", {"u": "", "v": ""}).flaws[0].code == "unknown_format"
+
+
+GUESSES = {
+    "conllu": {"gold": "conllu/gold.conllu", "u": "conllu/crf.conllu", "v": "conllu/perceptron.conllu"},
+    "conll": {"gold": "uner/gold.iob2", "u": "uner/crf_small.pred.tsv", "v": "uner/crf_large.pred.tsv"},
+    "lm-eval": {"u": "lm_eval/tuned", "v": "lm_eval/base"},
+    "jsonl": {"u": "eus_trivia/gpt-4-0613.jsonl", "v": "eus_trivia/gpt-3.5-turbo-0125.jsonl"},
+    "inspect": {"u": "inspect/scored.eval", "v": "inspect/scored.eval"},
+    "promptfoo": {"file": "promptfoo/results.json"},
+    "mqm": {"file": "mqm/newstest2020_ende.tsv"},
+}
+
+
+@pytest.mark.parametrize("format_", GUESSES)
+def test_auto_guesses_the_format_and_says_so(format_: str, read_files: Read, excerpts: Path) -> None:
+    needs = {"conllu": {"metric": "upos"}, "mqm": {"system_u": "OPPO.1535", "system_v": "Human-A.0"}}
+    files = {}
+    for role, name in GUESSES[format_].items():
+        path = excerpts / name
+        files[role] = next(path.iterdir()) if path.is_dir() else path
+    reading = read_files("auto", files, **needs.get(format_, {}))
+    assert reading.guessed
+    assert reading.format == format_
+    assert format_ in reading.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("files", "format_"),
+    [
+        ({"file": SCORES}, "csv"),
+        ({"file": SCORES.replace(",", "\t")}, "tsv"),
+        ({"file": "1,0\n0,1\n"}, "csv"),
+        ({"u": "0.5\n0.25\n", "v": "1\n0\n"}, "csv"),
+        ({"file": "id,system,score\n1,a,1\n1,b,0\n"}, "csv"),
+        ({"file": '[{"id": 1, "u": 1, "v": 0}]'}, "jsonl"),
+        ({"file": '{"id": 1, "u": 1, "v": 0}\n'}, "jsonl"),
+        ({"u": "map \t1\t0.5\n", "v": "map \t1\t0.25\n"}, "trec"),
+        ({"ref": "a house\n", "u": "a house\n", "v": "the house\n"}, "mt"),
+        ({"ref": "a b (x-1)\n", "u": "a (x-1)\n", "v": "b (x-1)\n"}, "asr"),
+        ({"u": "Ann B-PER B-PER\n", "v": "Ann B-PER O\n"}, "conll"),
+    ],
+    ids=str,
+)
+def test_auto_tells_small_files_apart(files: dict[str, str], format_: str, read_files: Read) -> None:
+    assert read_files("auto", files).format == format_
+
+
+@pytest.mark.parametrize(
+    "format_", ["csv", "jsonl", "trec", "conllu", "conll", "mt", "asr", "lm-eval", "mt-stats"]
+)
+def test_text_that_is_not_utf8_is_malformed_and_the_line_is_named(format_: str) -> None:
+    content = UploadedFile("x", b"first\nsecond\nth\xefrd\n")
+    files = dict.fromkeys(("u", "v", *({"gold"} & set(FORMATS[format_].roles))), content)
+    if format_ == "mt":
+        files["ref"] = files.pop("gold")
+    options = ReaderOptions(metric="upos") if format_ == "conllu" else ReaderOptions()
+    with pytest.raises(MalformedBody) as caught:
+        read(files, format_, options)
+    assert caught.value.flaws[0].pointer.endswith("/line/3")
+    assert caught.value.flaws[0].code == "not_utf8"
+
+
+def test_a_byte_order_mark_is_left_out_and_noted(read_files: Read) -> None:
+    reading = read_files("csv", {"file": "\ufeff" + SCORES})
+    assert reading.kind == "scores"
+    assert any("byte order mark" in note for note in reading.notes)
+
+
+def test_utf16_and_nul_characters_are_malformed(refusal: Refusal) -> None:
+    assert "UTF-16" in refusal("csv", {"file": SCORES.encode("utf-16")}).detail
+    assert refusal("csv", {"file": "id,u,v\na,\0,1\n"}).flaws[0].pointer == "/files/file/line/2"
+
+
+def test_options_of_a_form_are_parsed_and_checked() -> None:
+    options = ReaderOptions.of_form(
+        {"decimals": "4", "allow_incomplete": "true", "metric": "acc", "filter": ""}
+    )
+    assert options == ReaderOptions(decimals=4, allow_incomplete=True, metric="acc")
+    assert options.given() == {"decimals", "allow_incomplete", "metric"}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"decimals": "four"},
+        {"decimals": "99"},
+        {"tag_column": "0"},
+        {"allow_incomplete": "yes"},
+        {"on_missing": "zero"},
+        {"ner_mode": "loose"},
+        {"items": "token"},
+        {"delimiter": "x"},
+        {"max_inflated_bytes": "1"},
+        {"colour": "red"},
+    ],
+    ids=str,
+)
+def test_a_bad_option_is_refused_by_name(form: dict[str, str]) -> None:
+    with pytest.raises(InvalidTest) as caught:
+        ReaderOptions.of_form(form)
+    assert caught.value.flaws[0].pointer == f"/options/{next(iter(form))}"
+
+
+def test_the_options_have_documented_names_only() -> None:
+    assert {field.name for field in fields(ReaderOptions)} - set(OPTION_NAMES) == {"max_inflated_bytes"}

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from app.errors import BodyTooLarge, InputError
+from app.inputs.formats.catalogue import FORMATS, read
+from app.inputs.formats.reading import ReaderOptions, UploadedFile
+
+FILES = {
+    "conllu": {"gold": "conllu/gold.conllu", "u": "conllu/crf.conllu", "v": "conllu/perceptron.conllu"},
+    "conll": {"gold": "uner/gold.iob2", "u": "uner/crf_small.pred.tsv", "v": "uner/crf_large.pred.tsv"},
+    "trec": {"u": "trec/run.aplrob03a.txt", "v": "trec/run.uic0301.txt", "qrels": "trec/qrels.txt"},
+    "jsonl": {"u": "eus_trivia/gpt-4-0613.jsonl", "v": "eus_trivia/gpt-3.5-turbo-0125.jsonl"},
+    "inspect": {"u": "inspect/scored.eval", "v": "inspect/qwen.json"},
+    "promptfoo": {"file": "promptfoo/results.json"},
+    "asr": {"ref": "asr/ref.trn", "u": "asr/google.trn", "v": "asr/amazon.trn"},
+    "mt-stats": {"u": "mt/sys1.tsv", "v": "mt/sys2.tsv"},
+    "mqm": {"file": "mqm/newstest2020_ende.tsv"},
+}
+SHARDS = (
+    b'\n|\t| |,|"|{|}|[|null|NaN|1e999|-1|99999999999999999999|true|\xff|\0|\r|#|1.5|1-2\t|_|{}|I-|all'.split(
+        b"|"
+    )
+)
+OPTIONS = {
+    "conllu": ReaderOptions(metric="las", clusters="document"),
+    "mt-stats": ReaderOptions(metric="bleu"),
+    "mqm": ReaderOptions(system_u="OPPO.1535", system_v="Human-A.0", decimals=2),
+}
+ROUNDS = 150
+
+
+def damaged(content: bytes, chance: random.Random) -> bytes:
+    """Cut, doubled, or with a shard of something else in it."""
+    place = chance.randrange(len(content) + 1)
+    if chance.random() < 0.5:
+        return content[:place] + chance.choice(SHARDS) + content[place + chance.choice((0, 1, 5)) :]
+    lines = content.split(b"\n")
+    number = chance.randrange(len(lines))
+    return chance.choice(
+        (
+            content[:place],
+            content[:place] + content[place + chance.randrange(200) :],
+            b"\n".join(lines[:number] + lines[number + 1 :]),
+            b"\n".join([*lines[:number], lines[number], *lines[number:]]),
+        )
+    )
+
+
+@pytest.mark.parametrize("format_", FILES)
+def test_a_damaged_file_is_read_or_refused_with_a_pointer_and_nothing_else(
+    format_: str, excerpts: Path
+) -> None:
+    chance = random.Random(format_)
+    contents = {role: (excerpts / name).read_bytes() for role, name in FILES[format_].items()}
+    refusals: list[InputError] = []
+    for _ in range(ROUNDS):
+        hit = chance.choice(list(contents))
+        files = {
+            role: UploadedFile(role, damaged(content, chance) if role == hit else content)
+            for role, content in contents.items()
+        }
+        name = chance.choice((format_, format_, "auto", chance.choice(list(FORMATS))))
+        try:
+            read(files, name, OPTIONS.get(format_, ReaderOptions()))
+        except InputError as error:
+            refusals.append(error)
+    assert len(refusals) > ROUNDS // 4, "the damage is real"
+    for refusal in refusals:
+        assert refusal.flaws or isinstance(refusal, BodyTooLarge)
+        assert all(flaw.pointer.startswith(("/files", "/options")) for flaw in refusal.flaws)
+        assert len(refusal.detail) < 3_000

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.errors import InputError
+from app.statistics.paired import Scores
+
+from .conftest import Read
+
+Refusal = Callable[..., InputError]
+
+
+def columns(data: object) -> tuple[list[float], list[float]]:
+    assert isinstance(data, Scores)
+    assert isinstance(data.u, np.ndarray)
+    assert isinstance(data.v, np.ndarray)
+    return data.u.tolist(), data.v.tolist()
+
+
+def printed(path: Path, measure: str) -> dict[str, str]:
+    rows = [line.split() for line in path.read_text().splitlines()]
+    return {row[1]: row[2] for row in rows if row[0] == measure and row[1] != "all"}
+
+
+@pytest.fixture
+def outputs(excerpts: Path) -> dict[str, Path]:
+    return {
+        role: excerpts / "trec" / f"eval.{run}.txt" for role, run in (("u", "aplrob03a"), ("v", "uic0301"))
+    }
+
+
+@pytest.fixture
+def runs(excerpts: Path) -> dict[str, Path]:
+    files = {
+        role: excerpts / "trec" / f"run.{run}.txt" for role, run in (("u", "aplrob03a"), ("v", "uic0301"))
+    }
+    return {**files, "qrels": excerpts / "trec" / "qrels.txt"}
+
+
+@pytest.mark.parametrize("measure", ["map", "P_10", "num_rel_ret"])
+def test_values_per_query_are_those_printed(measure: str, outputs: dict[str, Path], read_files: Read) -> None:
+    reading = read_files("trec", outputs, measure=measure)
+    for column, path in zip(columns(reading.data), outputs.values(), strict=True):
+        assert column == [float(value) for value in printed(path, measure).values()]
+    assert any("averages over all queries were skipped" in note for note in reading.notes)
+
+
+def test_counts_are_integers(outputs: dict[str, Path], read_files: Read) -> None:
+    data = read_files("trec", outputs, measure="num_rel_ret").data
+    assert isinstance(data, Scores)
+    assert isinstance(data.u, np.ndarray)
+    assert data.u.dtype == np.int64
+
+
+def test_a_measure_must_be_chosen_and_counts_are_not_offered(
+    outputs: dict[str, Path], refusal: Refusal
+) -> None:
+    error = refusal("trec", outputs)
+    assert error.flaws[0].code == "choose_measure"
+    assert '"recip_rank"' in error.detail
+    assert "num_ret" not in error.detail
+    assert refusal("trec", outputs, measure="ndcg").flaws[0].code == "choose_measure"
+
+
+def test_trec_evals_own_output_has_three_queries(excerpts: Path, read_files: Read) -> None:
+    path = excerpts / "trec" / "trec_eval.aq.txt"
+    u, v = columns(read_files("trec", {"u": path, "v": path}, measure="map").data)
+    assert u == v == [0.0324, 0.4175, 0.0858]
+
+
+def test_averages_alone_cannot_be_tested(refusal: Refusal) -> None:
+    text = "runid                 \tall\tx\nmap                   \tall\t0.25\n"
+    assert refusal("trec", {"u": text, "v": text}).flaws[0].code == "averages_only"
+
+
+def test_a_query_that_one_run_lacks_is_missing_and_not_zero(
+    outputs: dict[str, Path], read_files: Read, refusal: Refusal
+) -> None:
+    text = outputs["v"].read_text()
+    query = next(iter(printed(outputs["v"], "map")))
+    files = {
+        "u": outputs["u"],
+        "v": "\n".join(line for line in text.split("\n") if f"\t{query}\t" not in line),
+    }
+    error = refusal("trec", files, measure="map")
+    assert f'"{query}"' in error.flaws[0].detail
+    assert read_files("trec", files, measure="map", on_missing="drop").data.pairing.only_u == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "pointer", "code"),
+    [
+        ("map\t1\t0.5\nmap\t1\t0.6\n", "/files/u/line/2", "duplicate_id"),
+        ("map\t1\t0.5\nmap\t2\tx\n", "/files/u/line/2/value", "not_a_number"),
+        ("map\t1\t0.5\nmap\t2\n", "/files/u/line/2", "wrong_field_count"),
+    ],
+)
+def test_a_bad_line_is_named(text: str, pointer: str, code: str, refusal: Refusal) -> None:
+    error = refusal("trec", {"u": text, "v": "map\t1\t0.5\nmap\t2\t0.1\n"})
+    assert [(flaw.pointer, flaw.code) for flaw in error.flaws] == [(pointer, code)]
+
+
+def reciprocal_ranks(run: Path, qrels: Path) -> list[float]:
+    """By hand: 1 over the rank of the first relevant document, by score, ties by document id, both descending."""
+    relevant = {(q, d) for q, _, d, r in map(str.split, qrels.read_text().splitlines()) if int(r) > 0}
+    ranked: dict[str, list[tuple[float, str]]] = {}
+    for line in run.read_text().splitlines():
+        query, _, document, _, score, _ = line.split()
+        ranked.setdefault(query, []).append((float(np.float32(score)), document))
+    found = []
+    for query in dict.fromkeys(line.split()[0] for line in qrels.read_text().splitlines()):
+        order = sorted(ranked[query], reverse=True)
+        ranks = [rank for rank, (_, document) in enumerate(order, 1) if (query, document) in relevant]
+        found.append(1 / ranks[0] if ranks else 0.0)
+    return found
+
+
+def test_runs_and_qrels_give_full_precision_or_four_decimals(runs: dict[str, Path], read_files: Read) -> None:
+    pytest.importorskip("pytrec_eval")
+    wanted = [reciprocal_ranks(runs[role], runs["qrels"]) for role in "uv"]
+    full = columns(read_files("trec", runs, measure="recip_rank").data)
+    assert list(full) == wanted
+    rounded = columns(read_files("trec", runs, measure="recip_rank", decimals=4).data)
+    assert list(rounded) == [[float(f"{value:.4f}") for value in column] for column in wanted]
+
+
+@pytest.mark.parametrize(
+    "measure", ["mapp", "ndcg_cut", "success_0", "runid", "P_-1", "P.5,10", "official", "relstring"]
+)
+def test_a_measure_that_is_none_a_family_or_would_abort_trec_eval_is_refused(
+    measure: str, runs: dict[str, Path], refusal: Refusal
+) -> None:
+    error = refusal("trec", runs, measure=measure)
+    assert error.flaws[0].pointer == "/options/measure"
+    assert '"map"' in error.detail
+
+
+@pytest.mark.parametrize(
+    "measure", ["map", "gm_map", "ndcg", "P_7", "iprec_at_recall_0.10", "set_F", "num_rel_ret", "G"]
+)
+def test_measures_that_are_admitted_are_known_to_trec_eval(
+    measure: str, runs: dict[str, Path], read_files: Read
+) -> None:
+    pytest.importorskip("pytrec_eval")
+    assert len(columns(read_files("trec", runs, measure=measure).data)[0]) == 4
+
+
+@pytest.mark.parametrize("relevance", ["1000000", "99999999999999999999", "0.5", "x", "1_0"])
+def test_a_relevance_that_would_hang_trec_eval_is_refused(
+    relevance: str, runs: dict[str, Path], refusal: Refusal
+) -> None:
+    error = refusal("trec", {**runs, "qrels": f"1 0 a 1\n1 0 b {relevance}\n"})
+    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/qrels/line/2/4", "not_a_number")
+
+
+def test_a_run_without_a_judged_query_misses_an_item(runs: dict[str, Path], refusal: Refusal) -> None:
+    pytest.importorskip("pytrec_eval")
+    query = runs["qrels"].read_text().split()[0]
+    shorter = "".join(
+        line for line in runs["v"].read_text().splitlines(keepends=True) if line.split()[0] != query
+    )
+    assert refusal("trec", {**runs, "v": shorter}).flaws[0].code == "missing_value"
+
+
+def test_documents_that_stand_twice_are_refused(runs: dict[str, Path], refusal: Refusal) -> None:
+    line = runs["u"].read_text().splitlines(keepends=True)[0]
+    assert refusal("trec", {**runs, "u": line * 2}).flaws[0].pointer == "/files/u/line/2"
+    judged = runs["qrels"].read_text().splitlines(keepends=True)[0]
+    assert refusal("trec", {**runs, "qrels": judged * 2}).flaws[0].pointer == "/files/qrels/line/2"
+
+
+def test_without_pytrec_eval_the_extra_is_named(
+    runs: dict[str, Path], refusal: Refusal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pytrec_eval", None)
+    assert refusal("trec", runs).flaws[0].code == "missing_extra"

@@ -1,0 +1,156 @@
+"""Repeated samples are averaged exactly; printed scores go back on the unit they were rounded from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from app.errors import InvalidTest
+from app.statistics.catalogue import reduce
+from app.statistics.paired import Repeated, Scores, StatisticSpec
+from app.statistics.problem import Additive
+
+PACK = Path(__file__).parents[4] / "shared" / "data"
+Samples = Sequence[Sequence[float]]
+
+
+def repeated(items: Samples) -> Repeated:
+    return Repeated(np.array([x for item in items for x in item]), np.array([len(item) for item in items]))
+
+
+def additive(data: Scores, name: str = "mean_difference", **parameters: Any) -> Additive:
+    problem = reduce(data, StatisticSpec(name, parameters))
+    assert isinstance(problem, Additive)
+    return problem
+
+
+def effects(problem: Additive) -> list[Fraction]:
+    return [int(x) * problem.unit for x in problem.stay]
+
+
+tenths = st.integers(-20, 20).map(lambda x: x / 10)
+ragged = st.lists(st.lists(tenths, min_size=1, max_size=5), min_size=3, max_size=3)
+
+
+def mean(item: Sequence[float]) -> Fraction:
+    return sum((Fraction(repr(x)) for x in item), Fraction(0)) / len(item)
+
+
+@given(ragged, ragged)
+@settings(deadline=None, max_examples=150)
+def test_ragged_samples_are_averaged_as_fractions(u: Samples, v: Samples) -> None:
+    problem = additive(Scores(repeated(u), repeated(v)), "sum_difference")
+    truth = [mean(a) - mean(b) for a, b in zip(u, v, strict=True)]
+    assert effects(problem) == truth
+    assert problem.score_u == sum(map(mean, u))
+    assert problem.samples == (sum(map(len, u)), sum(map(len, v)))
+
+
+def test_means_that_are_equal_tie_whatever_their_samples() -> None:
+    # 1/3 in three samples, in six, and 0.1 + 0.2 over one: no double would say so.
+    u, v = repeated([[1, 0, 0], [0.1, 0.2]]), repeated([[1, 0, 0, 1, 0, 0], [0.15]])
+    assert effects(additive(Scores(u, v))) == [0, 0]
+
+
+def test_one_system_may_have_repeated_samples_alone() -> None:
+    problem = additive(Scores(repeated([[1, 0], [1, 1]]), np.array([1, 0])))
+    assert effects(problem) == [Fraction(-1, 4), Fraction(1, 2)]
+    assert problem.samples == (4, 2)
+
+
+def test_one_score_per_item_records_no_samples() -> None:
+    assert additive(Scores(np.array([1, 2]), np.array([2, 2]))).samples is None
+
+
+def test_signed_ranks_rank_the_exact_means() -> None:
+    problem = additive(Scores(repeated([[1, 0, 0], [3, 1]]), repeated([[0, 0, 0], [2, 2, 1]])), "signed_rank")
+    assert problem.stay.tolist() == [3, 3]
+
+
+def test_numbers_of_samples_without_a_common_multiple_keep_the_means_to_a_double() -> None:
+    sizes = [47, 43, 41, 37, 31, 29, 23, 19, 17, 13, 11, 7, 5, 3]
+    u = [[1.0] + [0.0] * (size - 1) for size in sizes]
+    problem = additive(Scores(repeated(u), np.zeros(len(sizes))), "sum_difference")
+    for found, size in zip(effects(problem), sizes, strict=True):
+        assert float(found) == pytest.approx(1 / size, rel=1e-15)
+
+
+def test_thirds_printed_with_six_decimals_tie_again() -> None:
+    u, v = np.array([-2.333333, 0.666667, 1.0]), np.array([-0.333333, -1.333333, 1.0])
+    problem = additive(Scores(u, v), "sum_difference", unit="1/3")
+    assert effects(problem) == [-2, 2, 0]
+    assert additive(Scores(u, v), "sum_difference").stay.tolist() != problem.stay.tolist()
+
+
+@pytest.mark.parametrize("unit", ["1/30", "0.5", 0.25, 1, 1e-5])
+def test_a_unit_may_be_a_fraction_or_a_number(unit: object) -> None:
+    step = Fraction(str(unit))
+    values = np.array([float(step * 7), float(step * -2)])
+    problem = additive(Scores(values, np.zeros(2)), "sum_difference", unit=unit)
+    assert effects(problem) == [7 * step, -2 * step]
+
+
+def test_a_unit_holds_for_every_sample() -> None:
+    u, v = repeated([[0.333333, 0.666667], [1.0]]), repeated([[0.0], [0.333333]])
+    assert effects(additive(Scores(u, v), "sum_difference", unit="1/3")) == [Fraction(1, 2), Fraction(2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("data", "parameters", "pointer", "code"),
+    [
+        (Scores(np.array([0.333333, 0.5]), np.zeros(2)), {"unit": "1/3"}, "/u/1", "off_unit"),
+        (Scores(np.zeros(2), repeated([[0.0, 1.0, 0.5], [1.0]])), {"unit": 1}, "/v/0/2", "off_unit"),
+        (Scores(repeated([[0.0], [1.0, 0.5]]), np.zeros(2)), {"unit": 1}, "/u/1/1", "off_unit"),
+        (Scores(np.array([1e300]), np.zeros(1)), {"unit": "1/3"}, "/u/0", "off_unit"),
+        *(
+            (Scores(np.array([1.0]), np.zeros(1)), {"unit": unit}, "/statistic/unit", "not_a_unit")
+            for unit in (
+                "0",
+                "-1",
+                "1/0",
+                "1e999999999",
+                "x",
+                "",
+                True,
+                0,
+                float("nan"),
+                float("inf"),
+                "9" * 50,
+                [1],
+            )
+        ),
+        (Scores(repeated([[1.0]]), np.zeros(2)), {}, "/v", "length_mismatch"),
+        (Scores(repeated([]), np.zeros(0)), {}, "/u", "empty"),
+    ],
+)
+def test_what_makes_no_test_is_refused_where_it_is_wrong(
+    data: Scores, parameters: dict[str, Any], pointer: str, code: str
+) -> None:
+    with pytest.raises(InvalidTest) as refused:
+        reduce(data, StatisticSpec("mean_difference", parameters))
+    assert (refused.value.flaws[0].pointer, refused.value.flaws[0].code) == (pointer, code)
+
+
+@pytest.mark.pack
+@pytest.mark.skipif(not PACK.is_dir(), reason="the evaluation data is not beside this checkout")
+def test_real_scores_in_thirds_of_tenths_sum_as_published() -> None:
+    scores: dict[str, list[float]] = {}
+    for line in (PACK / "mqm/mqm_newstest2020_ende.avg_seg_scores.tsv").read_text().splitlines()[1:]:
+        system, score, _ = line.split(" ")
+        scores.setdefault(system, []).append(float(score) if score != "None" else np.nan)
+    for test in json.loads((PACK / "expected/mqm_newstest2020_ende.json").read_text())["tests"]:
+        data = Scores(np.array(scores[test["a"]]), np.array(scores[test["b"]]))
+        problem = additive(data, "sum_difference", unit="1/30")
+        assert (problem.score_u, problem.score_v) == (
+            Fraction(test["sum_a"], 30),
+            Fraction(test["sum_b"], 30),
+        )
+        assert int((problem.stay != 0).sum()) == test["n_nonzero_differences"]
+        assert int(np.abs(problem.stay).sum()) == test["sum_abs_difference"]
