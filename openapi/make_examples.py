@@ -74,6 +74,43 @@ TEXTS = {
 }
 DECIMALS = {"u": [0.5, 0.25, 0.75, 1.0, 0.5, 0.0], "v": [0.25, 0.25, 0.5, 0.5, 0.75, 0.25]}
 
+RIGHT = {
+    "u": {"correct": [8, 3, 7, 5], "total": [9, 4, 7, 6]},
+    "v": {"correct": [6, 4, 7, 5], "total": [9, 4, 7, 6]},
+}
+# Segment statistics: what sacrebleu counts of four short segments against their references, of orders up to 4 or 2.
+BLEU_ROWS = {
+    "u": {
+        "sys_len": [6, 6, 5, 7], "ref_len": [6, 5, 5, 6],
+        "correct_1": [6, 5, 5, 5], "correct_2": [5, 3, 4, 4], "correct_3": [4, 2, 3, 3], "correct_4": [3, 1, 2, 2],
+        "total_1": [6, 6, 5, 7], "total_2": [5, 5, 4, 6], "total_3": [4, 4, 3, 5], "total_4": [3, 3, 2, 4],
+    },
+    "v": {
+        "sys_len": [6, 5, 5, 6], "ref_len": [6, 5, 5, 6],
+        "correct_1": [4, 4, 4, 6], "correct_2": [2, 2, 2, 5], "correct_3": [1, 1, 1, 4], "correct_4": [1, 0, 1, 3],
+        "total_1": [6, 5, 5, 6], "total_2": [5, 4, 4, 5], "total_3": [4, 3, 3, 4], "total_4": [3, 2, 2, 3],
+    },
+}  # fmt: skip
+CHRF_ROWS = {
+    "u": {"hyp_1": [9, 7, 8], "ref_1": [9, 8, 8], "match_1": [9, 6, 8], "hyp_2": [8, 6, 7], "ref_2": [8, 7, 7], "match_2": [8, 4, 6]},
+    "v": {"hyp_1": [9, 8, 8], "ref_1": [9, 8, 8], "match_1": [7, 8, 6], "hyp_2": [8, 7, 7], "ref_2": [8, 7, 7], "match_2": [5, 7, 4]},
+}  # fmt: skip
+EDITS = {
+    "u": {"edits": [3, 0, 5, 1], "ref_len": [20, 12, 15, 9]},
+    "v": {"edits": [5, 1, 4, 4], "ref_len": [20, 12, 15, 9]},
+}
+TUPLES = {
+    "stay": [[8, 2, 6, 1], [3, 3, 5, 2], [7, 1, 7, 1], [4, 0, 2, 2]],
+    "swap": [[6, 1, 8, 2], [5, 2, 3, 3], [7, 1, 7, 1], [2, 2, 4, 0]],
+    "statistic": {"expression": "x1 / (x1 + x2 / 2) - x3 / (x3 + x4 / 2)"},
+}
+REPEATED = {"u": [[1, 0, 1], [1, 1], [0, 0, 1], [1]], "v": [[0, 0, 1], [1, 0], [0, 1, 1], [0]]}
+THIRDS = {"u": [0.333333, 1.0, 0.666667, 0.0], "v": [0.0, 0.666667, 0.666667, 0.333333]}
+REALS = {
+    "u": [0.8147236863931789, 0.9057919370756192, 0.1269868162935061, 0.9133758561390194, 0.6323592462254095],
+    "v": [0.0975404049994095, 0.2784982188670484, 0.5468815192049838, 0.9575068354342976, 0.4648885351992766],
+}
+
 
 def _each(kind: str, data: dict[str, Any], statistics: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     return {
@@ -100,7 +137,20 @@ STATISTICS: Mapping[str, dict[str, Any]] = {
         _named("exact_match", "token_accuracy", "span_f1", "span_precision", "span_recall"),
     ),
     **_each("predictions", TEXTS, _named("bleu", "chrf", "ter")),
+    **_each("counts", RIGHT, _named("accuracy")),
+    **_each("counts", BLEU_ROWS, _named("bleu")),
+    **_each("counts", CHRF_ROWS, _named("chrf")),
+    **_each("counts", EDITS, _named("ter")),
 }  # fmt: skip
+# One of every way to ask that is no statistic of its own, beside them.
+WAYS: Mapping[str, dict[str, Any]] = {
+    "effects-tuples.json": TUPLES,
+    "scores-repeated.json": {**REPEATED, "statistic": {"name": "mean_difference"}},
+    "scores-unit.json": {**THIRDS, "statistic": {"name": "mean_difference", "unit": "1/3"}},
+    "scores-bounds.json": {**REALS, "method": "bounds", "precision": 1e-4},
+    "scores-bootstrap.json": {**DECIMALS, "test": "bootstrap"},
+    "scores-clusters.json": {**DECIMALS, "clusters": ["a", "a", "b", "b", "c", "c"]},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +260,7 @@ def main() -> None:
 def write_small() -> None:
     """Write those that need no data."""
     (EXAMPLES / "small").mkdir(exist_ok=True)
-    for name, body in STATISTICS.items():
+    for name, body in {**STATISTICS, **WAYS}.items():
         (EXAMPLES / "small" / name).write_text(rendered(body), encoding="utf-8", newline="\n")
 
 

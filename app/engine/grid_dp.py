@@ -39,16 +39,18 @@ def probability(form: VectorForm, extreme: Extreme) -> Probability:
 def counts(form: VectorForm) -> Reals:
     """In how many ways T = x comes about, on the whole support, shape support(form).shape."""
     shape = support(form).shape
-    cells = np.zeros(shape)
-    cells[tuple((-form.low).tolist())] = 1.0
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    cells = np.zeros(math.prod(shape))
+    moved = np.empty_like(cells)
+    cells[-int(np.dot(form.low, strides))] = 1.0
     for vector, count in zip(form.vectors.tolist(), form.counts.tolist(), strict=True):
-        target = cells[
-            tuple(slice(max(step, 0), size + min(step, 0)) for step, size in zip(vector, shape, strict=True))
-        ]
-        source = cells[
-            tuple(slice(max(-step, 0), size - max(step, 0)) for step, size in zip(vector, shape, strict=True))
-        ]
+        # Every partial sum is in the support, so a step along the flat array never takes mass across an edge.
+        step = sum(one * stride for one, stride in zip(vector, strides, strict=True))
+        size = len(cells) - abs(step)
+        source, target = (cells[:size], cells[step:]) if step > 0 else (cells[-step:], cells[:size])
+        copy = moved[:size]
         for _ in range(count):
             # A copy first: the old cells are what is added.
-            target += source.copy()
-    return cells
+            np.copyto(copy, source)
+            np.add(target, copy, out=target)
+    return cells.reshape(shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 import shlex
 from collections import Counter
@@ -15,6 +16,7 @@ import pytest
 from sklearn import metrics
 
 from app.inputs.formats.catalogue import FORMATS
+from app.statistics.catalogue import STATISTICS as CATALOGUE
 from openapi.make_examples import STATISTICS, rendered
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,6 +72,20 @@ def _corpus(name: str) -> Score:
     return score
 
 
+def _bleu(sums: dict[str, int]) -> float:
+    """Papineni et al. 2002, equation 3, none of the orders without a match."""
+    precisions = [sums[f"correct_{n}"] / sums[f"total_{n}"] for n in range(1, 5)]
+    brevity = min(1.0, math.exp(1 - sums["ref_len"] / sums["sys_len"]))
+    return 100 * brevity * math.prod(precisions) ** 0.25
+
+
+def _chrf(sums: dict[str, int]) -> float:
+    """Popovic 2015: the F-score, beta = 2, of the precisions and recalls averaged over the orders."""
+    precision = sum(sums[f"match_{n}"] / sums[f"hyp_{n}"] for n in (1, 2)) / 2
+    recall = sum(sums[f"match_{n}"] / sums[f"ref_{n}"] for n in (1, 2)) / 2
+    return 100 * 5 * precision * recall / (4 * precision + recall)
+
+
 ORACLES: dict[str, Score] = {
     "scores-mean-difference": lambda items, _: sum(items) / len(items),
     "scores-sum-difference": lambda items, _: sum(items),
@@ -80,6 +96,10 @@ ORACLES: dict[str, Score] = {
     "counts-jaccard": _counts(lambda tp, fp, fn: tp / (tp + fp + fn)),
     "counts-expression": _counts(lambda tp, fp, fn: tp / (tp + fp + fn)),
     "counts-ratio": _counts(lambda errors, words: errors / words),
+    "counts-accuracy": _counts(lambda correct, total: correct / total),
+    "counts-ter": _counts(lambda edits, ref_len: 100 * edits / ref_len),
+    "counts-bleu": _counts(lambda **sums: _bleu(sums)),
+    "counts-chrf": _counts(lambda **sums: _chrf(sums)),
     "predictions-accuracy": _classes(metrics.accuracy_score),
     "predictions-f1": _classes(metrics.f1_score, zero_division=0),
     "predictions-f1-macro": _classes(metrics.f1_score, average="macro", zero_division=0),
@@ -126,6 +146,17 @@ def test_a_small_example_has_the_p_value_of_all_swaps(service: Any, label: str) 
     response = service.post(f"/v1/tests/{label.partition('-')[0]}", {**body, "method": "enumeration"})
     assert response.status_code == 200, response.text
     assert response.json()["p_value"] == pytest.approx(wanted, rel=1e-12)
+
+
+def test_there_is_an_example_of_every_statistic_that_there_is() -> None:
+    shown = {(name.partition("-")[0], body["statistic"]["name"]) for name, body in STATISTICS.items()}
+    wanted = {
+        (entry.kind if entry.kind != "segments" else "predictions", entry.name)
+        for kind in CATALOGUE.values()
+        for entry in kind
+        if entry.kind != "effects"
+    }
+    assert wanted <= shown
 
 
 # Exact p-values of the README's lines of files; wins and losses of what each holds, or all swaps of its counts.
