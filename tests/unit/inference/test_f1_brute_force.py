@@ -29,8 +29,9 @@ def f1(tp: int, said: int, true: int) -> Fraction:
     return Fraction(2 * tp, said + true) if said + true else Fraction(0)
 
 
-def score(way: str, gold: NDArray[np.int64], said: NDArray[np.int64], classes: list[int]) -> Fraction:
-    """scikit-learn's F1 with zero_division=0, in fractions."""
+def score(way: str, gold: NDArray[np.int64], said: NDArray[np.int64]) -> Fraction:
+    """scikit-learn's F1 with zero_division=0, in fractions; macro is over the classes in gold or predicted."""
+    classes = sorted({*gold.tolist(), *said.tolist()} | ({1, 2} if way != "macro" else set()))
     table = {
         one: (int(((said == one) & (gold == one)).sum()), int((said == one).sum()), int((gold == one).sum()))
         for one in classes
@@ -43,14 +44,13 @@ def score(way: str, gold: NDArray[np.int64], said: NDArray[np.int64], classes: l
 
 
 def brute_force(way: str, gold: NDArray[np.int64], u: NDArray[np.int64], v: NDArray[np.int64]) -> Fraction:
-    classes = sorted({*gold.tolist(), *u.tolist(), *v.tolist()})
-    inside, target = 0, abs(score(way, gold, u, classes) - score(way, gold, v, classes))
+    inside, target = 0, abs(score(way, gold, u) - score(way, gold, v))
     differ = np.flatnonzero(u != v)
     for signs in itertools.product((False, True), repeat=len(differ)):
         first, second = u.copy(), v.copy()
         flipped = differ[np.array(signs, dtype=bool)]
         first[flipped], second[flipped] = v[flipped], u[flipped]
-        inside += abs(score(way, gold, first, classes) - score(way, gold, second, classes)) >= target
+        inside += abs(score(way, gold, first) - score(way, gold, second)) >= target
     return Fraction(inside, 2 ** len(differ))
 
 
