@@ -41,9 +41,14 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The first signal stops gracefully, the second at once."""
+        """The first signal stops gracefully, the second at once.
+
+        From Python 3.12.1 on, closing a server waits for its connections, so that only leaving is at once;
+        workers end when their parent has gone.
+        """
         if self.should_exit:
-            self.force_exit = True
+            logging.shutdown()
+            os._exit(0)
         self.should_exit = True
 
 
