@@ -8,6 +8,7 @@ from typing import Literal
 from app.inference.options import Alternative, Resampling
 
 BoundsKind = Literal["certified", "confidence"]
+IntervalKind = Literal["exact", "bounded", "approximate", "sampled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +109,60 @@ class ItemLevel:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfidenceInterval:
+    """An interval of the statistic's true value, in its units; None is an end that no data of this size can set.
+
+    `method` is `test_inversion`, `tango_score` or `bootstrap_percentile`. `exact`: each end is where the p-value
+    crosses; `bounded`: it is at most `resolution` further out, never further in; `approximate`: asymptotic;
+    `sampled`: from resamples.
+    """
+
+    level: float
+    low: float | None
+    high: float | None
+    method: str
+    kind: IntervalKind
+    resolution: float
+
+
+@dataclass(frozen=True, slots=True)
+class Discordant:
+    """Items of which only one system was right; their odds with Clopper & Pearson's interval, None is infinity."""
+
+    only_u: int
+    only_v: int
+    odds: float | None
+    odds_low: float
+    odds_high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class EffectSize:
+    """How large the difference is, whatever its units. None where it is not defined.
+
+    `cohens_d_z` is mean over sd (ddof 1) of the swapping units' differences (Lakens 2013, eq. 7); `cliffs_delta` is
+    P(u > v) - P(u < v) over all pairs of items (Cliff 1993).
+    """
+
+    cohens_d_z: float | None
+    cliffs_delta: float | None
+    discordant: Discordant | None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The ids of the ten items that moved most, largest first, by the direction they moved in.
+
+    Ids and nothing else; positions counted from nought where the items have no ids.
+    """
+
+    toward_u: tuple[str, ...]
+    toward_v: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TestRecord:
-    """The answer to one test."""
+    """The answer to one test. The last three are there when a `confidence_level` was asked for."""
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
 
@@ -132,6 +185,9 @@ class TestRecord:
     name_u: str
     name_v: str
     item_level: ItemLevel | None = None
+    confidence_interval: ConfidenceInterval | None = None
+    effect_size: EffectSize | None = None
+    moved: Moved | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,13 +26,15 @@ def reduce_predictions(data: Predictions, spec: StatisticSpec) -> Additive:
     if spec.name != "exact_match" and any(map(_is_sequence, data.gold)):
         require_aligned(data)
         u, v = tokens_right(data.gold, data.u), tokens_right(data.gold, data.v)
-        tokens = sum(len(as_tokens(item)) for item in data.gold)
+        lengths = np.fromiter((len(as_tokens(item)) for item in data.gold), np.int64, len(data.gold))
+        tokens = int(lengths.sum())
         if tokens == 0:
             raise InvalidTest.at(
                 "/gold", "empty", "Every sequence is empty: there is no token to be right about."
             )
     else:
         u, v, tokens = items_right(data.gold, data.u), items_right(data.gold, data.v), len(data.gold)
+        lengths = np.ones(tokens, dtype=np.int64)
     return Additive(
         name=spec.name,
         stay=clustered(u - v, data.pairing),
@@ -42,6 +44,8 @@ def reduce_predictions(data: Predictions, spec: StatisticSpec) -> Additive:
         clusters=data.pairing.n_clusters,
         score_u=Fraction(int(u.sum()), tokens),
         score_v=Fraction(int(v.sum()), tokens),
+        sizes=clustered(lengths, data.pairing),
+        shiftable=True,
     )
 
 

@@ -18,7 +18,9 @@ class Additive:
 
     `swap` None means -stay; h is the identity, or the absolute value when `absolute`. `items` counts
     items before clusters were summed. `score_u` and `score_v` are the systems' own scores; `samples` says how
-    many repeated samples u and v had in all, None when there was one score per item.
+    many repeated samples u and v had in all, None when there was one score per item. `shiftable` says that t is a
+    difference of means or sums, which a margin or an interval can shift; `sizes`, shape (M,), how many of what the
+    statistic counts (items, tokens) each unit has, None for one each.
     """
 
     name: str
@@ -31,6 +33,8 @@ class Additive:
     score_u: Fraction | None = None
     score_v: Fraction | None = None
     samples: tuple[int, int] | None = None
+    sizes: Integers | None = None
+    shiftable: bool = False
 
 
 def require_items(count: int, pointer: str) -> None:

@@ -33,6 +33,8 @@ def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
         score_u=exact_total(u) * unit / divisor,
         score_v=exact_total(v) * unit / divisor,
         samples=samples_of(data),
+        sizes=None if data.pairing.clusters is None else clustered(np.ones_like(u), data.pairing),
+        shiftable=True,
     )
 
 

@@ -1,0 +1,52 @@
+"""A hypothesised difference other than nought: every unit's effect less its share of it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from app.engine.lattice import MAX_TOTAL, Integers, exact_total
+from app.statistics.problem import Additive
+
+
+class NotShiftableError(ValueError):
+    """The statistic has no shift: its effects are not differences of means or sums."""
+
+
+def shifted(problem: Additive, difference: Fraction) -> Additive:
+    """The test of the hypothesis that the statistic's true value is `difference`.
+
+    Under the shift model U = V + constant, the effects less their shares of the constant are exchangeable in
+    sign, so that the paired-permutation test of them is exact (Lehmann 1975, *Nonparametrics*, section 2.5 on
+    the shift model; Tritchler 1984 inverts it). A unit of `sizes[i]` items has the share sizes[i] / sum(sizes).
+    The lattice becomes finer by the denominator of the shift.
+
+    Raises
+    ------
+        NotShiftableError: effects that are not symmetric (`swap` is given, or |S| is tested), or that are signs or
+            ranks; or the finer lattice overflows 2**62.
+    """
+    if problem.swap is not None or problem.absolute or not problem.shiftable:
+        raise NotShiftableError(f"{problem.name} has no shift")
+    sizes = np.ones(len(problem.stay), dtype=np.int64) if problem.sizes is None else problem.sizes
+    step = Fraction(difference) / (problem.unit * exact_total(sizes))
+    most = int(np.abs(problem.stay).max(initial=0)) * step.denominator + int(sizes.max()) * abs(
+        step.numerator
+    )
+    if most * len(sizes) >= MAX_TOTAL:
+        raise NotShiftableError("the shifted effects cannot be summed exactly")
+    stay: Integers = problem.stay * step.denominator - sizes * step.numerator
+    return Additive(
+        name=problem.name,
+        stay=stay,
+        swap=None,
+        unit=problem.unit / step.denominator,
+        items=problem.items,
+        clusters=problem.clusters,
+        score_u=problem.score_u,
+        score_v=problem.score_v,
+        samples=problem.samples,
+        sizes=problem.sizes,
+        shiftable=True,
+    )
