@@ -39,6 +39,7 @@ class Settings(BaseSettings):
     max_items: Annotated[int, Field(ge=1, description="Most items in one test; beyond it 413.")] = 10_000_000
     max_name_chars: Annotated[int, Field(ge=1, description="Longest name of a system, in characters.")] = 200
     max_form_parts: Annotated[int, Field(ge=1, description="Most parts of a multipart body.")] = 100
+    max_gate_metrics: Annotated[int, Field(ge=1, description="Most metrics of one gate; beyond it 422.")] = 32
     max_samples: Annotated[int, Field(ge=1, description="Most Monte Carlo samples of one test.")] = 10_000_000
 
     inplace_body_bytes: Annotated[

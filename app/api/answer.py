@@ -47,6 +47,16 @@ def answer(
     record: TestRecord, pairing: Pairing, runtime: dict[str, float], reading: Reading | None = None
 ) -> dict[str, Any]:
     """Every field of the contract's answer, in its order; `reading` is there for files."""
+    return {
+        **said_of(record, pairing, reading),
+        "runtime": runtime,
+        "versions": versions(),
+        "signature": signature(record),
+    }
+
+
+def said_of(record: TestRecord, pairing: Pairing, reading: Reading | None) -> dict[str, Any]:
+    """What is a function of the request alone."""
     fraction = record.p_value_fraction
     return {
         "id": answer_id(record),
@@ -70,14 +80,17 @@ def answer(
         "item_level": None if record.item_level is None else asdict(record.item_level),
         "method": asdict(record.method),
         "null": null(record),
-        "confidence_interval": None,
+        "confidence_interval": None
+        if record.confidence_interval is None
+        else asdict(record.confidence_interval),
+        "effect_size": None if record.effect_size is None else asdict(record.effect_size),
+        "moved": None
+        if record.moved is None
+        else {"toward_u": list(record.moved.toward_u), "toward_v": list(record.moved.toward_v)},
         "reading": None
         if reading is None
         else {"format": reading.format, "guessed": reading.guessed, "notes": list(reading.notes)},
         "warnings": [asdict(caution) for caution in record.warnings],
-        "runtime": runtime,
-        "versions": versions(),
-        "signature": signature(record),
     }
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.api import places
-from app.api.bodies import REQUIRED, told
+from app.api.bodies import REQUIRED, Told, told
 from app.api.files import FilesTold, files_told
-from app.api.job import Job, Limits
+from app.api.job import DRAWN, Job, Limits, Representation
 from app.api.models.requests import AnyRequest, Choices, CountsRequest, EffectsRequest, ScoresRequest
 from app.api.models.statistics import spec_of
 from app.api.negotiation import MULTIPART
@@ -82,24 +82,38 @@ def decoded(job: Job, body: bytes | bytearray) -> Asked:
     """
     timeout_s = timeout_of_query(job.query)
     if job.body.media_type == MULTIPART:
-        return _of_files(files_told(job, body), job.limits, timeout_s)
-    said = told(job, body)
+        asked = asked_of_files(files_told(job, body), job.limits, timeout_s)
+    else:
+        asked = asked_of(told(job, body), job.limits, timeout_s)
+    return pictured(asked, job.representation)
+
+
+def pictured(asked: Asked, representation: Representation) -> Asked:
+    """The same, with the null distribution that a picture needs, even where nobody wants to read its numbers."""
+    if representation not in DRAWN or asked.options.pmf != "none":
+        return asked
+    return replace(asked, options=replace(asked.options, pmf="summary"))
+
+
+def asked_of(said: Told, limits: Limits, timeout_s: float | None) -> Asked:
+    """What a request asks for; raises InvalidTest and BodyTooLarge."""
     request, place = said.request, said.place
     try:
-        _refuse_excess(request, job.limits)
-        data, order = _paired(request, job.limits)
+        _refuse_excess(request, limits)
+        data, order = _paired(request, limits)
         if order is not None:
             place = places.after(places.by_id(order, item_first=_by_item(request)), place)
         spec = spec_of(request.statistic, said.kind)
         if isinstance(data, Predictions) and spec.name in TEXT_STATISTICS:
             data, place = segments(data), places.after(as_gold, place)
         options = _options(request)
-        return Asked(said.kind, data, spec, options, _deadline(request, job.limits, timeout_s), place)
+        return Asked(said.kind, data, spec, options, _deadline(request, limits, timeout_s), place)
     except InvalidTest as error:
         raise moved(error, place) from None
 
 
-def _of_files(said: FilesTold, limits: Limits, timeout_s: float | None) -> Asked:
+def asked_of_files(said: FilesTold, limits: Limits, timeout_s: float | None) -> Asked:
+    """What a form with files asks for; raises InvalidTest and BodyTooLarge."""
     reading, request = said.reading, said.request
     try:
         _refuse_excess(request, limits)
@@ -123,9 +137,6 @@ def _deadline(request: Choices, limits: Limits, timeout_s: float | None) -> floa
 
 
 def _refuse_excess(request: Choices, limits: Limits) -> None:
-    if request.confidence_level is not None:
-        detail = "Confidence intervals are not available yet; leave confidence_level out."
-        raise InvalidTest.at("/confidence_level", "not_available", detail)
     if request.samples > limits.max_samples:
         raise InvalidTest.at(
             "/samples", "too_many_samples", f"At most {limits.max_samples:,} samples are allowed."

@@ -41,6 +41,7 @@ def told(job: Job, body: bytes | bytearray) -> Told:
         return _json(job, body)
     assert job.kind != "plan"  # negotiation lets no other media type through
     assert job.kind != "files"
+    assert job.kind != "gate"
     if job.body.media_type == NDJSON:
         return _lines(job, body, job.kind)
     if job.body.media_type == NPY:
@@ -57,6 +58,7 @@ def _json(job: Job, body: bytes | bytearray) -> Told:
         inner = validated(REQUEST_MODELS[envelope.kind], envelope.request, prefix="/request", context=context)
         return Told(envelope.kind, inner, below("/request"))
     assert job.kind != "files"
+    assert job.kind != "gate"
     return Told(job.kind, validated(REQUEST_MODELS[job.kind], read.value, context=context), str)
 
 

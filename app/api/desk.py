@@ -15,8 +15,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from app.api import problems
-from app.api.job import Job, Kind, Limits, Rendered, Representation
-from app.api.negotiation import JSON, body_of, representation
+from app.api.job import DRAWN, Job, Kind, Limits, Rendered
+from app.api.negotiation import JSON, OFFERED, body_of, representation, theme
 from app.api.pipeline import handle, handle_in_place
 from app.api.queries import timeout_of_query
 from app.api.receipt import disconnected, receive_body
@@ -24,8 +24,6 @@ from app.errors import ExactpermError, InvalidTest
 from app.execution.executor import Executor
 from app.settings import Settings
 
-REPRESENTATIONS: tuple[Representation, ...] = ("json", "text", "markdown", "csv")
-PLAN_REPRESENTATIONS: tuple[Representation, ...] = ("json",)
 SLOWER_CODINGS = 8  # thousands of empty frames fit where thousands of bytes do
 SLOWER_TABLES = 4  # a table with quotes takes a few times longer to read than JSON of its size
 CLIENT_LEFT = 499  # nobody reads it; it is for the log only
@@ -36,6 +34,7 @@ def limits_of(settings: Settings) -> Limits:
     return Limits(
         max_body_bytes=settings.max_body_bytes,
         max_form_parts=settings.max_form_parts,
+        max_gate_metrics=settings.max_gate_metrics,
         max_items=settings.max_items,
         max_samples=settings.max_samples,
         max_name_chars=settings.max_name_chars,
@@ -73,10 +72,8 @@ class Desk:
     def _head(self, request: Request, kind: Kind, request_id: str, received_at: float) -> Job:
         """Everything about the request that is known before its body: refused early when it is wrong."""
         query = tuple(request.query_params.multi_items())
-        formats = [value for name, value in query if name == "format"]
-        offered = PLAN_REPRESENTATIONS if kind == "plan" else REPRESENTATIONS
-        if len(formats) > 1:
-            raise InvalidTest.at("/?format", "duplicate_parameter", "format is given twice.")
+        accept = ",".join(request.headers.getlist("accept")) or None
+        answer_in = representation(accept, _only(query, "format"), OFFERED[kind])
         return Job(
             kind=kind,
             body=body_of(
@@ -85,13 +82,12 @@ class Desk:
                 kind,
             ),
             query=query,
-            representation=representation(
-                ",".join(request.headers.getlist("accept")) or None, formats[0] if formats else None, offered
-            ),
+            representation=answer_in,
             request_id=request_id,
             received_at=received_at,
             submitted_at=received_at,
             limits=self.limits,
+            theme=theme(_only(query, "theme"), answer_in),
         )
 
     async def _rendered(self, request: Request, head: Job, body: bytearray) -> Rendered:
@@ -99,7 +95,9 @@ class Desk:
         small = self.settings.inplace_body_bytes
         if job.body.media_type != JSON:
             small //= SLOWER_TABLES
-        if len(body) <= (small if job.body.coding is None else small // SLOWER_CODINGS):
+        if job.representation not in DRAWN and len(body) <= (
+            small if job.body.coding is None else small // SLOWER_CODINGS
+        ):
             rendered = handle_in_place(job, body, self.settings.inplace_engine_seconds, small)
             if rendered is not None:
                 return rendered
@@ -118,6 +116,14 @@ class Desk:
             for task in (computing, leaving):
                 task.cancel()
             await asyncio.gather(computing, leaving, return_exceptions=True)
+
+
+def _only(query: tuple[tuple[str, str], ...], name: str) -> str | None:
+    """The one value of a parameter of the query, or None."""
+    values = [value for key, value in query if key == name]
+    if len(values) > 1:
+        raise InvalidTest.at(f"/?{name}", "duplicate_parameter", f"{name} is given twice.")
+    return values[0] if values else None
 
 
 def sent(rendered: Rendered) -> Response:

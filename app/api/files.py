@@ -7,11 +7,12 @@ it on.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from app.api import form
-from app.api.job import Job, TestKind
+from app.api.job import Job, Limits, TestKind
 from app.api.models.fields import escape
 from app.api.models.requests import Choices
 from app.api.models.statistics import STATISTIC_MODELS, entries, spec_of
@@ -20,7 +21,7 @@ from app.api.queries import ELSEWHERE, LITERAL, NAMES, TEXT, options_of, options
 from app.api.validation import validated
 from app.errors import Flaw, InvalidTest
 from app.inputs.formats import catalogue
-from app.inputs.formats.reading import OPTION_NAMES, ReaderOptions, Reading
+from app.inputs.formats.reading import OPTION_NAMES, ReaderOptions, Reading, UploadedFile
 from app.inputs.pairing import shown
 from app.statistics.paired import StatisticSpec
 
@@ -47,12 +48,29 @@ class FilesTold:
 def files_told(job: Job, body: bytes | bytearray) -> FilesTold:
     """Read a multipart body; raises InputError."""
     options_of_query(job.query, ELSEWHERE)
+    found = form_of(job, body)
+    return told_of(found.files, found.fields, job.limits)
+
+
+def form_of(job: Job, body: bytes | bytearray) -> form.Form:
+    """The files and fields of a multipart body; raises InputError."""
     limits = job.limits
-    found = form.read(
+    return form.read(
         body, job.body.boundary, ROLES, most_parts=limits.max_form_parts, most_bytes=limits.max_body_bytes
     )
-    given = options_of(found.fields, FIELDS, "field", lambda name: f"/options/{escape(name[:40])}")
-    texts = dict(found.fields)
+
+
+def option_pointer(name: str) -> str:
+    """Where a field of the form is."""
+    return f"/options/{escape(name[:40])}"
+
+
+def told_of(
+    files: Mapping[str, UploadedFile], fields: Sequence[tuple[str, str]], limits: Limits
+) -> FilesTold:
+    """Read files as the fields say; raises InputError."""
+    given = options_of(fields, FIELDS, "field", option_pointer)
+    texts = dict(fields)
     try:
         request = validated(Choices, {name: given[name] for name in (*CHOICES, "names") if name in given})
     except InvalidTest as error:
@@ -61,7 +79,7 @@ def files_told(job: Job, body: bytes | bytearray) -> FilesTold:
         {name: texts[name] for name in OPTION_NAMES if name in texts},
         max_inflated_bytes=limits.max_body_bytes,
     )
-    reading = catalogue.read(found.files, texts.get("format", catalogue.AUTO), options)
+    reading = catalogue.read(files, texts.get("format", catalogue.AUTO), options)
     asked = {name: given["statistic"][name] for name in PARAMETERS if name in given.get("statistic", {})}
     try:
         spec = _spec(reading, options.statistic, asked)

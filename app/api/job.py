@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 TestKind = Literal["effects", "scores", "counts", "predictions"]
-Kind = TestKind | Literal["files", "plan"]
-Representation = Literal["json", "text", "markdown", "csv"]
+Kind = TestKind | Literal["files", "plan", "gate"]
+Representation = Literal["json", "text", "markdown", "csv", "svg", "png", "html", "junit"]
+Theme = Literal["light", "dark"]
+# Drawn with matplotlib, which no process imports before somebody asks for a picture, and the web process never.
+DRAWN: tuple[Representation, ...] = ("svg", "png", "html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,7 @@ class Limits:
     max_samples: int
     max_name_chars: int
     max_form_parts: int
+    max_gate_metrics: int
     max_timeout_s: float
     budget_operations: int
     budget_bytes: int
@@ -46,6 +50,7 @@ class Job:
     received_at: float
     submitted_at: float
     limits: Limits
+    theme: Theme = "light"
 
 
 @dataclass(frozen=True, slots=True)

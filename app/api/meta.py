@@ -21,6 +21,7 @@ from app.settings import Settings
 PUBLIC_LIMITS = (
     "max_body_bytes",
     "max_form_parts",
+    "max_gate_metrics",
     "max_items",
     "max_name_chars",
     "max_samples",

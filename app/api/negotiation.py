@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from python_multipart.multipart import parse_options_header
 
-from app.api.job import Body, Kind, Representation
+from app.api.job import Body, Kind, Representation, Theme
 from app.api.problems import NotAcceptable
 from app.errors import InvalidTest, MalformedBody, UnsupportedMedia
 from app.inputs.encodings import CODINGS
@@ -17,12 +17,17 @@ TSV = "text/tab-separated-values"
 NDJSON = "application/x-ndjson"
 NPY = "application/x-npy"
 MULTIPART = "multipart/form-data"
+TEXTS = frozenset({"text", "markdown", "csv", "html"})  # their media type says that they are UTF-8
 
 PRODUCED: dict[Representation, str] = {
     "json": JSON,
     "text": "text/plain",
     "markdown": "text/markdown",
     "csv": CSV,
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "html": "text/html",
+    "junit": "application/xml",
 }
 CONSUMED: dict[Kind, tuple[str, ...]] = {
     "effects": (JSON, NDJSON),
@@ -31,7 +36,20 @@ CONSUMED: dict[Kind, tuple[str, ...]] = {
     "predictions": (JSON, NDJSON),
     "files": (MULTIPART,),
     "plan": (JSON,),
+    "gate": (JSON, MULTIPART),
 }
+OF_A_TEST: tuple[Representation, ...] = ("json", "text", "markdown", "csv", "svg", "png", "html")
+OFFERED: dict[Kind, tuple[Representation, ...]] = {
+    "effects": OF_A_TEST,
+    "scores": OF_A_TEST,
+    "counts": OF_A_TEST,
+    "predictions": OF_A_TEST,
+    "files": OF_A_TEST,
+    "plan": ("json",),
+    "gate": (*OF_A_TEST, "junit"),
+}
+THEMES: tuple[Theme, ...] = ("light", "dark")
+THEMED: tuple[Representation, ...] = ("svg", "png")
 MAX_ACCEPT_CHARS = 1_000
 MAX_BOUNDARY_CHARS = 70  # RFC 2046, section 5.1.1
 UTF8_NAMES = frozenset({"utf-8", "utf8", "us-ascii"})
@@ -62,6 +80,24 @@ def representation(
             f"The answer can be had as {types}; none of them is accepted by the Accept header."
         )
     return best
+
+
+def theme(name: str | None, drawn: Representation) -> Theme:
+    """The colours of a picture.
+
+    Raises
+    ------
+        InvalidTest: there is no such theme, or what was asked for has none.
+    """
+    if name is None:
+        return "light"
+    if drawn not in THEMED:
+        detail = "theme is for pictures only (format svg or png); an HTML report follows its reader's."
+        raise InvalidTest.at("/?theme", "unused_parameter", detail)
+    for known in THEMES:
+        if name == known:
+            return known
+    raise InvalidTest.at("/?theme", "unknown_theme", f"theme is one of {', '.join(THEMES)}.")
 
 
 def _ranges(accept: str) -> list[tuple[str, float]]:

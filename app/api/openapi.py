@@ -9,6 +9,8 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from app import __version__
+from app.api.models.gate import GateRequest
+from app.api.models.gate_responses import GateAnswer
 from app.api.models.requests import REQUEST_MODELS, PlanEnvelope
 from app.api.models.responses import Health, PlanAnswer, Problem, TestAnswer
 from app.api.operations import problem_response, reference
@@ -21,6 +23,7 @@ Hand over two systems' results on the same items and get an exact p-value with a
 `runtime` in an answer is a function of the request. Errors are RFC 9457 problem details."""
 TAGS = [
     {"name": "tests", "description": "Test, or plan a test."},
+    {"name": "gate", "description": "Decide a pull request."},
     {"name": "meta", "description": "What this server can do."},
     {"name": "health", "description": "For load balancers and orchestrators."},
 ]
@@ -32,8 +35,8 @@ def document(app: FastAPI) -> dict[str, Any]:
     said = get_openapi(
         title=TITLE, version=__version__, description=DESCRIPTION, routes=app.routes, tags=TAGS
     )
-    requests = [(model, "validation") for model in (*REQUEST_MODELS.values(), PlanEnvelope)]
-    answers = [(model, "serialization") for model in (TestAnswer, PlanAnswer, Problem, Health)]
+    requests = [(model, "validation") for model in (*REQUEST_MODELS.values(), PlanEnvelope, GateRequest)]
+    answers = [(model, "serialization") for model in (TestAnswer, PlanAnswer, GateAnswer, Problem, Health)]
     _, schemas = models_json_schema([*requests, *answers], ref_template=REF)  # type: ignore[list-item]
     said.setdefault("components", {})["schemas"] = schemas["$defs"]
     for path in HEALTH_PATHS:

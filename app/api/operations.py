@@ -85,16 +85,16 @@ def test_operation(kind: TestKind, summary: str) -> dict[str, Any]:
             content[media] = {"schema": {**BINARY, "description": ARRAYS[kind]}}
         else:
             content[media] = {"schema": {"type": "string"}, "examples": TABLE_EXAMPLES[media, kind]}
-    parameters = [FORMAT, TIMEOUT, CODING, *_parameters(kind)]
-    return _operation(summary, "tests", content, _answers(), parameters)
+    parameters = [FORMAT, THEME, TIMEOUT, CODING, *_parameters(kind)]
+    return operation(summary, "tests", content, _answers(), parameters)
 
 
 def _answers() -> dict[str, Any]:
     """The representations of an answer to a test."""
     answers: dict[str, Any] = {negotiation.JSON: {"schema": reference(TestAnswer)}}
-    for name, media in negotiation.PRODUCED.items():
+    for name in negotiation.OF_A_TEST:
         if name != "json":
-            answers[media] = {"schema": {"type": "string"}}
+            answers[negotiation.PRODUCED[name]] = {"schema": BINARY if name == "png" else {"type": "string"}}
     answers["text/plain"]["example"] = LINE_EXAMPLE
     return answers
 
@@ -103,7 +103,7 @@ def files_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for files."""
     schema = {"type": "object", "properties": form_schema(), "additionalProperties": False}
     content = {negotiation.MULTIPART: {"schema": schema}}
-    return _operation("Test files", "tests", content, _answers(), [FORMAT, TIMEOUT, CODING])
+    return operation("Test files", "tests", content, _answers(), [FORMAT, THEME, TIMEOUT, CODING])
 
 
 def form_schema() -> dict[str, Schema]:
@@ -147,7 +147,7 @@ test_operation.__test__ = False  # type: ignore[attr-defined]
 def plan_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for the plan."""
     content = {negotiation.JSON: {"schema": reference(PlanEnvelope)}}
-    return _operation(
+    return operation(
         "Predict what a test costs",
         "tests",
         content,
@@ -156,9 +156,10 @@ def plan_operation() -> dict[str, Any]:
     )
 
 
-def _operation(
+def operation(
     summary: str, tag: str, content: dict[str, Any], answers: dict[str, Any], parameters: list[dict[str, Any]]
 ) -> dict[str, Any]:
+    """Arguments of `add_api_route`."""
     return {
         "methods": ["POST"],
         "summary": summary,
@@ -195,7 +196,14 @@ FORMAT = {
     "in": "query",
     "required": False,
     "description": "The representation of the answer; overrides Accept.",
-    "schema": {"type": "string", "enum": list(negotiation.PRODUCED)},
+    "schema": {"type": "string", "enum": list(negotiation.OF_A_TEST)},
+}
+THEME = {
+    "name": "theme",
+    "in": "query",
+    "required": False,
+    "description": "The colours of a picture (svg, png).",
+    "schema": {"type": "string", "enum": list(negotiation.THEMES), "default": "light"},
 }
 TIMEOUT = {
     "name": "timeout_s",

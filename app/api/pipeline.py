@@ -14,20 +14,21 @@ from typing import Any, TypeVar
 from app.api import problems
 from app.api.answer import answer, answer_id, plan_answer
 from app.api.asked import Asked, decoded, inflated
+from app.api.gate import PreparedGate, gate_answer, gate_id, headers_of, prepare_gate, run_gate, status_of
+from app.api.gate_asked import GateAsked, gate_decoded
 from app.api.job import Job, Rendered, Representation
-from app.api.negotiation import JSON, MULTIPART, PRODUCED
+from app.api.negotiation import MULTIPART, PRODUCED, TEXTS
 from app.api.places import moved
+from app.api.representations import gate_report, test_report
 from app.engine.planner import Budget
 from app.errors import BodyTooLarge, ExactpermError, InvalidTest
 from app.execution.frames import Deadline, Unbounded
 from app.inference.paired_test import Prepared, finish, plan_record, prepare
-from app.inference.record import TestRecord
-from app.reports.line import line
-from app.reports.markdown import markdown
-from app.reports.row import row
 
 Answered = TypeVar("Answered", Rendered, Rendered | None)
 
+# Pictures and reports bring their style with them; nothing else of theirs is let in.
+STYLED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
 
 
@@ -35,7 +36,7 @@ def handle(job: Job, body: bytes | bytearray, deadline: Deadline) -> Rendered:
     """Answer one request, errors included; never raises."""
 
     def steps(started: float) -> Rendered:
-        asked = decoded(job, inflated(job, body, job.limits.max_body_bytes))
+        asked = _decoded(job, inflated(job, body, job.limits.max_body_bytes))
         if asked.timeout_s is not None:
             deadline.set(asked.timeout_s)
         planning = time.monotonic()
@@ -59,7 +60,7 @@ def handle_in_place(
             plain = inflated(job, body, min(small_bytes, job.limits.max_body_bytes))
         except BodyTooLarge:
             return None  # a worker will see whether it is too large
-        asked = decoded(job, plain)
+        asked = _decoded(job, plain)
         if asked.heavy:
             return None
         planning = time.monotonic()
@@ -80,7 +81,13 @@ def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | R
         return problems.of_bug(error, job.request_id)
 
 
-def _prepared(job: Job, asked: Asked) -> Prepared:
+def _decoded(job: Job, body: bytes | bytearray) -> Asked | GateAsked:
+    return gate_decoded(job, body) if job.kind == "gate" else decoded(job, body)
+
+
+def _prepared(job: Job, asked: Asked | GateAsked) -> Prepared | PreparedGate:
+    if isinstance(asked, GateAsked):
+        return prepare_gate(job, asked)
     limits = job.limits
     try:
         return prepare(
@@ -90,45 +97,58 @@ def _prepared(job: Job, asked: Asked) -> Prepared:
         raise moved(error, asked.place) from error
 
 
-def _finished(job: Job, asked: Asked, prepared: Prepared, started: float, planning: float) -> Rendered:
+def _finished(
+    job: Job, asked: Asked | GateAsked, prepared: Prepared | PreparedGate, started: float, planning: float
+) -> Rendered:
     """Run and render. Engine time is counted since `planning`: the lattice and the plan are part of it."""
+    if isinstance(prepared, PreparedGate):
+        gate = run_gate(prepared)
+        if job.representation == "json":
+            body = encode(gate_answer(gate, prepared.asked, _runtime(job, started, planning)))
+        else:
+            body = gate_report(gate, gate_id(gate), job.representation, job.theme)
+        status = status_of(gate, prepared.asked.fail_status)
+        return _rendered(job, body, headers_of(gate), job.representation, started, status)
+    assert isinstance(asked, Asked)
     if job.kind == "plan":
         return _rendered(job, encode(plan_answer(asked.kind, plan_record(prepared))), (), "json", started)
     record = finish(prepared)
-    engine_s = time.monotonic() - planning
-    body = _body(job, asked, record, engine_s, started)
+    if job.representation == "json":
+        runtime = _runtime(job, started, planning)
+        body = encode(answer(record, asked.data.pairing, runtime, asked.reading))
+    else:
+        body = test_report(record, job.representation, job.theme)
     etag = (("etag", f'W/"{answer_id(record)}"'),)
     return _rendered(job, body, etag, job.representation, started)
 
 
-def _body(job: Job, asked: Asked, record: TestRecord, engine_s: float, started: float) -> bytes:
-    """The record in the representation that was negotiated."""
-    if job.representation == "json":
-        runtime = {
-            "engine_ms": milliseconds(engine_s),
-            "total_ms": milliseconds(time.monotonic() - job.received_at),
-            "queue_ms": milliseconds(started - job.submitted_at),
-        }
-        return encode(answer(record, asked.data.pairing, runtime, asked.reading))
-    if job.representation == "text":
-        return (line(record, answer_id(record)) + "\n").encode()
-    if job.representation == "markdown":
-        return markdown(record, answer_id(record)).encode()
-    return row(record, answer_id(record)).encode()
+def _runtime(job: Job, started: float, planning: float) -> dict[str, float]:
+    now = time.monotonic()
+    return {
+        "engine_ms": milliseconds(now - planning),
+        "total_ms": milliseconds(now - job.received_at),
+        "queue_ms": milliseconds(started - job.submitted_at),
+    }
 
 
 def _rendered(
-    job: Job, body: bytes, extra: tuple[tuple[str, str], ...], representation: Representation, started: float
+    job: Job,
+    body: bytes,
+    extra: tuple[tuple[str, str], ...],
+    representation: Representation,
+    started: float,
+    status: int = 200,
 ) -> Rendered:
     queue_ms, compute_ms = milliseconds(started - job.submitted_at), milliseconds(time.monotonic() - started)
     media = PRODUCED[representation]
     headers = (
-        ("content-type", media if media == JSON else f"{media}; charset=utf-8"),
+        ("content-type", f"{media}; charset=utf-8" if representation in TEXTS else media),
         ("cache-control", "no-store"),
         ("vary", "Accept"),
         ("server-timing", f"queue;dur={queue_ms}, compute;dur={compute_ms}"),
     )
-    return Rendered(200, headers + extra, body)
+    styled = (("content-security-policy", STYLED),) if representation in {"svg", "html"} else ()
+    return Rendered(status, headers + styled + extra, body)
 
 
 def milliseconds(seconds: float) -> float:

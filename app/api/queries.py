@@ -19,7 +19,7 @@ from app.inputs.pairing import shown
 TEXT = ("alternative", "method", "test", "on_missing", "pmf")
 LITERAL = ("samples", "seed", "precision", "alpha", "confidence_level", "exact_fraction", "timeout_s")
 NAMES = {"name_u": "u", "name_v": "v"}
-ELSEWHERE = ("format", "timeout_s")
+ELSEWHERE = ("format", "theme", "timeout_s")
 # Parameters of statistics that are not text as they stand: JSON decides what they are.
 WORDLESS = frozenset({"beta", "word_order", "lowercase", "normalized", "case_sensitive"})
 LISTS = frozenset({"labels"})
@@ -34,7 +34,7 @@ def parameters_of(kind: TestKind) -> tuple[str, ...]:
 
 def known_of(kind: TestKind) -> tuple[str, ...]:
     """Every query parameter of a test whose body has no room for options."""
-    return ("statistic", *parameters_of(kind), *TEXT, *LITERAL, *NAMES, "format")
+    return ("statistic", *parameters_of(kind), *TEXT, *LITERAL, *NAMES, "format", "theme")
 
 
 def options_of_query(
@@ -48,7 +48,8 @@ def options_of_query(
     """
     known = known_of(kind) if known is None else known
     options = options_of(query, known, "query parameter", lambda name: f"/?{name[:40]}")
-    options.pop("format", None)
+    for name in ("format", "theme"):
+        options.pop(name, None)
     return options
 
 
@@ -80,7 +81,7 @@ def _put(options: dict[str, Any], name: str, text: str) -> None:
         options.setdefault("names", {})[NAMES[name]] = text
     elif name in LITERAL:
         options[name] = literal(text)
-    elif name in TEXT or name == "format":
+    elif name in TEXT or name in ELSEWHERE:
         options[name] = text
     else:
         options.setdefault("statistic", {})[name] = parameter(name, text)

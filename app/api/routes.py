@@ -1,4 +1,4 @@
-"""The routes: five ways to hand over a test, the plan of one, and what the service says of itself."""
+"""The routes: five ways to hand over a test, the plan of one, the gate, and what the service says of itself."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from app.api.desk import Desk, limits_of
 from app.api.docs import add_docs
+from app.api.gate_operation import gate_operation
 from app.api.handlers import add_handlers
 from app.api.meta import meta_router
 from app.api.operations import files_operation, plan_operation, test_operation
@@ -26,7 +27,7 @@ def add_routes(app: FastAPI, settings: Settings, executor: Executor) -> None:
 
 
 def test_router(desk: Desk) -> APIRouter:
-    """`POST /v1/tests/{effects,scores,counts,predictions,files}` and `POST /v1/plan`."""
+    """`POST /v1/tests/{effects,scores,counts,predictions,files}`, `POST /v1/plan` and `POST /v1/gate`."""
     router = APIRouter(prefix="/v1")
 
     async def effects(request: Request) -> Response:
@@ -53,6 +54,10 @@ def test_router(desk: Desk) -> APIRouter:
         """What a test would do and cost, without doing it: method, operations, bytes, seconds, and why."""
         return await desk.answer(request, "plan")
 
+    async def gate(request: Request) -> Response:
+        """Decide a pull request: 200 when the candidate U may go on against the baseline V, 409 when not."""
+        return await desk.answer(request, "gate")
+
     router.add_api_route("/tests/effects", effects, **test_operation("effects", "Test effects"))
     router.add_api_route("/tests/scores", scores, **test_operation("scores", "Test scores"))
     router.add_api_route("/tests/counts", counts, **test_operation("counts", "Test counts"))
@@ -61,4 +66,5 @@ def test_router(desk: Desk) -> APIRouter:
     )
     router.add_api_route("/tests/files", files, **files_operation())
     router.add_api_route("/plan", plan, **plan_operation())
+    router.add_api_route("/gate", gate, **gate_operation())
     return router

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -85,6 +86,29 @@ class GateRecord:
 
     @property
     def deciding(self) -> MetricRecord:
-        """The metric that decided: the first with the gate's verdict, by the smallest adjusted p-value."""
-        deciders = [metric for metric in self.metrics if metric.verdict == self.verdict]
-        return min(deciders, key=lambda metric: metric.decision.log10_p_value_adjusted)
+        """The metric that the gate's own p-value is taken from; see `deciding`."""
+        return deciding(self.metrics, self.verdict)
+
+
+def deciding(metrics: Sequence[MetricRecord], verdict: Verdict) -> MetricRecord:
+    """Of the metrics with the gate's verdict, the one on which it hung.
+
+    A regression shown (or nearly shown) hangs on the smallest adjusted p-value, something not shown (or barely shown)
+    on the largest. Where both kinds decided together, a demonstrated regression comes before what is missing, and what
+    was demonstrated before what was only not refuted:
+
+    * fail, inconclusive: the no_regression metric with the smallest, else the other with the largest;
+    * pass: the non_inferior or improve metric with the largest, else the no_regression one with the smallest.
+
+    The first of several that tie.
+    """
+    deciders = [metric for metric in metrics if metric.verdict == verdict]
+    presumed = [metric for metric in deciders if metric.terms.policy == "no_regression"]
+    demanded = [metric for metric in deciders if metric.terms.policy != "no_regression"]
+    if demanded and (verdict == "pass" or not presumed):
+        return max(demanded, key=_log10_p)
+    return min(presumed, key=_log10_p)
+
+
+def _log10_p(metric: MetricRecord) -> float:
+    return metric.decision.log10_p_value_adjusted

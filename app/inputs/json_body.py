@@ -50,6 +50,11 @@ def decode(body: bytes | bytearray) -> Decoded:
     return _decoded(body, {})
 
 
+def text_of(value: Any) -> str:
+    """A value as JSON."""
+    return json.dumps(value, allow_nan=False)
+
+
 def _decoded(body: bytes | bytearray, arrays: integer_lists.Arrays) -> Decoded:
     try:
         value = from_json(body, allow_inf_nan=True)

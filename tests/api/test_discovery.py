@@ -72,7 +72,7 @@ def test_the_document_describes_every_route_and_every_error(service: Any) -> Non
     said = service.get("/openapi.json").json()
     assert set(said["paths"]) == {
         "/v1/tests/effects", "/v1/tests/scores", "/v1/tests/counts", "/v1/tests/predictions", "/v1/tests/files",
-        "/v1/plan", "/v1/meta", "/livez", "/readyz", "/healthz",
+        "/v1/plan", "/v1/gate", "/v1/meta", "/livez", "/readyz", "/healthz",
     }  # fmt: skip
     scores = said["paths"]["/v1/tests/scores"]["post"]
     assert set(scores["requestBody"]["content"]) == {
@@ -87,6 +87,9 @@ def test_the_document_describes_every_route_and_every_error(service: Any) -> Non
         "text/plain",
         "text/markdown",
         "text/csv",
+        "image/svg+xml",
+        "image/png",
+        "text/html",
     }
     assert {"400", "406", "413", "415", "422", "500", "503"} <= set(scores["responses"])
     assert set(scores["responses"]["422"]["content"]) == {"application/problem+json"}
@@ -102,16 +105,16 @@ def test_every_reference_of_the_document_leads_somewhere(service: Any) -> None:
 
 def test_the_examples_of_the_document_work(service: Any) -> None:
     said = service.get("/openapi.json").json()
-    for path in ("effects", "scores", "counts", "predictions"):
-        operation = said["paths"][f"/v1/tests/{path}"]["post"]
+    for path in ("tests/effects", "tests/scores", "tests/counts", "tests/predictions", "gate"):
+        operation = said["paths"][f"/v1/{path}"]["post"]
         for media, content in operation["requestBody"]["content"].items():
             if media == "application/json":
                 name = content["schema"]["$ref"].rpartition("/")[2]
                 for example in said["components"]["schemas"][name]["examples"]:
-                    assert service.post(f"/v1/tests/{path}", example).status_code == 200
-            elif media != "application/x-npy":
+                    assert service.post(f"/v1/{path}", example).status_code == 200
+            elif media not in {"application/x-npy", "multipart/form-data"}:
                 for example in content["examples"].values():
-                    response = service.body(f"/v1/tests/{path}", example["value"].encode(), media)
+                    response = service.body(f"/v1/{path}", example["value"].encode(), media)
                     assert response.status_code == 200, response.text
     for example in said["components"]["schemas"]["PlanEnvelope"]["examples"]:
         assert service.post("/v1/plan", example).status_code == 200

@@ -54,7 +54,7 @@ CASES: list[tuple[str, str, Any, str, str]] = [
     ("timeout", PATH, changed(timeout_s=-1), "/timeout_s", "greater_than"),
     ("long name", PATH, changed(names={"u": "x" * 10_000}), "/names/u", "name_too_long"),
     ("jackknife", PATH, changed(test="jackknife"), "/test", "literal_error"),
-    ("interval", PATH, changed(confidence_level=0.95), "/confidence_level", "not_available"),
+    ("interval", PATH, changed(confidence_level=1), "/confidence_level", "less_than"),
     ("large integer", PATH, changed(u=[1, 2, 2**63]), "/u/2", "integer_too_large"),
     ("endless integer", PATH, changed(u=[1, 10**400, 2]), "/u/1", "integer_too_large"),
     ("not an object", PATH, [1, 2], "", "not_an_object"),
@@ -217,7 +217,7 @@ def test_a_table_for_predictions_is_a_415(service: Any, problem_of: Any) -> None
 
 
 def test_what_is_not_acceptable_is_a_406(service: Any, problem_of: Any) -> None:
-    problem_of(service.post(PATH, OK, headers={"accept": "image/png"}), 406)
+    problem_of(service.post(PATH, OK, headers={"accept": "image/gif"}), 406)
     problem_of(service.post("/v1/plan", {}, headers={"accept": "text/csv"}), 406)
 
 

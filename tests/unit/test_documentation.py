@@ -121,7 +121,7 @@ def test_every_media_type_is_named() -> None:
         assert f"`{media}`" in answers
         assert f"`{name}`" in answers
     for kind, consumed in negotiation.CONSUMED.items():
-        path = "/v1/plan" if kind == "plan" else f"/v1/tests/{kind}"
+        path = f"/v1/{kind}" if kind in {"plan", "gate"} else f"/v1/tests/{kind}"
         row = next(line for line in section("Endpoints").splitlines() if line.startswith(f"| `POST {path}`"))
         assert re.findall(r"`((?:application|text|multipart)/[\w-]+)`", row) == list(consumed)
 
@@ -137,7 +137,7 @@ def test_every_make_target_that_is_named_exists() -> None:
 
 def test_every_file_that_is_named_exists() -> None:
     named = re.findall(
-        r"`((?:openapi|tests|loadtest|app)/[\w./-]+)`|\]\((?!http)([^)#]+)\)|@([\w./-]+)", README
+        r"`((?:openapi|tests|loadtest|app)/[\w./-]+)`|\]\((?!http)([^)#]+)\)|@((?:openapi|tests)/[\w./-]+)", README
     )
     paths = {path for groups in named for path in groups if path}
     assert len(paths) > 5

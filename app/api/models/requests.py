@@ -82,7 +82,12 @@ class Choices(Wire):
         float, Field(gt=0, lt=1, description="Significance level for `significant` and warnings.")
     ] = 0.05
     confidence_level: Annotated[
-        float | None, Field(gt=0, lt=1, description="Asks for a confidence interval. Not available yet.")
+        float | None,
+        Field(
+            gt=0,
+            lt=1,
+            description="Asks for a confidence interval of the difference, effect sizes, and the ids that moved most.",
+        ),
     ] = None
     pmf: Annotated[PmfDetail, Field(description="How much of the null distribution to return.")] = "summary"
     exact_fraction: Annotated[bool, Field(description="Also return the p-value as an exact fraction.")] = (

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.job import TestKind
 from app.inference.options import Alternative, Method, Resampling
-from app.inference.record import BoundsKind
+from app.inference.record import BoundsKind, IntervalKind
 
 
 class Said(BaseModel):
@@ -141,8 +141,50 @@ class Versions(Said):
     algorithm: str
 
 
-class TestAnswer(Said):
-    """The answer to a test. Everything but `runtime` is a function of the request."""
+class IntervalAnswer(Said):
+    """A two-sided confidence interval of the difference; null is an end that no data of this size can set."""
+
+    level: float
+    low: float | None
+    high: float | None
+    method: Annotated[str, Field(description="test_inversion, tango_score or bootstrap_percentile.")]
+    kind: Annotated[
+        IntervalKind,
+        Field(
+            description="exact: the ends are where the p-value crosses 1 - level; bounded: they are at most "
+            "`resolution` too far out; approximate: asymptotic; sampled: from resamples."
+        ),
+    ]
+    resolution: float
+
+
+class DiscordantAnswer(Said):
+    """Items that only one system got right, and their odds with Clopper and Pearson's interval; null is infinity."""
+
+    only_u: int
+    only_v: int
+    odds: float | None
+    odds_low: float
+    odds_high: float | None
+
+
+class EffectSizeAnswer(Said):
+    """How large the difference is, whatever its units; null where it is not defined."""
+
+    cohens_d_z: float | None
+    cliffs_delta: float | None
+    discordant: DiscordantAnswer | None
+
+
+class MovedAnswer(Said):
+    """Ids of the ten items that moved most, largest first; positions from nought where there are no ids."""
+
+    toward_u: list[str]
+    toward_v: list[str]
+
+
+class TestSaid(Said):
+    """What is found of a test: a function of the request alone."""
 
     __test__ = False
 
@@ -165,9 +207,16 @@ class TestAnswer(Said):
     item_level: ItemLevelAnswer | None
     method: MethodAnswer
     null: NullAnswer
-    confidence_interval: None
+    confidence_interval: IntervalAnswer | None
+    effect_size: EffectSizeAnswer | None
+    moved: MovedAnswer | None
     reading: ReadingAnswer | None
     warnings: list[WarningAnswer]
+
+
+class TestAnswer(TestSaid):
+    """The answer to a test. Everything but `runtime` is a function of the request."""
+
     runtime: Runtime
     versions: Versions
     signature: str

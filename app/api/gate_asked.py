@@ -1,0 +1,189 @@
+"""A gate's body becomes its metrics: the tests that were asked for, and what has to be shown of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.api import gate_form
+from app.api.asked import Asked, asked_of, asked_of_files, pictured
+from app.api.bodies import Told
+from app.api.files import form_of, in_form, told_of
+from app.api.job import Job
+from app.api.models.fields import NO_BOOLEANS
+from app.api.models.gate import GateFields, GateMetric, GateRequest, Terms
+from app.api.models.requests import REQUEST_MODELS
+from app.api.negotiation import MULTIPART
+from app.api.places import Place, after, below, in_query, moved
+from app.api.queries import ELSEWHERE, literal, options_of_query, timeout_of_query
+from app.api.validation import validated
+from app.errors import InvalidTest
+from app.inference.gate_record import GateTerms, OnInconclusive
+from app.inputs import json_body
+from app.inputs.pairing import shown
+
+FAILED = 409
+ROLES = ("candidate", "baseline")  # what the systems are called where nobody named them
+
+
+@dataclass(frozen=True, slots=True)
+class MetricAsked:
+    """One metric; `term` finds its terms, as `asked.place` does its request, in what the client sent.
+
+    `interval_asked` says that the client wants a confidence interval, rather than we.
+    """
+
+    name: str
+    asked: Asked
+    terms: GateTerms
+    term: Place
+    interval_asked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GateAsked:
+    """A gate that was asked for, decoded and validated."""
+
+    metrics: tuple[MetricAsked, ...]
+    on_inconclusive: OnInconclusive
+    fail_status: int
+
+    @property
+    def timeout_s(self) -> float | None:
+        """The longest deadline that any of its tests asks for."""
+        asked = [metric.asked.timeout_s for metric in self.metrics if metric.asked.timeout_s is not None]
+        return max(asked, default=None)
+
+    @property
+    def heavy(self) -> bool:
+        """Whether the preparation of one of its tests may be too long for the event loop."""
+        return any(metric.asked.heavy for metric in self.metrics)
+
+
+def gate_decoded(job: Job, body: bytes | bytearray) -> GateAsked:
+    """Decode, validate and pair; raises InputError."""
+    options_of_query(job.query, (*ELSEWHERE, "fail_status"))
+    if job.body.media_type == MULTIPART:
+        return _of_form(job, body)
+    read = json_body.decode(body)
+    gate = validated(GateRequest, read.value)
+    _refuse_too_many(len(gate.metrics or ()), job, "/metrics")
+    context = {NO_BOOLEANS: read.no_booleans}
+    if gate.metrics is None:
+        metrics = [_of_json(job, gate, _single(gate), "", context)]
+    else:
+        if gate.kind is not None or gate.request is not None:
+            where = "/kind" if gate.kind is not None else "/request"
+            raise InvalidTest.at(where, "redundant", "Give either kind and request, or metrics.")
+        metrics = [
+            _of_json(job, gate, metric, f"/metrics/{index}", context)
+            for index, metric in enumerate(gate.metrics)
+        ]
+    _refuse_equal_names(metrics, "/metrics/{}/name")
+    return GateAsked(tuple(metrics), gate.on_inconclusive or "pass", _fail_status(job, gate.fail_status))
+
+
+def _single(gate: GateRequest) -> GateMetric:
+    if gate.kind is None or gate.request is None:
+        detail = 'Give kind and request ({"kind": "scores", "request": {"u": […], "v": […]}}), or metrics.'
+        raise InvalidTest.at("/kind" if gate.kind is None else "/request", "missing", detail)
+    return GateMetric(kind=gate.kind, request=gate.request)
+
+
+def _of_json(
+    job: Job, gate: GateRequest, metric: GateMetric, prefix: str, context: dict[str, Any]
+) -> MetricAsked:
+    inside = f"{prefix}/request"
+    request = validated(REQUEST_MODELS[metric.kind], metric.request, prefix=inside, context=context)
+    asked = asked_of(Told(metric.kind, request, below(inside)), job.limits, timeout_of_query(job.query))
+    if gate.alpha is not None and "alpha" in request.model_fields_set and request.alpha != gate.alpha:
+        detail = "alpha is said twice, and differently: say it once, beside the policy."
+        raise InvalidTest.at(f"{inside}/alpha", "alpha_given_twice", detail)
+
+    def term(pointer: str) -> str:
+        return prefix + pointer if getattr(metric, pointer[1:], None) is not None else pointer
+
+    alpha = asked.options.alpha if gate.alpha is None else gate.alpha
+    return _metric(job, metric.name, asked, _terms(metric, gate, alpha), term, request.model_fields_set)
+
+
+def _of_form(job: Job, body: bytes | bytearray) -> GateAsked:
+    """Files and fields; each of `metrics` is a form of its own, with some fields in place of the common ones."""
+    found = form_of(job, body)
+    form = gate_form.taken(found.fields)
+    _refuse_too_many(len(form.overrides), job, "/options/metrics")
+    metrics = []
+    for index in range(len(form.overrides)):
+        own, fields = gate_form.overridden(form, index)
+        place = gate_form.in_metric(form, index)
+        try:
+            told = told_of(found.files, fields, job.limits)
+            asked = asked_of_files(told, job.limits, timeout_of_query(job.query))
+        except InvalidTest as error:
+            raise moved(error, place) from None
+        place = after(in_form, place)
+        given = told.request.model_fields_set | ({"names"} if told.reading.names else set())
+        terms = _terms(own, form.gate, asked.options.alpha)
+        metrics.append(_metric(job, own.name, replace(asked, place=place), terms, place, given))
+    _refuse_equal_names(metrics, "/options/metrics/{}/name")
+    return GateAsked(
+        tuple(metrics), form.gate.on_inconclusive or "pass", _fail_status(job, form.gate.fail_status)
+    )
+
+
+def _terms(own: Terms, common: Terms, alpha: float) -> GateTerms:
+    """What is to be shown: what the metric says, else what the gate says, else the defaults."""
+    said = {
+        name: next(
+            (value for value in (getattr(own, name), getattr(common, name)) if value is not None), None
+        )
+        for name in ("policy", "margin", "higher_is_better")
+    }
+    return GateTerms(alpha=alpha, **{name: value for name, value in said.items() if value is not None})
+
+
+def _metric(
+    job: Job, name: str | None, asked: Asked, terms: GateTerms, term: Place, given: set[str]
+) -> MetricAsked:
+    """The metric with what a gate's reports need: names, an interval that fits its level, a picture's data."""
+    options = replace(asked.options, alpha=terms.alpha)
+    if "names" not in given:
+        options = replace(options, name_u=ROLES[0], name_v=ROLES[1])
+    if "confidence_level" not in given and terms.alpha < 0.5:
+        # A one-sided test at alpha is decided by the two-sided interval at 1 - 2 alpha.
+        options = replace(options, confidence_level=1 - 2 * terms.alpha)
+    if name is not None and len(name) > job.limits.max_name_chars:
+        detail = f"A name has at most {job.limits.max_name_chars} characters; this one has {len(name):,}."
+        raise InvalidTest.at(term("/name"), "name_too_long", detail)
+    asked = pictured(replace(asked, options=options), job.representation)
+    return MetricAsked(name or asked.spec.name, asked, terms, term, "confidence_level" in given)
+
+
+def _refuse_too_many(n: int, job: Job, where: str) -> None:
+    most = job.limits.max_gate_metrics
+    if n > most:
+        detail = f"A gate has at most {most} metrics; this one has {n:,}."
+        raise InvalidTest.at(where, "too_many_metrics", detail)
+
+
+def _refuse_equal_names(metrics: Sequence[MetricAsked], where: str) -> None:
+    """Reports tell metrics apart by their names."""
+    seen: set[str] = set()
+    for index, metric in enumerate(metrics):
+        if metric.name in seen:
+            detail = f"Two metrics are called {shown(metric.name)}: give each a name of its own."
+            raise InvalidTest.at(where.format(index), "duplicate_name", detail)
+        seen.add(metric.name)
+
+
+def _fail_status(job: Job, said: int | None) -> int:
+    """The status of a failed gate: the query's, else the body's, else 409."""
+    asked = [value for name, value in job.query if name == "fail_status"]
+    if not asked:
+        return FAILED if said is None else said
+    try:
+        fields = validated(GateFields, {"fail_status": literal(asked[0])})
+    except InvalidTest as error:
+        raise moved(error, in_query) from None
+    return FAILED if fields.fail_status is None else fields.fail_status
