@@ -1,0 +1,76 @@
+"""Shorthands for putting a gate to inference, and the gate's tests by the definition, in fractions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from app.engine.planner import Budget
+from app.inference.gate import Metric, finish_gate, prepare_metric
+from app.inference.gate_record import GateRecord, GateTerms, OnInconclusive
+from app.inference.options import Options
+from app.statistics.paired import Paired, Pairing, Scores, StatisticSpec
+from tests.unit.inference.asking import clusters, column
+
+TERMS = ("policy", "margin", "alpha", "higher_is_better")
+
+
+def metric(
+    u: Sequence[float],
+    v: Sequence[float],
+    statistic: str = "mean_difference",
+    *,
+    name: str = "score",
+    codes: Sequence[int] | None = None,
+    **asked: Any,
+) -> Metric:
+    """A metric of scores; what is no term of the gate is an option of the test."""
+    pairing = Pairing() if codes is None else clusters(codes)
+    return of_data(Scores(column(u), column(v), pairing), statistic, name=name, **asked)
+
+
+def of_data(
+    data: Paired,
+    statistic: str,
+    *,
+    name: str = "score",
+    parameters: dict[str, Any] | None = None,
+    **asked: Any,
+) -> Metric:
+    terms = GateTerms(**{key: asked.pop(key) for key in TERMS if key in asked})
+    options = Options(**{"pmf": "none", **asked})
+    return Metric(name, data, StatisticSpec(statistic, parameters or {}), options, terms)
+
+
+def decide(*metrics: Metric, on_inconclusive: OnInconclusive = "pass") -> GateRecord:
+    return finish_gate([prepare_metric(each, Budget()) for each in metrics], on_inconclusive, "1")
+
+
+def by_definition(
+    u: Sequence[Fraction],
+    v: Sequence[Fraction],
+    *,
+    policy: str,
+    margin: Fraction,
+    higher_is_better: bool,
+    codes: Sequence[int] | None = None,
+) -> Fraction:
+    """The p-value of the policy's test, by listing all signs of the shifted differences of the clusters.
+
+    Lower is better by turning the scores' signs, rather than the hypothesis round.
+    """
+    sign = 1 if higher_is_better else -1
+    boundary = margin if policy == "improve" else -margin
+    sums: dict[int, Fraction] = {}
+    for index, (a, b) in enumerate(zip(u, v, strict=True)):
+        code = index if codes is None else codes[index]
+        sums[code] = sums.get(code, Fraction(0)) + sign * (a - b) - boundary
+    residuals = list(sums.values())
+    observed = sum(residuals, Fraction(0))
+    extreme = 0
+    for signs in product((1, -1), repeat=len(residuals)):
+        total = sum((s * r for s, r in zip(signs, residuals, strict=True)), Fraction(0))
+        extreme += total <= observed if policy == "no_regression" else total >= observed
+    return Fraction(extreme, 2 ** len(residuals))

@@ -1,0 +1,77 @@
+"""How often a gate errs at the boundary of its margin: at most alpha where it is exact, near it where asymptotic."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+from app.inference.gate_margin import Question, TangoTest
+from app.statistics.paired_binary import PairedBinary
+from tests.unit.inference.gate_asking import decide, metric
+
+RUNS, ITEMS, MARGIN = 600, 12, 0.25
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+@pytest.mark.parametrize("policy", ["no_regression", "non_inferior", "improve"])
+def test_type_one_error_of_the_shifted_test_is_at_most_alpha(policy: str, alpha: float) -> None:
+    """Differences symmetric about the margin's boundary, of widely different spreads."""
+    rng = np.random.default_rng(20260101)
+    boundary = MARGIN if policy == "improve" else -MARGIN
+    wrong = 0
+    for _ in range(RUNS):
+        v = np.round(rng.uniform(0.0, 1.0, ITEMS), 2)
+        noise = np.round(rng.standard_t(2, ITEMS) * rng.uniform(0.01, 1.0, ITEMS), 2)
+        u = np.round(v + boundary + noise, 2)
+        gate = decide(metric(u.tolist(), v.tolist(), policy=policy, margin=MARGIN, alpha=alpha))
+        wrong += gate.metrics[0].decision.significant
+    error = math.sqrt(alpha * (1 - alpha) / RUNS)
+    assert alpha - 5 * error <= wrong / RUNS <= alpha + 3 * error
+
+
+def test_type_one_error_with_right_or_wrong_items_in_clusters() -> None:
+    """Asymptotic only: 0/1 differences do not scatter symmetrically, but the sums of clusters nearly do."""
+    rng = np.random.default_rng(7)
+    codes = np.repeat(np.arange(20), 10)
+    wrong = 0
+    for _ in range(300):
+        v = rng.random(200) < 0.8
+        u = np.where(rng.random(200) < 0.25, rng.random(200) < 0.4, v)
+        margin = 0.25 * 0.4  # a quarter is drawn anew, right at 0.4 instead of 0.8
+        gate = decide(
+            metric(
+                u.astype(int).tolist(),
+                v.astype(int).tolist(),
+                codes=codes.tolist(),
+                policy="non_inferior",
+                margin=margin,
+            )
+        )
+        wrong += gate.metrics[0].decision.significant
+    assert wrong / 300 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
+
+
+def exact_size(items: int, only_v: float, margin: Fraction, alpha: float, *, upper: bool) -> float:
+    """P(Tango's p <= alpha) over all tables, p_u - p_v being exactly -margin: multinomial chances added up."""
+    only_u = only_v - float(margin)
+    question = Question("greater" if upper else "less", -margin)
+    size = 0.0
+    for b in range(items + 1):
+        for c in range(items - b + 1):
+            if TangoTest(question, PairedBinary(items, b, c), -margin).run().p_value <= alpha:
+                rest = items - b - c
+                ways = gammaln(items + 1) - gammaln(b + 1) - gammaln(c + 1) - gammaln(rest + 1)
+                size += math.exp(
+                    ways + b * math.log(only_u) + c * math.log(only_v) + rest * math.log1p(-only_u - only_v)
+                )
+    return size
+
+
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("only_v", [0.12, 0.2, 0.3])
+def test_tangos_size_is_near_alpha(only_v: float, upper: bool) -> None:
+    assert exact_size(80, only_v, Fraction(1, 10), 0.05, upper=upper) == pytest.approx(0.05, abs=0.02)
