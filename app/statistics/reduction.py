@@ -9,7 +9,7 @@ import numpy as np
 from app.engine.lattice import MAX_TOTAL, Integers, exact_total
 from app.errors import InvalidTest
 from app.statistics import formula
-from app.statistics.formula import Call, Linear, Node
+from app.statistics.formula import Call, Linear, Node, Quotient
 from app.statistics.joint import Joint
 from app.statistics.paired import Pairing
 from app.statistics.problem import Additive, clustered
@@ -39,7 +39,19 @@ def difference_of_scores(
     if effects is not None:
         unit = Fraction(1, folded.divisor) if isinstance(folded, Linear) else Fraction(1)
         exact = [Fraction(score) for score in scores]
-        return Additive(name, effects, None, unit, items, pairing.n_clusters, False, exact[0], exact[1])
+        sizes = _shares(node, u, shared)
+        return Additive(
+            name,
+            effects,
+            None,
+            unit,
+            items,
+            pairing.n_clusters,
+            score_u=exact[0],
+            score_v=exact[1],
+            sizes=sizes,
+            shiftable=sizes is not None,
+        )
     function = FunctionOf(Formula(formula.difference_of(node, u.shape[1])))
     stay, swap = np.hstack([u, v]), np.hstack([v, u])
     return Joint(name, stay, swap, function, items, pairing.n_clusters, True, scores[0], scores[1])
@@ -59,8 +71,32 @@ def function_of_sums(
         if lines[0] is not None and lines[1] is not None:
             mirrored = None if swap is None else lines[1]
             unit = Fraction(1, inner.divisor)
-            return Additive(name, lines[0], mirrored, unit, items, pairing.n_clusters, inner is not node)
+            absolute = inner is not node
+            return Additive(
+                name,
+                lines[0],
+                mirrored,
+                unit,
+                items,
+                pairing.n_clusters,
+                absolute,
+                shiftable=mirrored is None and not absolute,
+            )
     return Joint(name, stay, other, FunctionOf(Formula(node)), items, pairing.n_clusters)
+
+
+def _shares(node: Node, u: Integers, shared: set[int]) -> Integers | None:
+    """The denominators of a ratio over a shared denominator, shape (M,): reference words, or gold entities.
+
+    A shift of the ratio is one of the numerators in their proportion. None for anything else.
+    """
+    if not isinstance(node, Quotient) or not isinstance(node.denominator, Linear):
+        return None
+    below = node.denominator
+    if below.constant or not {index for index, _ in below.terms} <= shared:
+        return None
+    sizes = _line(below, u)
+    return sizes if sizes is not None and (sizes >= 0).all() else None
 
 
 def _line(node: Node, effects: Integers) -> Integers | None:

@@ -226,7 +226,6 @@ ROWS = np.array([[1, 2], [3, 4]])
         metric([0.5, 1.0], [0.5, 1.0], margin=1e-40),
         metric([3, 1], [3, 1], margin=1e-40),
         of_data(Effects(np.array([3, -1, 2]), np.array([1, 0, 2])), "expression", margin=1.0),
-        of_data(Effects(np.array([3, -1, 2])), "expression", margin=1.0),
         of_data(
             Counts(
                 {"tp": ROWS[0], "incorrect": ROWS[1]},
