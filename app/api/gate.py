@@ -11,7 +11,6 @@ from app.api.job import Job
 from app.api.places import moved
 from app.engine.planner import Budget
 from app.errors import InvalidTest
-
 from app.inference.gate import Metric, PreparedMetric, finish_gate, prepare_metric
 from app.inference.gate_record import GateRecord, MetricRecord
 from app.inference.paired_test import ALGORITHM_VERSION

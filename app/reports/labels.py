@@ -11,7 +11,12 @@ import re
 import unicodedata
 
 BARE = re.compile(r"[A-Za-z0-9._+/:-]+\Z")
-FORMULA = ("=", "+", "-", "@")
+# Spreadsheets read the full-width forms as the narrow ones.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # fmt: skip
+LONGEST = 80
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#|~&$!])")
+_CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
 
 
 def single_line(text: str) -> str:
@@ -20,19 +25,59 @@ def single_line(text: str) -> str:
     return " ".join("".join(kept).split())
 
 
+def short(text: str) -> str:
+    """A label on one line, cut where it is too long for people, and never nothing."""
+    label = single_line(text)
+    cut = label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
+    return cut or "(unnamed)"
+
+
 def for_line(text: str) -> str:
     """As it is when it is one plain word, else quoted and escaped to ASCII."""
     label = single_line(text)
     return label if BARE.match(label) else json.dumps(label)
 
 
+def for_sentence(text: str) -> str:
+    """As it is when it is one plain word, else between quotation marks, which it cannot close."""
+    label = short(text)
+    if BARE.match(label):
+        return label
+    inside = label.replace("\u201c", "'").replace("\u201d", "'")
+    return f"\u201c{inside}\u201d"
+
+
 def for_markdown(text: str) -> str:
     """A code span: no markup, HTML, link or mention is read inside one; a pipe would end the table's cell."""
-    label = single_line(text).replace("`", "'").replace("|", "¦")
+    label = short(text) if single_line(text) else ""
+    label = label.replace("`", "'").replace("|", "¦")
     return f"`{label}`" if label else "` `"
+
+
+def prose_for_markdown(sentence: str) -> str:
+    """One of our sentences, in which a stranger's text may stand: its code spans stay, all other markup is escaped."""
+    parts = _CODE.split(single_line(sentence))
+    return "".join(
+        part.replace("|", "¦") if place % 2 else _escaped(part) for place, part in enumerate(parts)
+    )
+
+
+def _escaped(prose: str) -> str:
+    escaped = _MARKUP.sub(r"\\\1", prose).replace("@", "＠")
+    return escaped.replace("://", "\\://").replace("www.", "www\\.")
 
 
 def for_csv(text: str) -> str:
     """Spreadsheets run what starts like a formula; an apostrophe makes it text."""
     label = single_line(text)
     return "'" + label if label.startswith(FORMULA) else label
+
+
+def for_xml(text: str) -> str:
+    """What XML 1.0 cannot hold is gone with the control characters; `xml.etree` escapes the rest."""
+    return single_line(text)
+
+
+def for_header(text: str) -> str:
+    """Printable ASCII on one line: what a field value of HTTP may hold anywhere (RFC 9110, section 5.5)."""
+    return single_line(text).encode("ascii", "backslashreplace").decode()

@@ -1,23 +1,79 @@
-"""How numbers are written for people. JSON has its own way: shortest, and nothing lost."""
+"""How numbers are written for people. JSON has its own way: shortest, and nothing lost.
+
+Six significant digits, and more of them wherever rounding would say what is not so: a p-value stands on the same side of
+alpha when written as it does in truth, two different scores look different, nothing but nought is written 0.
+"""
 
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 SMALLEST_WRITTEN = 1e-300
 
+_DIGITS = 6
+_ALL_DIGITS = 17
+_LARGEST_WHOLE = 1e15
 
-def number(value: float) -> str:
-    """Six significant digits."""
-    return f"{value:.6g}"
+
+def number(value: float, *landmarks: float) -> str:
+    """At least six significant digits, enough for the number to compare with each landmark as `value` does."""
+    if value.is_integer() and abs(value) < _LARGEST_WHOLE:
+        return str(int(value))
+    for digits in range(_DIGITS, _ALL_DIGITS):
+        text = f"{value:.{digits}g}"
+        if all(_order(float(text), landmark) == _order(value, landmark) for landmark in landmarks):
+            return text
+    return exactly(value)
 
 
-def probability(p: float, log10_p: float) -> str:
-    """A p-value; as a power of ten where it is too small for a double."""
+def exactly(value: float) -> str:
+    """The shortest decimal that is this double: what a caller wrote, such as alpha."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def probability(p: float, log10_p: float, *landmarks: float) -> str:
+    """A p-value; as a power of ten where it is too small for a double. 1 only for 1; landmarks are above 1e-300."""
     if p >= SMALLEST_WRITTEN:
-        return number(p)
+        return number(p, 1.0, *landmarks)
     exponent = math.floor(log10_p)
     mantissa = f"{10 ** (log10_p - exponent):.4g}"
     if mantissa == "10":
         mantissa, exponent = "1", exponent + 1
     return f"{mantissa}e{exponent}"
+
+
+def apart(first: float, second: float) -> tuple[str, str]:
+    """Two numbers that are to be compared, with as many digits as it takes to see which one is larger."""
+    for digits in range(_DIGITS, _ALL_DIGITS):
+        texts = [f"{value:.{digits}g}" for value in (first, second)]
+        if _order(*map(float, texts)) == _order(first, second):
+            return number(float(texts[0])), number(float(texts[1]))
+    return exactly(first), exactly(second)
+
+
+def enclosing(low: float, high: float, *landmarks: float) -> tuple[str, str]:
+    """The ends of what encloses something for certain: rounded outwards, on their own sides of the landmarks."""
+    return _outwards(low, ROUND_FLOOR, landmarks), _outwards(high, ROUND_CEILING, landmarks)
+
+
+def percent(share: float) -> str:
+    """A confidence level: 0.95 is 95 %, and what is not 1 is not 100 %."""
+    return f"{number(float(Decimal(repr(float(share))) * 100), 0.0, 100.0)} %"
+
+
+def counted(count: int, singular: str, plural: str = "") -> str:
+    """A count with its noun: 1 item, 2,077 items."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
+def _outwards(value: float, rounding: str, landmarks: tuple[float, ...]) -> str:
+    for digits in range(_DIGITS, _ALL_DIGITS - 1):
+        shown = float(Context(prec=digits, rounding=rounding).create_decimal(repr(float(value))))
+        if all(_order(shown, landmark) == _order(value, landmark) for landmark in landmarks):
+            return number(shown) if digits == _DIGITS else exactly(shown)
+    return exactly(value)
+
+
+def _order(left: float, right: float) -> int:
+    return (left > right) - (left < right)
