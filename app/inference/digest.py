@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 
 from app.inference.options import Options
+from app.inference.record import Moved
 from app.statistics.paired import Paired, Pairing, Repeated, StatisticSpec
 
 
-def request_digest(data: Paired, spec: StatisticSpec, options: Options, algorithm: str) -> str:
+def request_digest(
+    data: Paired, spec: StatisticSpec, options: Options, algorithm: str, moved: Moved | None = None
+) -> str:
     """SHA-256, in hex, of the canonical request under one version of the algorithm.
 
-    Columns enter by value (3 and 3.0 are the same), ids not at all: they only pair.
+    Columns enter by value (3 and 3.0 are the same), ids not at all: they only pair. Those that the
+    answer names (`moved`) do, so that equal ids of requests have equal answers.
     """
     settings = {
         "spec": [spec.name, dict(spec.parameters)],
@@ -32,6 +36,8 @@ def request_digest(data: Paired, spec: StatisticSpec, options: Options, algorith
             value = value.clusters
         for chunk in _canonical(value):
             digest.update(chunk)
+    if moved is not None:
+        digest.update(json.dumps([moved.toward_u, moved.toward_v]).encode())
     return digest.hexdigest()
 
 

@@ -9,12 +9,26 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from app.engine.planner import Budget, Cost, Plan
+from app.inference import differences
 from app.inference.additive import additive_test
 from app.inference.cautions import cautions
+from app.inference.confidence import Found, PlannedInterval, level_of
 from app.inference.digest import request_digest
+from app.inference.effect_size import effect_size
+from app.inference.interval import interval_of, planned_interval
 from app.inference.joint import joint_test
+from app.inference.moved import moved
 from app.inference.options import Options
-from app.inference.record import ItemLevel, MethodRecord, PlanAlternative, PlanRecord, TestRecord
+from app.inference.record import (
+    Caution,
+    EffectSize,
+    ItemLevel,
+    MethodRecord,
+    Moved,
+    PlanAlternative,
+    PlanRecord,
+    TestRecord,
+)
 from app.inference.resampled import bootstrap_test
 from app.inference.solvable import Solvable
 from app.statistics.catalogue import reduce
@@ -23,6 +37,9 @@ from app.statistics.paired import Paired, StatisticSpec
 
 # Part of every id: raised whenever the same request would give other bytes.
 ALGORITHM_VERSION = "1"
+
+# Effect sizes sort the scores.
+_SECONDS_PER_ITEM = 5e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +51,14 @@ class Prepared:
     options: Options
     solvable: Solvable
     item_level: Solvable | None = None
+    interval: PlannedInterval | None = None
 
     @property
     def seconds(self) -> float:
         """Predicted engine time of the whole answer."""
-        return self.solvable.seconds + (self.item_level.seconds if self.item_level else 0.0)
+        parts = [part.seconds for part in (self.solvable, self.item_level, self.interval) if part is not None]
+        described = 0.0 if self.interval is None else _SECONDS_PER_ITEM * self.solvable.problem.items
+        return sum(parts) + described
 
 
 def run_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> TestRecord:
@@ -54,7 +74,10 @@ def prepare(data: Paired, spec: StatisticSpec, options: Options, budget: Budget)
         item_level = _solvable(
             replace(data, pairing=replace(data.pairing, clusters=None)), spec, alone, budget
         )
-    return Prepared(data, spec, options, _solvable(data, spec, options, budget), item_level)
+    test = _solvable(data, spec, options, budget)
+    return Prepared(
+        data, spec, options, test, item_level, planned_interval(data, spec, options, budget, test)
+    )
 
 
 def _solvable(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> Solvable:
@@ -99,8 +122,12 @@ def finish(prepared: Prepared) -> TestRecord:
     found = prepared.solvable.solve()
     answer, exact = found.answer, plan.chosen.exact
     item_level = _item_level(prepared)
+    sizes, changed = _described(prepared)
+    interval = Found(None)
+    if prepared.interval is not None:
+        interval = interval_of(prepared.interval, options, found)
     return TestRecord(
-        digest=request_digest(prepared.data, prepared.spec, options, ALGORITHM_VERSION),
+        digest=request_digest(prepared.data, prepared.spec, options, ALGORITHM_VERSION, changed),
         p_value=answer.p_value,
         log10_p_value=answer.log10_p_value,
         p_value_bounds=answer.bounds,
@@ -122,11 +149,29 @@ def finish(prepared: Prepared) -> TestRecord:
             monte_carlo=answer.monte_carlo,
         ),
         null=found.null,
-        warnings=cautions(options, found, item_level, exact=exact),
+        warnings=(
+            *cautions(options, found, item_level, exact=exact),
+            *(Caution(code, detail) for code, detail in interval.cautions),
+        ),
         name_u=options.name_u,
         name_v=options.name_v,
         item_level=item_level,
+        confidence_interval=interval.interval,
+        effect_size=sizes,
+        moved=changed,
     )
+
+
+def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
+    """Effect sizes, and the items that moved most, when an interval was asked for."""
+    level, data, spec = level_of(prepared.options), prepared.data, prepared.spec
+    if level is None:
+        return None, None
+    problem = prepared.solvable.problem
+    scores = differences.scores_of(data, spec)
+    by_item = prepared.item_level.problem if prepared.item_level else problem
+    each = differences.of_problem(by_item) if scores is None else scores[0] - scores[1]
+    return effect_size(data, spec, problem, scores, level), moved(each, data.pairing)
 
 
 def _reason(plan: Plan, method: str | None) -> str:

@@ -214,6 +214,7 @@ class JointBootstrap:
                 None,
                 None,
             ),
+            resampled=observed + drawn,
         )
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from app.engine.lattice import Reals
 from app.engine.planner import Plan
 from app.inference.answers import Answer
 from app.inference.record import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
+from app.statistics.joint import Joint
+from app.statistics.problem import Additive
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +26,17 @@ class Findings:
     cautions: tuple[tuple[str, str], ...] = ()
     # The method that answered, where it is not the planned one.
     method: str | None = None
+    # The statistic's values in resamples, shape (K,), where it is resampled.
+    resampled: Reals | None = None
 
 
 class Solvable(Protocol):
     """A problem that was validated and planned, and has not run."""
+
+    @property
+    def problem(self) -> Additive | Joint:
+        """What is tested."""
+        ...
 
     @property
     def plan(self) -> Plan:

@@ -98,7 +98,7 @@ def _by_order(
     elif clusters is not None:
         _same_length("clusters", len(clusters), first, n)
     codes, n_clusters = _coded(clusters)
-    return Paired(dict(arrays), Pairing(clusters=codes, n_clusters=n_clusters, by_id=ids is not None))
+    return Paired(dict(arrays), Pairing(codes, n_clusters, by_id=ids is not None, ids=ids))
 
 
 def _same_length(name: str, length: int, first: str, n: int) -> None:
@@ -154,6 +154,7 @@ def _by_id(
         matched=len(matched),
         only_u=len(keyed["u"].ids) - len(matched) if "u" in keyed else 0,
         only_v=len(keyed["v"].ids) - len(matched) if "v" in keyed else 0,
+        ids=matched,
     )
     return Paired(columns, pairing)
 

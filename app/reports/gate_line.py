@@ -1,43 +1,35 @@
-"""A gate in one line that a log can keep."""
+"""A gate in one line that a log can keep; it begins with the verdict."""
 
 from __future__ import annotations
 
 from app.inference.gate_record import GateRecord, MetricRecord
+from app.reports.certainty import decision_p_text, kind_of_decision
 from app.reports.labels import for_line
-from app.reports.line import ends
-from app.reports.numerals import exactly as given, number, probability
+from app.reports.line import said_of_the_data
+from app.reports.numerals import exactly
+from app.reports.titles import VERDICTS, head
 
 
 def gate_line(gate: GateRecord, gate_id: str) -> str:
-    """Verdict first, then every metric, without an end of line."""
-    metrics = "; ".join(_metric(metric, alone=len(gate.metrics) == 1) for metric in gate.metrics)
-    counted = f" (counts as {gate.on_inconclusive})" if gate.verdict == "inconclusive" else ""
-    return f"{gate.verdict.upper()}{counted} {metrics} {gate_id}"
+    """The verdict, then what every metric's rests on, without the line's end."""
+    if len(gate.metrics) == 1:
+        return f"{head(gate)}: {_metric(gate.metrics[0])} {gate_id}"
+    metrics = "; ".join(
+        f"{for_line(metric.name)} {VERDICTS[metric.verdict]}: {_metric(metric)}" for metric in gate.metrics
+    )
+    return f"{head(gate)}: {len(gate.metrics)} metrics, Holm; {metrics}; {gate_id}"
 
 
-def _metric(metric: MetricRecord, *, alone: bool) -> str:
-    terms, decision, test = metric.terms, metric.decision, metric.test
-    statistic = test.statistic
-    p = probability(decision.p_value_adjusted, decision.log10_p_value_adjusted, terms.alpha)
-    words: list[str] = [] if alone else [metric.verdict]
-    words += [
-        for_line(metric.name),
-        terms.policy,
-        f"{'p' if alone else 'p_adjusted'}={p}",
-        f"alpha={given(terms.alpha)}",
-        f"difference={number(statistic.observed)}",
+def _metric(metric: MetricRecord) -> str:
+    terms, decision = metric.terms, metric.decision
+    margin = f" margin={exactly(terms.margin)}" if terms.margin else ""
+    lower = "" if terms.higher_is_better else " lower_is_better"
+    words = [
+        f"{terms.policy}{margin}{lower}",
+        f"p={decision_p_text(decision, terms.alpha)}",
+        f"({kind_of_decision(decision)}, {decision.procedure}, {decision.alternative})",
+        f"alpha={exactly(terms.alpha)}",
+        *said_of_the_data(metric.test),
+        *(f"[{caution.code}]" for caution in metric.test.warnings),
     ]
-    if terms.margin:
-        words.insert(-1, f"margin={given(terms.margin)}")
-    for name, score in ((test.name_u, statistic.u), (test.name_v, statistic.v)):
-        if score is not None:
-            words.append(f"{for_line(name)}={number(score)}")
-    if test.confidence_interval is not None:
-        words.append(ends(test.confidence_interval))
-    words += [
-        f"n={test.items.n}",
-        f"({'exact' if decision.exact else decision.p_value_bounds_kind}, {decision.procedure})",
-    ]
-    if not terms.higher_is_better:
-        words.append("lower_is_better")
     return " ".join(words)

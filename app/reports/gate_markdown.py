@@ -1,62 +1,86 @@
-"""A gate for the comment of a pull request: the verdict, a table of metrics, and the reasons."""
+"""A gate for the comment of a pull request: the verdict in bold, a row for each metric, sentences, warnings."""
 
 from __future__ import annotations
 
-from app.inference.gate_record import GateRecord, MetricRecord, Verdict
-from app.reports.labels import for_markdown, prose_for_markdown as for_prose
-from app.reports.numerals import exactly as given, number, number as beside, percent, probability
-from app.reports.sentence import sentences
+from app.inference.gate_record import GateRecord, MetricRecord
+from app.inference.record import Caution
+from app.reports.certainty import decision_p_text, kind_of_decision
+from app.reports.labels import for_markdown, prose_for_markdown
+from app.reports.markdown import folded, item_cells, moved_lists, quoted, score_cells, table
+from app.reports.numerals import exactly
+from app.reports.sentence import metric_sentences, summary
+from app.reports.titles import SYMBOLS, VERDICTS, head
 
-SIGNS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️"}
-HEADS: dict[Verdict, str] = {"pass": "Pass", "fail": "Fail", "inconclusive": "Inconclusive"}
+_MARKS = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️"}
+_POLICIES = {"no_regression": "`no_regression`", "non_inferior": "`non_inferior`", "improve": "`improve`"}
 
 
 def gate_markdown(gate: GateRecord, gate_id: str) -> str:
-    """The gate as GitHub-flavoured Markdown."""
-    head = f"### {SIGNS[gate.verdict]} {HEADS[gate.verdict]}"
-    if gate.verdict == "inconclusive":
-        head += f", which counts as a {gate.on_inconclusive}"
-    first = gate.metrics[0].test
-    names = (for_markdown(first.name_u), for_markdown(first.name_v))
-    if any((each.test.name_u, each.test.name_v) != (first.name_u, first.name_v) for each in gate.metrics):
-        names = ("candidate", "baseline")
-    p = "p (Holm)" if gate.correction else "p"
-    table = [
-        f"| metric | policy | {names[0]} | {names[1]} | difference | {p} | verdict |",
-        "|---|---|---:|---:|---:|---:|---|",
-        *(_row(metric) for metric in gate.metrics),
-    ]
-    lines = [head, "", for_prose(gate.reason), "", *table, ""]
-    for metric in gate.metrics:
-        name = f"{for_markdown(metric.name)}: " if len(gate.metrics) > 1 else ""
-        lines.append(f"- {name}{' '.join(sentences(metric.test, for_markdown))}")
-        lines += [
-            f"  > **{caution.code}**: {' '.join(caution.detail.split())}" for caution in metric.test.warnings
+    """The gate as GitHub-flavoured Markdown. Verdicts are words; the marks only help to find them."""
+    return "\n\n".join(
+        [
+            _verdict(gate),
+            _table(gate),
+            *_sentences(gate),
+            *_moved(gate),
+            *quoted(_warnings(gate)),
+            f"<sub>exactperm {gate_id}</sub>\n",
         ]
-    return "\n".join([*lines, "", f"<sub>exactperm {gate_id}</sub>", ""])
-
-
-def _row(metric: MetricRecord) -> str:
-    terms, decision, test = metric.terms, metric.decision, metric.test
-    interval = test.confidence_interval
-    difference = number(test.statistic.observed)
-    if interval is not None:
-        low = "−∞" if interval.low is None else beside(interval.low, 0.0)
-        high = "∞" if interval.high is None else beside(interval.high, 0.0)
-        difference += f"<br>{percent(interval.level)}: {low} to {high}"
-    policy = terms.policy + (f", margin {given(terms.margin)}" if terms.margin else "")
-    p = probability(decision.p_value_adjusted, decision.log10_p_value_adjusted, terms.alpha)
-    cells = (
-        for_markdown(metric.name) + ("" if terms.higher_is_better else " (lower is better)"),
-        policy,
-        _score(test.statistic.u),
-        _score(test.statistic.v),
-        difference,
-        f"**{p}**",
-        f"{SIGNS[metric.verdict]} {metric.verdict}",
     )
-    return f"| {' | '.join(cells)} |"
 
 
-def _score(score: float | None) -> str:
-    return "" if score is None else number(score)
+def _verdict(gate: GateRecord) -> str:
+    mark = _MARKS[gate.verdict]
+    if len(gate.metrics) == 1:
+        return f"{mark} **{head(gate)}** – {prose_for_markdown(gate.metrics[0].reason)}"
+    words, _, rest = summary(gate, for_markdown).partition(" – ")
+    return f"{mark} **{words}** – {rest}"
+
+
+def _table(gate: GateRecord) -> str:
+    """One row for each metric; columns that some of them lack are empty there."""
+    rows = [_cells(gate, metric) for metric in gate.metrics]
+    heads = list(dict.fromkeys(name for row in rows for name in row))
+    return table(heads, [[row.get(name, "") for name in heads] for row in rows])
+
+
+def _cells(gate: GateRecord, metric: MetricRecord) -> dict[str, str]:
+    terms, decision, several = metric.terms, metric.decision, len(gate.metrics) > 1
+    scores = score_cells(metric.test)
+    scores.pop("d_z", None)
+    if metric.name == metric.test.statistic.name:
+        del scores["statistic"]
+    return {
+        "metric": for_markdown(metric.name),
+        **({"verdict": f"{SYMBOLS[metric.verdict]} {VERDICTS[metric.verdict]}"} if several else {}),
+        **scores,
+        "policy": _POLICIES[terms.policy] + (f", margin {exactly(terms.margin)}" if terms.margin else ""),
+        "p adjusted"
+        if several
+        else "p": f"{decision_p_text(decision, terms.alpha)} ({kind_of_decision(decision)})",
+        **item_cells(metric.test),
+    }
+
+
+def _sentences(gate: GateRecord) -> list[str]:
+    if len(gate.metrics) == 1:
+        return [" ".join(metric_sentences(gate.metrics[0], for_markdown))]
+    lines = [
+        f"* **{VERDICTS[metric.verdict]}** {for_markdown(metric.name)} – {prose_for_markdown(metric.reason)} "
+        + " ".join(metric_sentences(metric, for_markdown))
+        for metric in gate.metrics
+    ]
+    return ["\n".join(lines)]
+
+
+def _moved(gate: GateRecord) -> list[str]:
+    lists = [
+        (f"{for_markdown(metric.name)}, toward" if len(gate.metrics) > 1 else "toward", metric.test)
+        for metric in gate.metrics
+    ]
+    return folded([line for toward, record in lists for line in moved_lists(record, toward)])
+
+
+def _warnings(gate: GateRecord) -> list[Caution]:
+    """Each warning once, whatever number of metrics has it."""
+    return list(dict.fromkeys(caution for metric in gate.metrics for caution in metric.test.warnings))

@@ -1,4 +1,8 @@
-"""A report for a browser: one file, no script, no network, the picture inside. Templates escape every label."""
+"""Standalone HTML reports: one file with the picture inside, no script, nothing fetched.
+
+Jinja2 is imported when the first report is asked for, in a worker. It escapes every label; the one thing that goes in
+as it is is the picture, which `app.reports.picture` drew.
+"""
 
 from __future__ import annotations
 
@@ -7,96 +11,119 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.inference.gate_record import GateRecord, MetricRecord, Verdict
-from app.inference.record import TestRecord
-from app.reports.html_rows import decision_rows, rows
-from app.reports.labels import short, single_line
-from app.reports.numerals import probability
-from app.reports.sentence import sentences
+from app.inference.gate_record import GateRecord, MetricRecord
+from app.inference.record import Moved, TestRecord
+from app.reports.certainty import kind, kind_of_decision, of_the_p_value, undecided
+from app.reports.facts import groups, key_facts, key_facts_of_metric, terms_group
+from app.reports.labels import for_sentence, short
+from app.reports.markdown import verdict
+from app.reports.sentence import metric_sentences, sentences, summary
+from app.reports.titles import SYMBOLS, VERDICTS, head, names_of
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
-SIGNS: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?"}
-WORDS: dict[Verdict, str] = {"pass": "Pass", "fail": "Fail", "inconclusive": "Inconclusive"}
-HONESTY = {
-    "exact": "The p-value is exact: every way to exchange the systems is counted, none is drawn.",
-    "bounded": "The p-value is bracketed: the exact one lies between the bounds, always.",
-    "sampled": "The p-value is sampled: the exact one lies between the bounds with 99 % confidence.",
-}
 
 
 def html(record: TestRecord, test_id: str, signature: str, picture: str) -> str:
-    """One test; `picture` is an SVG element."""
+    """The report of one test; `picture` is inline SVG of our own, or empty."""
+    tone = "open" if undecided(record) else "yes" if record.significant else "no"
     return _rendered(
         "test.html",
-        record=record,
-        p=probability(record.p_value, record.log10_p_value, record.alpha),
-        name_u=short(record.name_u),
-        name_v=short(record.name_v),
-        sentences=sentences(record),
-        rows=rows(record),
-        picture=_trusted(picture),
+        names=names_of(record, short),
+        statistic=short(record.statistic.name),
+        test=record.test,
+        verdict=verdict(record),
+        tone=tone,
+        symbol={"yes": "●", "no": "○", "open": "◐"}[tone],
+        key=key_facts(record),
         signature=signature,
-        test_id=test_id,
-        honesty=HONESTY[_honesty(record)],
+        id=test_id,
+        **_body(record, sentences(record, for_sentence), picture),
     )
 
 
 def gate_html(gate: GateRecord, gate_id: str, pictures: Sequence[str]) -> str:
-    """A gate: the verdict, then a section for each metric with its picture."""
+    """The report of a gate, a section for each metric; `pictures` in the metrics' order, empty for none."""
+    several = len(gate.metrics) > 1
+    said = summary(gate, for_sentence) if several else f"{head(gate)} – {gate.metrics[0].reason}"
+    words, _, rest = said.partition(" – ")
     return _rendered(
         "gate.html",
-        gate=gate,
-        gate_id=gate_id,
-        sign=SIGNS[gate.verdict],
-        word=WORDS[gate.verdict],
-        reason=single_line(gate.reason),
-        metrics=[_metric(metric, picture) for metric, picture in zip(gate.metrics, pictures, strict=True)],
+        names=names_of(gate.metrics[0].test, short),
+        head=words,
+        said=rest,
+        symbol=SYMBOLS[gate.verdict],
+        tone=gate.verdict,
+        several=several,
+        metrics=[
+            _metric(metric, picture, place)
+            for place, (metric, picture) in enumerate(zip(gate.metrics, pictures, strict=True), start=1)
+        ],
+        id=gate_id,
     )
 
 
-def _metric(metric: MetricRecord, picture: str) -> dict[str, Any]:
+def _metric(metric: MetricRecord, picture: str, place: int) -> dict[str, Any]:
+    record, terms = metric.test, metric.terms
+    said = metric_sentences(metric, for_sentence)
+    body = _body(record, (metric.reason, *said), picture)
+    body["groups"] = (terms_group(metric), *body["groups"])
     return {
+        "place": place,
         "name": short(metric.name),
-        "verdict": metric.verdict,
-        "sign": SIGNS[metric.verdict],
-        "hypothesis": single_line(metric.hypothesis),
-        "sentences": (single_line(metric.reason), *sentences(metric.test)),
-        "warnings": metric.test.warnings,
-        "picture": _trusted(picture),
-        "rows": [*decision_rows(metric), *rows(metric.test)],
-        "moved": metric.test.moved,
+        "verdict": VERDICTS[metric.verdict],
+        "tone": metric.verdict,
+        "symbol": SYMBOLS[metric.verdict],
+        "policy": terms.policy,
+        "hypothesis": metric.hypothesis,
+        "key": key_facts_of_metric(metric),
+        "known": kind_of_decision(metric.decision),
+        "adjusted": metric.decision.p_value_adjusted != metric.decision.p_value,
+        "shifted": terms.margin > 0.0,
+        "digest": record.digest[:16],
+        **body,
     }
 
 
-def _honesty(record: TestRecord) -> str:
-    if record.method.exact:
-        return "exact"
-    return "bounded" if record.method.monte_carlo is None else "sampled"
+def _body(record: TestRecord, said: Sequence[str], picture: str) -> dict[str, Any]:
+    """What the report of a test and the section of a metric share."""
+    from markupsafe import Markup
+
+    return {
+        "sentences": said,
+        "picture": Markup(picture),  # noqa: S704  # drawn by app.reports.picture, which escapes labels itself
+        "groups": groups(record),
+        "warnings": record.warnings,
+        "moved": _moved(record.moved, record),
+        "certainty": of_the_p_value(record),
+        "kind": kind(record),
+    }
+
+
+def _moved(moved: Moved | None, record: TestRecord) -> list[tuple[str, list[str]]]:
+    if moved is None:
+        return []
+    names = names_of(record, short)
+    sides = ((names.u, moved.toward_u), (names.v, moved.toward_v))
+    return [(name, [short(item) for item in ids]) for name, ids in sides if ids]
 
 
 def _rendered(name: str, **values: Any) -> str:
-    return _template(name).render(**values)
+    return _environment().get_template(name).render(values)
 
 
 @cache
-def _template(name: str) -> Template:
+def _environment() -> Environment:
+    """Everything is escaped, and a name that is not there is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(
+    return Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    return environment.get_template(name)
-
-
-def _trusted(picture: str) -> Any:
-    """Our own SVG, which has escaped its labels already."""
-    from markupsafe import Markup
-
-    return Markup(picture)  # noqa: S704

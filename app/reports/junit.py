@@ -1,76 +1,103 @@
-"""A gate as JUnit XML, which continuous integration shows among its test results: a test case for each metric."""
+"""A gate as JUnit XML, as GitLab, GitHub's reporters and Jenkins read it.
+
+Every metric is a suite with one case, as the schema that Jenkins validates against (junit-10.xsd of its xUnit plugin)
+knows properties of suites only. Times are 0: the same gate gives the same bytes.
+"""
 
 from __future__ import annotations
 
-import re
-from xml.etree import ElementTree as ET  # it only writes here
+from xml.etree import ElementTree as ET
 
 from app.inference.gate_record import GateRecord, MetricRecord
-from app.reports.labels import short, single_line
-from app.reports.numerals import exactly as given, probability
-from app.reports.sentence import sentences
+from app.reports.labels import for_sentence, for_xml
+from app.reports.numerals import exactly
+from app.reports.sentence import metric_sentences
 
-# What XML 1.0 cannot hold (section 2.2), after control characters are gone.
-ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_CLASS = "exactperm.gate"
+_NOT_MEASURED = "0"
 
 
 def junit(gate: GateRecord, gate_id: str) -> bytes:
-    """The gate as a test suite. What is inconclusive is skipped where it counts as a pass, and a failure where not."""
-    cases = [_case(gate, metric) for metric in gate.metrics]
-    failures = sum(case.find("failure") is not None for case in cases)
-    skipped = sum(case.find("skipped") is not None for case in cases)
-    counts = {
-        "tests": str(len(cases)),
-        "failures": str(failures),
-        "errors": "0",
-        "skipped": str(skipped),
-        "time": "0",
-    }
-    suites = ET.Element("testsuites", {"name": "exactperm", **counts})
-    suite = ET.SubElement(suites, "testsuite", {"name": "exactperm gate", **counts})
-    properties = ET.SubElement(suite, "properties")
-    for name, value in (
-        ("id", gate_id),
-        ("verdict", gate.verdict),
-        ("correction", gate.correction or "none"),
-    ):
-        ET.SubElement(properties, "property", {"name": name, "value": value})
-    suite.extend(cases)
-    ET.indent(suites)
-    return bytes(ET.tostring(suites, encoding="utf-8", xml_declaration=True)) + b"\n"
-
-
-def _case(gate: GateRecord, metric: MetricRecord) -> ET.Element:
-    terms, decision = metric.terms, metric.decision
-    case = ET.Element(
-        "testcase",
-        {"name": _legal(short(metric.name)), "classname": f"exactperm.{terms.policy}", "time": "0"},
+    """UTF-8 with a declaration. There is a failure exactly when the gate does not pass."""
+    outcomes = [_outcome(gate, metric) for metric in gate.metrics]
+    root = ET.Element(
+        "testsuites",
+        name=f"exactperm {gate_id}",
+        tests=str(len(outcomes)),
+        failures=str(outcomes.count("failure")),
+        errors="0",
+        time=_NOT_MEASURED,
     )
-    properties = ET.SubElement(case, "properties")
+    for metric, outcome in zip(gate.metrics, outcomes, strict=True):
+        root.append(_suite(gate, gate_id, metric, outcome))
+    ET.indent(root)
+    return bytes(ET.tostring(root, encoding="UTF-8", xml_declaration=True)) + b"\n"
+
+
+def _outcome(gate: GateRecord, metric: MetricRecord) -> str | None:
+    """What kind of element says that the metric did not simply pass."""
+    if metric.verdict == "pass":
+        return None
+    lenient = metric.verdict == "inconclusive" and gate.on_inconclusive == "pass"
+    return "skipped" if lenient else "failure"
+
+
+def _suite(gate: GateRecord, gate_id: str, metric: MetricRecord, outcome: str | None) -> ET.Element:
+    suite = ET.Element(
+        "testsuite",
+        name=for_xml(metric.name) or "(unnamed)",
+        tests="1",
+        failures=str(int(outcome == "failure")),
+        errors="0",
+        skipped=str(int(outcome == "skipped")),
+        time=_NOT_MEASURED,
+    )
+    properties = ET.SubElement(suite, "properties")
+    for name, value in _properties(gate, gate_id, metric).items():
+        ET.SubElement(properties, "property", name=name, value=for_xml(value))
+    case = ET.SubElement(
+        suite,
+        "testcase",
+        name=for_xml(metric.name) or "(unnamed)",
+        classname=_CLASS,
+        time=_NOT_MEASURED,
+    )
+    said = [
+        f"Policy {metric.terms.policy}: {metric.hypothesis}",
+        metric.reason,
+        *metric_sentences(metric, for_sentence),
+    ]
+    body = "\n".join(for_xml(sentence) for sentence in said)
+    if outcome is not None:
+        element = ET.SubElement(case, outcome, type=metric.terms.policy, message=for_xml(metric.reason))
+        element.text = body
+    ET.SubElement(case, "system-out").text = body
+    return suite
+
+
+def _properties(gate: GateRecord, gate_id: str, metric: MetricRecord) -> dict[str, str]:
+    terms, decision, record = metric.terms, metric.decision, metric.test
     said = {
+        "id": gate_id,
         "verdict": metric.verdict,
-        "p_value": probability(decision.p_value, decision.log10_p_value, terms.alpha),
-        "p_value_adjusted": probability(
-            decision.p_value_adjusted, decision.log10_p_value_adjusted, terms.alpha
-        ),
-        "alpha": given(terms.alpha),
-        "margin": given(terms.margin),
+        "policy": terms.policy,
+        "margin": exactly(terms.margin),
+        "alpha": exactly(terms.alpha),
+        "higher_is_better": str(terms.higher_is_better).lower(),
+        "on_inconclusive": gate.on_inconclusive,
         "procedure": decision.procedure,
-        "difference": repr(metric.test.statistic.observed),
-        "items": str(metric.test.items.n),
+        "p_value": repr(decision.p_value),
+        "p_value_adjusted": repr(decision.p_value_adjusted),
+        "log10_p_value_adjusted": repr(decision.log10_p_value_adjusted),
+        "correction": gate.correction or "none",
+        "statistic": record.statistic.name,
+        "observed": repr(record.statistic.observed),
+        "items": str(record.items.n),
+        "warnings": " ".join(caution.code for caution in record.warnings),
     }
-    for name, value in said.items():
-        ET.SubElement(properties, "property", {"name": name, "value": value})
-    text = _legal("\n".join((metric.hypothesis, metric.reason, *sentences(metric.test))))
-    message = _legal(single_line(metric.reason))
-    failed = metric.verdict == "fail" or (metric.verdict == "inconclusive" and gate.on_inconclusive == "fail")
-    if failed:
-        ET.SubElement(case, "failure", {"type": metric.verdict, "message": message}).text = text
-    elif metric.verdict == "inconclusive":
-        ET.SubElement(case, "skipped", {"message": message})
-    ET.SubElement(case, "system-out").text = text
-    return case
-
-
-def _legal(text: str) -> str:
-    return ILLEGAL.sub("\ufffd", text)
+    interval = record.confidence_interval
+    if interval is not None:
+        said["confidence_level"] = repr(interval.level)
+        said["confidence_low"] = "-inf" if interval.low is None else repr(interval.low)
+        said["confidence_high"] = "inf" if interval.high is None else repr(interval.high)
+    return said

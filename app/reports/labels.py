@@ -15,7 +15,8 @@ BARE = re.compile(r"[A-Za-z0-9._+/:-]+\Z")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # fmt: skip
 LONGEST = 80
 
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#|~&$!])")
+# What GitHub reads as markup; an underscore inside a word and a < before a blank or = are what they look like.
+_MARKUP = re.compile(r"([\\`*\[\]#|~&$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|<(?=[A-Za-z/!?]))")
 _CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
 
 

@@ -1,74 +1,96 @@
-"""A table for the comment of a pull request, with a sentence above it that says what it means."""
+"""For the comment of a pull request: the verdict in bold, a table, sentences, warnings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from app.inference.record import TestRecord
-from app.reports.labels import for_markdown
-from app.reports.line import kind
-from app.reports.numerals import exactly as given, number, number as beside, percent, probability
+from app.inference.record import Caution, TestRecord
+from app.reports.certainty import interval_text, kind, p_text, undecided
+from app.reports.labels import for_markdown, prose_for_markdown
+from app.reports.numerals import apart, exactly, number, percent
 from app.reports.sentence import sentences
 
 
 def markdown(record: TestRecord, test_id: str) -> str:
     """The answer as GitHub-flavoured Markdown."""
-    statistic, items = record.statistic, record.items
-    verdict = "significant" if record.significant else "not significant"
-    p = probability(record.p_value, record.log10_p_value, record.alpha)
-    rows = [
-        ("p-value", f"**{p}** ({record.alternative}, {kind(record)})"),
-        ("verdict", f"{verdict} at {given(record.alpha)}"),
-        (for_markdown(statistic.name), number(statistic.observed)),
-    ]
-    for name, score in ((record.name_u, statistic.u), (record.name_v, statistic.v)):
-        if score is not None:
-            rows.append((for_markdown(name), number(score)))
-    rows += [
-        *effects(record),
-        ("items", _items(record)),
-        ("wins / ties / losses", f"{items.wins:,} / {items.ties:,} / {items.losses:,}"),
-        ("method", f"`{record.method.name}`"),
-    ]
-    if record.item_level is not None:
-        level = record.item_level
-        rows.insert(1, ("p-value by item", probability(level.p_value, level.log10_p_value, record.alpha)))
-    lines = [" ".join(sentences(record, for_markdown)), "", "| paired test | |", "|---|---|"]
-    lines += [f"| {left} | {right} |" for left, right in rows]
-    lines += [f"\n> **{caution.code}**: {_prose(caution.detail)}" for caution in record.warnings]
-    return "\n".join([*lines, "", f"<sub>exactperm {test_id}</sub>", ""])
+    p = f"p = {p_text(record)} ({record.alternative}, {kind(record)})"
+    cells = {**score_cells(record), "p-value": p_text(record), **item_cells(record)}
+    return "\n\n".join(
+        [
+            f"**{verdict(record)}**, {p}",
+            table(list(cells), [list(cells.values())]),
+            " ".join(sentences(record, for_markdown)),
+            *folded(moved_lists(record)),
+            *quoted(record.warnings),
+            f"<sub>exactperm {test_id}, method `{record.method.name}`</sub>\n",
+        ]
+    )
 
 
-def effects(record: TestRecord) -> list[tuple[str, str]]:
-    """Interval, effect sizes and the ids that moved most, where they were asked for."""
-    rows = []
-    interval, size, moved = record.confidence_interval, record.effect_size, record.moved
+def verdict(record: TestRecord) -> str:
+    """Significant or not, or not settled, at alpha."""
+    if undecided(record):
+        return f"Not settled at {exactly(record.alpha)}"
+    return f"{'Significant' if record.significant else 'Not significant'} at {exactly(record.alpha)}"
+
+
+def score_cells(record: TestRecord) -> dict[str, str]:
+    """Head and cell of the statistic, the systems' scores, their difference and its interval."""
+    statistic, interval = record.statistic, record.confidence_interval
+    cells = {"statistic": for_markdown(statistic.name)}
+    if statistic.u is not None and statistic.v is not None:
+        name_u, name_v = for_markdown(record.name_u), for_markdown(record.name_v)
+        if name_u == name_v:
+            name_u, name_v = f"{name_u} (U)", f"{name_v} (V)"
+        cells[name_u], cells[name_v] = apart(statistic.u, statistic.v)
+        cells["difference"] = signed(statistic.observed)
+    else:
+        cells["value"] = number(statistic.observed)
     if interval is not None:
-        low = "−∞" if interval.low is None else beside(interval.low, 0.0)
-        high = "∞" if interval.high is None else beside(interval.high, 0.0)
-        rows.append((f"{percent(interval.level)} interval", f"{low} to {high} ({interval.kind})"))
-    if size is not None and size.cohens_d_z is not None:
-        rows.append(("Cohen's d_z", number(size.cohens_d_z)))
-    if size is not None and size.cliffs_delta is not None:
-        rows.append(("Cliff's delta", number(size.cliffs_delta)))
-    if size is not None and size.discordant is not None:
-        pair = size.discordant
-        rows.append(("right alone (U / V)", f"{pair.only_u:,} / {pair.only_v:,}"))
-    if moved is not None:
-        for name, ids in (("moved most, up", moved.toward_u), ("moved most, down", moved.toward_v)):
-            if ids:
-                rows.append((name, _ids(ids)))
-    return rows
+        cells[f"{percent(interval.level)} interval"] = interval_text(interval)
+    if record.effect_size is not None and record.effect_size.cohens_d_z is not None:
+        cells["d_z"] = number(record.effect_size.cohens_d_z)
+    return cells
 
 
-def _ids(ids: Sequence[str]) -> str:
-    return ", ".join(for_markdown(key[:60]) for key in ids)
+def item_cells(record: TestRecord) -> dict[str, str]:
+    """Head and cell of the items and of who won them."""
+    items = record.items
+    clusters = "" if items.clusters is None else f" in {items.clusters:,} clusters"
+    return {
+        "items": f"{items.n:,}{clusters}",
+        "wins / ties / losses": f"{items.wins:,} / {items.ties:,} / {items.losses:,}",
+    }
 
 
-def _items(record: TestRecord) -> str:
-    clusters = record.items.clusters
-    return f"{record.items.n:,}" if clusters is None else f"{record.items.n:,} in {clusters:,} clusters"
+def signed(value: float) -> str:
+    """A difference with its sign."""
+    return f"+{number(value)}" if value > 0 else number(value)
 
 
-def _prose(sentence: str) -> str:
-    return " ".join(sentence.split())
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table, its first column to the left and numbers to the right."""
+    lines = [f"| {' | '.join(heads)} |", f"|---|{'--:|' * (len(heads) - 1)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def moved_lists(record: TestRecord, toward: str = "toward") -> list[str]:
+    """The ids of the items that moved most, one line for each system."""
+    if record.moved is None:
+        return []
+    sides = ((record.name_u, record.moved.toward_u), (record.name_v, record.moved.toward_v))
+    return [
+        f"* {toward} {for_markdown(name)}: {', '.join(map(for_markdown, ids))}" for name, ids in sides if ids
+    ]
+
+
+def folded(lines: Sequence[str]) -> list[str]:
+    """A list that opens with a click; GitHub reads Markdown inside an element only after an empty line."""
+    if not lines:
+        return []
+    return ["<details><summary>Items that moved most</summary>\n\n" + "\n".join(lines) + "\n\n</details>"]
+
+
+def quoted(warnings: Iterable[Caution]) -> list[str]:
+    """Each warning as a quotation."""
+    return [f"> **{caution.code}**: {prose_for_markdown(caution.detail)}" for caution in warnings]

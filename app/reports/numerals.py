@@ -18,10 +18,8 @@ _LARGEST_WHOLE = 1e15
 
 def number(value: float, *landmarks: float) -> str:
     """At least six significant digits, enough for the number to compare with each landmark as `value` does."""
-    if value.is_integer() and abs(value) < _LARGEST_WHOLE:
-        return str(int(value))
     for digits in range(_DIGITS, _ALL_DIGITS):
-        text = f"{value:.{digits}g}"
+        text = _rounded(value, digits)
         if all(_order(float(text), landmark) == _order(value, landmark) for landmark in landmarks):
             return text
     return exactly(value)
@@ -46,9 +44,9 @@ def probability(p: float, log10_p: float, *landmarks: float) -> str:
 def apart(first: float, second: float) -> tuple[str, str]:
     """Two numbers that are to be compared, with as many digits as it takes to see which one is larger."""
     for digits in range(_DIGITS, _ALL_DIGITS):
-        texts = [f"{value:.{digits}g}" for value in (first, second)]
-        if _order(*map(float, texts)) == _order(first, second):
-            return number(float(texts[0])), number(float(texts[1]))
+        texts = _rounded(first, digits), _rounded(second, digits)
+        if _order(float(texts[0]), float(texts[1])) == _order(first, second):
+            return texts
     return exactly(first), exactly(second)
 
 
@@ -73,6 +71,13 @@ def _outwards(value: float, rounding: str, landmarks: tuple[float, ...]) -> str:
         if all(_order(shown, landmark) == _order(value, landmark) for landmark in landmarks):
             return number(shown) if digits == _DIGITS else exactly(shown)
     return exactly(value)
+
+
+def _rounded(value: float, digits: int) -> str:
+    """So many significant digits; whole numbers in full."""
+    if value.is_integer() and abs(value) < _LARGEST_WHOLE:
+        return str(int(value))
+    return f"{value:.{digits}g}"
 
 
 def _order(left: float, right: float) -> int:

@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 
 from app.inference.record import TestRecord
-from app.reports.labels import for_csv
+from app.reports.labels import for_csv, single_line
 
 
 def row(record: TestRecord, test_id: str) -> str:
-    """The answer as CSV (RFC 4180): numbers in full, booleans as true and false, nothing where there is nothing."""
-    return written([{"id": test_id, **fields(record)}])
+    """The answer as CSV (RFC 4180): numbers in full, booleans as true and false, nothing where there is nothing.
 
-
-def written(rows: Sequence[Mapping[str, str]]) -> str:
-    """Rows under the names of the first one's fields."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(rows[0])
-    writer.writerows(row.values() for row in rows)
-    return text.getvalue()
-
-
-def fields(record: TestRecord) -> dict[str, str]:
-    """Everything of a test that fits a cell."""
-    statistic, items, method, level = record.statistic, record.items, record.method, record.item_level
-    interval, size, moved = record.confidence_interval, record.effect_size, record.moved
-    pair = None if size is None else size.discordant
-    return {
+    Every column is always there. Where there is a `interval_method`, an empty end is one that no data of this size
+    can set; where there are `only_u` and `only_v`, empty odds are infinite.
+    """
+    level, method = record.item_level, record.method
+    fields = {
+        "id": test_id,
         "p_value": repr(record.p_value),
         "log10_p_value": repr(record.log10_p_value),
         "p_value_low": repr(record.p_value_bounds[0]),
@@ -40,6 +30,30 @@ def fields(record: TestRecord) -> dict[str, str]:
         "min_attainable_p": repr(record.min_attainable_p),
         "alternative": record.alternative,
         "test": record.test,
+        **data_fields(record),
+        "item_level_p_value": optional(None if level is None else level.p_value),
+        "method": method.name,
+        "exact": boolean(method.exact),
+        "relative_error_bound": optional(method.relative_error_bound),
+        "warnings": " ".join(caution.code for caution in record.warnings),
+        **description_fields(record),
+    }
+    return written([fields])
+
+
+def written(rows: Sequence[Mapping[str, str]]) -> str:
+    """Rows of the same columns, below their header."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(rows[0])
+    writer.writerows(row.values() for row in rows)
+    return text.getvalue()
+
+
+def data_fields(record: TestRecord) -> dict[str, str]:
+    """What was observed: the statistic, the systems' scores, the items."""
+    statistic, items = record.statistic, record.items
+    return {
         "statistic": for_csv(statistic.name),
         "observed": repr(statistic.observed),
         "name_u": for_csv(record.name_u),
@@ -52,21 +66,29 @@ def fields(record: TestRecord) -> dict[str, str]:
         "wins": str(items.wins),
         "ties": str(items.ties),
         "losses": str(items.losses),
-        "item_level_p_value": optional(None if level is None else level.p_value),
+    }
+
+
+def description_fields(record: TestRecord) -> dict[str, str]:
+    """Interval, effect sizes and the items that moved most, their ids as lists of JSON."""
+    interval, sizes, moved = record.confidence_interval, record.effect_size, record.moved
+    odds = None if sizes is None else sizes.discordant
+    return {
         "confidence_level": optional(None if interval is None else interval.level),
         "interval_low": optional(None if interval is None else interval.low),
         "interval_high": optional(None if interval is None else interval.high),
         "interval_method": "" if interval is None else interval.method,
         "interval_kind": "" if interval is None else interval.kind,
-        "cohens_d_z": optional(None if size is None else size.cohens_d_z),
-        "cliffs_delta": optional(None if size is None else size.cliffs_delta),
-        "only_u": optional(None if pair is None else pair.only_u),
-        "only_v": optional(None if pair is None else pair.only_v),
-        "moved": "" if moved is None else for_csv(" ".join((*moved.toward_u, *moved.toward_v))),
-        "method": method.name,
-        "exact": boolean(method.exact),
-        "relative_error_bound": optional(method.relative_error_bound),
-        "warnings": " ".join(caution.code for caution in record.warnings),
+        "interval_resolution": optional(None if interval is None else interval.resolution),
+        "cohens_d_z": optional(None if sizes is None else sizes.cohens_d_z),
+        "cliffs_delta": optional(None if sizes is None else sizes.cliffs_delta),
+        "only_u": optional(None if odds is None else odds.only_u),
+        "only_v": optional(None if odds is None else odds.only_v),
+        "odds": optional(None if odds is None else odds.odds),
+        "odds_low": optional(None if odds is None else odds.odds_low),
+        "odds_high": optional(None if odds is None else odds.odds_high),
+        "moved_toward_u": "" if moved is None else _ids(moved.toward_u),
+        "moved_toward_v": "" if moved is None else _ids(moved.toward_v),
     }
 
 
@@ -76,5 +98,9 @@ def boolean(value: bool) -> str:
 
 
 def optional(value: float | None) -> str:
-    """A number in full, or nothing."""
+    """All digits, or nothing."""
     return "" if value is None else repr(value)
+
+
+def _ids(ids: Iterable[str]) -> str:
+    return json.dumps([single_line(name) for name in ids])

@@ -1,121 +1,171 @@
-"""The answer in sentences: what was tested, on how many items, how large the difference is, how sure one can be."""
+"""Records in plain sentences: what was tested, on how many items, how large the difference is, how sure one can be.
+
+Every function takes how a label is to be said, as each format makes labels harmless in its own way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from app.inference.record import ConfidenceInterval, TestRecord
-from app.reports.labels import short
-from app.reports.numerals import exactly as given, number, number as beside, percent, probability
-
-Quote = Callable[[str], str]
-
-WORDS = {
-    "mean_difference": "the mean score",
-    "sum_difference": "the total score",
-    "sign": "items won",
-    "signed_rank": "the sum of signed ranks",
-    "accuracy": "accuracy",
-    "exact_match": "exact matches",
-    "token_accuracy": "token accuracy",
-    "f1": "F1",
-    "fbeta": "F-beta",
-    "span_f1": "F1 of entities",
-    "span_precision": "precision of entities",
-    "span_recall": "recall of entities",
-    "mcc": "Matthews' correlation",
-    "jaccard": "the Jaccard index",
-    "bleu": "BLEU",
-    "chrf": "chrF",
-    "ter": "TER",
-}
-WAYS = {
-    "two-sided": "at least this large, in either direction,",
-    "greater": "at least as high",
-    "less": "at least as low",
-}
-INTERVALS = {
-    "test_inversion": "every difference that the same test would not reject",
-    "tango_score": "by Tango's score method, asymptotic",
-    "bootstrap_percentile": "percentiles of the bootstrap distribution",
-}
+from app.inference.gate_record import GateRecord, MetricRecord
+from app.inference.record import ItemsRecord, TestRecord
+from app.reports.certainty import interval_sentence, undecided, with_probability
+from app.reports.labels import for_sentence
+from app.reports.numerals import apart, counted, exactly, number, probability
+from app.reports.titles import VERDICTS, Names, Say, capitalised, head, names_of, statistic_title
 
 
-def sentences(record: TestRecord, quote: Quote = short) -> tuple[str, ...]:
-    """A few plain sentences; `quote` makes the systems' names harmless for where they go."""
-    said = [observed(record, quote), chance(record)]
-    if record.item_level is not None:
-        level = record.item_level
-        p = probability(level.p_value, level.log10_p_value, record.alpha)
-        said.append(f"With every item by itself p would be {p}, but items of a cluster are not independent.")
-    if record.confidence_interval is not None:
-        said.append(interval(record.confidence_interval))
-    return tuple(said)
+def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
+    """A test: the estimate, the p-value and what follows, the interval, and the p-value by item beside clusters."""
+    parts = [
+        estimate(record, names_of(record, say), say),
+        chance(record, names_of(record, say)),
+        interval_sentence(record),
+        _by_item(record),
+    ]
+    return tuple(part for part in parts if part)
 
 
-def observed(record: TestRecord, quote: Quote = short) -> str:
-    """What was found, before any probability."""
-    statistic, u, v = record.statistic, record.statistic.u, record.statistic.v
-    name_u, name_v = quote(record.name_u), quote(record.name_v)
-    where = f"over {_items(record)}"
-    if u is None or v is None:
-        return f"The statistic {statistic.name} is {number(statistic.observed)} {where}."
-    what = WORDS.get(statistic.name, statistic.name)
-    first, second = (number(u), number(v)) if u == v else (beside(u, v), beside(v, u))
-    if statistic.observed == 0.0:
-        return f"{name_u} and {name_v} both have {first} in {what} {where}."
-    side = "higher" if statistic.observed > 0.0 else "lower"
-    by = number(abs(statistic.observed))
-    return f"{name_u} has {first} and {name_v} {second} in {what} {where}: {name_u} is {side} by {by}."
+def gate_sentences(gate: GateRecord, say: Say = for_sentence) -> tuple[str, ...]:
+    """A gate: the verdict, and for every metric why, how large the difference is, and its interval."""
+    if len(gate.metrics) == 1:
+        (metric,) = gate.metrics
+        return (f"{head(gate)} – {metric.reason}", *metric_sentences(metric, say))
+    found = [summary(gate, say)]
+    for metric in gate.metrics:
+        found.append(f"{VERDICTS[metric.verdict]} {say(metric.name)} – {metric.reason}")
+        found += metric_sentences(metric, say)
+    return tuple(found)
 
 
-def _items(record: TestRecord) -> str:
-    items = record.items
-    text = f"{items.n:,} item{'' if items.n == 1 else 's'}"
-    if items.clusters is not None:
-        text += f" in {items.clusters:,} cluster{'' if items.clusters == 1 else 's'}"
-    return text
+def summary(gate: GateRecord, say: Say = for_sentence) -> str:
+    """The verdict of several metrics, and which of them it is."""
+    deciders = [metric.name for metric in gate.metrics if metric.verdict == gate.verdict]
+    verb = _VERBS[gate.verdict][len(deciders) > 1]
+    listed = ", ".join(say(name) for name in deciders[:_LISTED])
+    more = f" and {len(deciders) - _LISTED} more" if len(deciders) > _LISTED else ""
+    count = f"{len(deciders)} of {len(gate.metrics)} metrics {verb}"
+    return f"{head(gate)} – {count}: {listed}{more}. The p-values are adjusted together by Holm's method."
 
 
-def chance(record: TestRecord) -> str:
-    """The p-value, how it is known, and whether it is significant."""
-    p = probability(record.p_value, record.log10_p_value, record.alpha)
-    if record.test == "bootstrap":
-        presumed = "If items were drawn anew and there were no true difference"
+def metric_sentences(metric: MetricRecord, say: Say = for_sentence) -> tuple[str, ...]:
+    """How large the difference of one metric is, as better or worse, and its interval."""
+    record = metric.test
+    up, down = ("better", "worse") if metric.terms.higher_is_better else ("worse", "better")
+    parts = [estimate(record, names_of(record, say), say, up, down), interval_sentence(record)]
+    return tuple(part for part in parts if part)
+
+
+def estimate(record: TestRecord, names: Names, say: Say, up: str = "higher", down: str = "lower") -> str:
+    """Both systems' scores, over how many items, and which one is ahead by how much."""
+    statistic, over = record.statistic, f"over {over_items(record.items)}"
+    name = statistic.name
+    if statistic.u is None or statistic.v is None:
+        return capitalised(f"on {over_items(record.items)} {say(name)} came to {number(statistic.observed)}.")
+    if name == "sign":
+        return capitalised(_wins(record, names, statistic.u, statistic.v))
+    u, v = apart(statistic.u, statistic.v)
+    lead = _lead(statistic.observed, names, up, down)
+    if name == "signed_rank":
+        ranks = f"the ranks of the differences sum to {u} where {names.u} had the higher score and to {v}"
+        return capitalised(
+            f"{ranks} where {names.v} had, {over}: {_lead_of_ranks(statistic.observed, names)}."
+        )
+    if name in _MEANS_AND_SUMS:
+        said = f"{names.u} scored {u} and {names.v} {v} {_MEANS_AND_SUMS[name]} {over}"
     else:
-        presumed = "If it did not matter which system gave which output"
-    about = "about " if record.method.monte_carlo is not None else ""
-    so = "significant" if record.significant else "not significant"
+        said = f"{names.u} reached {u} and {names.v} {v} in {statistic_title(name, say)} {over}"
+    return capitalised(f"{said}: {lead}.")
+
+
+_LISTED = 10
+_VERBS = {
+    "pass": ("passes", "pass"),
+    "fail": ("fails", "fail"),
+    "inconclusive": ("is undecided", "are undecided"),
+}
+_MEANS_AND_SUMS = {"mean_difference": "in mean", "sum_difference": "in total"}
+
+
+def over_items(items: ItemsRecord) -> str:
+    """How many items, and in how many clusters that swap as one."""
+    if items.clusters is None:
+        return counted(items.n, "item")
+    return f"{counted(items.n, 'item')} in {counted(items.clusters, 'cluster')}"
+
+
+def _lead(observed: float, names: Names, up: str, down: str) -> str:
+    if observed == 0.0:
+        return "no difference"
+    return f"{names.u} is {up if observed > 0 else down} by {number(abs(observed))}"
+
+
+def _lead_of_ranks(observed: float, names: Names) -> str:
+    if observed == 0.0:
+        return "no difference"
+    return f"{number(abs(observed))} more for {names.u if observed > 0 else names.v}"
+
+
+def _wins(record: TestRecord, names: Names, u: float, v: float) -> str:
+    """The sign test counts items, also where whole clusters swap."""
+    items = record.items
+    tied = items.n - int(u) - int(v)
     return (
-        f"{presumed}, a difference {WAYS[record.alternative]} would come about with probability {about}{p} "
-        f"({certainty(record)}): {so} at {given(record.alpha)}."
+        f"{names.u} had the higher score on {int(u):,} and {names.v} on {int(v):,} of {over_items(items)}; "
+        f"they tied on {tied:,}: {_lead_of_ranks(record.statistic.observed, names)}."
     )
 
 
-def certainty(record: TestRecord) -> str:
-    """How the p-value is known: exactly, between bounds, or from a sample."""
-    low, high = record.p_value_bounds
-    method, drawn = record.method.name, record.method.monte_carlo
-    if drawn is not None:
-        return (
-            f"from {drawn.samples:,} random {'resamples' if record.test == 'bootstrap' else 'swaps'}; between "
-            f"{beside(low, record.alpha)} and {beside(high, record.alpha)} with 99 % confidence"
-        )
-    if not record.method.exact:
-        return (
-            f"rigorous bounds: between {beside(low, record.alpha)} and {beside(high, record.alpha)}, always"
-        )
-    return f"exact, by {method}"
+def chance(record: TestRecord, names: Names) -> str:
+    """How probable such a difference is under the null hypothesis, and whether that makes it significant."""
+    if record.items.nonzero == 0:
+        return "The systems do not differ on any item, so there is nothing that a test could show: p is 1."
+    tested = "item" if record.items.clusters is None else "cluster"
+    if record.test == "bootstrap":
+        condition = f"If the true difference were 0 and {tested}s were drawn anew with replacement"
+    elif tested == "cluster":
+        condition = "If it did not matter which system gave which cluster of outputs"
+    else:
+        condition = "If it did not matter which system gave which output"
+    return (
+        f"{condition}, {_at_least(record, names)} would come about with probability {with_probability(record)}, "
+        f"{_so(record)}."
+    )
 
 
-def interval(found: ConfidenceInterval) -> str:
-    """A confidence interval in a sentence."""
-    how = INTERVALS.get(found.method, found.method)
-    if found.kind in {"bounded", "sampled"}:
-        how += f"; {found.kind}"
-    level = percent(found.level)
-    if found.low is None and found.high is None:
-        return f"No {level} confidence interval of the difference is bounded with so few items."
-    low = "minus infinity" if found.low is None else beside(found.low, 0.0)
-    high = "infinity" if found.high is None else beside(found.high, 0.0)
-    return f"The {level} confidence interval of the difference is {low} to {high} ({how})."
+def _at_least(record: TestRecord, names: Names) -> str:
+    """The event whose probability the p-value is."""
+    scored = record.statistic.u is not None and record.statistic.v is not None
+    if record.alternative == "two-sided":
+        return (
+            "a difference at least this large, in either direction,"
+            if scored
+            else "a value at least as far from 0"
+        )
+    side = "more" if record.alternative == "greater" else "less"
+    observed = number(record.statistic.observed)
+    return (
+        f"a difference ({names.u} minus {names.v}) of {observed} or {side}"
+        if scored
+        else f"a value of {observed} or {side}"
+    )
+
+
+def _so(record: TestRecord) -> str:
+    alpha = exactly(record.alpha)
+    verdict = "significant" if record.significant else "not significant"
+    if undecided(record):
+        return f"so whether it is significant at {alpha} is open: alpha lies within the bounds (counted as {verdict})"
+    if record.min_attainable_p > record.alpha:
+        least = probability(record.min_attainable_p, 0.0, record.alpha)
+        return f"so it is {verdict} at {alpha}; no outcome on these items could have had p below {least}"
+    return f"so it is {verdict} at {alpha}"
+
+
+def _by_item(record: TestRecord) -> str | None:
+    level = record.item_level
+    if level is None:
+        return None
+    p = probability(level.p_value, level.log10_p_value, record.alpha)
+    return (
+        f"If every item were exchanged by itself, p would be {p}; items of a cluster are not independent, so the test "
+        "of clusters counts."
+    )

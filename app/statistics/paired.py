@@ -20,7 +20,8 @@ class Pairing:
 
     `clusters` holds one code per item, 0..n_clusters-1, in order of first appearance; None
     when every item swaps by itself. `matched`, `only_u` and `only_v` count ids when the
-    pairing was by id.
+    pairing was by id. `ids` are the items' ids in their order, where they have any: a reference to what the
+    reader holds, never part of the test.
     """
 
     clusters: NDArray[np.int64] | None = None
@@ -29,6 +30,7 @@ class Pairing:
     matched: int | None = None
     only_u: int = 0
     only_v: int = 0
+    ids: Sequence[str | int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

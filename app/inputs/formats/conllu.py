@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -206,10 +206,12 @@ def _pairing(
     notes: list[str],
     total: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> Pairing:
-    """Clusters of the items: documents of sentences; documents or sentences of words."""
+    """Clusters of the items: documents of sentences; documents or sentences of words. Sentences may have ids."""
     if options.clusters == "sentence" and options.items == "word":
         return coded(np.repeat(np.arange(len(total)), total).tolist())
     keys = document_clusters(gold.documents, options.clusters, gold.source, notes)
-    if keys is None:
-        return Pairing()
-    return coded(np.repeat(np.array(keys, dtype=object), total).tolist() if options.items == "word" else keys)
+    if options.items == "word":
+        return Pairing() if keys is None else coded(np.repeat(np.array(keys, dtype=object), total).tolist())
+    pairing = Pairing() if keys is None else coded(keys)
+    ids = [key for key in gold.sent_ids if key is not None]
+    return replace(pairing, ids=ids) if len(ids) == len(gold.sent_ids) else pairing

@@ -1,0 +1,163 @@
+"""What an interval for the difference is made of: by inverting the permutation test, or Tango's for right and wrong."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from app.engine.interval import Ends, IntervalPlan, NotAnIntervalError, plan
+from app.engine.lattice import exact_total
+from app.engine.paired_proportions import tango_interval
+from app.engine.planner import Budget
+from app.inference.options import Options
+from app.inference.record import ConfidenceInterval
+from app.inference.solvable import Findings
+from app.statistics.paired_binary import PairedBinary
+from app.statistics.problem import Additive
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An interval, or none; and what should be said about it, with codes."""
+
+    interval: ConfidenceInterval | None
+    cautions: tuple[tuple[str, str], ...] = ()
+
+
+class PlannedInterval(Protocol):
+    """An interval that was planned and has not been computed."""
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time."""
+        ...
+
+    def solve(self, found: Findings) -> Found:
+        """Compute it, beside the test that was found."""
+        ...
+
+
+def said(interval: ConfidenceInterval) -> Found:
+    """An interval about which there is nothing to be said."""
+    return Found(interval)
+
+
+def level_of(options: Options) -> Fraction | None:
+    """The confidence level as it was written: 0.95 is 19/20 here, and 1 - 0.95 one twentieth."""
+    return None if options.confidence_level is None else Fraction(repr(float(options.confidence_level)))
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """There is no interval, and why."""
+
+    reason: str
+    seconds: float = 0.0
+
+    def solve(self, found: Findings) -> Found:
+        """None, and the reason."""
+        return Found(None, (("interval_not_available", f"There is no confidence interval: {self.reason}."),))
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Tango's interval of a difference of proportions, times `factor` for a sum."""
+
+    seen: PairedBinary
+    level: Fraction
+    factor: int
+    seconds: float = 1e-3
+
+    def solve(self, found: Findings) -> Found:
+        """Asymptotic, so that it may not agree with the exact test about nought."""
+        seen = self.seen
+        low, high = tango_interval(seen.only_u, seen.only_v, seen.items, float(self.level))
+        ends = low * self.factor, high * self.factor
+        return said(ConfidenceInterval(float(self.level), *ends, "tango_score", "approximate", 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Inversion:
+    """Every difference that the two-sided permutation test of shifted effects does not reject.
+
+    Always two-sided, whatever alternative the test has. It contains 0 exactly when the two-sided p-value is above
+    1 - level.
+    """
+
+    problem: Additive
+    level: Fraction
+    planned: IntervalPlan
+    decisive: bool
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time."""
+        return self.planned.nanoseconds * 1e-9
+
+    def solve(self, found: Findings) -> Found:
+        """The ends in the statistic's units, rounded outwards unless they are exact."""
+        problem = self.problem
+        try:
+            ends = self.planned.solve()
+        except NotAnIntervalError as error:
+            return Unavailable(f"{error}").solve(found)
+        sizes = len(problem.stay) if problem.sizes is None else exact_total(problem.sizes)
+        factor = problem.unit * sizes
+        if ends.low is None or ends.high is None:
+            return said(ConfidenceInterval(float(self.level), None, None, "test_inversion", "exact", 0.0))
+        scaled = Ends(ends.low * factor, ends.high * factor, ends.width * factor)
+        if self.decisive:
+            scaled = self._agreeing(scaled, inside=Fraction(found.answer.p_value) > 1 - self.level)
+        return said(_record(scaled, self.level))
+
+    def _agreeing(self, ends: Ends, *, inside: bool) -> Ends:
+        """The ends with nought on the side where the p-value of the answer puts it, where the bracket leaves it open."""
+        low, high, width = ends.low, ends.high, ends.width
+        assert low is not None
+        assert high is not None
+        if inside:
+            # Outwards, so that whatever belongs to it stays.
+            return Ends(min(low, Fraction(0)), max(high, Fraction(0)), width + max(low, -high, Fraction(0)))
+        # No subset's mean lies between nought and this; see `subset_means`.
+        least = self.problem.unit * int(np.gcd.reduce(self.problem.stay))
+        if low <= 0 < low + width:
+            return Ends(max(low, min(least, low + width)), high, width)
+        if high - width < 0 <= high:
+            return Ends(low, min(high, max(-least, high - width)), width)
+        return ends
+
+
+def _record(ends: Ends, level: Fraction) -> ConfidenceInterval:
+    assert ends.low is not None
+    assert ends.high is not None
+    low, high = float(ends.low), float(ends.high)
+    inner = float(ends.low + ends.width), float(ends.high - ends.width)
+    if (low, high) == inner:
+        return ConfidenceInterval(float(level), low, high, "test_inversion", "exact", 0.0)
+    if Fraction(low) > ends.low:
+        low = math.nextafter(low, -math.inf)
+    if Fraction(high) < ends.high:
+        high = math.nextafter(high, math.inf)
+    width = math.nextafter(float(ends.width), math.inf)
+    return ConfidenceInterval(float(level), low, high, "test_inversion", "bounded", width)
+
+
+def inversion(
+    problem: Additive, options: Options, level: Fraction, budget: Budget, *, exact: bool
+) -> PlannedInterval:
+    """Plan the inversion of the two-sided test; `exact` says that the p-value of the answer is not sampled."""
+    if problem.swap is not None or problem.absolute or not problem.shiftable:
+        return Unavailable(
+            f"{problem.name} is not a difference of means or sums, so that no constant difference can be "
+            "hypothesised; test: bootstrap gives a percentile interval where it applies"
+        )
+    try:
+        planned = plan(problem.stay, problem.sizes, 1 - level, budget)
+    except NotAnIntervalError as error:
+        return Unavailable(f"{error}")
+    decisive = exact and options.alternative == "two-sided"
+    return Inversion(problem, level, planned, decisive)

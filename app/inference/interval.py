@@ -1,0 +1,72 @@
+"""Which interval belongs to a test, and whether it says the same about nought as the p-value does.
+
+Intervals are two-sided whatever the alternative. Means and sums of scores: inversion of the exact test. Items that are
+right or wrong, each by itself: Tango's score interval, as no constant difference can be added to 0 and 1. Bootstrap:
+percentiles. Anything else has none, and a warning says so.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from app.engine.planner import Budget
+from app.inference.confidence import Found, PlannedInterval, Score, Unavailable, inversion, level_of
+from app.inference.options import Options
+from app.inference.percentile import Percentile
+from app.inference.record import ConfidenceInterval
+from app.inference.resampled import BootstrapTest, JointBootstrap
+from app.inference.solvable import Findings, Solvable
+from app.statistics.joint import Joint
+from app.statistics.paired import Paired, StatisticSpec
+from app.statistics.paired_binary import paired_binary
+
+_MEANS = frozenset({"mean_difference", "accuracy", "exact_match"})
+_METHODS = {
+    "tango_score": "Tango's score method, which is asymptotic",
+    "bootstrap_percentile": "percentiles of the bootstrap distribution",
+    "test_inversion": "inverting the exact permutation test",
+}
+
+
+def planned_interval(
+    data: Paired, spec: StatisticSpec, options: Options, budget: Budget, test: Solvable
+) -> PlannedInterval | None:
+    """The interval that was asked for; None when none was."""
+    level = level_of(options)
+    if level is None:
+        return None
+    if isinstance(test, BootstrapTest | JointBootstrap):
+        return Percentile(test, level, budget)
+    seen = paired_binary(data, spec) if spec.name in _MEANS or spec.name == "sum_difference" else None
+    if seen is not None:
+        return Score(seen, level, 1 if spec.name in _MEANS else seen.items)
+    problem = test.problem
+    if isinstance(problem, Joint):
+        return Unavailable(
+            f"{problem.name} is a function of several sums, so that no constant difference can be hypothesised; "
+            "test: bootstrap gives a percentile interval"
+        )
+    return inversion(problem, options, level, budget, exact=test.plan.chosen.method != "monte_carlo")
+
+
+def interval_of(planned: PlannedInterval, options: Options, findings: Findings) -> Found:
+    """Compute it, and say so when the p-value sees nought on the other side."""
+    found = planned.solve(findings)
+    level = level_of(options)
+    if found.interval is None or level is None or options.alternative != "two-sided":
+        return found
+    p = findings.answer.p_value
+    inside = Fraction(p) > 1 - level
+    if contains_nought(found.interval) == inside:
+        return found
+    detail = (
+        f"The interval {'leaves out 0' if inside else 'contains 0'}, and the two-sided p-value {p:.6g} is "
+        f"{'above' if inside else 'not above'} {float(1 - level):.6g}: the one is by {_METHODS[found.interval.method]}, "
+        "the other is that of the test. Where they differ, the test decides."
+    )
+    return Found(found.interval, (*found.cautions, ("interval_disagrees", detail)))
+
+
+def contains_nought(interval: ConfidenceInterval) -> bool:
+    """Whether a difference of 0 is inside."""
+    return (interval.low is None or interval.low <= 0.0) and (interval.high is None or interval.high >= 0.0)

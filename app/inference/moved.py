@@ -1,0 +1,34 @@
+"""The items that moved most: ids, and nothing of what they hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.engine.lattice import Integers, Reals
+from app.inference.record import Moved
+from app.statistics.paired import Pairing
+
+MOST = 10
+
+
+def moved(differences: Integers | Reals, pairing: Pairing) -> Moved:
+    """The ten largest of `differences`, shape (N,), by their size and then by their place; noughts do not count."""
+    sizes = np.abs(differences)
+    order = _largest(sizes, min(MOST, int(np.count_nonzero(sizes))))
+    names = [str(place) if pairing.ids is None else str(pairing.ids[place]) for place in order]
+    upwards = [bool(differences[place] > 0) for place in order]
+    return Moved(
+        toward_u=tuple(name for name, up in zip(names, upwards, strict=True) if up),
+        toward_v=tuple(name for name, up in zip(names, upwards, strict=True) if not up),
+    )
+
+
+def _largest(sizes: Integers | Reals, most: int) -> list[int]:
+    """Where the largest are, largest first, the first ones of equal size first."""
+    if most == 0:
+        return []
+    least = np.partition(sizes, len(sizes) - most)[len(sizes) - most]
+    above = np.flatnonzero(sizes > least)
+    above = above[np.argsort(-sizes[above], kind="stable")]
+    level = np.flatnonzero(sizes == least)[: most - len(above)]
+    return [*above.tolist(), *level.tolist()]

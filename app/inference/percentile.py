@@ -1,0 +1,88 @@
+"""The percentile interval of the paired bootstrap: quantiles of the bootstrap distribution itself.
+
+Efron & Tibshirani 1993, *An Introduction to the Bootstrap*, section 13.3, with infinitely many resamples: the law of
+one sum is known without resampling (`engine.bootstrap`). The upper end is the lower one of the mirror image, so
+that swapping the systems mirrors the interval.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from app.engine import bootstrap, bootstrap_monte_carlo
+from app.engine.bootstrap import bootstrap_law
+from app.engine.bootstrap_form import ResampleForm
+from app.engine.bootstrap_spectrum import WindowTooLongError
+from app.engine.lattice import Reals
+from app.engine.monte_carlo import blocks
+from app.engine.planner import Budget
+from app.inference.confidence import Found, said
+from app.inference.record import ConfidenceInterval
+from app.inference.resampled import BootstrapTest, JointBootstrap
+from app.inference.solvable import Findings
+
+METHOD = "bootstrap_percentile"
+# The law's quantiles take a cumulative probability this close below q for q.
+_TIE = 1e-12
+_LOOKS_NANOSECONDS = 3_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Percentile:
+    """The percentiles of one bootstrap; exact where its law fits the budget, else of its resamples."""
+
+    test: BootstrapTest | JointBootstrap
+    level: Fraction
+    budget: Budget
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time; resamples of several sums are drawn for the p-value anyway."""
+        if isinstance(self.test, JointBootstrap):
+            return 0.0
+        if self._fits(self.test.form):
+            return (bootstrap.cost(self.test.form)[0] + _LOOKS_NANOSECONDS) * 1e-9
+        return self.test.plan.chosen.seconds
+
+    def solve(self, found: Findings) -> Found:
+        """The interval of the statistic, in its units."""
+        tail = (1 - self.level) / 2
+        if isinstance(self.test, JointBootstrap):
+            assert found.resampled is not None
+            return said(self._sampled(found.resampled, tail))
+        form, unit = self.test.form, self.test.problem.unit
+        ends = _exact(form, tail) if self._fits(form) else None
+        if ends is None:
+            samples, seed = self.test.options.samples, self.test.options.seed
+            drawn = [
+                bootstrap_monte_carlo.draw_block(form, seed, block)[:size] for block, size in blocks(samples)
+            ]
+            totals = form.offset + form.step * np.concatenate(drawn).astype(np.float64)
+            return said(self._sampled(totals * float(unit), tail))
+        low, high = (float(end * unit) for end in ends)
+        return said(ConfidenceInterval(float(self.level), low, high, METHOD, "exact", 0.0))
+
+    def _fits(self, form: ResampleForm) -> bool:
+        operations, held = bootstrap.cost(form)
+        return operations <= self.budget.operations and held <= self.budget.bytes
+
+    def _sampled(self, values: Reals, tail: Fraction) -> ConfidenceInterval:
+        ordered = np.sort(values)
+        place = max(math.ceil(tail * len(ordered)), 1)
+        low, high = float(ordered[place - 1]), float(ordered[-place])
+        return ConfidenceInterval(float(self.level), low, high, METHOD, "sampled", 0.0)
+
+
+def _exact(form: ResampleForm, tail: Fraction) -> tuple[int, int] | None:
+    """The smallest sum x with P(S* <= x) >= tail, and the largest with P(S* >= x) >= tail."""
+    if form.range == 0:
+        return form.observed, form.observed
+    try:
+        law = bootstrap_law(form)
+    except WindowTooLongError:
+        return None
+    return law.quantile(float(tail)), law.quantile(float(1 - tail) + 2.0 * _TIE)

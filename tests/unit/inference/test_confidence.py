@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from scipy import stats
+
+from app.engine.planner import Budget
+from app.inference.interval import contains_nought
+from app.inference.options import Options
+from app.inference.paired_test import finish, prepare, run_test
+from app.inference.record import ConfidenceInterval, TestRecord
+from app.statistics.paired import Counts, Predictions, Scores, StatisticSpec
+from tests.unit.inference.asking import clusters, column, effects, score
+
+CODES = ("interval_not_available", "interval_disagrees")
+
+
+def codes(record: TestRecord) -> list[str]:
+    return [caution.code for caution in record.warnings if caution.code in CODES]
+
+
+def interval(record: TestRecord) -> ConfidenceInterval:
+    assert record.confidence_interval is not None
+    return record.confidence_interval
+
+
+@pytest.mark.parametrize("kind", ["stars", "tenths", "doubles"])
+@given(data=st.data())
+@settings(max_examples=60)
+def test_nought_is_inside_exactly_when_p_is_above(kind: str, data: st.DataObject) -> None:
+    n = data.draw(st.one_of(st.integers(1, 14), st.sampled_from([30, 60, 120, 1500])))
+    seed = data.draw(st.integers(0, 10**6))
+    level = data.draw(st.sampled_from([0.95, 0.9, 0.5, 0.75, 0.99]))
+    generator = np.random.default_rng(seed)
+    moved = data.draw(st.sampled_from([0.0, 0.1, 0.3]))
+    u: list[Any]
+    v: list[Any]
+    if kind == "doubles":
+        u, v = (generator.random(n) + moved).tolist(), generator.random(n).tolist()
+    else:
+        u = (generator.integers(0, 6, n) + round(3 * moved)).tolist()
+        v = generator.integers(0, 6, n).tolist()
+    if kind == "tenths":
+        u, v = [tenths / 10 for tenths in u], [tenths / 10 for tenths in v]
+    key = data.draw(st.sampled_from([None, 1, 2]))
+    groups = None if key is None else [place // key for place in range(n)]
+    record = score(u, v, codes=groups, confidence_level=level)
+    assert codes(record) == []
+    assert contains_nought(interval(record)) == (Fraction(record.p_value) > 1 - Fraction(repr(level)))
+
+
+def test_the_handout_has_an_interval_of_its_five_differences() -> None:
+    record = score([0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82], confidence_level=0.9)
+    # Of 31 means of subsets of .05 .05 .03 .04 .06, one lies outside on each side: p < 0.1 takes 3 of 32.
+    assert interval(record) == ConfidenceInterval(0.9, 0.03, 0.06, "test_inversion", "exact", 0.0)
+    wide = score([0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82], confidence_level=0.95)
+    assert interval(wide) == ConfidenceInterval(0.95, None, None, "test_inversion", "exact", 0.0)
+
+
+def test_a_sum_has_the_ends_of_the_mean_times_the_items() -> None:
+    u, v = [5, 3, 4, 4, 2, 5, 3, 1, 4], [4, 3, 2, 4, 1, 2, 3, 2, 1]
+    mean = interval(score(u, v, confidence_level=0.95))
+    total = interval(score(u, v, "sum_difference", confidence_level=0.95))
+    assert mean.low is not None
+    assert total.low is not None
+    assert mean.high is not None
+    assert total.high is not None
+    assert (total.low, total.high) == pytest.approx((9 * mean.low, 9 * mean.high))
+
+
+def test_the_interval_is_two_sided_whatever_the_alternative() -> None:
+    generator = np.random.default_rng(1)
+    u, v = generator.random(50).round(2).tolist(), generator.random(50).round(2).tolist()
+    found = [
+        interval(score(u, v, alternative=side, confidence_level=0.95))
+        for side in ("two-sided", "greater", "less")
+    ]
+    assert found[0] == found[1] == found[2]
+
+
+def test_swapping_the_systems_mirrors_the_interval_and_shifting_moves_it() -> None:
+    generator = np.random.default_rng(4)
+    u, v = generator.integers(0, 9, 40), generator.integers(0, 9, 40)
+    here = interval(score(u.tolist(), v.tolist(), confidence_level=0.95))
+    swapped = interval(score(v.tolist(), u.tolist(), confidence_level=0.95))
+    moved = interval(score((u + 2).tolist(), v.tolist(), confidence_level=0.95))
+    assert here.low is not None
+    assert here.high is not None
+    assert (swapped.low, swapped.high) == (-here.high, -here.low)
+    assert (moved.low, moved.high) == pytest.approx((here.low + 2, here.high + 2), abs=1e-12)
+
+
+def test_tokens_share_a_shift_by_the_length_of_their_sentence() -> None:
+    generator = np.random.default_rng(6)
+    gold = [["a"] * int(k) for k in generator.integers(1, 9, 30)]
+    u = [["a" if generator.random() < 0.9 else "b" for _ in item] for item in gold]
+    v = [["a" if generator.random() < 0.6 else "b" for _ in item] for item in gold]
+    data, spec = Predictions(gold, u, v), StatisticSpec("token_accuracy")
+    record = run_test(data, spec, Options(confidence_level=0.95), Budget())
+    found = interval(record)
+    assert found.kind == "exact"
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= record.statistic.observed <= found.high
+    by_item = [sum(x == "a" for x in a) - sum(x == "a" for x in b) for a, b in zip(u, v, strict=True)]
+    means = []
+    for _ in range(200_000 // 50):
+        chosen = generator.random((50, 30)) < 0.5
+        sizes = chosen @ np.array([len(item) for item in gold])
+        means.extend((chosen @ np.array(by_item) / np.maximum(sizes, 1)).tolist())
+    assert np.quantile(means, [0.025, 0.975]) == pytest.approx([found.low, found.high], abs=0.01)
+
+
+@pytest.mark.parametrize("name", ["mean_difference", "sum_difference"])
+def test_right_and_wrong_have_tangos_interval(name: str) -> None:
+    u, v = [1] * 30 + [0] * 12 + [1] * 58, [0] * 30 + [1] * 12 + [1] * 58
+    record = score(u, v, name, confidence_level=0.95)
+    found = interval(record)
+    assert (found.method, found.kind) == ("tango_score", "approximate")
+    assert found.low is not None
+    assert found.high is not None
+    factor = 100 if name == "sum_difference" else 1
+    assert found.low < record.statistic.observed < found.high
+    assert 0.05 * factor < found.low < 0.06 * factor
+    assert contains_nought(found) == (record.p_value > 0.05)
+    assert codes(record) == []
+
+
+def test_an_asymptotic_interval_that_disagrees_with_the_test_says_so() -> None:
+    # 6 of 6 discordant items: exact p is 1/32, or 5 of 5: 1/16, which a normal law calls significant.
+    record = score([1] * 5 + [1] * 20, [0] * 5 + [1] * 20, confidence_level=0.95)
+    assert record.p_value == 0.0625
+    assert not contains_nought(interval(record))
+    assert codes(record) == ["interval_disagrees"]
+    assert score([1] * 9 + [1] * 20, [0] * 9 + [1] * 20, confidence_level=0.95).warnings == ()
+
+
+def test_clustered_right_and_wrong_are_inverted() -> None:
+    generator = np.random.default_rng(9)
+    u, v = generator.integers(0, 2, 60), generator.integers(0, 2, 60)
+    record = score(u.tolist(), v.tolist(), codes=[k // 3 for k in range(60)], confidence_level=0.95)
+    assert interval(record).method == "test_inversion"
+    assert interval(record).kind == "exact"
+
+
+@pytest.mark.parametrize("name", ["sign", "signed_rank"])
+def test_statistics_without_a_shift_have_no_interval_and_say_why(name: str) -> None:
+    record = score([3, 1, 4, 1, 5], [2, 7, 1, 8, 2], name, confidence_level=0.95)
+    assert record.confidence_interval is None
+    assert codes(record) == ["interval_not_available"]
+
+
+def test_expressions_and_joint_statistics_have_no_interval_and_say_why() -> None:
+    assert codes(effects([3, -1, 2], [1, 2, 3], confidence_level=0.9)) == ["interval_not_available"]
+    assert codes(effects([3, -1, 2], None, "abs(x1)", confidence_level=0.9)) == ["interval_not_available"]
+    counts = {"tp": column([8, 3, 7]), "incorrect": column([2, 3, 1])}
+    other = {"tp": column([6, 5, 7]), "incorrect": column([1, 2, 1])}
+    record = run_test(Counts(counts, other), StatisticSpec("f1"), Options(confidence_level=0.95), Budget())
+    assert record.confidence_interval is None
+    assert codes(record) == ["interval_not_available"]
+
+
+def test_what_does_not_fit_the_budget_is_left_out_with_a_warning() -> None:
+    generator = np.random.default_rng(0)
+    data = Scores(generator.random(60), generator.random(60))
+    small = Budget(operations=20_000_000)
+    options = Options(method="monte_carlo", samples=1000, confidence_level=0.95, pmf="none")
+    record = run_test(data, StatisticSpec("mean_difference"), options, small)
+    assert record.confidence_interval is None
+    assert codes(record) == ["interval_not_available"]
+
+
+def test_the_interval_is_part_of_the_price() -> None:
+    generator = np.random.default_rng(0)
+    data, spec = Scores(generator.random(60), generator.random(60)), StatisticSpec("mean_difference")
+    without = prepare(data, spec, Options(), Budget())
+    with_it = prepare(data, spec, Options(confidence_level=0.95), Budget())
+    assert without.interval is None
+    assert with_it.seconds > without.seconds + 0.01
+    nothing = finish(without)
+    assert (nothing.confidence_interval, nothing.effect_size, nothing.moved) == (None, None, None)
+
+
+def test_an_item_level_is_not_asked_for_an_interval() -> None:
+    options = Options(confidence_level=0.95)
+    data = Scores(column([3, 1, 4, 1]), column([2, 1, 1, 5]), clusters([0, 0, 1, 1]))
+    prepared = prepare(data, StatisticSpec("mean_difference"), options, Budget())
+    assert prepared.item_level is not None
+    assert finish(prepared).item_level is not None
+
+
+def test_bootstrap_percentiles_are_those_of_very_many_resamples() -> None:
+    generator = np.random.default_rng(8)
+    u, v = generator.random(60).round(2), (generator.random(60) - 0.1).round(2)
+    record = score(u.tolist(), v.tolist(), test="bootstrap", confidence_level=0.9)
+    found = interval(record)
+    assert (found.method, found.kind) == ("bootstrap_percentile", "exact")
+    sampled = stats.bootstrap(
+        (u - v,), np.mean, confidence_level=0.9, n_resamples=100_000, method="percentile", rng=0
+    ).confidence_interval
+    assert (found.low, found.high) == pytest.approx((sampled.low, sampled.high), abs=1e-3)
+
+
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=5), st.sampled_from([0.5, 0.8, 0.95]))
+@settings(max_examples=50)
+def test_bootstrap_percentiles_of_few_units_are_listed(values: list[int], level: float) -> None:
+    found = interval(score(values, [0] * len(values), test="bootstrap", confidence_level=level))
+    sums = np.array([0])
+    for _ in values:
+        sums = np.add.outer(sums, np.array(values)).reshape(-1)
+    tail = (1 - Fraction(repr(level))) / 2
+    place = max(-(-(tail.numerator * len(sums)) // tail.denominator), 1)
+    ordered = np.sort(sums) / len(values)
+    assert (found.low, found.high) == pytest.approx((ordered[place - 1], ordered[-place]), abs=1e-12)
+
+
+def test_a_bootstrap_too_fine_for_its_law_has_sampled_percentiles() -> None:
+    generator = np.random.default_rng(3)
+    u, v = generator.random(50), generator.random(50)
+    record = score(u.tolist(), v.tolist(), test="bootstrap", confidence_level=0.95, samples=20_000)
+    found = interval(record)
+    assert (record.method.name, found.kind) == ("monte_carlo", "sampled")
+    expected = np.mean(u - v) + np.array([-1.96, 1.96]) * np.std(u - v) / np.sqrt(50)
+    assert (found.low, found.high) == pytest.approx(tuple(expected), abs=0.02)
+
+
+def test_bootstraps_of_several_sums_have_sampled_percentiles() -> None:
+    generator = np.random.default_rng(3)
+    u = {"tp": generator.integers(0, 9, 40), "incorrect": generator.integers(0, 4, 40)}
+    v = {"tp": generator.integers(0, 9, 40), "incorrect": generator.integers(0, 6, 40)}
+    options = Options(test="bootstrap", confidence_level=0.95, samples=4000)
+    record = run_test(Counts(u, v), StatisticSpec("f1"), options, Budget())
+    found = interval(record)
+    assert found.kind == "sampled"
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < record.statistic.observed < found.high
+    again = run_test(Counts(u, v), StatisticSpec("f1"), options, Budget())
+    assert interval(again) == found
