@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from app.api import problems
@@ -74,12 +74,8 @@ def add_docs(app: FastAPI) -> None:
     async def problem_types() -> Response:
         return HTMLResponse(problems_page(), headers=HEADERS)
 
-    async def root() -> Response:
-        return RedirectResponse("docs")
-
     router.add_api_route("/docs", docs)
     router.add_api_route("/docs/start.js", start)
     router.add_api_route("/docs/problems", problem_types)
-    router.add_api_route("/", root)
     app.include_router(router)
     app.mount("/docs/assets", StaticFiles(directory=ASSETS, check_dir=False), name="docs-assets")

@@ -32,15 +32,20 @@ STYLED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-an
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
 
 
-def handle(job: Job, body: bytes | bytearray, deadline: Deadline) -> Rendered:
-    """Answer one request, errors included; never raises."""
+def handle(
+    job: Job, body: bytes | bytearray, deadline: Deadline, planned: Callable[[float], None] | None = None
+) -> Rendered:
+    """Answer one request, errors included; never raises. `planned` hears of the seconds that the engine may need."""
 
     def steps(started: float) -> Rendered:
         asked = _decoded(job, inflated(job, body, job.limits.max_body_bytes))
         if asked.timeout_s is not None:
             deadline.set(asked.timeout_s)
         planning = time.monotonic()
-        return _finished(job, asked, _prepared(job, asked), started, planning)
+        prepared = _prepared(job, asked)
+        if planned is not None:
+            planned(prepared.seconds)
+        return _finished(job, asked, prepared, started, planning)
 
     return _never_raising(job, steps)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.api.answer import answer_id, signature
 from app.api.job import Representation, Theme
-from app.inference.gate_record import GateRecord
+from app.inference.gate_record import GateRecord, MetricRecord
 from app.inference.record import TestRecord
 from app.reports.gate_line import gate_line
 from app.reports.gate_markdown import gate_markdown
@@ -52,11 +52,16 @@ def gate_report(gate: GateRecord, gate_id: str, representation: Representation, 
         case "junit":
             return junit(gate, gate_id)
         case "html":
-            pictures = [inline_svg(metric.test) for metric in gate.metrics]
+            pictures = [inline_svg(metric.test, _note(metric)) for metric in gate.metrics]
             return gate_html(gate, gate_id, pictures).encode()
         case "svg":
-            return svg(gate.deciding.test, theme)
+            return svg(gate.deciding.test, theme, _note(gate.deciding))
         case "png":
-            return png(gate.deciding.test, theme)
+            return png(gate.deciding.test, theme, _note(gate.deciding))
         case _:
             raise AssertionError(representation)
+
+
+def _note(metric: MetricRecord) -> str:
+    """The picture is of the test of no difference, also where a margin decides."""
+    return " without the margin" if metric.terms.margin else ""

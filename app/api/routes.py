@@ -12,6 +12,7 @@ from app.api.gate_operation import gate_operation
 from app.api.handlers import add_handlers
 from app.api.meta import meta_router
 from app.api.operations import files_operation, plan_operation, test_operation
+from app.api.page import page_router
 from app.execution.executor import Executor
 from app.ops.health import health_router
 from app.settings import Settings
@@ -22,6 +23,7 @@ def add_routes(app: FastAPI, settings: Settings, executor: Executor) -> None:
     app.include_router(test_router(Desk(settings, executor, limits_of(settings))))
     app.include_router(meta_router(settings))
     app.include_router(health_router(lambda: executor.ready, settings.retry_after_s))
+    app.include_router(page_router())
     add_docs(app)
     add_handlers(app)
 

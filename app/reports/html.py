@@ -15,7 +15,7 @@ from app.inference.gate_record import GateRecord, MetricRecord
 from app.inference.record import Moved, TestRecord
 from app.reports.certainty import kind, kind_of_decision, of_the_p_value, undecided
 from app.reports.facts import groups, key_facts, key_facts_of_metric, terms_group
-from app.reports.labels import for_sentence, short
+from app.reports.labels import for_sentence, short, single_line
 from app.reports.markdown import verdict
 from app.reports.sentence import metric_sentences, sentences, summary
 from app.reports.titles import SYMBOLS, VERDICTS, head, names_of
@@ -47,7 +47,7 @@ def html(record: TestRecord, test_id: str, signature: str, picture: str) -> str:
 def gate_html(gate: GateRecord, gate_id: str, pictures: Sequence[str]) -> str:
     """The report of a gate, a section for each metric; `pictures` in the metrics' order, empty for none."""
     several = len(gate.metrics) > 1
-    said = summary(gate, for_sentence) if several else f"{head(gate)} – {gate.metrics[0].reason}"
+    said = summary(gate, for_sentence) if several else f"{head(gate)} – {single_line(gate.metrics[0].reason)}"
     words, _, rest = said.partition(" – ")
     return _rendered(
         "gate.html",
@@ -68,7 +68,7 @@ def gate_html(gate: GateRecord, gate_id: str, pictures: Sequence[str]) -> str:
 def _metric(metric: MetricRecord, picture: str, place: int) -> dict[str, Any]:
     record, terms = metric.test, metric.terms
     said = metric_sentences(metric, for_sentence)
-    body = _body(record, (metric.reason, *said), picture)
+    body = _body(record, (single_line(metric.reason), *said), picture)
     body["groups"] = (terms_group(metric), *body["groups"])
     return {
         "place": place,
@@ -77,8 +77,7 @@ def _metric(metric: MetricRecord, picture: str, place: int) -> dict[str, Any]:
         "tone": metric.verdict,
         "symbol": SYMBOLS[metric.verdict],
         "policy": terms.policy,
-        "hypothesis": metric.hypothesis,
-        "key": key_facts_of_metric(metric),
+                "key": key_facts_of_metric(metric),
         "known": kind_of_decision(metric.decision),
         "adjusted": metric.decision.p_value_adjusted != metric.decision.p_value,
         "shifted": terms.margin > 0.0,
@@ -95,7 +94,7 @@ def _body(record: TestRecord, said: Sequence[str], picture: str) -> dict[str, An
         "sentences": said,
         "picture": Markup(picture),  # noqa: S704  # drawn by app.reports.picture, which escapes labels itself
         "groups": groups(record),
-        "warnings": record.warnings,
+        "warnings": [(caution.code, single_line(caution.detail)) for caution in record.warnings],
         "moved": _moved(record.moved, record),
         "certainty": of_the_p_value(record),
         "kind": kind(record),

@@ -16,7 +16,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # 
 LONGEST = 80
 
 # What GitHub reads as markup; an underscore inside a word and a < before a blank or = are what they look like.
-_MARKUP = re.compile(r"([\\`*\[\]#|~&$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|<(?=[A-Za-z/!?]))")
+_MARKUP = re.compile(r"([\\`*\[\]#~&$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|<(?=[A-Za-z/!?]))")
 _CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
 
 
@@ -64,7 +64,7 @@ def prose_for_markdown(sentence: str) -> str:
 
 
 def _escaped(prose: str) -> str:
-    escaped = _MARKUP.sub(r"\\\1", prose).replace("@", "＠")
+    escaped = _MARKUP.sub(r"\\\1", prose).replace("|", "¦").replace("@", "＠")
     return escaped.replace("://", "\\://").replace("www.", "www\\.")
 
 

@@ -68,7 +68,7 @@ def counted(count: int, singular: str, plural: str = "") -> str:
 def _outwards(value: float, rounding: str, landmarks: tuple[float, ...]) -> str:
     for digits in range(_DIGITS, _ALL_DIGITS - 1):
         shown = float(Context(prec=digits, rounding=rounding).create_decimal(repr(float(value))))
-        if all(_order(shown, landmark) == _order(value, landmark) for landmark in landmarks):
+        if math.isfinite(shown) and all(_order(shown, mark) == _order(value, mark) for mark in landmarks):
             return number(shown) if digits == _DIGITS else exactly(shown)
     return exactly(value)
 

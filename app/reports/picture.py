@@ -21,22 +21,22 @@ FONTS = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif"
 _ONE_AT_A_TIME = threading.Lock()  # rcParams are global
 
 
-def svg(record: TestRecord, theme: Theme = "light") -> bytes:
+def svg(record: TestRecord, theme: Theme = "light", note: str = "") -> bytes:
     """A picture as a file of its own; the same record gives the same bytes."""
-    text = _svg(record, PALETTES[theme])
+    text = _svg(record, PALETTES[theme], note)
     head = '<?xml version="1.0" encoding="utf-8"?>\n'
     return (head + text + "\n").encode()
 
 
-def png(record: TestRecord, theme: Theme = "light") -> bytes:
+def png(record: TestRecord, theme: Theme = "light", note: str = "") -> bytes:
     """A picture at twice the usual resolution."""
-    return _saved(record, PALETTES[theme], "png")
+    return _saved(record, PALETTES[theme], note, "png")
 
 
-def inline_svg(record: TestRecord) -> str:
+def inline_svg(record: TestRecord, note: str = "") -> str:
     """A picture for a page: it follows the page's light or dark, and several of them do not get in each other's way."""
     name = "n" + record.digest[:12]
-    text = _svg(record, STAND_INS, name)
+    text = _svg(record, STAND_INS, note, name)
     for part in PARTS:
         text = text.replace(getattr(STAND_INS, part), f"var(--{name}-{part})")
     light, dark = (_variables(name, PALETTES[theme]) for theme in ("light", "dark"))
@@ -48,9 +48,9 @@ def _variables(name: str, palette: Palette) -> str:
     return "".join(f"--{name}-{part}:{getattr(palette, part)};" for part in PARTS)
 
 
-def _svg(record: TestRecord, palette: Palette, name: str = "null") -> str:
+def _svg(record: TestRecord, palette: Palette, note: str, name: str = "null") -> str:
     """matplotlib's SVG without its prologue and dates, with a title and a description, and ids of its own."""
-    drawn = _saved(record, palette, "svg").decode()
+    drawn = _saved(record, palette, note, "svg").decode()
     drawn = drawn[drawn.index("<svg") :].rstrip()
     body = drawn[drawn.index(">") + 1 :]
     body = re.sub(r"\s*<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
@@ -64,7 +64,7 @@ def _svg(record: TestRecord, palette: Palette, name: str = "null") -> str:
     body = re.sub(r"href=\"#([^\"]+)\"", rf'href="#{name}-\1"', body)
     size = re.search(r'viewBox="([^"]+)"', drawn)
     assert size is not None
-    told = scene(record)
+    told = scene(record, note)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" id="{name}" '
         f'viewBox="{size[1]}" role="img" aria-labelledby="{name}-title {name}-desc">'
@@ -74,13 +74,13 @@ def _svg(record: TestRecord, palette: Palette, name: str = "null") -> str:
     return head + body
 
 
-def _saved(record: TestRecord, palette: Palette, kind: str) -> bytes:
+def _saved(record: TestRecord, palette: Palette, note: str, kind: str) -> bytes:
     prepare()
     import matplotlib as mpl
 
     from app.reports.picture_drawing import draw
 
-    told = scene(record)
+    told = scene(record, note)
     if kind == "png":
         told = replace(told, statistic=_printable(told.statistic))
     out = io.BytesIO()

@@ -16,6 +16,9 @@ REACH = 4.75  # standard deviations on both sides; what lies further out cannot 
 MAX_NAME_CHARS = 40
 
 
+SIDES = {"two-sided": "two-sided", "greater": "one-sided (greater)", "less": "one-sided (less)"}
+
+
 @dataclass(frozen=True, slots=True)
 class Bar:
     """The probability of the values from `left` to `right`."""
@@ -49,8 +52,8 @@ class Scene:
     description: str
 
 
-def scene(record: TestRecord) -> Scene:
-    """The scene of one test."""
+def scene(record: TestRecord, note: str = "") -> Scene:
+    """The scene of one test; `note` says what else there is to know of it."""
     null, observed = record.null, record.statistic.observed
     width = null.pmf_bin_width or 0.0
     bars = tuple(Bar(value - width / 2, value + width / 2, mass) for value, mass in null.pmf or ())
@@ -63,7 +66,7 @@ def scene(record: TestRecord) -> Scene:
     said = number(observed)
     return Scene(
         title=f"p = {p}",
-        subtitle=f"{record.alternative} {record.test} test, {kind(record)} ({record.method.name}), {_items(record)}",
+        subtitle=f"{SIDES[record.alternative]} {record.test} test{note}, {kind(record)} ({record.method.name}), {_items(record)}",
         statistic=name,
         observed=observed,
         observed_label=_label(record, said, beyond),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from app.inference.gate_record import GateRecord, MetricRecord
 from app.inference.record import ItemsRecord, TestRecord
 from app.reports.certainty import interval_sentence, undecided, with_probability
-from app.reports.labels import for_sentence
+from app.reports.labels import for_sentence, single_line
 from app.reports.numerals import apart, counted, exactly, number, probability
 from app.reports.titles import VERDICTS, Names, Say, capitalised, head, names_of, statistic_title
 
@@ -28,10 +28,10 @@ def gate_sentences(gate: GateRecord, say: Say = for_sentence) -> tuple[str, ...]
     """A gate: the verdict, and for every metric why, how large the difference is, and its interval."""
     if len(gate.metrics) == 1:
         (metric,) = gate.metrics
-        return (f"{head(gate)} – {metric.reason}", *metric_sentences(metric, say))
+        return (f"{head(gate)} – {single_line(metric.reason)}", *metric_sentences(metric, say))
     found = [summary(gate, say)]
     for metric in gate.metrics:
-        found.append(f"{VERDICTS[metric.verdict]} {say(metric.name)} – {metric.reason}")
+        found.append(f"{VERDICTS[metric.verdict]} {say(metric.name)} – {single_line(metric.reason)}")
         found += metric_sentences(metric, say)
     return tuple(found)
 

@@ -22,7 +22,7 @@ from app.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PARTS_OF_PAGES = {"/docs/start.js", "/docs/assets"}
+PARTS_OF_PAGES = {"/docs/start.js", "/docs/assets", "/page/{name}"}
 
 
 def section(title: str) -> str:
@@ -137,7 +137,8 @@ def test_every_make_target_that_is_named_exists() -> None:
 
 def test_every_file_that_is_named_exists() -> None:
     named = re.findall(
-        r"`((?:openapi|tests|loadtest|app)/[\w./-]+)`|\]\((?!http)([^)#]+)\)|@((?:openapi|tests)/[\w./-]+)", README
+        r"`((?:openapi|tests|loadtest|app)/[\w./-]+)`|\]\((?!http)([^)#]+)\)|@((?:openapi|tests)/[\w./-]+)",
+        README,
     )
     paths = {path for groups in named for path in groups if path}
     assert len(paths) > 5

@@ -1,16 +1,22 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
+from app.inference.gate_record import Decision, GateRecord, GateTerms, MetricRecord, Verdict
 from app.inference.record import (
     Caution,
+    ConfidenceInterval,
+    Discordant,
+    EffectSize,
     ItemsRecord,
     LatticeRecord,
     MethodRecord,
+    Moved,
     NullRecord,
     StatisticRecord,
     TestRecord,
@@ -37,10 +43,108 @@ RECORD = TestRecord(
     name_v="V",
 )
 
+DESCRIBED = replace(
+    RECORD,
+    confidence_interval=ConfidenceInterval(0.95, 0.02, 0.07, "test_inversion", "exact", 0.0),
+    effect_size=EffectSize(2.18, 0.68, Discordant(6, 1, 6.0, 0.73, 276.0)),
+    moved=Moved(("q-17", "q-3"), ("q-5",)),
+)
+GATE_TEST = replace(DESCRIBED, name_u="candidate", name_v="baseline", alternative="greater", warnings=())
+HOSTILE = [
+    "a\r\nINFO forged line",
+    "a | b || c",
+    "=cmd|' /C calc'!A0",
+    "＝1+1",
+    "\t=1+1",
+    "\r@SUM(A1)",
+    "-2+3",
+    "`</code><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "&lt;b&gt; &amp; &#x3c;",
+    "]]></system-out><failure/>",
+    "</style></title><body onload=x>",
+    "{{ 7 * 7 }}{% raw %}",
+    "@everyone [x](javascript:alert(1)) ![y](//z)",
+    "\u202ereversed\u2066\u2028next\x00\x1b[31m\ufeff",
+    "\ud800 alone \udfff",
+    "\ufffe\uffff",
+    "مرحبا שלום",
+    "👩‍🔬 résumé 😀",
+    "\\",
+    "",
+    "   ",
+    "long" * 5000,
+]
+
+
+@pytest.fixture
+def described() -> TestRecord:
+    """A test with an interval, effect sizes and the items that moved most."""
+    return DESCRIBED
+
+
+@pytest.fixture(params=HOSTILE, ids=range(len(HOSTILE)))
+def hostile(request: pytest.FixtureRequest) -> str:
+    """A label by someone who means harm, or who only writes another script."""
+    return str(request.param)
+
 
 @pytest.fixture
 def record() -> Callable[..., TestRecord]:
     def make(**changes: Any) -> TestRecord:
         return replace(RECORD, **changes)
+
+    return make
+
+
+def metric_of(
+    test: TestRecord,
+    *,
+    name: str = "mean_difference",
+    verdict: Verdict = "pass",
+    reason: str = "p = 0.03125 <= alpha = 0.05: the candidate is significantly better than the baseline.",
+    p: float = 0.03125,
+    adjusted: float | None = None,
+    kind: Literal["certified", "confidence", "asymptotic"] = "certified",
+    **terms: Any,
+) -> MetricRecord:
+    shown = p if adjusted is None else adjusted
+    decision = Decision(
+        procedure="tango_score" if kind == "asymptotic" else "permutation",
+        alternative="greater",
+        difference=0.0,
+        p_value=p,
+        log10_p_value=math.log10(p),
+        p_value_bounds=(p, p),
+        p_value_bounds_kind=kind,
+        exact=kind == "certified",
+        min_attainable_p=0.03125,
+        p_value_adjusted=shown,
+        log10_p_value_adjusted=math.log10(shown),
+        significant=shown <= 0.05,
+    )
+    wanted = "The candidate is shown to be better than the baseline."
+    return MetricRecord(name, GateTerms(**terms), wanted, verdict, reason, decision, test)
+
+
+@pytest.fixture
+def gate() -> Callable[..., GateRecord]:
+    """A gate of (name, verdict) metrics, or of metrics as they are; its verdict is the worst of theirs."""
+
+    def make(
+        *metrics: MetricRecord | tuple[str, Verdict],
+        on_inconclusive: Literal["pass", "fail"] = "pass",
+        test: TestRecord = GATE_TEST,
+    ) -> GateRecord:
+        made = tuple(
+            each if isinstance(each, MetricRecord) else metric_of(test, name=each[0], verdict=each[1])
+            for each in metrics
+        )
+        verdicts = {metric.verdict for metric in made}
+        order: tuple[Verdict, ...] = ("fail", "inconclusive", "pass")
+        verdict = next(each for each in order if each in verdicts)
+        correction: Literal["holm"] | None = "holm" if len(made) > 1 else None
+        return GateRecord("ab" * 32, verdict, "The reason.", on_inconclusive, correction, made)
 
     return make

@@ -1,0 +1,124 @@
+"""How sure one can be of a number: exact, bracketed, sampled or asymptotic, and how that is said."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from app.inference.gate_record import Decision
+from app.inference.record import ConfidenceInterval, TestRecord
+from app.reports.numerals import SMALLEST_WRITTEN, enclosing, number, percent, probability
+
+Kind = Literal["exact", "bracketed", "sampled", "asymptotic"]
+
+_EMPTY_TAIL = "bootstrap_empty_tail"
+
+
+def kind(record: TestRecord) -> Kind:
+    """How sure the p-value is, in one word."""
+    if record.method.exact:
+        return "exact"
+    return "sampled" if record.method.monte_carlo is not None else "bracketed"
+
+
+def kind_of_decision(decision: Decision) -> Kind:
+    """How sure the p-value behind a verdict is, in one word."""
+    if decision.p_value_bounds_kind == "asymptotic":
+        return "asymptotic"
+    if decision.p_value_bounds_kind == "confidence":
+        return "sampled"
+    return "exact" if decision.exact else "bracketed"
+
+
+def p_text(record: TestRecord) -> str:
+    """The p-value, on its own side of alpha."""
+    return probability(record.p_value, record.log10_p_value, record.alpha)
+
+
+def decision_p_text(decision: Decision, alpha: float) -> str:
+    """The p-value behind a verdict, adjusted for several metrics, on its own side of alpha."""
+    return probability(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha)
+
+
+def undecided(record: TestRecord) -> bool:
+    """Whether alpha lies between the p-value's bounds, so that another method could say otherwise."""
+    low, high = record.p_value_bounds
+    return low <= record.alpha < high and low < high
+
+
+def with_probability(record: TestRecord) -> str:
+    """What follows "would come about with probability": the number, how it is known, and by which method."""
+    method, p = record.method, p_text(record)
+    certain = kind(record)
+    if certain == "sampled" and method.monte_carlo is not None:
+        low, high = enclosing(*record.p_value_bounds, record.alpha)
+        drawn = method.monte_carlo
+        return (
+            f"of about {p} (99 % confidence {low} to {high}, estimated from {drawn.samples:,} samples with seed "
+            f"{drawn.seed}, {record.alternative})"
+        )
+    if any(caution.code == _EMPTY_TAIL for caution in record.warnings):
+        return f"of at most {p} (a certified bound, {record.alternative}, by {method.name})"
+    if certain == "bracketed" and record.p_value >= SMALLEST_WRITTEN:
+        low, high = enclosing(*record.p_value_bounds, record.alpha)
+        return f"between {low} and {high} (certified bounds of the exact value, {record.alternative})"
+    return f"{p} ({certain}, {record.alternative}, by {method.name})"
+
+
+def of_the_p_value(record: TestRecord) -> str:
+    """A sentence about how the p-value came to be and how far off it can be."""
+    method = record.method
+    if kind(record) == "sampled" and method.monte_carlo is not None:
+        drawn = method.monte_carlo
+        return (
+            f"Sampled: {drawn.exceedances:,} of {drawn.samples:,} random samples (seed {drawn.seed}) were at least as "
+            f"extreme; the exact value lies inside its 99 % confidence interval with that confidence, not for certain."
+        )
+    if kind(record) == "bracketed":
+        return "Bounded: the exact value lies between the two bounds, always; the p-value shown is a number inside."
+    if not method.relative_error_bound:
+        return f"Exact: computed by {method.name} in whole numbers, without rounding error."
+    error = f"{method.relative_error_bound:.2g}"
+    return f"Exact: computed by {method.name}; the rounding error is certified to be at most {error} of the value."
+
+
+def ends(interval: ConfidenceInterval) -> tuple[str | None, str | None]:
+    """The ends of an interval, on their own sides of nought; what is certain is rounded outwards."""
+    low, high = interval.low, interval.high
+    if interval.kind in {"exact", "bounded"}:
+        below, above = enclosing(0.0 if low is None else low, 0.0 if high is None else high, 0.0)
+        return None if low is None else below, None if high is None else above
+    return None if low is None else number(low, 0.0), None if high is None else number(high, 0.0)
+
+
+def interval_text(interval: ConfidenceInterval) -> str:
+    """The ends in words: "0.02 to 0.07", open where no data of this size can set an end."""
+    low, high = ends(interval)
+    if low is None and high is None:
+        return "unbounded"
+    if high is None:
+        return f"{low} and above"
+    return f"{high} and below" if low is None else f"{low} to {high}"
+
+
+def of_the_interval(interval: ConfidenceInterval, alternative: str) -> str:
+    """How an interval was made and how sure its ends are."""
+    if interval.method == "tango_score":
+        return "Tango's score interval, asymptotic"
+    if interval.method == "bootstrap_percentile":
+        return f"percentiles of the bootstrap distribution, {interval.kind}"
+    same = "inverting the same test" if alternative == "two-sided" else "inverting the two-sided test"
+    if interval.kind == "bounded":
+        return f"{same}, each end at most {number(interval.resolution)} too far out"
+    return f"{same}, {interval.kind}"
+
+
+def interval_sentence(record: TestRecord) -> str | None:
+    """The interval in a sentence; None when none was asked for or there is none."""
+    interval = record.confidence_interval
+    if interval is None:
+        return None
+    title = f"The {percent(interval.level)} confidence interval of the difference"
+    if interval.low is None and interval.high is None:
+        return f"{title} is unbounded: so few items cannot rule any difference out."
+    how = of_the_interval(interval, record.alternative)
+    return f"{title} is {interval_text(interval)} ({how})."

@@ -1,0 +1,78 @@
+"""What statistics, policies and verdicts are called in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from app.inference.gate_record import GateRecord, Policy, Verdict
+from app.inference.record import TestRecord
+
+Say = Callable[[str], str]
+
+_STATISTICS = {
+    "accuracy": "accuracy",
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "exact_match": "exact match",
+    "f1": "F1",
+    "fbeta": "F-beta",
+    "jaccard": "the Jaccard index",
+    "las": "LAS",
+    "las_full": "LAS with subtypes",
+    "lemma": "lemma accuracy",
+    "mcc": "Matthews' correlation",
+    "precision": "precision",
+    "ratio": "the ratio of sums",
+    "recall": "recall",
+    "span_f1": "entity F1",
+    "span_precision": "entity precision",
+    "span_recall": "entity recall",
+    "ter": "TER",
+    "token_accuracy": "token accuracy",
+    "uas": "UAS",
+    "upos": "UPOS accuracy",
+    "utterance_accuracy": "utterances without error",
+    "wer": "word error rate",
+    "xpos": "XPOS accuracy",
+}
+_ROLES = ("candidate", "baseline")
+POLICIES: dict[Policy, str] = {
+    "no_regression": "no regression",
+    "non_inferior": "not inferior",
+    "improve": "improvement",
+}
+VERDICTS: dict[Verdict, str] = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE"}
+SYMBOLS: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?"}  # fmt: skip
+
+
+class Names(NamedTuple):
+    """The two systems as a sentence may say them."""
+
+    u: str
+    v: str
+
+
+def statistic_title(name: str, say: Say) -> str:
+    """A known statistic in words, a formula as a label."""
+    return _STATISTICS.get(name) or say(name)
+
+
+def names_of(record: TestRecord, say: Say) -> Names:
+    """The systems' labels; told apart by U and V where the labels do not, "the candidate" where there are none."""
+    if (record.name_u, record.name_v) == _ROLES:
+        return Names("the candidate", "the baseline")
+    u, v = say(record.name_u), say(record.name_v)
+    return Names(f"{u} (U)", f"{v} (V)") if u == v else Names(u, v)
+
+
+def head(gate: GateRecord) -> str:
+    """The verdict in capitals, and what an open one counts as."""
+    if gate.verdict != "inconclusive":
+        return VERDICTS[gate.verdict]
+    return f"{VERDICTS[gate.verdict]}, counted as a {'pass' if gate.passed else 'failure'}"
+
+
+def capitalised(sentence: str) -> str:
+    """A capital for "the candidate"; systems' own names stay as they are written."""
+    return sentence[0].upper() + sentence[1:] if sentence.startswith(("the ", "on ", "of ")) else sentence

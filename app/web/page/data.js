@@ -1,0 +1,176 @@
+// What is to be compared: chosen files with their roles, or pasted text.
+import { byId, button, element, icon } from "./dom.js";
+import { bytes } from "./numbers.js";
+import { ROLES } from "./words.js";
+
+const HINTS = [
+  [/qrels/i, "qrels"], [/gold|truth|annotated/i, "gold"], [/(^|[._-])refs?([._-]|$)|reference/i, "ref"],
+  [/document/i, "documents"],
+];
+const MAX_NAME = 80;
+let rows = []; // {file, role, chosen: whether a person chose the role, id}
+let allowed = Object.keys(ROLES);
+let next = 0;
+
+const radio = (name) => document.querySelector(`input[name="${name}"]:checked`).value;
+const ENDINGS = /(\.(gz|zst|jsonl?|csv|tsv|txt|conllu?|eval|trn|ndjson))+$/i;
+const stem = (name) => name.replace(ENDINGS, "").slice(0, MAX_NAME);
+
+/** The files to send: role, File, and the text where it was pasted. */
+export function files() {
+  if (radio("source") === "files") {
+    return rows.filter((row) => row.role).map(({ role, file }) => ({ role, file, text: null }));
+  }
+  const boxes = radio("layout") === "one" ? ["file"] : ["u", "v", "gold"];
+  return boxes.map((role) => [role === "gold" ? goldRole() : role, byId(`paste-${role}`).value])
+    .filter(([, text]) => text.trim())
+    .map(([role, text]) => ({ role, text, file: new File([text], pastedName(role, text)) }));
+}
+
+const pastedName = (role, text) => `pasted${role === "file" ? "" : `-${role}`}.${ending(text)}`;
+
+const ending = (text) => (/^\s*[[{]/.test(text) ? "jsonl" : "txt");
+const goldRole = () => ["gold", "ref", "qrels"].find((role) => allowed.includes(role)) ?? "gold";
+
+/** The control that stands for a role, so that an error can point at it. */
+export function controlOf(role) {
+  if (radio("source") === "files") {
+    const row = rows.find((candidate) => candidate.role === role);
+    return row ? byId(`role-${row.id}`) : byId("chooser");
+  }
+  const box = radio("layout") === "one" ? "file" : ["u", "v"].includes(role) ? role : "gold";
+  return byId(`paste-${role === "" && box === "gold" ? "u" : box}`);
+}
+
+/** The roles that the chosen format has. */
+export function allow(roles) {
+  allowed = roles;
+  assign();
+  draw();
+}
+
+export function paste(text) {
+  check("source", "paste");
+  check("layout", "one");
+  byId("paste-file").value = text;
+  panels();
+}
+
+function check(name, value) {
+  document.querySelector(`input[name="${name}"][value="${value}"]`).checked = true;
+}
+
+function panels() {
+  const pasted = radio("source") === "paste";
+  byId("files-panel").hidden = pasted;
+  byId("paste-panel").hidden = !pasted;
+  for (const box of document.querySelectorAll("#paste-panel .field")) {
+    box.hidden = (box.dataset.role === "file") !== (radio("layout") === "one");
+  }
+}
+
+function add(list) {
+  for (const file of list) rows.push({ file, role: "", chosen: false, id: (next += 1) });
+  check("source", "files");
+  panels();
+  assign();
+  draw();
+}
+
+/** A role for each file nobody chose one for: by its name, then U and V in their order. */
+function assign() {
+  for (const row of rows) {
+    if (!allowed.includes(row.role)) row.chosen = false;
+    if (!row.chosen) row.role = "";
+  }
+  const taken = () => rows.map((row) => row.role);
+  const free = rows.filter((row) => !row.chosen);
+  if (rows.length > 1) {
+    for (const row of free) {
+      const hint = HINTS.find(([pattern, role]) => pattern.test(row.file.name) && allowed.includes(role));
+      if (hint && !taken().includes(hint[1])) row.role = hint[1];
+    }
+  }
+  if (rows.length === 1 && free.length === 1 && allowed.includes("file")) {
+    rows[0].role = "file";
+    return;
+  }
+  const order = ["u", "v", ...allowed.filter((role) => !["u", "v", "file"].includes(role))];
+  for (const row of free.filter((candidate) => !candidate.role)) {
+    row.role = order.find((role) => allowed.includes(role) && !taken().includes(role)) ?? "";
+  }
+}
+
+function draw() {
+  byId("rows").replaceChildren(...rows.map(drawn));
+  const both = ["u", "v"].map((role) => rows.find((row) => row.role === role)?.file.name);
+  byId("swap").hidden = !both.every(Boolean);
+  const different = both.every(Boolean) && stem(both[0]) !== stem(both[1]);
+  ["u", "v"].forEach((role, place) => suggest(byId(`f-name_${role}`), different ? stem(both[place]) : ""));
+}
+
+/** A name from the file, unless somebody has written one. */
+function suggest(input, name) {
+  if (input.value && input.dataset.suggested !== input.value) return;
+  input.value = name;
+  input.dataset.suggested = name;
+}
+
+function drawn(row) {
+  const id = `role-${row.id}`;
+  const roles = [...(row.role ? [] : [""]), ...allowed];
+  const select = element("select",
+    { id, "aria-label": `Role of ${row.file.name}`, "aria-describedby": `e-${id}` },
+    roles.map((role) => element("option", { value: role, selected: role === row.role }, ROLES[role] ?? (role || "Not used"))));
+  select.addEventListener("change", () => {
+    const other = rows.find((candidate) => candidate !== row && candidate.role === select.value);
+    if (other) Object.assign(other, { role: row.role === "file" ? "" : row.role, chosen: true });
+    Object.assign(row, { role: select.value, chosen: true });
+    draw();
+    byId(id).focus();
+  });
+  const gone = button(icon("remove"), () => {
+    rows = rows.filter((candidate) => candidate !== row);
+    assign();
+    draw();
+    byId("chooser").focus();
+  }, { "aria-label": `Remove ${row.file.name}` });
+  return element("li", {},
+    element("span", { class: "file" }, row.file.name, element("span", { class: "size" }, bytes(row.file.size))), gone,
+    element("div", { class: "role" }, select),
+    element("p", { class: "field-error", id: `e-${id}`, hidden: true }));
+}
+
+export function start(changed) {
+  byId("chooser").addEventListener("change", (event) => {
+    add(event.target.files);
+    event.target.value = ""; // the same file can be chosen again
+    changed();
+  });
+  byId("swap").addEventListener("click", () => {
+    for (const row of rows) {
+      const other = { u: "v", v: "u" }[row.role];
+      if (other) Object.assign(row, { role: other, chosen: true });
+    }
+    draw();
+  });
+  for (const input of document.querySelectorAll('input[name="source"], input[name="layout"]')) {
+    input.addEventListener("change", panels);
+  }
+  const drop = byId("drop");
+  const carries = (event) => event.dataTransfer?.types.includes("Files");
+  window.addEventListener("dragover", (event) => {
+    if (!carries(event)) return;
+    event.preventDefault();
+    drop.classList.add("over");
+  });
+  window.addEventListener("dragleave", (event) => event.relatedTarget || drop.classList.remove("over"));
+  window.addEventListener("drop", (event) => {
+    if (!carries(event)) return;
+    event.preventDefault(); // beside the box is in the box; the browser would open the file
+    drop.classList.remove("over");
+    add(event.dataTransfer.files);
+    changed();
+  });
+  panels();
+}

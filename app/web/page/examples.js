@@ -1,0 +1,41 @@
+// Made-up data, small enough to read. Each has text, and the fields that go with it.
+const bits = (text) => [...text].map(Number);
+const lines = (header, rows) => `${[header, ...rows.map((row) => row.join(","))].join("\n")}\n`;
+
+const RIGHT_U = bits("111110110111011011001001111101100111111011111011");
+const RIGHT_V = bits("001111110000011011101100110101000111000010110011");
+const PRECISION = [
+  [0.5213, 0.4987], [0.3301, 0.3312], [0.7420, 0.6911], [0.1875, 0.1523], [0.6034, 0.5876], [0.4411, 0.4602],
+  [0.2987, 0.2410], [0.8123, 0.7988], [0.3956, 0.3544], [0.5120, 0.5120], [0.6677, 0.6012], [0.2203, 0.2391],
+  [0.4890, 0.4477], [0.7011, 0.6954], [0.3568, 0.3099], [0.1444, 0.1671], [0.5832, 0.5310], [0.4019, 0.3866],
+  [0.6258, 0.6300], [0.2745, 0.2288], [0.5566, 0.5013], [0.3871, 0.3640], [0.4702, 0.4415], [0.6349, 0.6127],
+];
+const ENTITIES = [
+  [8, 2, 7, 4], [3, 1, 3, 2], [5, 3, 5, 3], [7, 0, 6, 2], [2, 2, 1, 4], [9, 1, 9, 1], [4, 3, 4, 2], [6, 1, 5, 3],
+  [1, 0, 1, 1], [5, 2, 4, 4], [8, 3, 8, 2], [3, 2, 2, 4], [7, 1, 7, 2], [4, 0, 4, 0], [6, 4, 5, 5], [2, 1, 2, 3],
+];
+const DOCUMENTS = ["news", "mail", "blog", "talk", "wiki", "chat"];
+
+export const EXAMPLES = [
+  {
+    title: "Right or wrong",
+    text: lines("id,u,v", RIGHT_U.map((right, place) => [`q${place + 1}`, right, RIGHT_V[place]])),
+    fields: { name_u: "new model", name_v: "old model" },
+  },
+  {
+    title: "Scores",
+    text: lines("id,u,v", PRECISION.map(([u, v], place) => [`topic-${place + 301}`, u, v])),
+    fields: { name_u: "reranked", name_v: "BM25" },
+  },
+  {
+    title: "F1 from counts",
+    text: lines("id,tp_u,incorrect_u,tp_v,incorrect_v", ENTITIES.map((row, place) => [`s${place + 1}`, ...row])),
+    fields: { name_u: "tagger B", name_v: "tagger A", statistic: "f1" },
+  },
+  {
+    title: "Grouped items",
+    text: lines("id,u,v,cluster", RIGHT_U.map((right, place) =>
+      [`q${place + 1}`, right, RIGHT_V[place], DOCUMENTS[Math.floor(place / 8)]])),
+    fields: { name_u: "new model", name_v: "old model" },
+  },
+];

@@ -1,0 +1,75 @@
+// A gate's answer: pass, fail or cannot tell, and why.
+import { number, percent, probability, shortProbability, signed } from "./numbers.js";
+import { card, keyList, movedCard, notesCard, numbersCard, table, verdictCard, warnings } from "./result.js";
+import { interval } from "./verdict.js";
+import { statisticLabel } from "./words.js";
+
+const TITLES = { pass: "Pass", fail: "Fail", inconclusive: "Cannot tell" };
+const TONES = { pass: "yes", fail: "no", inconclusive: "" };
+const POLICIES = { no_regression: "no regression", non_inferior: "not inferior", improve: "improvement" };
+
+export function gateCards(answer, names) {
+  const several = answer.metrics.length > 1;
+  const title = TITLES[answer.verdict];
+  const then = answer.passed ? "lets it pass" : "stops it";
+  const inconclusive = `What cannot be told is set to ${answer.on_inconclusive}: this gate ${then}.`;
+  const details = [several ? "" : answer.reason, answer.verdict === "inconclusive" ? inconclusive : ""].filter(Boolean);
+  const top = verdictCard(
+    {
+      tone: TONES[answer.verdict], badge: several ? `${title} (${answer.metrics.length} metrics)` : title,
+      headline: several ? answer.reason : headline(answer, names), details,
+    },
+    several ? null : key(answer.metrics[0], names),
+  );
+  const rest = answer.metrics.flatMap((metric) => [decisionCard(metric, several), warnings(metric.test.warnings),
+    numbersCard(metric.test, names, titleOf(metric)), movedCard(metric.test.moved, names), notesCard(metric.test)]);
+  return [top, ...rest].filter(Boolean);
+}
+
+/** The verdict on one metric in a sentence; its reason, with the numbers, stands below. */
+function headline({ verdict, policy, margin, higher_is_better: up, metrics }, { u, v, statistic }) {
+  const label = statisticLabel(statistic ?? metrics[0].test.statistic.name);
+  const by = margin > 0 ? ` by more than ${number(margin)}` : "";
+  const worse = `worse than ${v}${by}`;
+  const measured = ` (${label}, ${up ? "higher" : "lower"} is better)`;
+  const said = {
+    no_regression: { pass: `${u} is not shown to be ${worse}`, fail: `${u} is shown to be ${worse}` },
+    non_inferior: { pass: `${u} is shown not to be ${worse}`, fail: `It is not shown that ${u} is not ${worse}` },
+    improve: { pass: `${u} is shown to be better than ${v}${by}`, fail: `${u} is not shown to be better than ${v}${by}` },
+  }[policy]?.[verdict];
+  return `${said ?? `It cannot be told whether ${u} is ${worse}`}${measured}.`;
+}
+
+/** With a margin the gate's test is another than that of no difference, which the picture and the numbers show. */
+export const pictureCaption = (answer) => (answer.metrics.some((metric) => metric.margin > 0)
+  ? "What chance alone would do if there were no difference at all. The gate allows for a margin, so its p is another."
+  : null);
+
+const titleOf = (metric) => (metric.margin > 0 ? "The test of no difference, without the margin" : "Numbers");
+
+function key({ decision, test, alpha }, names) {
+  const found = interval(test.confidence_interval, 4);
+  const p = shortProbability(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha);
+  const cells = [
+    ["p-value of the gate", p, kind(decision)],
+    ["Difference U − V", signed(test.statistic.observed), statisticLabel(names.statistic ?? test.statistic.name)],
+  ];
+  if (found) cells.push([`${percent(test.confidence_interval.level)} interval`, found.text, ""]);
+  return keyList(cells);
+}
+
+const KINDS = { certified: "bounded", confidence: "sampled", asymptotic: "approximate" };
+const kind = (decision) => (decision.exact ? "exact" : KINDS[decision.p_value_bounds_kind]);
+
+function decisionCard(metric, several) {
+  const { decision } = metric;
+  const how = `${kind(decision)}, ${decision.procedure.replaceAll("_", " ")}, against α = ${number(metric.alpha)}`;
+  const adjusted = decision.p_value_adjusted !== decision.p_value;
+  return card(several ? `${metric.name}: ${TITLES[metric.verdict]}` : "The gate", "", table([
+    ["Policy", POLICIES[metric.policy] ?? metric.policy, metric.hypothesis],
+    several && ["Why", metric.reason],
+    ["Margin", number(metric.margin), metric.higher_is_better ? "higher is better" : "lower is better"],
+    ["p-value", probability(decision.p_value, decision.log10_p_value), how],
+    adjusted && ["adjusted by Holm", probability(decision.p_value_adjusted, decision.log10_p_value_adjusted)],
+  ]));
+}

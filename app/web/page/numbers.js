@@ -1,0 +1,56 @@
+// How numbers are written for people: never rounded into a lie, and p is never 0.
+const SMALLEST = 1e-300;
+const RAISED = Object.fromEntries([..."-0123456789"].map((sign, place) => [sign, [..."⁻⁰¹²³⁴⁵⁶⁷⁸⁹"][place]]));
+
+export const count = (value) => value.toLocaleString("en");
+
+/** Significant digits, with a real minus sign and powers of ten. */
+export function number(value, digits = 6) {
+  if (value === null || value === undefined) return "–";
+  const rounded = Number(value.toPrecision(digits));
+  const text = rounded !== 0 && Math.abs(rounded) < 1e-4 ? rounded.toExponential() : String(rounded);
+  const [mantissa, exponent] = text.split("e");
+  if (exponent === undefined) return mantissa.replace("-", "−");
+  return `${mantissa.replace("-", "−")} × ${power(Number(exponent))}`;
+}
+
+export function power(exponent, base = 10) {
+  return `${base}${[...String(exponent)].map((sign) => RAISED[sign]).join("")}`;
+}
+
+export const signed = (value, digits) => (value > 0 ? `+${number(value, digits)}` : number(value, digits));
+
+/** A p-value; by its logarithm where a double ends. */
+export function probability(p, log10, digits = 6) {
+  if (p >= SMALLEST) return number(p, p < 1 && Number(p.toPrecision(digits)) === 1 ? 17 : digits);
+  let exponent = Math.floor(log10);
+  let mantissa = Number((10 ** (log10 - exponent)).toPrecision(Math.min(digits, 4)));
+  if (mantissa >= 10) [mantissa, exponent] = [1, exponent + 1];
+  return `${mantissa} × ${power(exponent)}`;
+}
+
+/** As few digits as leave p on its own side of alpha. */
+export function shortProbability(p, log10, alpha) {
+  for (let digits = 3; digits < 17; digits += 1) {
+    const rounded = Number(p.toPrecision(digits));
+    const between = rounded === p || (rounded !== alpha && rounded !== 1);
+    if (between && rounded <= alpha === p <= alpha) return probability(p, log10, digits);
+  }
+  return probability(p, log10, 17);
+}
+
+/** How often, in words. */
+export function often(p, log10) {
+  if (p >= 1) return "always";
+  if (p >= 0.9995) return "nearly always";
+  if (p >= 0.001) return `in ${number(100 * p, 3)} % of cases`;
+  if (p >= 1e-12) return `about once in ${count(Number((1 / p).toPrecision(3)))} cases`;
+  return `less than once in ${power(Math.max(12, Math.floor(-log10)))} cases`;
+}
+
+export function bytes(size) {
+  if (size < 1000) return `${size} B`;
+  return size < 1e6 ? `${number(size / 1e3, 3)} kB` : `${number(size / 1e6, 3)} MB`;
+}
+
+export const percent = (level) => `${number(100 * level, 6)} %`;

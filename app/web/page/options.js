@@ -1,0 +1,121 @@
+// Formats, statistics and options, as v1/meta says this server has them.
+import { byId, choose, element, field } from "./dom.js";
+import { ENGINE_OPTIONS, KIND_TITLES, READER_OPTIONS, kindsOf, statisticHint, statisticLabel } from "./words.js";
+
+const AUTO_HINT = "Guessed from the first bytes and the roles; the result says what was guessed.";
+const USUAL_HINT = "The mean of scores, F1 of counts or entities, BLEU of translations …";
+let meta = null;
+
+export const limits = () => meta?.limits ?? {};
+export const mode = () => document.querySelector('input[name="mode"]:checked').value;
+const format = () => meta.formats.known.find((known) => known.name === byId("f-format").value) ?? null;
+
+/** The roles of the chosen format; of all formats together when it is to be guessed. */
+export const roles = () => format()?.files ?? meta.formats.files;
+
+export function start(said, changed) {
+  meta = said;
+  byId("version").textContent = said.versions.service;
+  byId("f-format").append(...said.formats.known.map(({ name, summary }) =>
+    element("option", { value: name }, `${name} – ${summary.split(/[;:]/)[0]}`)));
+  const engine = { ...ENGINE_OPTIONS };
+  engine.test = { ...engine.test, choices: said.tests.map((name) => [name, name]) };
+  engine.method = { ...engine.method, choices: said.methods.map((name) => [name, name.replaceAll("_", " ")]) };
+  byId("engine-options").append(...Object.entries(engine).map(([name, words]) => field(name, words)));
+  byId("f-format").addEventListener("change", () => {
+    formatChosen();
+    changed();
+  });
+  byId("f-statistic").addEventListener("change", statisticChosen);
+  for (const input of document.querySelectorAll('input[name="mode"]')) input.addEventListener("change", modeChosen);
+  formatChosen();
+  modeChosen();
+}
+
+function modeChosen() {
+  for (const part of document.querySelectorAll("[data-mode]")) part.hidden = part.dataset.mode !== mode();
+  byId("submit").textContent = mode() === "gate" ? "Decide" : "Compare";
+}
+
+function formatChosen() {
+  const known = format();
+  byId("h-format").textContent = known?.summary ?? AUTO_HINT;
+  const kept = byId("f-statistic").value;
+  choose(byId("f-statistic"), [element("option", { value: "" }, "The usual one for the data"), ...groups(known)], kept);
+  const written = values(byId("reader-options"));
+  const there = known ? known.options : Object.keys(READER_OPTIONS);
+  const inOrder = Object.keys(READER_OPTIONS).filter((name) => there.includes(name));
+  const names = [...inOrder, ...there.filter((name) => !inOrder.includes(name))];
+  byId("reader-options").replaceChildren(...names.map((name) => field(name, READER_OPTIONS[name] ?? { label: name })));
+  for (const [name, value] of written) if (names.includes(name)) byId(`f-${name}`).value = value;
+  statisticChosen();
+}
+
+/** The statistics that a format's data can have, by the kind of data. */
+function groups(known) {
+  const made = [];
+  const own = known ? [known] : meta.formats.known.filter((candidate) => candidate.statistics.length);
+  for (const { name, statistics } of own) {
+    if (statistics.length) made.push([`Of ${name} files`, statistics.map((statistic) => [statistic, "", ""])]);
+  }
+  const all = [...meta.statistics.scores, ...meta.statistics.counts, ...meta.statistics.predictions];
+  const general = kindsOf(known?.name ?? "").map((kind) => [
+    KIND_TITLES[kind], all.filter((entry) => entry.kind === kind).map((entry) => [entry.name, kind, entry.meaning]),
+  ]);
+  const option = ([name, kind, meaning]) =>
+    element("option", { value: name, "data-kind": kind, "data-meaning": meaning }, statisticLabel(name));
+  return [...general, ...made].map(([label, entries]) => element("optgroup", { label }, entries.map(option)));
+}
+
+function statisticChosen() {
+  const option = byId("f-statistic").selectedOptions[0];
+  const { kind = "", meaning = "" } = option.dataset;
+  byId("h-statistic").textContent = option.value ? statisticHint(option.value, meaning) : USUAL_HINT;
+  const entries = Object.values(meta.statistics).flat();
+  const parameters = entries.find((entry) => entry.name === option.value && entry.kind === kind)?.parameters ?? [];
+  const taken = new Set([...byId("reader-options").querySelectorAll("[name]")].map((control) => control.name));
+  byId("parameters").replaceChildren(...parameters.filter(({ name }) => !taken.has(name)).map(parameter));
+}
+
+function parameter({ name, meaning, choices, default: fallback }) {
+  const label = `${name[0].toUpperCase()}${name.slice(1).replaceAll("_", " ")}`;
+  const said = fallback === "false" ? ["false", "true"] : choices;
+  return field(name, {
+    label, hint: `${meaning[0].toUpperCase()}${meaning.slice(1)}.`, fallback: fallback ?? "",
+    choices: said.length ? said.map((choice) => [choice, choice]) : null,
+  });
+}
+
+function values(root) {
+  return [...root.querySelectorAll("[name]")].filter((control) => control.value !== control.dataset.default)
+    .map((control) => [control.name, control.value]);
+}
+
+/** Name and value of every field that says something other than the service would assume. */
+export function fields() {
+  const said = [];
+  for (const control of byId("form").elements) {
+    const { name, type } = control;
+    if (!name || ["mode", "source", "layout"].includes(name) || control.closest("[hidden]")) continue;
+    if (type === "checkbox") {
+      if (!control.checked) said.push([name, "false"]);
+    } else if (type === "radio") {
+      if (control.checked && !("default" in control.dataset)) said.push([name, control.value]);
+    } else {
+      const value = control.value.trim();
+      if (value && value !== control.dataset.default) said.push([name, value]);
+    }
+  }
+  return said;
+}
+
+/** Fields of an example; all others go back to what they were. */
+export function fill(given) {
+  for (const control of byId("form").elements) {
+    if (!("default" in control.dataset) || ["radio", "checkbox"].includes(control.type)) continue;
+    control.value = control.name === "confidence_level" ? "0.95" : control.dataset.default;
+  }
+  formatChosen();
+  for (const [name, value] of Object.entries(given)) byId(`f-${name}`).value = value;
+  statisticChosen();
+}

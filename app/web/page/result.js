@@ -1,0 +1,173 @@
+// A test's answer: the verdict, the numbers, the picture, and what one should know about them.
+import { button, element, icon } from "./dom.js";
+import { count, number, percent, power, probability, shortProbability, signed } from "./numbers.js";
+import { certainty, interval, verdict } from "./verdict.js";
+import { statisticLabel } from "./words.js";
+
+const QUESTIONS = { "two-sided": "different, either way", greater: "is U greater?", less: "is U less?" };
+const NULLS = { permutation: "paired permutation: systems exchanged", bootstrap: "bootstrap: items drawn with replacement" };
+
+export function card(title, kind, ...children) {
+  return element("section", { class: `card ${kind}` }, title ? element("h3", {}, title) : null, children);
+}
+
+export function verdictCard({ tone, badge, headline, details }, ...below) {
+  const sign = { yes: "yes", no: "no" }[tone] ?? "unsure";
+  return element("section", { class: `card verdict ${tone}` },
+    element("p", { class: "badge" }, icon(sign), badge),
+    element("h2", { id: "verdict", tabindex: "-1" }, headline),
+    details.map((detail) => element("p", {}, detail)), below);
+}
+
+/** The answer's cards; the picture goes between the first and the second. */
+export function testCards(answer, names) {
+  return [
+    verdictCard(verdict(answer, names), keyNumbers(answer, names)),
+    warnings(answer.warnings), numbersCard(answer, names), movedCard(answer.moved, names), notesCard(answer),
+  ].filter(Boolean);
+}
+
+function keyNumbers(answer, names) {
+  const found = interval(answer.confidence_interval, 4);
+  const observed = answer.statistic.observed;
+  const label = statisticLabel(names.statistic ?? answer.statistic.name);
+  const cells = [
+    ["p-value", shortProbability(answer.p_value, answer.log10_p_value, answer.alpha), certainty(answer).split(/[,:]/)[0]],
+    ["Difference U − V", signed(observed), label],
+  ];
+  if (found) cells.push([`${percent(answer.confidence_interval.level)} interval`, found.text, found.kind]);
+  cells.push(["Items", count(answer.items.n), inClusters(answer.items)]);
+  return keyList(cells);
+}
+
+/** The few numbers that most people want. */
+export function keyList(cells) {
+  return element("dl", { class: "key" }, cells.map(([term, value, small]) =>
+    element("div", {}, element("dt", {}, term), element("dd", {}, value, small ? element("small", {}, small) : null))));
+}
+
+const inClusters = ({ clusters }) => (clusters === null ? "" : `in ${count(clusters)} clusters`);
+
+export function warnings(list) {
+  if (!list.length) return null;
+  return card("To be aware of", "warnings", element("ul", {}, list.map(({ detail }) => element("li", {}, detail))));
+}
+
+export function table(rows) {
+  return element("table", { class: "numbers" }, element("tbody", {}, rows.filter(Boolean).map(([head, value, small]) =>
+    element("tr", {}, element("th", { scope: "row" }, head),
+      element("td", {}, value, small ? element("small", {}, small) : null)))));
+}
+
+export function numbersCard(answer, names, title = "Numbers") {
+  const rows = [scoreRows(answer, names), effectRows(answer.effect_size, names), methodRows(answer)];
+  return card(title, "", table(rows.flat()));
+}
+
+function scoreRows(answer, names) {
+  const { statistic, items } = answer;
+  const found = interval(answer.confidence_interval);
+  const units = items.clusters === null ? "items" : "clusters";
+  return [
+    ["p-value", probability(answer.p_value, answer.log10_p_value), certainty(answer)],
+    fraction(answer.p_value_fraction),
+    byItem(answer.item_level),
+    [statisticLabel(names.statistic ?? statistic.name), signed(statistic.observed), "U minus V"],
+    found && ["Confidence interval", found.text, found.how],
+    statistic.u !== null && [names.u, number(statistic.u)],
+    statistic.v !== null && [names.v, number(statistic.v)],
+    ["Items", count(items.n), inClusters(items)],
+    ["Wins, ties, losses of U", tally(items, units)],
+  ];
+}
+
+function byItem(level) {
+  return level && ["p-value by item", probability(level.p_value, level.log10_p_value), "if every item swapped by itself"];
+}
+
+function fraction(found) {
+  if (!found || found.numerator.length > 12) return null;
+  const below = found.log2_denominator ? ` / ${power(found.log2_denominator, 2)}` : "";
+  return ["as a fraction", `${count(Number(found.numerator))}${below}`];
+}
+
+function tally({ wins, ties, losses }, units) {
+  const bar = element("div", { class: "tally", "aria-hidden": "true" });
+  for (const [name, size] of [["wins", wins], ["ties", ties], ["losses", losses]]) {
+    if (!size) continue;
+    const part = element("span", { class: name });
+    part.style.flexGrow = String(size);
+    bar.append(part);
+  }
+  return element("div", {}, `${count(wins)} / ${count(ties)} / ${count(losses)} ${units}`, bar);
+}
+
+function effectRows(effect, names) {
+  if (!effect) return [];
+  const { cohens_d_z: cohen, cliffs_delta: cliff, discordant } = effect;
+  const name = element("span", {}, "Cohen’s d", element("sub", {}, "z"));
+  return [
+    cohen !== null && [name, number(cohen, 4), "mean of the differences over their standard deviation"],
+    cliff !== null && ["Cliff’s delta", number(cliff, 4), "−1 to 1; 0 is no difference"],
+    discordant && oddsRow(discordant, names),
+  ];
+}
+
+function oddsRow({ only_u: u, only_v: v, odds, odds_low: low, odds_high: high }, names) {
+  const said = (value) => (value === null ? "∞" : number(value, 4));
+  const sure = `odds ${said(odds)}, from ${said(low)} to ${said(high)}`;
+  return [`Right only with ${names.u} / ${names.v}`, `${count(u)} / ${count(v)}`, sure];
+}
+
+function methodRows(answer) {
+  const { method } = answer;
+  const kind = method.exact ? "exact" : answer.p_value_bounds_kind === "certified" ? "bounded" : "sampled";
+  const least = answer.min_attainable_p;
+  return [
+    ["Method", `${method.name.replaceAll("_", " ")} (${kind})`, method.reason],
+    ["Question", QUESTIONS[answer.alternative], NULLS[answer.test] ?? answer.test],
+    least !== null && ["Smallest p there could be", least > 0 ? number(least, 4) : "–"],
+    ["Answer", answer.id ?? "–", answer.signature ?? ""],
+  ];
+}
+
+export function movedCard(moved, names) {
+  if (!moved || !(moved.toward_u.length || moved.toward_v.length)) return null;
+  const list = (title, ids) => element("div", {}, element("h4", {}, title),
+    ids.length ? element("ol", {}, ids.map((id) => element("li", {}, id))) : element("p", {}, "none"));
+  return card("Items that moved most", "notes",
+    element("div", { class: "moved" }, list(`Toward ${names.u}`, moved.toward_u), list(`Toward ${names.v}`, moved.toward_v)));
+}
+
+export function notesCard(answer) {
+  const { pairing, reading } = answer;
+  const notes = [...(reading?.notes ?? [])];
+  if (pairing && (pairing.only_u || pairing.only_v)) {
+    const alone = `${count(pairing.only_u)} only U had, ${count(pairing.only_v)} only V`;
+    notes.push(`${count(pairing.matched)} items were paired; ${alone}.`);
+  }
+  if (!notes.length) return null;
+  const title = `What was read${reading ? `: ${reading.format}${reading.guessed ? ", guessed" : ""}` : ""}`;
+  return card(title, "notes", element("ul", {}, notes.map((note) => element("li", {}, note))));
+}
+
+export function pictureCard(blob, caption, described) {
+  const address = URL.createObjectURL(blob);
+  const image = element("img", { src: address, alt: described });
+  image.addEventListener("load", () => URL.revokeObjectURL(address));
+  const frame = element("div", { class: "frame" }, image);
+  const enlarge = button("Enlarge", () => {
+    const large = frame.classList.toggle("large");
+    enlarge.setAttribute("aria-pressed", String(large));
+    if (large) frame.setAttribute("tabindex", "0"); // it scrolls sideways now, with the keyboard too
+    else frame.removeAttribute("tabindex");
+  }, { "aria-pressed": "false" });
+  return element("figure", { class: "card picture" }, frame, element("figcaption", {}, caption, enlarge));
+}
+
+/** Save a Blob under a name. */
+export function save(blob, name) {
+  const address = URL.createObjectURL(blob);
+  element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

@@ -1,0 +1,70 @@
+// One question to the service, and the other ways to have its answer.
+const LATER = 500; // milliseconds between two looks at the clock
+
+/** What is asked: where, fields, files. It stays as it was asked while the form changes. */
+export function body(question) {
+  const form = new FormData();
+  for (const [name, value] of question.fields) form.append(name, value);
+  for (const { role, file } of question.files) form.append(role, file, file.name);
+  return form;
+}
+
+// The gate would answer 409 to what fails; a person reads the verdict.
+const addressed = (question, query) => {
+  const said = new URLSearchParams(question.gate ? { fail_status: "200", ...query } : query).toString();
+  return said ? `${question.path}?${said}` : question.path;
+};
+
+/**
+ * Ask for JSON. `tell(phase, part)` hears "uploading" with the part that is sent, then "computing" with seconds.
+ * Resolves to {status, text, retryAfter, requestId}; rejects with a word: "aborted" or "network".
+ */
+export function ask(question, tell) {
+  const request = new XMLHttpRequest();
+  let timer = null;
+  const answered = new Promise((resolve, reject) => {
+    const computing = () => {
+      if (timer !== null) return;
+      const since = performance.now();
+      tell("computing", 0);
+      timer = setInterval(() => tell("computing", Math.floor((performance.now() - since) / 1000)), LATER);
+    };
+    request.open("POST", addressed(question, {}));
+    request.setRequestHeader("accept", "application/json");
+    request.upload.addEventListener("progress", ({ loaded, total }) => {
+      if (loaded < total) tell("uploading", loaded / total);
+    });
+    request.upload.addEventListener("load", computing);
+    request.addEventListener("load", () => resolve({
+      status: request.status, text: request.responseText, retryAfter: request.getResponseHeader("retry-after"),
+    }));
+    request.addEventListener("error", () => reject(new Error("network")));
+    request.addEventListener("abort", () => reject(new Error("aborted")));
+    request.addEventListener("loadend", () => clearInterval(timer));
+    tell("uploading", 0);
+    request.send(body(question));
+  });
+  return { answered, abort: () => request.abort() };
+}
+
+/** The same question, answered as `format`; a Blob, or null when it cannot be had. */
+export async function represented(question, format, query = {}) {
+  try {
+    const response = await fetch(addressed(question, { format, ...query }), { method: "POST", body: body(question) });
+    const problem = (response.headers.get("content-type") ?? "").startsWith("application/problem");
+    return response.ok && !problem ? await response.blob() : null;
+  } catch {
+    return null;
+  }
+}
+
+export async function picture(question, theme) {
+  try {
+    const response = await fetch(addressed(question, { theme }), {
+      method: "POST", body: body(question), headers: { accept: "image/svg+xml" },
+    });
+    return response.ok && response.headers.get("content-type")?.startsWith("image/svg") ? await response.blob() : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,105 @@
+// The answer in a sentence.
+import { count, number, often, percent, shortProbability } from "./numbers.js";
+import { statisticLabel } from "./words.js";
+
+/** {tone, badge, headline, details} of a test's answer. */
+export function verdict(answer, names) {
+  const { p_value: p, log10_p_value: log10, alpha } = answer;
+  const [low, high] = answer.p_value_bounds;
+  const unsure = low <= alpha && alpha < high;
+  const difference = answer.statistic.observed;
+  const about = answer.method.exact ? "=" : "≈";
+  const said = `p\u00a0${about}\u00a0${shortProbability(p, log10, alpha)}`;
+  const details = [meaning(answer, names)];
+  if (answer.min_attainable_p > alpha && answer.items.nonzero > 0) {
+    const least = number(answer.min_attainable_p, 3);
+    details.push(`With so few items that differ, no outcome could have gone below p = ${least}.`);
+  }
+  const start = comparison(answer, names);
+  if (difference === 0 && answer.items.nonzero === 0) {
+    const headline = `${names.u} and ${names.v} do the same on every item.`;
+    return { tone: "", badge: "No difference", headline, details };
+  }
+  if (unsure) {
+    const between = `p lies between ${number(low)} and ${number(high)}`;
+    const headline = `${start}. Whether that is chance cannot be said yet: ${between}.`;
+    return { tone: "", badge: `Undecided at ${number(alpha)}`, headline, details };
+  }
+  if (answer.significant) {
+    const headline = `${start}, and chance hardly explains that (${said}).`;
+    return { tone: "yes", badge: `Significant at ${number(alpha)}`, headline, details };
+  }
+  const wrong = { greater: difference < 0, less: difference > 0, "two-sided": false }[answer.alternative];
+  const end = wrong
+    ? `, so nothing speaks for ${names.u} being ${answer.alternative} (${said}).`
+    : `, but chance alone can do that (${said}).`;
+  const level = difference === 0 ? ` (${said}).` : end;
+  return { tone: "", badge: `Not significant at ${number(alpha)}`, headline: start + level, details };
+}
+
+/** Who is ahead, and by how much. */
+function comparison({ statistic, items }, names) {
+  const { name, observed, u, v } = statistic;
+  if (name === "sign") {
+    const units = items.clusters === null ? "items" : "clusters";
+    return `${names.u} is higher on ${count(items.wins)} ${units} and lower on ${count(items.losses)}`;
+  }
+  if (name === "signed_rank") {
+    if (observed === 0) return `The ranks of the differences favour neither ${names.u} nor ${names.v}`;
+    return `The ranks of the differences favour ${observed > 0 ? names.u : names.v}`;
+  }
+  const label = worded(names.statistic ?? name);
+  if (observed === 0) return `${names.u} and ${names.v} have the same ${label}`;
+  const by = `${number(Math.abs(observed), 4)} ${observed > 0 ? "higher" : "lower"}`;
+  const scores = u === null || v === null ? "" : `: ${number(u, 4)} against ${number(v, 4)}`;
+  return `The ${label} of ${names.u} is ${by} than that of ${names.v}${scores}`;
+}
+
+/** A statistic's name within a sentence. */
+function worded(name) {
+  const label = statisticLabel(name);
+  return /^[A-Z][a-z]/.test(label) && !/^(Matthews|Jaccard)/.test(label) ? label[0].toLowerCase() + label.slice(1) : label;
+}
+
+/** What p says, in words that a reader can check. */
+function meaning(answer, names) {
+  const { p_value: p, log10_p_value: log10, alternative } = answer;
+  const large = {
+    "two-sided": "a difference at least this large, either way,",
+    greater: `a difference at least this much in favour of ${names.u}`,
+    less: `a difference at least this much in favour of ${names.v}`,
+  }[alternative];
+  if (alternative !== "two-sided" && p >= 0.5) {
+    const end = `If the two were equal, as much or more would be seen ${often(p, log10)}.`;
+    return `Asked was whether ${names.u} is ${alternative}. ${end}`;
+  }
+  if (answer.test === "bootstrap") {
+    return `If there were no difference, ${large} would come from drawing items ${often(p, log10)}.`;
+  }
+  return `If it did not matter which system gave which answer, ${large} would come about ${often(p, log10)}.`;
+}
+
+/** How sure the p-value itself is. */
+export function certainty(answer) {
+  const [low, high] = answer.p_value_bounds;
+  const { method } = answer;
+  if (method.exact) {
+    const error = method.relative_error_bound;
+    return error ? `exact, up to a relative rounding error of ${number(error, 2)}` : "exact";
+  }
+  const between = `between ${number(low, 5)} and ${number(high, 5)}`;
+  if (answer.p_value_bounds_kind === "certified") return `bounded: certainly ${between}`;
+  const samples = method.monte_carlo ? `${count(method.monte_carlo.samples)} samples, seed ${method.monte_carlo.seed}; ` : "";
+  return `sampled: ${samples}${between} with 99 % confidence`;
+}
+
+/** The interval of the difference: its text and how it was got. */
+export function interval(found, digits) {
+  if (!found) return null;
+  const end = (value, open) => (value === null ? open : number(value, digits));
+  return {
+    text: `${end(found.low, "−∞")} to ${end(found.high, "∞")}`,
+    how: `${percent(found.level)}, ${found.kind}, ${found.method.replaceAll("_", " ")}`,
+    kind: `${found.kind}, ${found.method.replaceAll("_", " ")}`,
+  };
+}

@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import httpx
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from tests.browser.conftest import PATIENCE_MS, Tab
+from tests.process.conftest import PATIENCE_S, Server
+
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("browser")]
+
+PHONE = (360, 740)
+SMALLEST_TARGET = 44
+PREFIX = "/tools/exactperm"
+GRAVE = {"serious", "critical"}
+AXE = Axe()
+EXCESS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+# The element with the focus, or what stands for it, has an outline.
+OUTLINED = """() => {
+  const element = document.activeElement;
+  const shown = [element, element.nextElementSibling, element.closest(".drop")].filter(Boolean);
+  return shown.some((one) => {
+    const style = getComputedStyle(one);
+    return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+  });
+}"""
+SMALL = """() => [...document.querySelectorAll("button, select, input, textarea, summary, .top a, .foot a")]
+  .filter((one) => one.checkVisibility())
+  .map((one) => ["checkbox", "radio"].includes(one.type) ? one.closest("label") : one)
+  .map((one) => [one.outerHTML.slice(0, 80), one.getBoundingClientRect().height])"""
+
+
+def findings(page: Page) -> list[str]:
+    """What axe-core finds serious or critical."""
+    violations = AXE.run(page).response["violations"]
+    return [
+        f"{found['id']}: {node['html'][:200]}"
+        for found in violations
+        if found["impact"] in GRAVE
+        for node in found["nodes"]
+    ]
+
+
+def to(page: Page, selector: str, *, most: int = 60) -> None:
+    """Press Tab until the focus is there; every stop on the way shows that it has the focus."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        assert page.evaluate(OUTLINED), page.evaluate("document.activeElement.outerHTML")
+        if page.evaluate("wanted => document.activeElement.matches(wanted)", selector):
+            return
+    raise AssertionError(f"{selector} cannot be reached")
+
+
+def test_a_narrow_screen_has_no_sideways_scrolling_and_targets_for_thumbs(visit: Callable[..., Tab]) -> None:
+    tab = visit(size=PHONE)
+    tab.refused = 1
+    assert tab.page.evaluate(EXCESS) == 0
+    tab.page.get_by_text("More options").click()
+    assert tab.page.evaluate(EXCESS) == 0
+    assert [one for one in tab.page.evaluate(SMALL) if one[1] < SMALLEST_TARGET] == []
+    tab.example("Grouped items")
+    tab.pictured()
+    heading = tab.page.locator("#verdict").bounding_box()
+    assert heading is not None
+    assert 0 <= heading["y"] < PHONE[1]  # the page has gone to the answer
+    tab.page.get_by_text("The same with curl").click()
+    assert tab.page.evaluate(EXCESS) == 0
+    tab.page.fill("#paste-file", f"id,u,v\n{'x' * 300},1,zero\n")
+    tab.submit()
+    tab.problem()
+    assert tab.page.evaluate(EXCESS) == 0
+
+
+def test_a_comparison_needs_nothing_but_the_keyboard(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    page = tab.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#data"
+    to(page, 'input[name="source"]')
+    page.keyboard.press("ArrowRight")
+    to(page, "#paste-file")
+    page.keyboard.type("0.85,0.80\n0.90,0.85\n0.78,0.75\n0.92,0.88\n0.88,0.82\n0.9,0.7\n")
+    to(page, "#f-name_u")
+    page.keyboard.type("mine")
+    to(page, "#f-alternative")
+    page.keyboard.press("ArrowDown")
+    to(page, "summary")
+    page.keyboard.press("Enter")
+    to(page, "#f-clusters")
+    to(page, "#submit")
+    page.keyboard.press("Enter")
+    assert "mine" in tab.verdict()
+    assert tab.row("p-value").startswith("0.015625")  # one-sided: 1 / 2**6
+    assert page.evaluate("document.activeElement.id") == "verdict"
+    to(page, "button[data-format=html]")
+    to(page, "summary")
+    page.keyboard.press("Enter")
+    to(page, "pre")
+
+
+def test_the_phases_are_announced(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.page.evaluate("""() => {
+      window.said = [];
+      const place = document.getElementById("announce");
+      new MutationObserver(() => window.said.push(place.textContent)).observe(place, {childList: true});
+    }""")
+    tab.example()
+    said = tab.page.evaluate("window.said")
+    assert said[0] == "Uploading."
+    assert said[-1] == "Done."
+    assert tab.page.get_attribute("#announce", "aria-live") == "polite"
+
+
+def test_the_dark_scheme_is_dark_down_to_the_picture(visit: Callable[..., Tab]) -> None:
+    tab = visit(dark=True)
+    tab.example()
+    tab.pictured()
+    background = tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert max(int(part) for part in background[4:-1].split(",")) < 64
+    assert any("theme=dark" in request.url for request in tab.requests)
+    with tab.page.expect_request("**/*theme=light*"):
+        tab.page.emulate_media(color_scheme="light")
+    tab.pictured()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_has_no_serious_finding_in_any_state(visit: Callable[..., Tab], dark: bool) -> None:
+    tab = visit(dark=dark)
+    tab.refused = 1
+    page = tab.page
+    assert findings(page) == [], "empty"
+    page.get_by_text("More options").click()
+    assert findings(page) == [], "options"
+    page.get_by_text("More options").click()
+    tab.example("Grouped items")
+    tab.pictured()
+    page.get_by_text("The same with curl").click()
+    assert findings(page) == [], "result"
+    page.fill("#paste-file", "id,u,v\na,1,0\nb,1\n")
+    tab.submit()
+    tab.problem()
+    assert findings(page) == [], "error"
+    tab.pick("Decide (gate)")
+    assert tab.example("Scores")
+    tab.pictured()
+    assert findings(page) == [], "gate"
+
+
+def test_the_gate_says_pass_fail_or_cannot_tell(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.pick("Decide (gate)")
+    assert tab.page.locator("#f-alternative").is_hidden()
+    tab.example("Scores")
+    assert tab.page.locator(".badge").inner_text() == "Pass"
+    tab.page.fill("#f-margin", "0.5")
+    tab.pick("Improvement")
+    tab.submit("Decide")
+    assert tab.verdict() == (
+        "reranked is not shown to be better than BM25 by more than 0.5 (Mean score, higher is better)."
+    )
+    assert tab.page.locator(".badge").inner_text() == "Fail"
+    tab.pictured()
+    assert "its p is another" in tab.page.locator("figcaption").inner_text()
+    tab.page.fill("#paste-file", "id,u,v\na,0.2,0.5\nb,0.1,0.5\n")
+    tab.page.fill("#f-margin", "none")
+    tab.pick("No regression")
+    tab.refused = 1
+    tab.submit("Decide")
+    assert "Margin" in tab.problem()
+    assert tab.page.get_attribute("#f-margin", "aria-invalid") == "true"
+    tab.page.fill("#f-margin", "0")
+    tab.page.select_option("#f-on_inconclusive", "fail")
+    tab.submit("Decide")
+    tab.verdict()
+    assert tab.page.locator(".badge").inner_text() == "Cannot tell"
+    assert "stops it" in tab.page.locator(".verdict").inner_text()
+
+
+@pytest.fixture
+def behind(server: Server) -> Iterator[str]:
+    """The service behind a proxy that gives it a folder of its own."""
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._forward(None)
+
+        def do_POST(self) -> None:
+            self._forward(self.rfile.read(int(self.headers["content-length"])))
+
+        def _forward(self, body: bytes | None) -> None:
+            if not self.path.startswith(f"{PREFIX}/"):
+                self.send_error(404)
+                return
+            kept = {name: self.headers[name] for name in ("content-type", "accept") if name in self.headers}
+            answer = httpx.request(
+                self.command,
+                server.url + self.path.removeprefix(PREFIX),
+                content=body,
+                headers=kept,
+                timeout=PATIENCE_S,
+            )
+            self.send_response(answer.status_code)
+            for name in ("content-type", "content-security-policy"):
+                self.send_header(name, answer.headers[name])
+            self.send_header("content-length", str(len(answer.content)))
+            self.end_headers()
+            self.wfile.write(answer.content)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class's name
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as proxy:
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{proxy.server_port}{PREFIX}/"
+        proxy.shutdown()
+
+
+def test_the_page_works_behind_a_path_prefix(visit: Callable[..., Tab], behind: str) -> None:
+    tab = visit(url=behind)
+    tab.example()
+    tab.pictured()
+    addresses = [request.url for request in tab.requests if not request.url.startswith("blob:")]
+    assert len(addresses) > 10
+    assert all(address.startswith(behind) for address in addresses)
+    assert behind.rstrip("/") in (tab.page.locator("#curl").text_content() or "")
+
+
+def test_the_page_may_load_nothing_but_its_own_files(server: Server) -> None:
+    answer = httpx.get(f"{server.url}/", timeout=PATIENCE_MS)
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert " style=" not in answer.text
+    assert re.search(r"<(?:style|script(?! type=\"module\" src=))|\son\w+=", answer.text) is None
+    assert httpx.get(f"{server.url}/page/nope.js").status_code == 404
+    again = httpx.get(f"{server.url}/", headers={"if-none-match": answer.headers["etag"]})
+    assert again.status_code == 304

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.browser.conftest import DATA, Tab
+from tests.process.conftest import Server
+
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("browser")]
+
+TRIVIA = [DATA / "eus_trivia" / name for name in ("gpt-4-0613.jsonl", "gpt-3.5-turbo-0125.jsonl")]
+DROP = """files => {
+  const carried = new DataTransfer();
+  for (const [name, text] of files) carried.items.add(new File([text], name));
+  return carried;
+}"""
+
+
+def asked(server: Server, files: dict[str, Path], **fields: str) -> httpx.Response:
+    """The answer to the same files without a page."""
+    parts = {role: (path.name, path.read_bytes()) for role, path in files.items()}
+    return httpx.post(
+        f"{server.url}/v1/tests/files", files=parts, data={"confidence_level": "0.95", **fields}
+    )
+
+
+def test_an_example_is_one_press_away_from_its_verdict(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    assert tab.page.locator("#empty").is_visible()
+    assert tab.example() == (
+        "The mean score of new model is 0.2083 higher than that of old model: 0.7292 against 0.5208, "
+        "and chance hardly explains that (p = 0.0213)."
+    )
+    assert tab.row("p-value").startswith("0.0212708\nexact")
+    assert (
+        tab.row("as a fraction") == "697 / 2¹⁵"
+    )  # 13 wins of 16, either way: 2 (560 + 120 + 16 + 1) / 2**16
+    assert tab.row("Wins, ties, losses of U").startswith("13 / 32 / 3 items")
+    assert tab.page.evaluate("document.activeElement.id") == "verdict"
+    tab.pictured()
+
+
+def test_every_example_is_a_valid_test(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    titles = tab.page.locator("#examples button").all_inner_texts()
+    assert len(titles) == 4
+    assert all("p =" in tab.example(title) for title in titles)
+
+
+def test_two_chosen_files_are_u_and_v_and_can_be_swapped(visit: Callable[..., Tab], server: Server) -> None:
+    tab = visit()
+    tab.page.set_input_files("#chooser", TRIVIA)
+    assert tab.page.locator("#f-name_u").input_value() == "gpt-4-0613"
+    tab.submit()
+    assert tab.verdict().startswith(
+        "The mean score of gpt-4-0613 is 0.15 higher than that of gpt-3.5-turbo-0125: 0.675 against 0.525, "
+        "but chance alone can do that (p = 0.146)"
+    )
+    answer = asked(
+        server, dict(zip("uv", TRIVIA, strict=True)), name_u="gpt-4-0613", name_v="gpt-3.5-turbo-0125"
+    ).json()
+    assert answer["id"] in tab.row("Answer")
+    notes = tab.page.locator(".notes", has_text="What was read").inner_text()
+    assert all(note in notes for note in answer["reading"]["notes"])
+    tab.page.get_by_role("button", name="Swap U and V").click()
+    assert tab.page.locator("#f-name_u").input_value() == "gpt-3.5-turbo-0125"
+    tab.submit()
+    assert tab.verdict().startswith("The mean score of gpt-3.5-turbo-0125 is 0.15 lower")
+
+
+def test_dropped_files_find_their_roles_by_name(visit: Callable[..., Tab], server: Server) -> None:
+    tab = visit()
+    paths = {role: DATA / "conllu" / f"{role}.conllu" for role in ("crf", "gold", "perceptron")}
+    carried = tab.page.evaluate_handle(DROP, [[path.name, path.read_text()] for path in paths.values()])
+    tab.page.dispatch_event("body", "drop", {"dataTransfer": carried})
+    roles = tab.page.locator("#rows select")
+    assert [roles.nth(place).input_value() for place in range(3)] == ["u", "gold", "v"]
+    tab.page.select_option("#f-format", "conllu")
+    tab.page.select_option("#f-statistic", "upos")
+    tab.submit()
+    assert "UPOS accuracy of crf" in tab.verdict()
+    files = {"u": paths["crf"], "v": paths["perceptron"], "gold": paths["gold"]}
+    answer = asked(server, files, format="conllu", statistic="upos", name_u="crf", name_v="perceptron").json()
+    assert answer["id"] in tab.row("Answer")
+
+
+def test_a_format_offers_what_it_can_use_and_nothing_else(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.page.select_option("#f-format", "conllu")
+    statistics = tab.page.locator("#f-statistic option").evaluate_all("all => all.map(one => one.value)")
+    assert {"upos", "las"} < set(statistics)
+    assert "signed_rank" not in statistics
+    tab.page.get_by_text("More options").click()
+    assert tab.page.locator("#f-items").is_visible()
+    assert tab.page.locator("#f-measure").count() == 0
+
+
+def test_two_pasted_columns_and_two_boxes_are_the_same_test(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.pick("Paste")
+    tab.page.fill("#paste-file", "0.85,0.80\n0.90,0.85\n0.78,0.75\n0.92,0.88\n0.88,0.82\n")
+    tab.submit()
+    assert "0.046 higher" in tab.verdict()
+    assert tab.row("p-value").startswith("0.0625")
+    assert "no outcome could have gone below p = 0.0625" in tab.page.locator(".verdict").inner_text()
+    first = tab.row("Answer")
+    tab.pick("A box for each")
+    tab.page.fill("#paste-u", "0.85\n0.90\n0.78\n0.92\n0.88\n")
+    tab.page.fill("#paste-v", "0.80\n0.85\n0.75\n0.88\n0.82\n")
+    tab.submit()
+    tab.verdict()
+    assert tab.row("Answer") == first
+
+
+def test_a_file_of_100_000_rows(visit: Callable[..., Tab], tmp_path: Path) -> None:
+    draw = random.Random(0)
+    rows = (f"{place},{draw.random() < 0.71:d},{draw.random() < 0.70:d}\n" for place in range(100_000))
+    path = tmp_path / "large.csv"
+    path.write_text("id,u,v\n" + "".join(rows))
+    tab = visit()
+    tab.page.set_input_files("#chooser", path)
+    tab.submit()
+    assert "mean score of U" in tab.verdict()
+    assert tab.row("Items") == "100,000"
+    tab.pictured()
+
+
+def test_the_options_that_a_statistic_has_are_sent(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.example("Scores")
+    tab.page.select_option("#f-statistic", "signed_rank")
+    tab.page.select_option("#f-zero_method", "pratt")
+    tab.page.select_option("#f-alternative", "greater")
+    tab.page.fill("#f-alpha", "0.01")
+    tab.submit()
+    assert "ranks of the differences favour reranked" in tab.verdict()
+    assert "Significant at 0.01" in tab.page.locator(".badge").inner_text()
+    assert "is U greater?" in tab.row("Question")
+
+
+SHORT = [  # p, log10 p, alpha, as it is written
+    (0.0494999, -1.305, 0.05, "0.0495"),
+    (0.0499999, -1.301, 0.05, "0.0499999"),  # not 0.0500, which would be read as not below
+    (0.05000001, -1.301, 0.05, "0.05000001"),
+    (0.05, -1.30103, 0.05, "0.05"),
+    (0.99996, -0.0000174, 0.05, "0.99996"),  # not 1
+    (1.0, 0.0, 0.05, "1"),
+    (0.00003051757, -4.5154, 0.05, "3.05 × 10⁻⁵"),
+    (5e-324, -4816.52, 0.05, "3.02 × 10⁻⁴⁸¹⁷"),  # never 0
+]
+
+
+def test_p_is_never_rounded_into_a_lie(visit: Callable[..., Tab]) -> None:
+    script = """async (given) => {
+      const { shortProbability } = await import("./page/numbers.js");
+      return given.map(([p, log10, alpha]) => shortProbability(p, log10, alpha));
+    }"""
+    written = visit().page.evaluate(script, [list(given[:3]) for given in SHORT])
+    assert written == [said for *_, said in SHORT]
