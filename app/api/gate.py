@@ -10,7 +10,7 @@ from app.api.gate_asked import GateAsked, MetricAsked
 from app.api.job import Job
 from app.api.places import moved
 from app.engine.planner import Budget
-from app.errors import InvalidTest
+from app.errors import InvalidTest, PlanTooLarge
 from app.inference.gate import Metric, PreparedMetric, finish_gate, prepare_metric
 from app.inference.gate_record import GateRecord, MetricRecord
 from app.inference.paired_test import ALGORITHM_VERSION
@@ -50,7 +50,7 @@ def _prepared(metric: MetricAsked, budget: Budget) -> PreparedMetric:
         return prepare_metric(
             Metric(metric.name, asked.data, asked.spec, asked.options, metric.terms), budget
         )
-    except InvalidTest as error:
+    except (InvalidTest, PlanTooLarge) as error:
         raise moved(error, place) from error
 
 

@@ -21,7 +21,7 @@ from app.api.negotiation import MULTIPART, PRODUCED, TEXTS
 from app.api.places import moved
 from app.api.representations import gate_report, test_report
 from app.engine.planner import Budget
-from app.errors import BodyTooLarge, ExactpermError, InvalidTest
+from app.errors import BodyTooLarge, ExactpermError, InvalidTest, PlanTooLarge
 from app.execution.frames import Deadline, Unbounded
 from app.inference.paired_test import Prepared, finish, plan_record, prepare
 
@@ -98,7 +98,7 @@ def _prepared(job: Job, asked: Asked | GateAsked) -> Prepared | PreparedGate:
         return prepare(
             asked.data, asked.spec, asked.options, Budget(limits.budget_operations, limits.budget_bytes)
         )
-    except InvalidTest as error:
+    except (InvalidTest, PlanTooLarge) as error:
         raise moved(error, asked.place) from error
 
 

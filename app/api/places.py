@@ -7,24 +7,26 @@ has no such places; there a line and a field is meant, or a query parameter, or 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from app.api.models.fields import escape
 from app.api.queries import NAMES
-from app.errors import Flaw, InvalidTest
+from app.errors import Flaw, InvalidTest, PlanTooLarge
 
 Place = Callable[[str], str]
+Refused = TypeVar("Refused", InvalidTest, PlanTooLarge)
 COLUMNS = frozenset({"stay", "swap", "gold", "u", "v", "ids", "clusters"})
 FIELD = {"ids": "id", "clusters": "cluster"}
 NAME_PARAMETERS = {role: name for name, role in NAMES.items()}
 
 
-def moved(error: InvalidTest, place: Place) -> InvalidTest:
+def moved(error: Refused, place: Place) -> Refused:
     """The same error with its pointers where the client will find them."""
     flaws = tuple(Flaw(place(flaw.pointer), flaw.code, flaw.detail) for flaw in error.flaws)
     detail = error.detail
     if error.flaws and detail.startswith(f"At {error.flaws[0].pointer}: "):
         detail = f"At {flaws[0].pointer}: {error.flaws[0].detail}"
-    return InvalidTest(detail, flaws=flaws)
+    return type(error)(detail, flaws=flaws)
 
 
 def below(prefix: str) -> Place:

@@ -77,7 +77,7 @@ def _metric(metric: MetricRecord, picture: str, place: int) -> dict[str, Any]:
         "tone": metric.verdict,
         "symbol": SYMBOLS[metric.verdict],
         "policy": terms.policy,
-                "key": key_facts_of_metric(metric),
+        "key": key_facts_of_metric(metric),
         "known": kind_of_decision(metric.decision),
         "adjusted": metric.decision.p_value_adjusted != metric.decision.p_value,
         "shifted": terms.margin > 0.0,

@@ -56,7 +56,9 @@ def labelled(record: TestRecord, label: str) -> TestRecord:
 
 def labelled_gate(gate: Gate, record: TestRecord, label: str) -> GateRecord:
     made = gate((label, "fail"), ("second", "inconclusive"), ("third", "pass"), test=labelled(record, label))
-    metrics = tuple(replace(metric, hypothesis=f"{label} is better.", reason=f"{label}.") for metric in made.metrics)
+    metrics = tuple(
+        replace(metric, hypothesis=f"{label} is better.", reason=f"{label}.") for metric in made.metrics
+    )
     return replace(made, metrics=metrics, reason=f"Failed on {label}")
 
 
@@ -85,7 +87,9 @@ def harmless(text: str) -> bool:
     return all(char.isprintable() or char == "\n" for char in text)
 
 
-def test_no_element_and_no_attribute_of_a_page_comes_from_a_label(described: TestRecord, hostile: str) -> None:
+def test_no_element_and_no_attribute_of_a_page_comes_from_a_label(
+    described: TestRecord, hostile: str
+) -> None:
     plain = Outline(html(labelled(described, "plain"), ID, "sig", PICTURE))
     page = html(labelled(described, hostile), ID, "sig", PICTURE)
     outline = Outline(page)
@@ -160,7 +164,9 @@ def without_code(text: str) -> str:
 MARKUP = re.compile(r"(?<!\\)(<[a-zA-Z/!?]|\[|\]|\*\*\*|(?<!\w)@\w|https?://)")
 
 
-def test_a_label_stays_in_its_cell_and_marks_nothing_up(described: TestRecord, gate: Gate, hostile: str) -> None:
+def test_a_label_stays_in_its_cell_and_marks_nothing_up(
+    described: TestRecord, gate: Gate, hostile: str
+) -> None:
     for render in (
         lambda label: markdown(labelled(described, label), ID),
         lambda label: gate_markdown(labelled_gate(gate, described, label), "g_1"),
@@ -188,7 +194,12 @@ def test_a_line_is_one_line(described: TestRecord, gate: Gate, hostile: str) -> 
 def test_a_sentence_is_one_line(described: TestRecord, gate: Gate, hostile: str) -> None:
     every: Iterable[Any] = (
         *sentences(labelled(described, hostile)),
-        *(text for text in gate_sentences(gate((hostile, "pass"), ("b", "pass"), test=labelled(described, hostile)))),
+        *(
+            text
+            for text in gate_sentences(
+                gate((hostile, "pass"), ("b", "pass"), test=labelled(described, hostile))
+            )
+        ),
     )
     for text in every:
         assert text.isprintable()
@@ -197,7 +208,16 @@ def test_a_sentence_is_one_line(described: TestRecord, gate: Gate, hostile: str)
 
 @given(st.text())
 def test_no_label_has_more_than_one_line(text: str) -> None:
-    ways = (single_line, for_line, for_markdown, for_csv, for_sentence, for_xml, for_header, prose_for_markdown)
+    ways = (
+        single_line,
+        for_line,
+        for_markdown,
+        for_csv,
+        for_sentence,
+        for_xml,
+        for_header,
+        prose_for_markdown,
+    )
     for way in ways:
         written = way(text)
         assert len(written.splitlines()) <= 1
@@ -222,8 +242,13 @@ def test_a_quotation_cannot_be_left(text: str) -> None:
 
 
 def test_our_own_code_spans_stay_and_other_markup_does_not() -> None:
-    said = prose_for_markdown("See `method.reason`: p_value_bounds of *x* <b> | [y](z) @me https://a.b 1 < 2 <= 3")
-    assert said == "See `method.reason`: p_value_bounds of \\*x\\* \\<b> ¦ \\[y\\](z) ＠me https\\://a.b 1 < 2 <= 3"
+    said = prose_for_markdown(
+        "See `method.reason`: p_value_bounds of *x* <b> | [y](z) @me https://a.b 1 < 2 <= 3"
+    )
+    assert (
+        said
+        == "See `method.reason`: p_value_bounds of \\*x\\* \\<b> ¦ \\[y\\](z) ＠me https\\://a.b 1 < 2 <= 3"
+    )
 
 
 def test_an_unknown_statistic_is_said_as_a_label(described: TestRecord) -> None:

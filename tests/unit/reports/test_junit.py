@@ -25,7 +25,11 @@ SCHEMA: dict[str, tuple[set[str], set[str], set[str]]] = {
     ),
     "properties": (set(), set(), {"property"}),
     "property": ({"name", "value"}, set(), set()),
-    "testcase": ({"name"}, {"time", "classname", "group"}, {"skipped", "error", "failure", "system-out", "system-err"}),
+    "testcase": (
+        {"name"},
+        {"time", "classname", "group"},
+        {"skipped", "error", "failure", "system-out", "system-err"},
+    ),
     "failure": (set(), {"type", "message"}, set()),
     "skipped": (set(), {"type", "message"}, set()),
     "system-out": (set(), set(), set()),
@@ -85,7 +89,9 @@ GATE_REASON = "p = 0.03125 <= alpha = 0.05: the candidate is significantly bette
 
 
 def test_the_properties_are_what_was_asked_and_found(gate: Gate) -> None:
-    root = read(gate(metric_of(GATE_TEST, policy="improve", margin=0.01, p=0.02, adjusted=0.04), ("b", "pass")))
+    root = read(
+        gate(metric_of(GATE_TEST, policy="improve", margin=0.01, p=0.02, adjusted=0.04), ("b", "pass"))
+    )
     found = {str(each.get("name")): each.get("value") for each in root[0].iter("property")}
     assert found["id"] == "g_1"
     assert (found["policy"], found["margin"], found["alpha"]) == ("improve", "0.01", "0.05")

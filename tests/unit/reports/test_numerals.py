@@ -35,7 +35,12 @@ def test_a_written_p_value_stands_where_the_true_one_does(p: float, alpha: float
 
 @pytest.mark.parametrize(
     ("p", "text"),
-    [(0.0499996, "0.0499996"), (0.04999999996, "0.04999999996"), (0.05, "0.05"), (0.0500000001, "0.0500000001")],
+    [
+        (0.0499996, "0.0499996"),
+        (0.04999999996, "0.04999999996"),
+        (0.05, "0.05"),
+        (0.0500000001, "0.0500000001"),
+    ],
 )
 def test_alpha_is_never_reached_by_rounding(p: float, text: str) -> None:
     assert probability(p, math.log10(p), 0.05) == text
@@ -83,7 +88,9 @@ def test_whole_numbers_are_written_in_full(value: int) -> None:
     assert number(float(value)) == str(value)
 
 
-@given(st.one_of(st.tuples(finite, finite), st.floats(0.1, 1).flatmap(lambda x: st.tuples(st.just(x), near(x)))))
+@given(
+    st.one_of(st.tuples(finite, finite), st.floats(0.1, 1).flatmap(lambda x: st.tuples(st.just(x), near(x))))
+)
 def test_two_scores_look_different_exactly_when_they_are(pair: tuple[float, float]) -> None:
     first, second = map(float, apart(*pair))
     assert order(first, second) == order(*pair)
@@ -111,7 +118,13 @@ def test_an_end_beside_nought_is_not_nought() -> None:
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(0.95, "95 %"), (0.9, "90 %"), (0.975, "97.5 %"), (0.9000000000000001, "90 %"), (0.9999999999, "99.99999999 %")],
+    [
+        (0.95, "95 %"),
+        (0.9, "90 %"),
+        (0.975, "97.5 %"),
+        (0.9000000000000001, "90 %"),
+        (0.9999999999, "99.99999999 %"),
+    ],
 )
 def test_a_level_is_said_in_percent(share: float, text: str) -> None:
     assert percent(share) == text

@@ -44,7 +44,10 @@ def test_an_exact_test_of_means(described: TestRecord) -> None:
 @pytest.mark.parametrize(
     ("statistic", "said"),
     [
-        (StatisticRecord("sum_difference", -3.0, 12.0, 15.0), "U scored 12 and V 15 in total over 5 items: U is lower by 3."),
+        (
+            StatisticRecord("sum_difference", -3.0, 12.0, 15.0),
+            "U scored 12 and V 15 in total over 5 items: U is lower by 3.",
+        ),
         (
             StatisticRecord("sign", 1.0, 2.0, 1.0),
             "U had the higher score on 2 and V on 1 of 5 items; they tied on 2: 1 more for U.",
@@ -54,13 +57,19 @@ def test_an_exact_test_of_means(described: TestRecord) -> None:
             "The ranks of the differences sum to 5 where U had the higher score and to 9.5 where V had, over 5 items: "
             "4.5 more for V.",
         ),
-        (StatisticRecord("f1", 0.03, 0.85, 0.82), "U reached 0.85 and V 0.82 in F1 over 5 items: U is higher by 0.03."),
+        (
+            StatisticRecord("f1", 0.03, 0.85, 0.82),
+            "U reached 0.85 and V 0.82 in F1 over 5 items: U is higher by 0.03.",
+        ),
         (
             StatisticRecord("errors/words", -0.01, 0.1, 0.11),
             "U reached 0.1 and V 0.11 in errors/words over 5 items: U is lower by 0.01.",
         ),
         (StatisticRecord("x1", 6.0, None, None), "On 5 items x1 came to 6."),
-        (StatisticRecord("accuracy", 0.0, 0.5, 0.5), "U reached 0.5 and V 0.5 in accuracy over 5 items: no difference."),
+        (
+            StatisticRecord("accuracy", 0.0, 0.5, 0.5),
+            "U reached 0.5 and V 0.5 in accuracy over 5 items: no difference.",
+        ),
         (
             StatisticRecord("mean_difference", 2e-7, 0.9386311, 0.9386309),
             "U scored 0.9386311 and V 0.9386309 in mean over 5 items: U is higher by 2e-07.",
@@ -83,7 +92,13 @@ def test_a_sampled_p_value_is_about_and_has_its_interval(record: Make) -> None:
 
 
 def test_a_bracketed_p_value_is_said_as_its_bounds(record: Make) -> None:
-    made = record(method=BOUNDED, p_value=0.0123, p_value_bounds=(0.01229999999, 0.0124), significant=True, min_attainable_p=1e-9)
+    made = record(
+        method=BOUNDED,
+        p_value=0.0123,
+        p_value_bounds=(0.01229999999, 0.0124),
+        significant=True,
+        min_attainable_p=1e-9,
+    )
     assert (
         "with probability between 0.0122999 and 0.0124 (certified bounds of the exact value, two-sided), so it is "
         "significant at 0.05."
@@ -97,7 +112,9 @@ def test_what_the_bounds_leave_open_is_said_to_be_open(record: Make, method: Met
 
 
 def test_bounds_are_written_on_their_side_of_alpha(record: Make) -> None:
-    made = record(method=BOUNDED, p_value=0.0500002, p_value_bounds=(0.05000004, 0.0500004), min_attainable_p=1e-9)
+    made = record(
+        method=BOUNDED, p_value=0.0500002, p_value_bounds=(0.05000004, 0.0500004), min_attainable_p=1e-9
+    )
     said = sentences(made)[1]
     assert "between 0.05000004 and 0.0500004" in said
     assert said.endswith("so it is not significant at 0.05.")
@@ -154,7 +171,9 @@ def test_systems_that_do_not_differ_have_nothing_to_show(record: Make) -> None:
 
 
 def test_systems_of_the_same_name_are_told_apart(record: Make) -> None:
-    assert sentences(record(name_u="gpt", name_v="gpt"))[0].startswith("gpt (U) scored 0.866 and gpt (V) 0.81 ")
+    assert sentences(record(name_u="gpt", name_v="gpt"))[0].startswith(
+        "gpt (U) scored 0.866 and gpt (V) 0.81 "
+    )
 
 
 @pytest.mark.parametrize(
@@ -209,7 +228,12 @@ def test_an_interval_holds_nought_in_words_exactly_when_it_does(low: float, widt
 @given(st.floats(min_value=1e-290, max_value=1.0))
 def test_the_p_value_and_the_verdict_agree(p: float) -> None:
     made = replace(
-        RECORD, p_value=p, log10_p_value=math.log10(p), p_value_bounds=(p, p), significant=p <= 0.05, min_attainable_p=1e-300
+        RECORD,
+        p_value=p,
+        log10_p_value=math.log10(p),
+        p_value_bounds=(p, p),
+        significant=p <= 0.05,
+        min_attainable_p=1e-300,
     )
     said = sentences(made)[1]
     found = re.search(r"with probability (\S+) \(", said)
@@ -218,9 +242,14 @@ def test_the_p_value_and_the_verdict_agree(p: float) -> None:
 
 
 def test_a_gate_says_better_or_worse_by_what_is_better(gate: Gate, record: Make) -> None:
-    slower = record(name_u="candidate", name_v="baseline", statistic=StatisticRecord("mean_difference", 0.5, 2.0, 1.5))
+    slower = record(
+        name_u="candidate", name_v="baseline", statistic=StatisticRecord("mean_difference", 0.5, 2.0, 1.5)
+    )
     worse = metric_of(slower, name="seconds", higher_is_better=False)
-    assert "The candidate scored 2 and the baseline 1.5 in mean over 5 items: the candidate is worse by 0.5." in gate_sentences(gate(worse))
+    assert (
+        "The candidate scored 2 and the baseline 1.5 in mean over 5 items: the candidate is worse by 0.5."
+        in gate_sentences(gate(worse))
+    )
     better = metric_of(slower, name="score", higher_is_better=True)
     assert "the candidate is better by 0.5." in gate_sentences(gate(better))[1]
 
@@ -231,7 +260,11 @@ def test_a_gate_begins_with_its_verdict(gate: Gate) -> None:
     assert several[0] == (
         "FAIL – 2 of 3 metrics fail: f1, chrf. The p-values are adjusted together by Holm's method."
     )
-    assert [text.split(" – ")[0] for text in several if " – " in text][1:] == ["FAIL f1", "PASS bleu", "FAIL chrf"]
+    assert [text.split(" – ")[0] for text in several if " – " in text][1:] == [
+        "FAIL f1",
+        "PASS bleu",
+        "FAIL chrf",
+    ]
     one = gate_sentences(gate(("f1", "fail"), ("bleu", "pass")))[0]
     assert "1 of 2 metrics fails: f1." in one
 

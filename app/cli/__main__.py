@@ -1,0 +1,8 @@
+"""`python -m app.cli`: what `.venv/bin/exactperm` runs."""
+
+from __future__ import annotations
+
+from app.cli.commands import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""The commands of `exactperm`. What they need is imported when they run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import click
+
+from app import __version__
+from app.cli import options
+from app.cli.options import Sectioned
+
+PASSED, COULD_NOT, INTERRUPTED = 0, 2, 130
+TRACEBACKS = "EXACTPERM_TRACEBACK"
+WIDTH = {"max_content_width": 110}
+PATHS = click.argument("paths", metavar="FILES...", nargs=-1)
+
+EXIT = "Exit status: 0 pass, 1 fail, 2 could not be compared (or any other error), 130 interrupted."
+TEST_EXAMPLES = """\b
+Examples:
+  exactperm test scores.csv                       id,u,v per line
+  exactperm test new.jsonl old.jsonl              lm-evaluation-harness, Inspect, CSV, …
+  exactperm test crf.conllu base.conllu --gold gold.conllu --statistic las --clusters document
+  exactperm test scores.csv -o report.html        a report with a picture
+  exactperm test data.csv --metric F1             as rycolab/paired-perm-test
+
+The first file is U and the second is V; one file holds both; - is standard input. Where something must be chosen (a filter, a
+metric), the refusal lists what there is.
+
+"""
+GATE_EXAMPLES = """\b
+Examples:
+  exactperm gate new.jsonl old.jsonl              fail only if new is significantly worse
+  exactperm gate new.tsv old.tsv --statistic wer --lower-is-better --margin 0.01 --policy non_inferior
+  exactperm gate new.conllu old.conllu --gold gold.conllu --metrics upos,las -o gate.xml
+  exactperm gate new.jsonl old.jsonl -f markdown >> "$GITHUB_STEP_SUMMARY"
+
+The first file is the candidate and the second the baseline. A comparison that could not be made is never a pass.
+
+"""
+
+PLAN_EXAMPLES = """\b
+Examples:
+  exactperm plan scores.csv
+  exactperm plan --kind counts request.json       a JSON request, as for POST /v1/tests/counts
+
+"""
+
+
+@click.group(context_settings={**WIDTH, "help_option_names": ["-h", "--help"]}, epilog=EXIT)
+@click.version_option(__version__, prog_name="exactperm", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Does one system really beat another on the same test items? Exact paired-permutation tests.
+
+    Tests run here, in this process, or with --url on a server.
+    """
+
+
+@cli.command()
+@click.option("--host", metavar="ADDRESS", help="Address to listen on [EXACTPERM_HOST, or 127.0.0.1].")
+@click.option("--port", metavar="PORT", help="TCP port [EXACTPERM_PORT, or 8000]; 0 lets the system choose.")
+@click.option(
+    "--workers", metavar="NUMBER", help="Compute processes [EXACTPERM_WORKERS, or one per processor]."
+)
+def serve(**given: str | None) -> None:
+    """Serve HTTP until SIGTERM or Ctrl-C.
+
+    Every other setting is an environment variable, EXACTPERM_…; options come before variables.
+    """
+    from app.cli.settings import settings_of
+
+    settings = settings_of({name: value for name, value in given.items() if value is not None})
+    from app.serving import serve as serving
+
+    serving(settings)
+
+
+def _asks(
+    what: str, epilog: str, *given: Callable[[Any], Any]
+) -> Callable[[Callable[..., None]], click.Command]:
+    """A command that reads files and asks about them, with these options in this order."""
+
+    def command(function: Callable[..., None]) -> click.Command:
+        for option in reversed(given):
+            function = option(function)
+        return cli.command(what, cls=Sectioned, epilog=epilog)(PATHS(function))
+
+    return command
+
+
+@_asks(
+    "test",
+    TEST_EXAMPLES + EXIT,
+    *options.FILES,
+    *options.KIND,
+    *options.of_fields("Test", "Statistic", "Reading the files"),
+    *options.AUTHORS,
+    *options.OUTPUT,
+    *options.SERVER,
+)
+def test(**given: Any) -> None:
+    """Test whether two systems differ on the same items."""
+    _run("test", given)
+
+
+@_asks(
+    "gate",
+    GATE_EXAMPLES + EXIT,
+    *options.of_fields("Gate"),
+    *options.DIRECTION,
+    *options.FILES,
+    *options.of_fields("Test", "Statistic", "Reading the files"),
+    *options.OUTPUT,
+    *options.SERVER,
+)
+def gate(**given: Any) -> None:
+    """Decide whether a candidate may replace the baseline: the exit status says it."""
+    _run("gate", given)
+
+
+@_asks(
+    "plan",
+    PLAN_EXAMPLES + EXIT,
+    *options.FILES,
+    *options.KIND,
+    *options.of_fields("Test", "Statistic", "Reading the files"),
+    *options.AUTHORS,
+    *options.OUTPUT,
+    *options.SERVER,
+)
+def plan(**given: Any) -> None:
+    """Say what a test would do and cost, without running it."""
+    _run("plan", given)
+
+
+@cli.command()
+@click.option("--output", "-o", metavar="FILE", help="Write it there.")
+def openapi(output: str | None) -> None:
+    """Print the OpenAPI document."""
+    from app.api.export import exported
+    from app.cli.output import write
+
+    write(exported().encode(), output)
+
+
+@cli.command()
+def version() -> None:
+    """Print the version."""
+    click.echo(f"exactperm {__version__}")
+
+
+def _run(what: str, given: dict[str, Any]) -> NoReturn:
+    if given.get("input") is not None:  # the authors' way to name the file
+        given["paths"] = (*given["paths"], given["input"])
+    if not given["paths"]:
+        raise click.UsageError("Give one file with both systems, or two files: U first, then V.")
+    from app.cli.asking import ask
+
+    click.get_current_context().exit(ask(what, given))
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command, and leave the process with its status at once, whatever still computes; never with a traceback."""
+    status = _status(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)
+
+
+def _status(arguments: Sequence[str] | None) -> int:
+    try:
+        found = cli.main(arguments, prog_name="exactperm", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return COULD_NOT
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except SystemExit as error:  # uvicorn's, when it cannot listen
+        return error.code if isinstance(error.code, int) else COULD_NOT
+    except BrokenPipeError:  # whoever read has seen enough
+        return PASSED
+    except Exception as error:
+        if os.environ.get(TRACEBACKS):
+            raise
+        click.echo(
+            f"exactperm: this is a bug: {type(error).__name__} ({error}). Please report it; with {TRACEBACKS}=1 it says where.",
+            err=True,
+        )
+        return COULD_NOT
+    return found if isinstance(found, int) else PASSED

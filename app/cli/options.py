@@ -1,0 +1,215 @@
+"""The options of `test`, `gate` and `plan`, and how help shows them. A test holds them against the fields of the form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+FORMATS = ("text", "json", "markdown", "csv", "junit", "svg", "png", "html")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of the form as an option: `zero_method` is `--zero-method`."""
+
+    name: str
+    help: str
+    metavar: str = "TEXT"
+    choices: tuple[str, ...] = ()
+    flag: bool = False
+
+    @property
+    def option(self) -> str:
+        """As it is typed."""
+        return "--input-format" if self.name == "format" else "--" + self.name.replace("_", "-")
+
+
+TEST = (
+    Field("statistic", "What to compare; the default is what the files suggest.", "NAME"),
+    Field("alternative", "greater: U is greater than V.", choices=("two-sided", "greater", "less")),
+    Field("alpha", "Significance level [0.05].", "NUMBER"),
+    Field("confidence_level", "Ask for an interval of the difference, such as 0.95.", "NUMBER"),
+    Field("clusters", "What groups items that swap together: a column, a key, or document.", "NAME"),
+    Field("method", "How to compute: auto, fft, dp, rational, bounds, monte_carlo, … [auto].", "NAME"),
+    Field("test", "Null model [permutation].", choices=("permutation", "bootstrap")),
+    Field("samples", "Samples of method monte_carlo [20000].", "NUMBER"),
+    Field("seed", "Seed of method monte_carlo [0].", "NUMBER"),
+    Field("precision", "Relative width wanted of method bounds [0.001].", "NUMBER"),
+    Field("exact_fraction", "Give the p-value as an exact fraction, too.", flag=True),
+    Field("pmf", "How much of the null distribution to give: none, summary, full.", "NAME"),
+    Field("timeout_s", "Give up after so many seconds.", "SECONDS"),
+)
+STATISTIC = (
+    Field("average", "Of f1 and its kin: binary, micro, macro.", "NAME"),
+    Field("positive", "Of average binary: the positive class.", "LABEL"),
+    Field("labels", "Only these classes, between commas.", "LABELS"),
+    Field("beta", "Of fbeta and chrf.", "NUMBER"),
+    Field("numerator", "Of ratio: the count above.", "NAME"),
+    Field("denominator", "Of ratio: the count below.", "NAME"),
+    Field("expression", "Of expression: the formula, such as 'hits / (hits + misses)'.", "FORMULA"),
+    Field("zero_method", "Of signed_rank: wilcox, pratt, zsplit.", "NAME"),
+    Field("unit", "The grid the scores stand on, such as 1/30.", "NUMBER"),
+    Field("tokenize", "Of bleu.", "NAME"),
+    Field("lowercase", "Of bleu and chrf: true or false.", "BOOLEAN"),
+    Field("word_order", "Of chrf.", "NUMBER"),
+    Field("normalized", "Of ter: true or false.", "BOOLEAN"),
+    Field("case_sensitive", "Of ter: true or false.", "BOOLEAN"),
+)
+READING = (
+    Field("format", "The format of the files: csv, lm-eval, conllu, … [auto: guessed].", "NAME"),
+    Field("metric", "Which number of an item; acc or F1 for the files of rycolab/paired-perm-test.", "NAME"),
+    Field("on_missing", "Items that only one file has [error].", choices=("error", "drop")),
+    Field("filter", "lm-eval: which filter.", "NAME"),
+    Field("filter_u", "The filter of the first file only.", "NAME"),
+    Field("filter_v", "The filter of the second file only.", "NAME"),
+    Field("measure", "trec: which measure.", "NAME"),
+    Field("task", "every-eval-ever: which task.", "NAME"),
+    Field("scorer", "inspect: which scorer.", "NAME"),
+    Field("system_u", "Which system, or column, of one file is U.", "NAME"),
+    Field("system_v", "Which is V.", "NAME"),
+    Field("id_column", "The column of ids.", "NAME"),
+    Field("score_column", "The column of scores.", "NAME"),
+    Field("system_column", "The column of systems.", "NAME"),
+    Field("delimiter", "comma, tab, pipe, semicolon or blank.", "NAME"),
+    Field("decimals", "Round scores to so many decimals.", "NUMBER"),
+    Field("items", "conllu: what an item is: sentence or word [sentence].", "NAME"),
+    Field("scheme", "conll: BIO or IOB2 [BIO].", "NAME"),
+    Field("ner_mode", "conll: lenient or strict [lenient].", "NAME"),
+    Field("token_column", "conll: the column of tokens, from 1.", "NUMBER"),
+    Field("tag_column", "conll: the column of tags, from 1.", "NUMBER"),
+    Field("reduce_epochs", "inspect: mean, max or none [mean].", "NAME"),
+    Field("allow_incomplete", "inspect: take logs of runs that did not end.", flag=True),
+)
+GATE = (
+    Field(
+        "policy",
+        "What has to be shown [no_regression].",
+        choices=("no_regression", "non_inferior", "improve"),
+    ),
+    Field("margin", "How much worse (better, for improve) is tolerated (needed) [0].", "NUMBER"),
+    Field("on_inconclusive", "What becomes of doubt [pass].", choices=("pass", "fail")),
+)
+SECTIONS = {
+    "Test": TEST,
+    "Statistic": STATISTIC,
+    "Reading the files": READING,
+    "Gate": GATE,
+}
+
+
+class Option(click.Option):
+    """An option that stands in a section of the help."""
+
+    def __init__(self, *names: Any, section: str = "Options", **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.section = section
+
+
+class Sectioned(click.Command):
+    """A command whose help has sections."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write them in the order in which their options were declared."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                sections.setdefault(getattr(parameter, "section", "Options"), []).append(record)
+        for name, records in sections.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+
+def of_fields(*sections: str) -> Iterator[Callable[[Any], Any]]:
+    """An option for each field of these sections."""
+    for section in sections:
+        for field in SECTIONS[section]:
+            settings: dict[str, Any] = {
+                "help": field.help,
+                "section": section,
+                "default": None,
+                "cls": Option,
+            }
+            if field.flag:
+                settings.update(is_flag=True, flag_value="true", type=str)
+            elif field.choices:
+                settings["type"] = click.Choice(field.choices)
+            else:
+                settings["metavar"] = field.metavar
+            yield click.option(field.option, f"field_{field.name}", **settings)
+
+
+def _in(section: str) -> Callable[..., Callable[[Any], Any]]:
+    def option(*names: str, **settings: Any) -> Callable[[Any], Any]:
+        return click.option(*names, cls=Option, section=section, **settings)
+
+    return option
+
+
+_file, _output, _server = _in("Files"), _in("Output"), _in("Server")
+FILES = (
+    _file("--gold", metavar="FILE", help="The gold standard (conllu, conll, asr, mt)."),
+    _file("--ref", metavar="FILE", multiple=True, help="References (asr, mt); up to four."),
+    _file("--qrels", metavar="FILE", help="Relevance judgements (trec, with runs)."),
+    _file("--documents", metavar="FILE", help="Which document each item is of (conll, mt)."),
+    _file("--names", nargs=2, metavar="U V", help="What the systems are called in reports."),
+    _file("--option", "-O", metavar="NAME=VALUE", multiple=True, help="Any other field of the form."),
+)
+AUTHORS = (
+    _in("As rycolab/paired-perm-test")("--input", metavar="FILE", help="The same as a FILE."),
+    _in("As rycolab/paired-perm-test")(
+        "--MC",
+        "mc",
+        type=click.IntRange(min=0),
+        metavar="K",
+        help="K samples in place of the exact test; 0: exact.",
+    ),
+    _in("As rycolab/paired-perm-test")(
+        "--delim", type=click.Choice([",", "tab"]), help="What separates the columns."
+    ),
+)
+DIRECTION = (
+    _in("Gate")(
+        "--higher-is-better/--lower-is-better",
+        "higher_is_better",
+        default=None,
+        help="Which direction is good [higher].",
+    ),
+    _in("Gate")(
+        "--metrics",
+        metavar="LIST",
+        help="Several metrics of the same files: upos,las or a JSON list of fields, or @FILE with one.",
+    ),
+)
+OUTPUT = (
+    _output(
+        "--format",
+        "-f",
+        "format_",
+        type=click.Choice(FORMATS),
+        help="Of the answer [text, or what the ending of --output says]; junit is a gate's.",
+    ),
+    _output("--output", "-o", metavar="FILE", help="Write the answer there."),
+    _output("--theme", type=click.Choice(["light", "dark"]), help="Of svg and png."),
+    _output("--quiet", "-q", is_flag=True, help="No progress on standard error."),
+)
+KIND = (
+    _file(
+        "--kind",
+        type=click.Choice(["effects", "scores", "counts", "predictions"]),
+        help="FILE is a JSON request of this kind, as for POST /v1/tests/KIND.",
+    ),
+)
+SERVER = (
+    _server(
+        "--url",
+        envvar="EXACTPERM_URL",
+        show_envvar=True,
+        metavar="URL",
+        help="Ask this server instead of computing here.",
+    ),
+    _server("--api-key", envvar="EXACTPERM_API_KEY", show_envvar=True, metavar="KEY", help="Its key."),
+)

@@ -1,0 +1,131 @@
+"""Where answers go, and how problems are said: answers to standard output or a file, words to standard error."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from app.cli.options import SECTIONS
+
+BY_SUFFIX = {
+    ".json": "json",
+    ".md": "markdown",
+    ".txt": "text",
+    ".csv": "csv",
+    ".xml": "junit",
+    ".svg": "svg",
+    ".png": "png",
+    ".html": "html",
+    ".htm": "html",
+}
+MAX_SHOWN = 20
+INTERNAL = 500  # in this process there is no request id to ask for
+FIELDS = frozenset(field.name for section in SECTIONS.values() for field in section)
+# The service speaks of fields and members; here they are options.
+IN_WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r"\((\w+)=\)"), lambda m: f"({option(m[1])})"),
+    (re.compile(r"\bsay (\w+)=(?=\W|$)"), lambda m: f"say {option(m[1])}"),
+    (re.compile(r'\bsay "(\w+)": "(\w+)"'), lambda m: f"say {option(m[1])} {m[2]}"),
+)
+
+
+class Refused(click.ClickException):
+    """Something that cannot be done; the status is that of a comparison that could not be made."""
+
+    exit_code = 2
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Say it in a line."""
+        click.echo(f"exactperm: {self.format_message()}", file=file, err=file is None)
+
+
+def option(name: str) -> str:
+    """A field of the form as the option that sets it."""
+    if name in {"name_u", "name_v"}:
+        return "--names"
+    return "--input-format" if name == "format" else "--" + name.replace("_", "-")
+
+
+def format_of(asked: str | None, path: str | None) -> str:
+    """The representation: as asked, or as the file's ending says, or a line of text."""
+    if asked is not None:
+        return asked
+    return BY_SUFFIX.get(Path(path).suffix.lower(), "text") if path is not None else "text"
+
+
+def write(content: bytes, path: str | None) -> None:
+    """Write an answer; raises Refused when a file cannot be written. A closed pipe is nobody's fault."""
+    if path is not None:
+        try:
+            Path(path).write_bytes(content)
+        except OSError as error:
+            raise Refused(f"{path} cannot be written: {error.strerror}.") from None
+        return
+    stream = sys.stdout.buffer
+    try:
+        stream.write(content)
+        stream.flush()
+    except BrokenPipeError:
+        # What is left in the buffer must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def complain(problem: Mapping[str, Any], paths: Mapping[str, str]) -> None:
+    """Say a problem (RFC 9457) in words: what is wrong, and where in which file or option."""
+    detail = in_words(str(problem.get("detail", "")))
+    if problem.get("status") == INTERNAL and not problem.get("instance", "").strip("-"):
+        detail = "This is a bug of exactperm; please report it, with the line before this one."
+    if detail.startswith("At /"):
+        detail = detail.partition(": ")[2] or detail
+    lines = [f"exactperm: {detail}"]
+    flaws = [flaw for flaw in problem.get("errors", ()) if isinstance(flaw, dict)]
+    for flaw in flaws[:MAX_SHOWN]:
+        where, said = place(str(flaw.get("pointer", "")), paths), in_words(str(flaw.get("detail", "")))
+        if said not in detail:
+            lines.append(f"  {where}: {said}" if where else f"  {said}")
+        elif where and where not in detail:
+            lines.append(f"  at {where}")
+    click.echo("\n".join(map(printable, lines)), err=True)
+
+
+def printable(text: str) -> str:
+    """Text that a terminal only shows: a label, or a server, may hold escape sequences."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
+def in_words(detail: str) -> str:
+    """A sentence of the service for somebody who types options."""
+    for pattern, replacement in IN_WORDS:
+        detail = pattern.sub(replacement, detail)
+    return detail
+
+
+def place(pointer: str, paths: Mapping[str, str]) -> str:
+    """A pointer as people say it: the file they named, the line, the option they typed."""
+    if pointer.startswith("/?"):
+        return "--" + pointer[2:].replace("_", "-")
+    first, *rest = pointer[1:].split("/")
+    if first == "options" and rest:
+        return ", ".join(
+            [option(rest[0]), *(f"metric {int(one) + 1}" if one.isdigit() else one for one in rest[1:])]
+        )
+    if first == "files" and rest:
+        return ", ".join([paths.get(rest[0], f"file {rest[0]}"), *_within(rest[1:])])
+    if first in FIELDS and not rest:
+        return option(first)
+    return ", ".join(_within([first, *rest])) if first else ""
+
+
+def _within(parts: list[str]) -> list[str]:
+    """Where in a file: /line/3/2 is line 3, field 2."""
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in parts]
+    if len(parts) >= 2 and parts[0] == "line":
+        field = [f"field {parts[2]}"] if len(parts) > 2 and parts[2].isdigit() else parts[2:3]
+        return [f"line {parts[1]}", *field, *parts[3:]]
+    return ["/".join(parts)] if parts else []

@@ -1,0 +1,76 @@
+"""The Python client: the service's tests as functions of arrays, lists and files, its answers as typed values.
+
+It imports nothing else of the program, so that this folder alone, with httpx and numpy, is the whole client.
+
+>>> from app.client import Client, scores
+>>> with Client("http://localhost:8000", transport=DOCTEST_TRANSPORT) as client:
+...     test = scores([0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82], names=("new", "old"))
+...     result = client.test(test)
+...     line = client.report(test, "text")
+>>> result.p_value, result.significant, result.method.name
+(0.0625, False, 'enumeration')
+>>> line.startswith("p=0.0625 (exact, enumeration) two-sided mean_difference=0.046 new=0.866 old=0.82")
+True
+"""
+
+from app.client.answers import Interval, TestResult
+from app.client.asynchronous import AsyncClient
+from app.client.blocking import Client
+from app.client.errors import (
+    DeadlineExceeded,
+    ExactpermError,
+    Flaw,
+    InvalidData,
+    InvalidTest,
+    MalformedBody,
+    NoAnswer,
+    NotAcceptable,
+    NotAuthorised,
+    NotFound,
+    PlanTooLarge,
+    ProblemError,
+    ServiceFailed,
+    TooLarge,
+    Unavailable,
+    UnreadableAnswer,
+    UnsupportedMedia,
+)
+from app.client.requests import counts, effects, files, gate, metric, predictions, scores
+from app.client.retries import Retries
+from app.client.verdicts import GateResult, Meta, MetricResult, Plan
+
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "DeadlineExceeded",
+    "ExactpermError",
+    "Flaw",
+    "GateResult",
+    "Interval",
+    "InvalidData",
+    "InvalidTest",
+    "MalformedBody",
+    "Meta",
+    "MetricResult",
+    "NoAnswer",
+    "NotAcceptable",
+    "NotAuthorised",
+    "NotFound",
+    "Plan",
+    "PlanTooLarge",
+    "ProblemError",
+    "Retries",
+    "ServiceFailed",
+    "TestResult",
+    "TooLarge",
+    "Unavailable",
+    "UnreadableAnswer",
+    "UnsupportedMedia",
+    "counts",
+    "effects",
+    "files",
+    "gate",
+    "metric",
+    "predictions",
+    "scores",
+]

@@ -1,0 +1,226 @@
+"""What comes back of a test, as plain frozen data: the fields of the HTTP contract under their own names.
+
+`raw` holds the whole answer, with whatever a newer server says beyond these fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinaryFraction:
+    """numerator / 2**log2_denominator; the numerator in decimal, for it may have any length."""
+
+    numerator: str
+    log2_denominator: int
+
+    @property
+    def value(self) -> Fraction:
+        """The same as one number; raises ValueError beyond `sys.get_int_max_str_digits()` digits."""
+        return Fraction(int(self.numerator), 2**self.log2_denominator)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistic:
+    """Which statistic, the difference observed, and each system's own score where it has one."""
+
+    name: str
+    observed: float
+    u: float | None
+    v: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Items:
+    """How many items there were; wins, ties and losses are U's, counted by what swaps together."""
+
+    n: int
+    nonzero: int
+    clusters: int | None
+    wins: int
+    ties: int
+    losses: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairing:
+    """What pairing by id found."""
+
+    matched: int
+    only_u: int
+    only_v: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemLevel:
+    """The p-value if the items of a cluster swapped one by one, for comparison."""
+
+    p_value: float
+    log10_p_value: float
+    method: str
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lattice:
+    """The lattice that the test was solved on."""
+
+    unit: float
+    weights: int
+    range: int
+    rank: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonteCarlo:
+    """What was sampled: p = (exceedances + 1) / (samples + 1)."""
+
+    samples: int
+    seed: int
+    exceedances: int
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """Which method ran, whether it is exact, what it certifies, and why it was chosen."""
+
+    name: str
+    exact: bool
+    relative_error_bound: float | None
+    reason: str
+    lattice: Lattice | None = None
+    monte_carlo: MonteCarlo | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mass:
+    """The probability of one value, or bin, of the null distribution."""
+
+    value: float
+    probability: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Null:
+    """The null distribution of the statistic."""
+
+    mean: float
+    sd: float
+    min: float
+    max: float
+    quantiles: Mapping[str, float] | None = None
+    pmf: tuple[Mass, ...] | None = None
+    pmf_bin_width: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A confidence interval of the difference; None is an end that no data of this size can set."""
+
+    level: float
+    low: float | None
+    high: float | None
+    method: str
+    kind: str
+    resolution: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discordant:
+    """Items that only one system got right, and their odds; None is infinity."""
+
+    only_u: int
+    only_v: int
+    odds: float | None
+    odds_low: float
+    odds_high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectSize:
+    """How large the difference is, whatever its units; None where that is not defined."""
+
+    cohens_d_z: float | None
+    cliffs_delta: float | None
+    discordant: Discordant | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """Ids of the items that moved most, largest first."""
+
+    toward_u: tuple[str, ...]
+    toward_v: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How files were read: every choice and everything skipped is in the notes."""
+
+    format: str
+    guessed: bool
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warned:
+    """Something to know before the p-value is quoted."""
+
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """Milliseconds: in the engine, since the request arrived, and waiting for a worker."""
+
+    engine_ms: float
+    total_ms: float
+    queue_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versions:
+    """The server's version, and that of the algorithms."""
+
+    service: str
+    algorithm: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestResult:
+    """The answer to a test; `runtime`, `versions` and `signature` are None for a test inside a gate."""
+
+    __test__: ClassVar[bool] = False  # not a test class, whatever pytest thinks of its name
+
+    id: str
+    p_value: float
+    log10_p_value: float
+    p_value_bounds: tuple[float, float]
+    p_value_bounds_kind: str
+    p_value_fraction: BinaryFraction | None = None
+    significant: bool
+    alpha: float
+    min_attainable_p: float
+    alternative: str
+    test: str
+    statistic: Statistic
+    items: Items
+    pairing: Pairing | None = None
+    item_level: ItemLevel | None = None
+    method: Method
+    null: Null
+    confidence_interval: Interval | None = None
+    effect_size: EffectSize | None = None
+    moved: Moved | None = None
+    reading: Reading | None = None
+    warnings: tuple[Warned, ...] = ()
+    runtime: Runtime | None = None
+    versions: Versions | None = None
+    signature: str | None = None
+    raw: Mapping[str, Any] = field(repr=False, compare=False)

@@ -1,0 +1,214 @@
+"""Between asking and HTTP, without sending anything: requests become calls, and responses results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import client as http_client
+from typing import Any
+
+import httpx
+
+from app.client.answers import TestResult
+from app.client.data import encoded, npy, table
+from app.client.errors import Flaw, ProblemError, UnreadableAnswer, kind_of
+from app.client.reading import read
+from app.client.requests import IN_A_BODY_ONLY, GateRequest, Metric, TestRequest, form_fields
+from app.client.retries import retry_after
+from app.client.verdicts import GateResult, Meta, Plan
+
+JSON = "application/json"
+NPY = "application/x-npy"
+PROBLEM = "application/problem+json"
+BYTES = frozenset({"svg", "png", "junit"})
+MEDIA = {
+    "json": JSON,
+    "text": "text/plain",
+    "markdown": "text/markdown",
+    "csv": "text/csv",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "html": "text/html",
+    "junit": "application/xml",
+}
+VERDICT = "x-verdict"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request, ready to be sent; `timeout_s` is the deadline that it asks the server for."""
+
+    path: str
+    method: str = "POST"
+    query: tuple[tuple[str, str], ...] = ()
+    content: bytes = b""
+    content_type: str = JSON
+    timeout_s: float | None = None
+
+    def in_format(self, format_: str, theme: str | None = None) -> Call:
+        """The same, answered in another representation."""
+        extra = (("format", format_), *((("theme", theme),) if theme else ()))
+        return Call(
+            self.path, self.method, self.query + extra, self.content, self.content_type, self.timeout_s
+        )
+
+
+def test_call(request: TestRequest) -> Call:
+    """The call that asks for a test."""
+    path, timeout_s = f"/v1/tests/{request.kind}", _deadline(request)
+    if request.kind == "files":
+        return _form(path, request, request.options, timeout_s)
+    array = None
+    if request.kind in {"scores", "counts"} and _fits_a_query(request.options):
+        array = table(request.kind, request.columns["u"], request.columns["v"])
+    if array is None:
+        return Call(path, content=encoded(request.body), timeout_s=timeout_s)
+    query = tuple((name, _text(value)) for name, value in form_fields(request.options).items())
+    return Call(path, query=query, content=npy(array), content_type=NPY, timeout_s=timeout_s)
+
+
+test_call.__test__ = False  # type: ignore[attr-defined]
+
+
+def gate_call(request: GateRequest) -> Call:
+    """The call that asks for a verdict."""
+    timeouts = [_deadline(one.test) for one in request.metrics]
+    first, timeout_s = request.metrics[0], max((one for one in timeouts if one is not None), default=None)
+    if first.test.kind == "files":
+        own = {**request.terms, **first.terms, **({"name": first.name} if first.name else {})}
+        said = {name: value for name, value in own.items() if name != "name"}
+        if "name" in own:
+            said["metrics"] = [{"name": own["name"]}]
+        return _form("/v1/gate", first.test, {**first.test.options, **said}, timeout_s)
+    terms = {name: value for name, value in request.terms.items() if value is not None}
+    if len(request.metrics) == 1 and first.name is None:
+        body: dict[str, Any] = {**_metric(first), **terms}
+    else:
+        body = {"metrics": [_metric(one) for one in request.metrics], **terms}
+    return Call("/v1/gate", content=encoded(body), timeout_s=timeout_s)
+
+
+def plan_call(request: TestRequest) -> Call:
+    """The call that asks what a test would cost."""
+    if request.kind == "files":
+        return _form("/v1/plan", request, request.options, _deadline(request))
+    return Call("/v1/plan", content=encoded({"kind": request.kind, "request": request.body}))
+
+
+def call_of(request: TestRequest | GateRequest) -> Call:
+    """The call that asks for a test or a verdict."""
+    return gate_call(request) if isinstance(request, GateRequest) else test_call(request)
+
+
+def _deadline(request: TestRequest) -> float | None:
+    """The deadline that a test asks for; whether it is one is for the server to say."""
+    try:
+        return float(request.options["timeout_s"])
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _metric(one: Metric) -> dict[str, Any]:
+    named = {"name": one.name} if one.name is not None else {}
+    return {**named, "kind": one.test.kind, "request": one.test.body, **one.terms}
+
+
+def _fits_a_query(options: Mapping[str, Any]) -> bool:
+    """Whether a query can say the same as a body: it has no lists, and a unit there is text."""
+    listed = any(options.get(name) is not None for name in IN_A_BODY_ONLY)
+    unit = options.get("statistic", {}).get("unit")
+    return not listed and (unit is None or isinstance(unit, str))
+
+
+def _form(path: str, request: TestRequest, fields: Mapping[str, Any], timeout_s: float | None) -> Call:
+    data = {name: _text(value) for name, value in fields.items() if value is not None}
+    # httpx writes a form without files as a query; a file without a name is a field to the server.
+    files = [(role, file) for role, file in request.files] or [("fields", ("", b""))]
+    made = httpx.Request("POST", "http://form", data=data, files=files)
+    return Call(path, content=made.read(), content_type=made.headers["content-type"], timeout_s=timeout_s)
+
+
+def _text(value: Any) -> str:
+    """A value as a form or a query says it: text as it is, everything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, allow_nan=False)
+
+
+def checked(response: httpx.Response) -> httpx.Response:
+    """The response if it is an answer, be it a failed gate's; raises ProblemError for anything else."""
+    if response.is_success or VERDICT in response.headers:
+        return response
+    raise _problem(response)
+
+
+def _problem(response: httpx.Response) -> ProblemError:
+    said = _object(response) if response.headers.get("content-type", "").startswith(PROBLEM) else {}
+    status, type_ = response.status_code, str(said.get("type", "about:blank"))
+    phrase = http_client.responses.get(status, "An unknown status")
+    media = response.headers.get("content-type", "nothing").partition(";")[0]
+    errors = said.get("errors", ())
+    return kind_of(status, type_)(
+        status=status,
+        type=type_,
+        title=str(said.get("title", phrase)),
+        detail=str(
+            said.get(
+                "detail",
+                f"The answer is no problem document but {media}: it may come from something before the server.",
+            )
+        ),
+        instance=str(said.get("instance", response.headers.get("x-request-id", ""))),
+        errors=tuple(
+            Flaw(str(one.get("pointer", "")), str(one.get("code", "")), str(one.get("detail", "")))
+            for one in (errors if isinstance(errors, list) else ())
+            if isinstance(one, dict)
+        ),
+        retry_after_s=retry_after(response.headers.get("retry-after")),
+        raw=said,
+    )
+
+
+def _object(response: httpx.Response) -> dict[str, Any]:
+    try:
+        value = response.json()
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _json(response: httpx.Response) -> Any:
+    try:
+        return checked(response).json()
+    except ValueError:
+        raise UnreadableAnswer("The answer is not JSON. Is this the URL of an exactperm server?") from None
+
+
+def test_result(response: httpx.Response) -> TestResult:
+    """The result of a test; raises ProblemError or UnreadableAnswer, as all of these."""
+    return read(TestResult, _json(response))
+
+
+test_result.__test__ = False  # type: ignore[attr-defined]
+
+
+def gate_result(response: httpx.Response) -> GateResult:
+    """The verdict of a gate, be it good or bad."""
+    return read(GateResult, _json(response))
+
+
+def plan_result(response: httpx.Response) -> Plan:
+    """What a test would cost."""
+    return read(Plan, _json(response))
+
+
+def meta_result(response: httpx.Response) -> Meta:
+    """What the server can do."""
+    return read(Meta, _json(response))
+
+
+def report_result(response: httpx.Response, format_: str) -> str | bytes:
+    """A report: pictures and XML as bytes, everything else as text."""
+    content = checked(response).content
+    if response.headers.get("content-type", "").partition(";")[0] != MEDIA[format_]:
+        raise UnreadableAnswer(f"The answer is not {MEDIA[format_]}. Is this the URL of an exactperm server?")
+    return content if format_ in BYTES else content.decode()

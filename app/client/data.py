@@ -1,0 +1,127 @@
+"""Data as Python holds it becomes what a request carries: JSON values, or the bytes of a .npy file."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.client.errors import InvalidData
+
+NUMERIC = "biuf"
+COUNT_COLUMNS = ("tp", "incorrect")  # of each system, in the order of an N x 4 array
+
+
+def plain(value: Any, at: str = "") -> Any:
+    """Lists, dicts, numbers and strings, of arrays and whatever else stands for them; `at` is its pointer.
+
+    Raises
+    ------
+        InvalidData: there is something of another kind, or a key stands twice.
+
+    >>> import numpy as np
+    >>> plain({1: np.float64(0.5), "b": np.array([True, False])})
+    {'1': 0.5, 'b': [1, 0]}
+    """
+    if value is None or (isinstance(value, str | bool | int | float) and not isinstance(value, np.generic)):
+        return value
+    if isinstance(value, Mapping):
+        members = {str(key): plain(one, f"{at}/{_escaped(key)}") for key, one in value.items()}
+        if len(members) != len(value):
+            raise InvalidData("Two keys are the same when written as text.", pointer=at)
+        return members
+    array = array_of(value)
+    if array is not None:
+        if array.dtype.kind in "OSUbiuf":
+            listed = (array.astype(np.int64) if array.dtype.kind == "b" else array).tolist()
+            return plain(listed, at) if array.dtype.kind == "O" else listed
+        raise InvalidData(f"An array of {array.dtype} has no place in a request.", pointer=at)
+    if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray):
+        return [plain(one, f"{at}/{place}") for place, one in enumerate(value)]
+    raise InvalidData(f"A {type(value).__name__} has no place in a request.", pointer=at)
+
+
+def array_of(value: Any) -> NDArray[Any] | None:
+    """Arrays, and what can be one without copying it item by item (a column of a data frame, a tensor)."""
+    if isinstance(value, np.ndarray | np.generic):
+        return np.asarray(value)
+    return np.asarray(value) if hasattr(value, "__array__") else None
+
+
+def encoded(request: Mapping[str, Any]) -> bytes:
+    """JSON without NaN; raises InvalidData with the pointer of the first."""
+    try:
+        return json.dumps(request, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError:
+        raise InvalidData(
+            "This number is not finite; leave the item out on purpose, or give it a value.",
+            pointer=_not_finite(request, "") or "/",
+        ) from None
+
+
+def _not_finite(value: Any, at: str) -> str | None:
+    """Where the first number is that is none."""
+    if isinstance(value, float):
+        return None if math.isfinite(value) else at
+    members: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, Mapping):
+        members = value.items()
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        members = enumerate(value)
+    for key, one in members:
+        found = _not_finite(one, f"{at}/{_escaped(key)}")
+        if found is not None:
+            return found
+    return None
+
+
+def _escaped(key: Any) -> str:
+    return str(key).replace("~", "~0").replace("/", "~1")
+
+
+def table(kind: str, u: Any, v: Any) -> NDArray[Any] | None:
+    """The N x 2 (scores) or N x 4 (counts) array that these columns are; None where they are none.
+
+    Columns of different kinds (integers and floats) stay apart: together they would all become floats.
+    """
+    width = 2 if kind == "scores" else 4
+    if v is None:
+        whole = array_of(u)
+        if whole is None or whole.ndim != 2 or whole.shape[1] != width or not _sendable(whole):
+            raise InvalidData(f"Give u and v, or one array of N x {width} numbers.", pointer="/u")
+        return whole
+    columns = [u, v] if kind == "scores" else [one for system in (u, v) for one in _counts(system)]
+    arrays = [array_of(column) for column in columns]
+    found = [array for array in arrays if array is not None and array.ndim == 1 and _sendable(array)]
+    if len(found) != width or len({(len(array), array.dtype.kind) for array in found}) != 1:
+        return None
+    return np.column_stack(found)
+
+
+def _counts(system: Any) -> list[Any]:
+    """The columns of a system whose counts are tp and incorrect; none of any other."""
+    if isinstance(system, Mapping) and set(system) == set(COUNT_COLUMNS):
+        return [system[name] for name in COUNT_COLUMNS]
+    return []
+
+
+def _sendable(array: NDArray[Any]) -> bool:
+    return array.dtype.kind in NUMERIC and array.dtype.itemsize <= 8
+
+
+def npy(array: NDArray[Any]) -> bytes:
+    """The bytes of a .npy file; raises InvalidData where a number is not finite."""
+    if array.dtype.kind == "f":
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            row, column = map(int, bad[0])
+            which = "u" if column < array.shape[1] // 2 else "v"
+            raise InvalidData("This number is not finite.", pointer=f"/{which}/{row}")
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=False)
+    return stream.getvalue()

@@ -1,0 +1,202 @@
+"""What can go wrong between asking and answer; every message says what to do.
+
+ExactpermError
+├── InvalidData                what was given cannot be sent: found here, before anything is
+├── NoAnswer                   the server could not be reached, or broke off
+├── UnreadableAnswer           it answered, but not as the contract says
+└── ProblemError               it answered with a problem (RFC 9457)
+    ├── MalformedBody          400
+    ├── NotAuthorised          401, 403
+    ├── NotFound               404, 405
+    ├── NotAcceptable          406
+    ├── TooLarge               413
+    ├── UnsupportedMedia       415
+    ├── InvalidTest            422: lengths differ, ids do not match, …
+    │   └── PlanTooLarge       422: valid, but over the server's budget
+    ├── Unavailable            429, 503: later
+    │   └── DeadlineExceeded   503: it would take longer than allowed
+    └── ServiceFailed          500, 502, 504: a fault of the service, or of something before it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MAX_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """One thing that is wrong: an RFC 6901 pointer to it in what was sent, a code, and a sentence."""
+
+    pointer: str
+    code: str
+    detail: str
+
+
+class ExactpermError(Exception):
+    """Base of everything that this client raises."""
+
+
+class InvalidData(ExactpermError, ValueError):
+    """The data cannot be sent: not a number, of unequal lengths, of a type that has no place in a request."""
+
+    def __init__(self, detail: str, *, pointer: str = "") -> None:
+        super().__init__(f"At {pointer}: {detail}" if pointer else detail)
+        self.pointer = pointer
+
+
+class NoAnswer(ExactpermError):
+    """No connection, or it was lost, or the time was over; the cause is httpx's own exception."""
+
+
+class UnreadableAnswer(ExactpermError):
+    """An answer without the fields of the contract: is this an exactperm server, and of version 1?"""
+
+
+class ProblemError(ExactpermError):
+    """The server said no, and why.
+
+    Attributes
+    ----------
+    type, title, status, detail, instance
+        The members of RFC 9457; `instance` is the request id, to be quoted when asking an operator.
+    errors
+        What exactly is wrong, and where.
+    retry_after_s
+        Seconds after which it may be worth while to try again; None where the server did not say.
+    """
+
+    advice = ""
+
+    def __init__(
+        self,
+        *,
+        status: int,
+        title: str,
+        detail: str,
+        type: str = "about:blank",  # noqa: A002  (RFC 9457's name)
+        instance: str = "",
+        errors: tuple[Flaw, ...] = (),
+        retry_after_s: float | None = None,
+        raw: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.type = type
+        self.title = title
+        self.status = status
+        self.detail = detail
+        self.instance = instance
+        self.errors = errors
+        self.retry_after_s = retry_after_s
+        self.raw: Mapping[str, Any] = raw or {}
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        """Title and detail, where it is, and what to do."""
+        parts = [f"{self.title} ({self.status}): {self.detail}"]
+        for flaw in self.errors[:MAX_SHOWN]:
+            said = flaw.detail in self.detail
+            parts.append(f"  {flaw.pointer or '/'}: {flaw.code if said else flaw.detail}")
+        if len(self.errors) > MAX_SHOWN:
+            parts.append(f"  and {len(self.errors) - MAX_SHOWN} more (.errors)")
+        advice = self.advice
+        if advice and self.retry_after_s is not None:
+            advice = advice.replace("later", f"in {self.retry_after_s:g} s")
+        if advice:
+            parts.append(advice)
+        return "\n".join(parts)
+
+
+class MalformedBody(ProblemError):
+    """The body could not be parsed."""
+
+    advice = "Is something between here and the server changing bodies?"
+
+
+class NotAuthorised(ProblemError):
+    """The server wants a key, or another one."""
+
+    advice = "Give the key: Client(url, api_key=…)."
+
+
+class NotFound(ProblemError):
+    """There is nothing at this path."""
+
+    advice = "Is the URL that of an exactperm server, and is it of version 1?"
+
+
+class NotAcceptable(ProblemError):
+    """There is no such representation of the answer."""
+
+    advice = "Ask for one of those that meta() lists."
+
+
+class TooLarge(ProblemError):
+    """More bytes or items than the server takes."""
+
+    advice = "Send fewer items, or have the server's limit raised; meta().limits says what it is."
+
+
+class UnsupportedMedia(ProblemError):
+    """The server does not read this media type here."""
+
+    advice = "Is the server older than this client?"
+
+
+class InvalidTest(ProblemError):
+    """What was sent can be read, but is no valid test."""
+
+    advice = "Mend what the pointers point at, and send it again."
+
+
+class PlanTooLarge(InvalidTest):
+    """The test is valid, but the method would cost more than the server allows."""
+
+    advice = "Leave method at auto, or choose a cheaper one; plan() says what each costs."
+
+
+class Unavailable(ProblemError):
+    """Too many requests, or too few workers."""
+
+    advice = "Try again later."
+
+
+class DeadlineExceeded(Unavailable):
+    """The answer was not ready in time."""
+
+    advice = "Ask for a larger timeout_s, or for a cheaper method; plan() says what each costs."
+
+
+class ServiceFailed(ProblemError):
+    """A fault of the service, or of a proxy before it."""
+
+    advice = "Please report it, with the request id."
+
+
+BY_STATUS: dict[int, type[ProblemError]] = {
+    400: MalformedBody,
+    401: NotAuthorised,
+    403: NotAuthorised,
+    404: NotFound,
+    405: NotFound,
+    406: NotAcceptable,
+    413: TooLarge,
+    415: UnsupportedMedia,
+    422: InvalidTest,
+    429: Unavailable,
+    503: Unavailable,
+}
+BY_TYPE: dict[str, type[ProblemError]] = {
+    "plan-too-large": PlanTooLarge,
+    "deadline-exceeded": DeadlineExceeded,
+}
+
+
+def kind_of(status: int, type_: str) -> type[ProblemError]:
+    """The exception for a status and a problem type."""
+    named = BY_TYPE.get(type_.rpartition("#")[2])
+    if named is not None:
+        return named
+    return BY_STATUS.get(status, ServiceFailed if status >= 500 else ProblemError)

@@ -1,0 +1,211 @@
+"""What can be asked, as values: a test that was made once can be sent, planned, drawn, or put before a gate.
+
+>>> test = scores([0.85, 0.90, 0.78], [0.80, 0.85, 0.75], alternative="greater")
+>>> test.kind, test.body["alternative"]
+('scores', 'greater')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, TypedDict, Unpack
+
+from app.client.data import plain, table
+from app.client.errors import InvalidData
+
+Kind = Literal["effects", "scores", "counts", "predictions", "files"]
+Policy = Literal["no_regression", "non_inferior", "improve"]
+FileLike = str | PathLike[str] | bytes | tuple[str, bytes] | BinaryIO
+Statistic = str | Mapping[str, Any]
+Names = tuple[str, str] | Mapping[str, str]
+
+IN_A_BODY_ONLY = ("ids", "clusters", "labels")
+ROLES = ("u", "v", "file", "gold", "ref", "ref2", "ref3", "ref4", "qrels", "documents")
+
+
+class Options(TypedDict, total=False):
+    """What every test may choose; what each means, and its default, is in the server's OpenAPI document."""
+
+    statistic: Statistic
+    alternative: Literal["two-sided", "greater", "less"]
+    method: str
+    test: Literal["permutation", "bootstrap"]
+    samples: int
+    seed: int
+    precision: float
+    alpha: float
+    confidence_level: float
+    ids: Any
+    clusters: Any
+    on_missing: Literal["error", "drop"]
+    pmf: Literal["none", "summary", "full"]
+    exact_fraction: bool
+    names: Names
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class TestRequest:
+    """One test: its JSON body; or, for arrays, the array and what else the body would say; or files and fields."""
+
+    __test__ = False
+
+    kind: Kind
+    columns: Mapping[str, Any] = field(repr=False)
+    options: Mapping[str, Any]
+    files: tuple[tuple[str, tuple[str, bytes]], ...] = field(default=(), repr=False)
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """As JSON."""
+        if self.kind == "files":
+            raise InvalidData("Files have no JSON form; give scores, counts or predictions instead.")
+        given = {name: value for name, value in self.columns.items() if value is not None}
+        if self.kind in {"scores", "counts"} and self.columns["v"] is None:
+            given.update(_apart(self.kind, self.columns["u"]))
+        return {**{name: plain(value, f"/{name}") for name, value in given.items()}, **self.options}
+
+
+def _apart(kind: str, whole: Any) -> dict[str, Any]:
+    """The columns of one array."""
+    array = table(kind, whole, None)
+    assert array is not None
+    if kind == "scores":
+        return {"u": array[:, 0], "v": array[:, 1]}
+    return {
+        "u": {"tp": array[:, 0], "incorrect": array[:, 1]},
+        "v": {"tp": array[:, 2], "incorrect": array[:, 3]},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class GateRequest:
+    """A test, or several metrics, and what has to be shown."""
+
+    metrics: tuple[Metric, ...]
+    terms: Mapping[str, Any]
+
+
+class Terms(TypedDict, total=False):
+    """What has to be shown of one metric; `margin` is in the statistic's units."""
+
+    policy: Policy
+    margin: float
+    higher_is_better: bool
+
+
+class GateTerms(Terms, total=False):
+    """What has to be shown, and what becomes of doubt; `metrics` are fields that differ by metric, for files."""
+
+    alpha: float
+    on_inconclusive: Literal["pass", "fail"]
+    fail_status: int
+    metrics: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One of several metrics of a gate; terms that are left out are the gate's."""
+
+    name: str | None
+    test: TestRequest
+    terms: Mapping[str, Any] = field(default_factory=dict)
+
+
+def metric(name: str, test: TestRequest, **terms: Unpack[Terms]) -> Metric:
+    """A test under a name, with terms of its own."""
+    return Metric(name, test, dict(terms))
+
+
+def effects(stay: Any, swap: Any = None, **options: Unpack[Options]) -> TestRequest:
+    """What each item contributes as observed, and with the systems exchanged (minus that when left out).
+
+    Here a `statistic` that is a text is an expression over the sums x1, x2, …
+    """
+    said = _options(options)
+    if "statistic" in said and isinstance(options["statistic"], str):
+        said["statistic"] = {"expression": options["statistic"]}
+    return TestRequest("effects", {"stay": stay, "swap": swap}, said)
+
+
+def scores(u: Any, v: Any = None, **options: Unpack[Options]) -> TestRequest:
+    """One number per item and system: two vectors, lists or {id: number}; or one N x 2 array."""
+    return TestRequest("scores", {"u": u, "v": v}, _options(options))
+
+
+def counts(u: Any, v: Any = None, **options: Unpack[Options]) -> TestRequest:
+    """Named counts: {name: [one per item]}, [{name: count}] or {id: {name: count}}; or one N x 4 array."""
+    return TestRequest("counts", {"u": u, "v": v}, _options(options))
+
+
+def predictions(gold: Any, u: Any, v: Any, **options: Unpack[Options]) -> TestRequest:
+    """What both systems said and what is right: a label per item, or a list of them, or a text."""
+    return TestRequest("predictions", {"gold": gold, "u": u, "v": v}, _options(options))
+
+
+def files(**files_and_fields: FileLike | Any) -> TestRequest:
+    """Evaluation files, and how to read and test them.
+
+    `u`, `v` (or `file` for both), `gold`, `ref`, `qrels` and `documents` are files: a path, bytes, (name, bytes), or
+    something open. Every other keyword is a field of the form: `format` is the reader's (`auto` unless said), a
+    `statistic` may be a name, or {"name": …} with its parameters.
+    """
+    given = {name: one for name, one in files_and_fields.items() if one is not None}
+    read = tuple((role, _file(role, given[role])) for role in ROLES if role in given)
+    fields = {name: one for name, one in given.items() if name not in ROLES}
+    return TestRequest("files", {}, form_fields(fields), read)
+
+
+def gate(test: TestRequest | Sequence[Metric], **terms: Unpack[GateTerms]) -> GateRequest:
+    """A test, or several metrics, before a gate: U is the candidate, V the baseline."""
+    metrics = (Metric(None, test),) if isinstance(test, TestRequest) else tuple(test)
+    if not metrics:
+        raise InvalidData("A gate needs at least one metric.", pointer="/metrics")
+    if len(metrics) > 1 and any(one.test.kind == "files" for one in metrics):
+        raise InvalidData(
+            "Files go before a gate once: gate(files(…), metrics=[{'statistic': 'upos'}, {'statistic': 'las'}])."
+        )
+    if "metrics" in terms and metrics[0].test.kind != "files":
+        raise InvalidData("metrics= is for files; give a sequence of metric(name, test) instead.")
+    return GateRequest(metrics, dict(terms))
+
+
+def _options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as members of a body; a statistic that is only a name becomes an object."""
+    said: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    statistic = said.get("statistic")
+    if isinstance(statistic, str):
+        said["statistic"] = {"name": statistic}
+    if "names" in said and not isinstance(said["names"], Mapping):
+        said["names"] = dict(zip(("u", "v"), said["names"], strict=True))
+    return {name: plain(value, f"/{name}") for name, value in said.items()}
+
+
+def form_fields(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as fields of a form or parameters of a query, which have no objects: members by their own names."""
+    flat: dict[str, Any] = {}
+    for name, value in options.items():
+        if value is None:
+            continue
+        if name == "statistic" and isinstance(value, Mapping):
+            flat.update({"statistic" if key == "name" else key: one for key, one in value.items()})
+        elif name == "names":
+            both = value if isinstance(value, Mapping) else dict(zip(("u", "v"), value, strict=True))
+            flat.update({f"name_{key}": one for key, one in both.items()})
+        else:
+            flat[name] = value
+    return {name: plain(value, f"/options/{name}") for name, value in flat.items()}
+
+
+def _file(role: str, given: FileLike) -> tuple[str, bytes]:
+    if isinstance(given, bytes):
+        return role, given
+    if isinstance(given, tuple):
+        return given
+    if isinstance(given, str | PathLike):
+        path = Path(given)
+        return path.name, path.read_bytes()
+    return Path(str(getattr(given, "name", role))).name, given.read()

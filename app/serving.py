@@ -1,0 +1,103 @@
+"""One web process with its workers, until SIGTERM or SIGINT; a second signal exits at once."""
+
+from __future__ import annotations
+
+import os
+
+from app.execution.frames import ONE_THREAD
+
+os.environ.update(
+    {name: os.environ.get(name, value) for name, value in ONE_THREAD.items()}
+)  # before NumPy looks
+
+import logging
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from app.main import create_app
+from app.settings import Settings
+
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
+
+
+class Server(uvicorn.Server):
+    """Exits with status 0 after a clean stop, where uvicorn's own would die of the signal once more."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take SIGINT and SIGTERM while serving."""
+        before = {
+            number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal stops gracefully, the second at once.
+
+        From Python 3.12.1 on, closing a server waits for its connections, so that only leaving is at once;
+        workers end when their parent has gone.
+        """
+        if self.should_exit:
+            logging.shutdown()
+            os._exit(0)
+        self.should_exit = True
+
+
+class WithoutQuery(logging.Filter):
+    """Keeps query strings out of the access log: the systems' names may stand in them."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Cut the path of uvicorn's access records at the question mark; pass everything on."""
+        if record.name == "uvicorn.access" and isinstance(record.args, tuple) and len(record.args) > 2:
+            client, method, path, *rest = record.args
+            record.args = (client, method, str(path).partition("?")[0], *rest)
+        return True
+
+
+def log_config(*, access_log: bool) -> dict[str, Any]:
+    """Everything to standard output, one line each."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"plain": {"format": LOG_FORMAT}},
+        "filters": {"no_query": {"()": WithoutQuery}},
+        "handlers": {
+            "out": {
+                "class": "logging.StreamHandler",
+                "formatter": "plain",
+                "filters": ["no_query"],
+                "stream": "ext://sys.stdout",
+            }
+        },
+        "root": {"handlers": ["out"], "level": "INFO"},
+        "loggers": {"uvicorn.access": {"level": "INFO" if access_log else "WARNING"}},
+    }
+
+
+def serve(settings: Settings) -> None:
+    """Serve until a signal comes."""
+    config = uvicorn.Config(
+        create_app(settings),
+        host=settings.host,
+        port=settings.port,
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="on",
+        server_header=False,
+        proxy_headers=False,
+        access_log=settings.access_log,
+        log_config=log_config(access_log=settings.access_log),
+        timeout_keep_alive=settings.keep_alive_s,
+        timeout_graceful_shutdown=settings.shutdown_grace_s,
+    )
+    Server(config).run()

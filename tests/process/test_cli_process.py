@@ -1,0 +1,229 @@
+"""The command line as people start it: in a process of its own, from any folder, against a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.process
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "data"
+COMMAND = [sys.executable, "-P", "-m", "app.cli"]
+PATIENCE_S = 60.0
+CONLLU = [
+    DATA / "conllu/crf.conllu",
+    DATA / "conllu/perceptron.conllu",
+    "--gold",
+    DATA / "conllu/gold.conllu",
+]
+TREC = [DATA / "trec/eval.aplrob03a.txt", DATA / "trec/eval.uic0301.txt", "--measure", "map"]
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+
+
+def run(*arguments: object, cwd: Path = ROOT, **more: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        cwd=cwd,
+        env=environment(**more),
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+def launcher() -> str:
+    """What .ci/venv writes, as it stands there."""
+    text = (ROOT / ".ci" / "venv").read_text(encoding="utf-8")
+    return text.partition("<<'LAUNCHER'\n")[2].partition("\nLAUNCHER\n")[0] + "\n"
+
+
+def test_the_launcher_works_from_a_folder_that_holds_modules_of_the_same_names(tmp_path: Path) -> None:
+    """.venv/bin/exactperm, made of what .ci/venv writes, through a link, among modules that are not ours."""
+    folder = tmp_path / "root" / ".venv" / "bin"
+    folder.mkdir(parents=True)
+    (tmp_path / "root" / "app").symlink_to(ROOT / "app")
+    (folder / "exactperm").write_text(launcher())
+    (folder / "exactperm").chmod(0o755)
+    (folder / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (folder / "python").chmod(0o755)
+    (tmp_path / "link").symlink_to(folder / "exactperm")
+    elsewhere = tmp_path / "else where"
+    elsewhere.mkdir()
+    for name in ("app.py", "numpy.py", "json.py"):
+        (elsewhere / name).write_text("raise SystemExit('the wrong module')")
+    (elsewhere / "x.csv").write_text("1,0\n1,0\n")
+    found = subprocess.run(
+        [tmp_path / "link", "test", "x.csv", "-q"],
+        cwd=elsewhere,
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (found.returncode, found.stderr) == (0, b"")
+    assert found.stdout.startswith(b"p=0.5 ")
+
+
+def same(content: bytes) -> Any:
+    """An answer without what differs each time."""
+    return {name: value for name, value in json.loads(content).items() if name != "runtime"}
+
+
+def test_a_server_gives_the_same_answers_as_this_process(start: Callable[..., Any]) -> None:
+    server = start(workers=1)
+    for command in (
+        ["test", "-q", *CONLLU, "--statistic", "las", "--clusters", "document"],
+        ["gate", "-q", *TREC],
+        ["gate", "-q", *CONLLU, "--metrics", "upos,las"],
+    ):
+        here, there = run(*command, "-f", "json"), run(*command, "-f", "json", "--url", server.url)
+        assert here.stderr == there.stderr == b""
+        assert here.returncode == there.returncode
+        assert same(here.stdout) == same(there.stdout)
+    for format_ in ("text", "markdown", "csv"):
+        here, there = (
+            run("test", *TREC, "-f", format_),
+            run("test", *TREC, "-f", format_, EXACTPERM_URL=server.url),
+        )
+        assert (here.returncode, here.stdout) == (there.returncode, there.stdout)
+    wrong = ["gate", "-q", DATA / "asr/google.tsv", DATA / "conllu/gold.conllu"]
+    here, there = run(*wrong), run(*wrong, "--url", server.url)
+    assert (here.returncode, here.stdout) == (there.returncode, there.stdout) == (2, b"")
+    assert here.stderr == there.stderr
+
+
+def large(tmp_path: Path) -> Path:
+    """A table that method dp needs several seconds for."""
+    draw = random.Random(0)
+    path = tmp_path / "large.csv"
+    path.write_text("".join(f"{draw.randint(0, 2000)},{draw.randint(0, 2000)}\n" for _ in range(4000)))
+    return path
+
+
+def started(*arguments: object) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*COMMAND, *map(str, arguments)],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def test_an_interrupt_ends_it_at_once_with_status_130(tmp_path: Path) -> None:
+    process = started("test", large(tmp_path), "--method", "dp")
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    assert b"computing" in line or b"reading" in line
+    while b"computing" not in line:
+        line = process.stderr.readline()
+    assert b"planned about" in line
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, output) == (130, b"")
+    assert b"Traceback" not in errors
+
+
+def test_a_deadline_ends_it_with_status_two(tmp_path: Path) -> None:
+    found = run("gate", large(tmp_path), "--method", "dp", "--timeout-s", "0.5", "--quiet")
+    assert (found.returncode, found.stdout) == (2, b"")
+    assert found.stderr.startswith(b"exactperm: The answer was not ready in time.")
+
+
+def test_a_reader_that_leaves_early_is_not_complained_about() -> None:
+    process = started("openapi")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.wait(PATIENCE_S) == 0
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_a_closed_pipe_does_not_turn_a_failed_gate_into_a_pass(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("0,1\n" * 10)
+    process = started("gate", tmp_path / "x.csv", "-f", "json", "-q")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(PATIENCE_S) == 1
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_serve_takes_options_before_variables(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*COMMAND, "serve", "--port", "0", "--workers", "1"],
+            cwd=tmp_path,
+            env=environment(EXACTPERM_PORT="1"),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        _until_it_says(log, "Uvicorn running on http://127.0.0.1:")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_S) == 0
+    finally:
+        process.kill()
+        process.wait(PATIENCE_S)
+    assert "Traceback" not in log.read_text()
+    assert "127.0.0.1:1 " not in log.read_text()
+
+
+def _until_it_says(log: Path, words: str) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while words not in log.read_text():
+        assert time.monotonic() < end, log.read_text()
+        time.sleep(0.05)
+
+
+def test_python_m_app_with_arguments_is_the_command_line() -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "app", "version"],
+        cwd=ROOT,
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=True,
+    )
+    assert found.stdout.startswith(b"exactperm ")
+
+
+def test_python_m_app_says_what_is_wrong_with_a_setting_in_a_line() -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "app"],
+        cwd=ROOT,
+        env=environment(EXACTPERM_WORKERS="0"),
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (found.returncode, found.stdout) == (2, b"")
+    assert found.stderr.startswith(b"exactperm: EXACTPERM_WORKERS: ")
+    assert found.stderr.count(b"\n") == 1
+
+
+def test_a_port_that_is_taken_is_a_failure_without_a_traceback() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        found = run("serve", "--port", taken.getsockname()[1], "--workers", "1")
+    assert found.returncode != 0
+    assert b"address already in use" in found.stdout
+    assert b"Traceback" not in found.stdout + found.stderr

@@ -1,0 +1,92 @@
+"""The client against a real server: over a socket, with many threads, and when the server is full or gone."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.client import AsyncClient, Client, DeadlineExceeded, NoAnswer, Retries, Unavailable, scores
+
+pytestmark = pytest.mark.process
+DATA = Path(__file__).parents[1] / "data"
+U, V = np.array([0.85, 0.90, 0.78, 0.92, 0.88]), np.array([0.80, 0.85, 0.75, 0.88, 0.82])
+FILES: dict[str, Any] = {
+    "u": DATA / "conllu/crf.conllu",
+    "v": DATA / "conllu/perceptron.conllu",
+    "gold": DATA / "conllu/gold.conllu",
+}
+
+
+def slow(client: Client, **options: Any) -> None:
+    """A test that takes several seconds of one worker."""
+    numbers = np.random.default_rng(0).integers(0, 2000, (4000, 2))
+    client.scores(numbers, method="dp", **options)
+
+
+def until_full(client: Client) -> Unavailable:
+    """Ask until the only worker has something else to do."""
+    for _ in range(1000):
+        try:
+            client.scores(U, V)
+        except Unavailable as error:
+            return error
+    raise AssertionError("the worker was never busy")
+
+
+def test_a_real_server_is_asked_and_answers(start: Callable[..., Any]) -> None:
+    server = start(workers=1)
+    with Client(server.url, retries=0) as client:
+        assert client.scores(U, V).p_value == 0.0625
+        found = client.files(**FILES, statistic="las", clusters="document")
+        assert found.reading is not None
+        assert (found.reading.format, found.items.clusters) == ("conllu", 3)
+        assert client.gate(scores(U, V)).passed
+        assert client.meta().limits["workers"] == 1
+        with ThreadPoolExecutor(8) as threads:
+            many = list(threads.map(lambda seed: client.scores(U, V, seed=seed).p_value, range(40)))
+    assert many == [0.0625] * 40
+
+    async def ask() -> float:
+        async with AsyncClient(server.url, retries=0) as client:
+            return (await client.scores(U, V)).p_value
+
+    assert asyncio.run(ask()) == 0.0625
+
+
+def test_a_server_that_was_down_is_reached_when_it_is_back(start: Callable[..., Any]) -> None:
+    server = start(workers=1)
+    waits: list[float] = []
+    with Client(
+        "http://127.0.0.1:9", retries=Retries(attempts=3, chance=lambda: 0.0), sleep=waits.append
+    ) as client:
+        client.url = client.url.copy_with(port=server.port)
+        assert client.scores(U, V).p_value == 0.0625
+        server.stop()
+        with pytest.raises(NoAnswer, match="Is the server running"):
+            client.scores(U, V)
+    assert waits == [0.125, 0.25]
+
+
+def test_a_full_server_is_asked_again_after_the_time_that_it_says(start: Callable[..., Any]) -> None:
+    server = start(workers=1, queue_depth=0, inplace_body_bytes=0, retry_after_s=3)
+    waits: list[float] = []
+    with (
+        Client(server.url, retries=100, sleep=lambda _: time.sleep(0.01)) as busy,
+        Client(server.url, retries=0) as impatient,
+        Client(server.url, retries=Retries(attempts=3, chance=lambda: 0.0), sleep=waits.append) as client,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        running = thread.submit(slow, busy, timeout_s=3.0)
+        assert until_full(impatient).retry_after_s == 3.0
+        with pytest.raises(Unavailable, match="Try again in 3 s"):
+            client.scores(U, V)
+        assert waits == [3.0, 3.0]
+        with pytest.raises(DeadlineExceeded, match="larger timeout_s"):
+            running.result()

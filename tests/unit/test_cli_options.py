@@ -1,0 +1,100 @@
+"""What can be typed: options against the fields of the form, help, and what needs no libraries."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from app import __version__
+from app.api.files import FIELDS, ROLES
+from app.api.gate_form import FIELDS as GATE_FIELDS
+from app.api.job import Representation
+from app.cli import form, options
+from app.cli.commands import cli
+from app.client.requests import ROLES as CLIENT_ROLES
+from app.inference.options import Alternative, Resampling
+from app.inputs.formats.reading import CHOICES
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = ("test", "gate", "plan")
+ELSEWHERE = {"name_u", "name_v"}  # --names
+FLAGS = {"higher_is_better"}  # --higher-is-better/--lower-is-better
+
+
+def fields(*sections: str) -> set[str]:
+    return {field.name for section in sections for field in options.SECTIONS[section]}
+
+
+def test_every_field_of_the_form_has_an_option() -> None:
+    assert fields("Test", "Statistic", "Reading the files") | ELSEWHERE == set(FIELDS)
+
+
+def test_every_field_of_the_gate_has_an_option_but_the_status_which_is_ours() -> None:
+    assert fields("Gate") | FLAGS == set(GATE_FIELDS) - form.KEPT
+
+
+def test_every_role_of_a_file_can_be_given() -> None:
+    assert set(form.ROLES) == set(ROLES) == set(CLIENT_ROLES)
+
+
+def test_choices_are_those_of_the_service() -> None:
+    offered = {
+        field.name: set(field.choices)
+        for section in options.SECTIONS.values()
+        for field in section
+        if field.choices
+    }
+    assert offered["alternative"] == set(get_args(Alternative))
+    assert offered["test"] == set(get_args(Resampling))
+    assert offered["on_missing"] == set(CHOICES["on_missing"])
+    assert set(options.FORMATS) == set(get_args(Representation))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_every_option_in_a_section_with_a_text(command: str) -> None:
+    shown = CliRunner().invoke(cli, [command, "--help"])
+    assert shown.exit_code == 0
+    for parameter in cli.commands[command].params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help
+            assert parameter.opts[0] in shown.stdout
+    for section in ("Files:", "Test:", "Statistic:", "Reading the files:", "Output:", "Server:", "Examples:"):
+        assert section in shown.stdout
+    assert "Exit status: 0 pass, 1 fail, 2 could not be compared" in shown.stdout
+
+
+def test_the_examples_in_help_use_options_that_there_are() -> None:
+    for command in COMMANDS:
+        known = {
+            name
+            for parameter in cli.commands[command].params
+            for name in (*parameter.opts, *parameter.secondary_opts)
+        }
+        epilog = cli.commands[command].epilog or ""
+        examples = [line for line in epilog.splitlines() if line.startswith("  exactperm ")]
+        assert examples
+        for line in examples:
+            assert set(re.findall(r"(?<=\s)--?[a-z][\w-]*", line)) <= known, line
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["version"]])
+def test_the_version(arguments: list[str]) -> None:
+    assert CliRunner().invoke(cli, arguments).stdout == f"exactperm {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", ["version", "--help", "gate --help", "test"])
+def test_what_only_says_something_loads_no_libraries(arguments: str) -> None:
+    code = (
+        "import sys\nfrom app.cli import commands\n"
+        f"commands._status({arguments.split()!r})\n"
+        "print(sorted({'numpy', 'scipy', 'fastapi', 'pydantic', 'httpx'} & set(sys.modules)), file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stderr.endswith("[]\n")

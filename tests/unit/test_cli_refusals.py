@@ -1,0 +1,225 @@
+"""What the command line says, and with which exit status, when something is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.cli import asking, commands
+from app.cli.in_process import InProcess
+from app.cli.output import complain, place
+from app.client import Client
+from app.settings import Settings
+from tests.unit.cli_asking import answer, run, scores
+
+__all__ = ["scores"]  # a fixture
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["test"], "Give one file with both systems, or two files"),
+        (["test", "a", "b", "c"], "these are 3"),
+        (["test", "no-such-file.csv"], "no-such-file.csv cannot be read: No such file or directory."),
+        (["test", "-", "-"], "Only one file can be standard input"),
+        (["test", "SCORES", "--statistic", "bleu"], "no statistic"),
+        (["test", "SCORES", "--alpha", "2"], "  at --alpha\n"),
+        (["test", "SCORES", "--alpha", "often"], "  at --alpha\n"),
+        (["test", "SCORES", "--option", "alpha"], "not NAME=VALUE"),
+        (["test", "SCORES", "--alpha", "0.1", "-O", "alpha=0.2"], "alpha is given twice"),
+        (["test", "SCORES", "-O", "gold=x"], "gold is a file"),
+        (["test", "SCORES", "-O", "colour=red"], "  at --colour\n"),
+        (["test", "SCORES", "--gold", "SCORES"], "no use for a file gold"),
+        (["test", "SCORES", "--input-format", "excel"], "  at --input-format\n"),
+        (["test", "SCORES", "-f", "junit"], "  at --format\n"),
+        (["test", "SCORES", "--theme", "dark"], "  at --theme\n"),
+        (["test", "SCORES", "-o", "no/such/folder/x.csv"], "cannot be written"),
+        (["test", "SCORES", "--method", "magic"], "  at --method\n"),
+        (["test", "SCORES", "--names", "x" * 300, "b"], "  at --names\n"),
+        (["plan", "SCORES", "--url", "http://there"], "leave --url out"),
+        (["gate", "SCORES", "--metrics", "[{"], "This is not JSON"),
+        (["gate", "SCORES", "--metrics", "[]"], "metrics is a JSON list"),
+        (["gate", "SCORES", "--margin", "-1"], "  at --margin\n"),
+        (["gate", "SCORES", "--policy", "hope"], "Invalid value for '--policy'"),
+        (["gate", "SCORES", "--metrics", "sign,sing"], "at --metrics, metric 2, statistic"),
+        (["gate", "no-such-file.csv", "SCORES"], "cannot be read"),
+    ],
+    ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else "",
+)
+def test_what_is_wrong_is_said_in_words_with_status_two(scores: str, arguments: list[str], said: str) -> None:
+    result = run(*(scores if one == "SCORES" else one for one in arguments))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+    assert '"detail"' not in result.stderr
+
+
+def test_a_mistake_in_a_file_is_named_by_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text("id,u,v\na,1,2\nb,1,two\n")
+    result = run("test", str(path))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{path}, line 3" in result.stderr
+
+
+def test_a_choice_that_must_be_made_names_the_option_and_what_there_is() -> None:
+    both = "lm_eval/two_filters/samples_gsm8k_2026-05-17T13-25-31.291152.jsonl"
+    result = run("test", both, both)
+    assert 'Choose the filter (--filter); there are: "strict-match", "flexible-extract".' in result.stderr
+
+
+def test_a_format_that_cannot_be_guessed_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "x.bin"
+    path.write_bytes(b"\x00\x01 what\n")
+    assert "say --input-format" in run("test", str(path)).stderr
+
+
+def test_unequal_files_are_never_a_pass(tmp_path: Path) -> None:
+    for name, n in (("u.csv", 293), ("v.csv", 294)):
+        (tmp_path / name).write_text("".join(f"{k % 2}\n" for k in range(n)))
+    result = run("gate", str(tmp_path / "u.csv"), str(tmp_path / "v.csv"))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "293" in result.stderr
+    assert "294" in result.stderr
+
+
+def test_who_asks_for_json_gets_the_problem_as_json_and_in_words(scores: str, tmp_path: Path) -> None:
+    result = run("test", scores, "--alpha", "2", "-f", "json")
+    said = json.loads(result.stdout)
+    assert (result.exit_code, said["status"], said["errors"][0]["pointer"]) == (2, 422, "/options/alpha")
+    assert "--alpha" in result.stderr
+    path = tmp_path / "answer.json"
+    assert run("test", scores, "--alpha", "2", "-o", str(path)).exit_code == 2
+    assert json.loads(path.read_text())["status"] == 422
+
+
+@pytest.mark.parametrize(
+    ("pointer", "said"),
+    [
+        ("/files/u/line/3", "new.csv, line 3"),
+        ("/files/u/line/3/2", "new.csv, line 3, field 2"),
+        ("/files/gold", "file gold"),
+        ("/files/u/samples/7/score~1s", "new.csv, samples/7/score/s"),
+        ("/options/clusters", "--clusters"),
+        ("/options/format", "--input-format"),
+        ("/options/name_v", "--names"),
+        ("/options/metrics/1/margin", "--metrics, metric 2, margin"),
+        ("/?theme", "--theme"),
+        ("/u/17", "u/17"),
+        ("/method", "--method"),
+        ("", ""),
+    ],
+)
+def test_pointers_become_places(pointer: str, said: str) -> None:
+    assert place(pointer, {"u": "new.csv"}) == said
+
+
+def test_escape_sequences_in_a_problem_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    flaw = {"pointer": "/files/u/\x1b[2J", "code": "x", "detail": "\x1b]0;owned\x07 \u009b31m\r\nfake: ok"}
+    complain({"detail": "No.\x1b[1A\nexactperm: pass", "errors": [flaw]}, {"u": "new.csv"})
+    said = capsys.readouterr().err
+    assert said.count("\n") == 2
+    assert not any(character < " " or character in "\x7f\x9b" for character in said.replace("\n", ""))
+
+
+def test_a_setting_that_is_wrong_is_named(scores: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXACTPERM_MAX_ITEMS", "many")
+    result = run("test", scores)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("exactperm: EXACTPERM_MAX_ITEMS: ")
+    monkeypatch.delenv("EXACTPERM_MAX_ITEMS")
+    result = run("serve", "--port", "99999")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("exactperm: --port: ")
+
+
+def test_limits_are_those_of_a_server(scores: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXACTPERM_MAX_ITEMS", "5")
+    result = run("test", scores)
+    assert result.exit_code == 2
+    assert "12 items; at most 5 are allowed" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "format_"),
+    [
+        ("gate", "text"),
+        ("gate", "json"),
+        ("gate", "html"),
+        ("gate", "svg"),
+        ("test", "text"),
+        ("test", "json"),
+    ],
+)
+def test_a_page_that_says_yes_to_everything_never_passes_a_gate(
+    scores: str, command: str, format_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = httpx.Response(200, html="<html>pass</html>")
+
+    def client(url: str, **_: Any) -> Client:
+        return Client(url, transport=httpx.MockTransport(lambda _: page))
+
+    monkeypatch.setattr(asking, "Client", client)
+    result = run(command, scores, "-f", format_, "--url", "http://there")
+    assert result.exit_code == 2
+    assert "Is the URL right?" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "more",
+    [["--names", "a", "b"], ["-O", "alpha=0.1"], ["--gold", "x"], ["--MC", "9"], ["--exact-fraction"]],
+    ids=str,
+)
+def test_nothing_beside_a_json_request_is_silently_left_out(scores: str, more: list[str]) -> None:
+    result = run("test", "--kind", "scores", scores, *more)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "it says everything itself" in result.stderr
+
+
+def test_nobody_at_the_url_is_said_with_status_two(scores: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "Client", lambda url, **options: _client(url))
+    result = run("gate", scores, "--url", "http://127.0.0.1:9")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "There is no connection to http://127.0.0.1:9" in result.stderr
+
+
+def _client(url: str) -> Any:
+    return Client(url, retries=0)
+
+
+def test_the_server_gets_what_would_be_computed_here_and_the_key(
+    scores: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Server(InProcess):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            assert request.headers["authorization"] == "Bearer k"
+            assert request.url.host == "there"
+            return super().handle_request(request)
+
+    def client(url: str, *, api_key: str | None = None, **_: Any) -> Client:
+        return Client(url, api_key=api_key, transport=Server(Settings()))
+
+    here = answer("test", scores)
+    monkeypatch.setattr(asking, "Client", client)
+    monkeypatch.setenv("EXACTPERM_API_KEY", "k")
+    there = answer("test", scores, "--url", "https://there")
+    assert {**here, "runtime": 0} == {**there, "runtime": 0}
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(KeyboardInterrupt(), 130), (BrokenPipeError(), 0), (ValueError("x"), 2), (SystemExit(3), 3)],
+    ids=lambda value: type(value).__name__,
+)
+def test_nothing_that_happens_ends_in_a_traceback(
+    error: BaseException, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(commands, "_run", fail)
+    assert commands._status(["test", "x"]) == status
+    assert "Traceback" not in capsys.readouterr().err

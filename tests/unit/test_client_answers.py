@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import dataclasses
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+import app.client
+from app.api.models import gate_responses, responses
+from app.api.negotiation import PRODUCED
+from app.cli.in_process import InProcess
+from app.client import Client, UnreadableAnswer, answers, effects, gate, scores, verdicts
+from app.client.calls import MEDIA
+from app.client.reading import read
+from app.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+U, V = [0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82]
+WIRE: dict[type[Any], type[BaseModel]] = {
+    answers.BinaryFraction: responses.FractionAnswer,
+    answers.Statistic: responses.StatisticAnswer,
+    answers.Items: responses.ItemsAnswer,
+    answers.Pairing: responses.PairingAnswer,
+    answers.ItemLevel: responses.ItemLevelAnswer,
+    answers.Lattice: responses.LatticeAnswer,
+    answers.MonteCarlo: responses.MonteCarloAnswer,
+    answers.Method: responses.MethodAnswer,
+    answers.Mass: responses.Mass,
+    answers.Null: responses.NullAnswer,
+    answers.Interval: responses.IntervalAnswer,
+    answers.Discordant: responses.DiscordantAnswer,
+    answers.EffectSize: responses.EffectSizeAnswer,
+    answers.Moved: responses.MovedAnswer,
+    answers.Reading: responses.ReadingAnswer,
+    answers.Warned: responses.WarningAnswer,
+    answers.Runtime: responses.Runtime,
+    answers.Versions: responses.Versions,
+    answers.TestResult: responses.TestAnswer,
+    verdicts.Decision: gate_responses.DecisionAnswer,
+    verdicts.MetricResult: gate_responses.MetricAnswer,
+    verdicts.GateResult: gate_responses.GateAnswer,
+    verdicts.PlannedMethod: responses.PlannedMethod,
+    verdicts.Plan: responses.PlanAnswer,
+}
+
+
+@pytest.fixture(scope="module")
+def client() -> Client:
+    return Client("http://here", transport=InProcess(Settings()), retries=0)
+
+
+def test_every_answer_of_the_client_is_on_the_list() -> None:
+    defined = {
+        one
+        for module in (answers, verdicts)
+        for one in vars(module).values()
+        if dataclasses.is_dataclass(one) and isinstance(one, type) and one.__module__ == module.__name__
+    }
+    assert defined == {*WIRE, verdicts.Meta}
+
+
+@pytest.mark.parametrize("ours", WIRE, ids=lambda one: one.__name__)
+def test_the_fields_are_those_of_the_contract(ours: type[Any]) -> None:
+    names = {part.name for part in dataclasses.fields(ours)} - {"raw"}
+    assert names == set(WIRE[ours].model_fields)
+
+
+def test_media_types_are_those_of_the_service() -> None:
+    assert dict(PRODUCED) == MEDIA
+
+
+def as_json(value: Any, like: Any) -> Any:
+    """An answer as the JSON it came from; what `like` does not have was a default."""
+    if dataclasses.is_dataclass(value):
+        members = {
+            part.name: getattr(value, part.name) for part in dataclasses.fields(value) if part.name != "raw"
+        }
+        return {name: as_json(one, like[name]) for name, one in members.items() if name in like}
+    if isinstance(value, tuple):
+        return [as_json(one, other) for one, other in zip(value, like, strict=True)]
+    return dict(value) if isinstance(value, dict) else value
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"confidence_level": 0.9, "exact_fraction": True},
+        {"clusters": [1, 1, 2, 3, 3]},
+        {"method": "monte_carlo", "samples": 100, "pmf": "full"},
+        {"test": "bootstrap", "pmf": "none"},
+    ],
+    ids=["default", "interval", "clusters", "sampled", "bootstrap"],
+)
+def test_nothing_of_an_answer_is_lost(client: Client, options: dict[str, Any]) -> None:
+    result = client.scores(U, V, **options)
+    assert as_json(result, result.raw) == result.raw
+
+
+def test_nothing_of_a_gates_answer_is_lost(client: Client) -> None:
+    result = client.gate(scores(U, V), policy="improve")
+    assert as_json(result, result.raw) == result.raw
+    assert result.metrics[0].test.raw == result.raw["metrics"][0]["test"]
+    assert (result.verdict, result.passed) == ("pass", True)
+
+
+def test_nothing_of_a_plan_is_lost(client: Client) -> None:
+    plan = client.plan(scores(U, V))
+    assert as_json(plan, plan.raw) == plan.raw
+
+
+def test_pairing_by_id_is_told(client: Client) -> None:
+    u, v = {"a": 1, "b": 0, "c": 2}, {"c": 0, "a": 0}
+    pairing = client.scores(u, v, on_missing="drop").pairing
+    assert pairing == answers.Pairing(matched=2, only_u=1, only_v=0)
+
+
+def test_the_fraction_is_exact(client: Client) -> None:
+    fraction = client.scores(U, V, exact_fraction=True).p_value_fraction
+    assert fraction is not None
+    assert fraction.value == pytest.approx(0.0625, rel=0)
+
+
+def test_fields_of_a_newer_server_are_kept_in_raw(client: Client) -> None:
+    said = {
+        **client.scores(U, V).raw,
+        "new": [1],
+        "statistic": {"name": "n", "observed": 1, "u": 1, "v": 0, "more": 2},
+    }
+    result = read(answers.TestResult, said)
+    assert result.raw["new"] == [1]
+    assert result.raw["statistic"]["more"] == 2
+    assert result.statistic == answers.Statistic(name="n", observed=1.0, u=1.0, v=0.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"p_value": "0.05"}, "str at /p_value"),
+        ({"p_value": True}, "bool at /p_value"),
+        ({"significant": 1}, "int at /significant"),
+        ({"items": None}, "no object at /items"),
+        ({"p_value_bounds": [0.1]}, "1 values at /p_value_bounds"),
+        ({"warnings": [{"code": "x"}]}, "lacks /warnings/0/detail"),
+        (
+            {"null": {"mean": 0, "sd": 1, "min": 0, "max": 1, "quantiles": {"0.5": "x"}}},
+            "str at /null/quantiles/0.5",
+        ),
+    ],
+    ids=str,
+)
+def test_a_field_of_another_type_is_not_taken(client: Client, change: dict[str, Any], said: str) -> None:
+    with pytest.raises(UnreadableAnswer, match=said):
+        read(answers.TestResult, {**client.scores(U, V).raw, **change})
+
+
+def test_a_field_that_is_missing_is_named(client: Client) -> None:
+    said = {name: value for name, value in client.scores(U, V).raw.items() if name != "method"}
+    with pytest.raises(UnreadableAnswer, match="lacks /method"):
+        read(answers.TestResult, said)
+
+
+def test_results_are_frozen(client: Client) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        client.scores(U, V).p_value = 0.01  # type: ignore[misc]
+
+
+def test_reports_are_text_or_bytes(client: Client) -> None:
+    test = scores(U, V, names=("new", "old"))
+    assert client.report(test, "text").startswith("p=0.0625 ")
+    assert "| statistic |" in client.report(effects([3, -1]), "markdown")
+    assert client.report(test, "svg", theme="dark").lstrip().startswith(b"<")
+    assert client.report(test, "png").startswith(b"\x89PNG")
+    assert client.report(gate(test), "junit").startswith(b"<?xml")
+    assert client.report(gate(test), "html").lower().startswith("<!doctype html>")
+    assert client.report(gate(test), "json").startswith('{"id":"g_')
+
+
+def test_what_a_server_can_do(client: Client) -> None:
+    said = {
+        "versions": {"service": "9", "algorithm": "7"},
+        "limits": {"workers": 2},
+        "tests": ["a"],
+        "methods": ["b"],
+    }
+    meta = read(verdicts.Meta, said)
+    assert (meta.versions.algorithm, meta.limits, meta.methods) == ("7", {"workers": 2}, ("b",))
+
+
+@pytest.mark.parametrize(
+    "module", [module.name for module in pkgutil.walk_packages(app.client.__path__, "app.client.")]
+)
+def test_examples_in_docstrings_are_true(module: str) -> None:
+    names = {"DOCTEST_TRANSPORT": InProcess(Settings())}
+    found = doctest.testmod(importlib.import_module(module), extraglobs=names)
+    assert found.failed == 0
+
+
+def test_the_example_of_the_package_is_true() -> None:
+    found = doctest.testmod(app.client, extraglobs={"DOCTEST_TRANSPORT": InProcess(Settings())})
+    assert (found.failed, found.attempted > 0) == (0, True)
+
+
+def test_the_client_needs_nothing_else_of_the_program() -> None:
+    code = "import sys, app.client; print([m for m in sys.modules if m.startswith('app.') and not m.startswith('app.client')])"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
