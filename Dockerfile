@@ -3,27 +3,44 @@ ARG PYTHON=python:3.13-slim-trixie
 FROM ${PYTHON} AS build
 WORKDIR /srv/exactperm
 COPY requirements/main.txt requirements/main.txt
-# The virtual environment gets no pip of its own. What only tests, type checkers and compilers read stays behind, and so
-# does scipy.io: readers of MATLAB, WAV and Matrix Market files.
+# The virtual environment gets no pip of its own.
 RUN python -m venv --without-pip .venv \
  && python -m pip --python .venv/bin/python install --no-cache-dir --disable-pip-version-check --no-compile \
       --only-binary :all: --require-hashes --requirement requirements/main.txt \
- && rm -rf requirements \
- && find .venv -type d \( -name tests -o -path '*/flint/test' -o -path '*/numpy/_core/include' -o -path '*/scipy/io' \) \
-      -prune -exec rm -rf {} + \
- && find .venv -type f \( -name '*.pyi' -o -name '*.pxd' -o -name '*.a' \) -delete \
- && .venv/bin/python -B -c 'import flint, numpy.testing, scipy.fft, scipy.optimize, scipy.signal, scipy.special, scipy.stats'
+ && rm -rf requirements
+# What no request needs goes, some 115 MB of it; the packages' metadata, with their licences, stays. Of SciPy we use fft
+# and special; of fontTools matplotlib reads the list of glyph names. Matplotlib draws SVG and PNG: no contours, triangles,
+# PDF or mathematics, in DejaVu Sans (LastResort is opened with every font). Pillow only writes those PNG files: no fonts,
+# colour profiles or other formats. SciPy and NumPy bring the same Fortran library: one copy. What should not have gone is
+# found by the check below.
+RUN cd .venv/lib/python3*/site-packages \
+ && find . -type d \( -name tests -o -path './flint/test' -o -path './numpy/_core/include' \) -prune -exec rm -rf {} + \
+ && find . -type f -regex '.*\.\(pyi\|pxd\|pyx\|[ach]\)' -delete \
+ && find scipy -mindepth 1 -maxdepth 1 -type d ! -name _lib ! -name fft ! -name special -exec rm -rf {} + \
+ && find fontTools -mindepth 1 -maxdepth 1 ! -name __init__.py ! -name agl.py ! -name misc -exec rm -rf {} + \
+ && rm -rf contourpy fontTools/misc/*.so matplotlib/_qhull.*.so matplotlib/_tri.*.so matplotlib/testing \
+      matplotlib/mpl-data/fonts/afm matplotlib/mpl-data/fonts/pdfcorefonts matplotlib/mpl-data/images \
+      matplotlib/mpl-data/sample_data numpy/_core/_simd.*.so numpy/_core/*_tests.*.so scipy/special/cython_special.*.so \
+      PIL/_avif.*.so PIL/_imagingcms.*.so PIL/_imagingft.*.so PIL/_webp.*.so \
+ && find matplotlib/mpl-data/fonts -name '*.ttf' ! -name DejaVuSans.ttf ! -name DejaVuSans-Bold.ttf ! -name 'LastResort*' -delete \
+ && cd pillow.libs \
+ && rm -f libavif-* libbrotli* libfreetype-* libharfbuzz-* liblcms2-* libpng16-* libsharpyuv-* libwebp* \
+ && cd ../scipy.libs \
+ && for library in *; do \
+      if ! grep -RqF --exclude="$library" "$library" . ../scipy; then rm "$library"; \
+      elif cmp -s "$library" "../numpy.libs/$library"; then ln -sf "../numpy.libs/$library" "$library"; fi; done
+# The command line, which works from any folder. -P: nothing of the folder it is run in is imported.
+RUN printf '%s\n' '#!/bin/sh' 'PYTHONPATH=/srv/exactperm exec /srv/exactperm/.venv/bin/python -P -m app.cli "$@"' \
+      > .venv/bin/exactperm \
+ && chmod +x .venv/bin/exactperm
 COPY LICENSE LICENSE
 COPY app app
-# Bytecode, never checked against its source, because nothing in the image changes. Of the large libraries only the
-# modules that the service imports get theirs; importing them all also proves that nothing it needs stayed behind.
-RUN python -m compileall -q -j 0 --invalidation-mode unchecked-hash -x '/(flint|numpy|scipy|pydantic/v1)/' .venv/lib app \
- && .venv/bin/python -B -c 'import app, importlib, pkgutil, py_compile, sys; \
-      names = [m.name for m in pkgutil.walk_packages(app.__path__, "app.") if m.name != "app.__main__"]; \
-      print(*map(importlib.import_module, names), sep="\n"); \
-      files = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}; \
-      mode = py_compile.PycInvalidationMode.UNCHECKED_HASH; \
-      [py_compile.compile(f, doraise=True, invalidation_mode=mode) for f in files if "/.venv/" in f and f.endswith(".py")]'
+COPY .ci/image_check.py openapi/examples /check/
+# Start the service and send it every kind of request. What it has loaded by then gets bytecode that is never compared
+# with its source, because nothing in the image changes; the rest goes without.
+RUN PATH=$PWD/.venv/bin:$PATH PYTHONPATH=. python /check/image_check.py /check \
+ && find .venv app -name '*.pyc' | sed -E 's:__pycache__/(.+)\.[^.]+\.pyc$:\1.py:' > /check/loaded \
+ && .venv/bin/python -m compileall -q -f --invalidation-mode unchecked-hash -i /check/loaded
 
 FROM ${PYTHON}
 LABEL org.opencontainers.image.title="exactperm" \

@@ -14,7 +14,7 @@ from app.api.queries import NAMES
 from app.errors import Flaw, InvalidTest, PlanTooLarge
 
 Place = Callable[[str], str]
-Refused = TypeVar("Refused", InvalidTest, PlanTooLarge)
+Refused = TypeVar("Refused", bound=InvalidTest | PlanTooLarge)
 COLUMNS = frozenset({"stay", "swap", "gold", "u", "v", "ids", "clusters"})
 FIELD = {"ids": "id", "clusters": "cluster"}
 NAME_PARAMETERS = {role: name for name, role in NAMES.items()}

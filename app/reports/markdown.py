@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from app.inference.record import Caution, TestRecord
 from app.reports.certainty import interval_text, kind, p_text, undecided
 from app.reports.labels import for_markdown, prose_for_markdown
-from app.reports.numerals import apart, exactly, number, percent
+from app.reports.numerals import apart, exactly, number, percent, probability
 from app.reports.sentence import sentences
 
 
@@ -15,6 +15,9 @@ def markdown(record: TestRecord, test_id: str) -> str:
     """The answer as GitHub-flavoured Markdown."""
     p = f"p = {p_text(record)} ({record.alternative}, {kind(record)})"
     cells = {**score_cells(record), "p-value": p_text(record), **item_cells(record)}
+    if record.item_level is not None:
+        level = record.item_level
+        cells["p-value by item"] = probability(level.p_value, level.log10_p_value, record.alpha)
     return "\n\n".join(
         [
             f"**{verdict(record)}**, {p}",

@@ -167,10 +167,13 @@ MARKUP = re.compile(r"(?<!\\)(<[a-zA-Z/!?]|\[|\]|\*\*\*|(?<!\w)@\w|https?://)")
 def test_a_label_stays_in_its_cell_and_marks_nothing_up(
     described: TestRecord, gate: Gate, hostile: str
 ) -> None:
-    for render in (
-        lambda label: markdown(labelled(described, label), ID),
-        lambda label: gate_markdown(labelled_gate(gate, described, label), "g_1"),
-    ):
+    def tests(label: str) -> str:
+        return markdown(labelled(described, label), ID)
+
+    def gates(label: str) -> str:
+        return gate_markdown(labelled_gate(gate, described, label), "g_1")
+
+    for render in (tests, gates):
         plain, text = render("plain"), render(hostile)
         assert lines_of(text) == lines_of(plain)
         assert text.count("<") >= plain.count("<")

@@ -34,9 +34,11 @@ BOUNDED = MethodRecord("bounds", False, 0.005, "r", None, None)
 def test_an_exact_test_of_means(described: TestRecord) -> None:
     assert sentences(described) == (
         "U scored 0.866 and V 0.81 in mean over 5 items: U is higher by 0.056.",
-        "If it did not matter which system gave which output, a difference at least this large, in either direction, "
-        "would come about with probability 0.0625 (exact, two-sided, by fft), so it is not significant at 0.05; no "
-        "outcome on these items could have had p below 0.0625.",
+        (
+            "If it did not matter which system gave which output, a difference at least this large, in either direction, "
+            "would come about with probability 0.0625 (exact, two-sided, by fft), so it is not significant at 0.05; no "
+            "outcome on these items could have had p below 0.0625."
+        ),
         "The 95 % confidence interval of the difference is 0.02 to 0.07 (inverting the same test, exact).",
     )
 
@@ -54,8 +56,10 @@ def test_an_exact_test_of_means(described: TestRecord) -> None:
         ),
         (
             StatisticRecord("signed_rank", -4.5, 5.0, 9.5),
-            "The ranks of the differences sum to 5 where U had the higher score and to 9.5 where V had, over 5 items: "
-            "4.5 more for V.",
+            (
+                "The ranks of the differences sum to 5 where U had the higher score and to 9.5 where V had, over 5 items: "
+                "4.5 more for V."
+            ),
         ),
         (
             StatisticRecord("f1", 0.03, 0.85, 0.82),

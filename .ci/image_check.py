@@ -1,0 +1,136 @@
+"""Does the trimmed image still do everything? `python image_check.py EXAMPLES` starts the service, sends requests of every
+kind, asks for every representation, and runs the command line.
+
+Run while the image is built, after the parts of libraries that nothing needs have been deleted: if something does need
+them, this fails, and so does the build. Warnings count as failures, those that are only logged as well.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pkgutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+import app
+from app.api.job import Kind
+from app.api.negotiation import OFFERED, PRODUCED, THEMED, THEMES
+
+START_S = 60.0
+SCORES = {
+    "u": [0.85, 0.90, 0.78, 0.92, 0.88],
+    "v": [0.80, 0.85, 0.75, 0.88, 0.82],
+    "confidence_level": 0.95,
+}
+FILES = {
+    "csv": {"file": "scores.csv"},
+    "jsonl": {"u": "u.jsonl", "v": "v.jsonl"},
+    "evalsig": {"u": "u.runframe.json", "v": "v.runframe.json"},
+    "every-eval-ever": {"u": "u.eee.jsonl", "v": "v.eee.jsonl"},
+}
+OPTIONAL = "not_installed"  # what is said of a statistic whose library the image does not have
+
+
+def import_everything() -> None:
+    """Import every module of the service but the one that starts it."""
+    for module in pkgutil.walk_packages(app.__path__, "app."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+def examples(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Path and content of a request for each example, and for each format of files."""
+    for path in sorted(folder.glob("*.json")) + sorted(folder.glob("small/*.json")):
+        yield f"/v1/tests/{path.name.partition('-')[0]}", {"json": json.loads(path.read_bytes())}
+    for path in sorted(folder.glob("*.csv")):
+        yield "/v1/tests/scores", {"content": path.read_bytes(), "headers": {"content-type": "text/csv"}}
+    for name, files in FILES.items():
+        parts = {part: (file, (folder / "files" / file).read_bytes()) for part, file in files.items()}
+        yield "/v1/tests/files", {"files": parts, "data": {"format": name}}
+
+
+def representations() -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Path, content and expected media type of requests for every representation of a test, a plan and a gate."""
+    asked = {"kind": "scores", "request": SCORES}
+    kinds: tuple[tuple[Kind, str, dict[str, Any]], ...] = (
+        ("scores", "tests/scores", SCORES),
+        ("plan", "plan", asked),
+        ("gate", "gate", {**asked, "margin": 0.01}),
+    )
+    for kind, path, body in kinds:
+        for name in OFFERED[kind]:
+            for theme in THEMES if name in THEMED else ("",):
+                query = f"format={name}" + (f"&theme={theme}" if theme else "")
+                yield f"/v1/{path}?{query}", {"json": body}, PRODUCED[name]
+
+
+def ask(client: httpx.Client, folder: Path) -> int:
+    """Send them all; how many were answered."""
+    answered = 0
+    for path in ("/healthz", "/v1/meta", "/openapi.json", "/docs"):
+        client.get(path).raise_for_status()
+    for path, content in examples(folder):
+        answer = client.post(path, **content)
+        if answer.status_code != httpx.codes.OK and OPTIONAL not in answer.text:
+            raise SystemExit(f"{path}: {answer.status_code} {answer.text}")
+        answered += 1
+    for path, content, media in representations():
+        answer = client.post(path, **content)
+        if answer.status_code != httpx.codes.OK or not answer.headers["content-type"].startswith(media):
+            raise SystemExit(f"{path}: {answer.status_code} {answer.text}")
+        answered += 1
+    return answered
+
+
+def run(folder: Path) -> None:
+    """The command line, from another folder."""
+    for arguments in (["version"], ["test", "files/scores.csv", "--format", "text"]):
+        subprocess.run(["exactperm", *arguments], cwd=folder, check=True)  # noqa: S603, S607  (the image's own)
+
+
+def wait(port: int, service: subprocess.Popen[str]) -> None:
+    """Until the service listens."""
+    end = time.monotonic() + START_S
+    while time.monotonic() < end and service.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+
+
+def main() -> None:
+    """Import, start, ask, stop, and read what was logged."""
+    import_everything()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    os.environ |= {"EXACTPERM_PORT": str(port), "PYTHONWARNINGS": "error"}
+    service = subprocess.Popen(
+        [sys.executable, "-m", "app"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        wait(port, service)
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=START_S, trust_env=False) as client:
+            answered = ask(client, Path(sys.argv[1]))
+    finally:
+        service.terminate()
+        log = service.communicate(timeout=START_S)[0]
+    run(Path(sys.argv[1]))
+    if service.returncode or any(word in log for word in ("WARNING", "ERROR", "Traceback", "Warning")):
+        raise SystemExit(log)
+    print(f"{answered} requests answered")
+
+
+if __name__ == "__main__":
+    main()
