@@ -39,7 +39,9 @@ def inline_svg(record: TestRecord, note: str = "") -> str:
     text = _svg(record, STAND_INS, note, name)
     for part in PARTS:
         text = text.replace(getattr(STAND_INS, part), f"var(--{name}-{part})")
-    light, dark = (_variables(name, PALETTES[theme]) for theme in ("light", "dark"))
+    light, dark = (
+        _variables(name, replace(PALETTES[theme], paper="transparent")) for theme in ("light", "dark")
+    )
     style = f"#{name}{{{light}}}@media (prefers-color-scheme:dark){{#{name}{{{dark}}}}}"
     return text.replace("<title", f"<style>{style}</style><title", 1)
 

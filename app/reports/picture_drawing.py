@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHADED = "shaded: at least as far out as observed"
-INCHES = (7.2, 3.9)
+INCHES = (6.2, 3.75)
 
 
 def draw(scene: Scene, palette: Palette) -> Figure:
@@ -21,11 +21,11 @@ def draw(scene: Scene, palette: Palette) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=INCHES, facecolor=palette.paper)
-    axes = figure.add_axes((0.115, 0.15, 0.86, 0.655), facecolor=palette.paper)
-    figure.text(0.115, 0.925, scene.title, fontsize=15, fontweight="bold", color=palette.ink, va="center")
-    figure.text(0.115, 0.855, scene.subtitle, fontsize=9.5, color=palette.ink, va="center")
+    axes = figure.add_axes((0.125, 0.155, 0.85, 0.645), facecolor=palette.paper)
+    figure.text(0.125, 0.925, scene.title, fontsize=15, fontweight="bold", color=palette.ink, va="center")
+    figure.text(0.125, 0.85, scene.subtitle, fontsize=9.0, color=palette.ink, va="center")
     if scene.tails:
-        figure.text(0.975, 0.925, SHADED, fontsize=9.5, color=palette.ink, va="center", ha="right")
+        figure.text(0.975, 0.925, SHADED, fontsize=9.0, color=palette.ink, va="center", ha="right")
     axes.set_xlim(scene.left, scene.right)
     if scene.bars:
         top = max(bar.height for bar in scene.bars)

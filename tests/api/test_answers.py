@@ -89,7 +89,7 @@ def test_a_request_id_that_is_not_harmless_is_replaced(service: Any, given: str)
     ("name", "media", "start"),
     [
         ("text", "text/plain", "p=0.0625 (exact, "),
-        ("markdown", "text/markdown", "| paired test | |\n"),
+        ("markdown", "text/markdown", "**Not significant at 0.05**, p = 0.0625 "),
         ("csv", "text/csv", "id,p_value,"),
     ],
 )

@@ -7,7 +7,18 @@ from pydantic import ValidationError
 
 from app.settings import Settings
 
-UNITS = ("_metrics", "_bytes", "_s", "_seconds", "_items", "_chars", "_samples", "_operations", "_depth", "_parts")
+UNITS = (
+    "_metrics",
+    "_bytes",
+    "_s",
+    "_seconds",
+    "_items",
+    "_chars",
+    "_samples",
+    "_operations",
+    "_depth",
+    "_parts",
+)
 
 
 def test_the_environment_decides_with_one_prefix(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,12 +115,13 @@ def test_what_the_bounds_leave_open_is_said_to_be_open(record: Make, method: Met
     assert "whether it is significant at 0.05 is open" in sentences(made)[1]
 
 
-def test_bounds_are_written_on_their_side_of_alpha(record: Make) -> None:
+@pytest.mark.parametrize("method", [SAMPLED, BOUNDED])
+def test_bounds_are_written_on_their_side_of_alpha(record: Make, method: MethodRecord) -> None:
     made = record(
-        method=BOUNDED, p_value=0.0500002, p_value_bounds=(0.05000004, 0.0500004), min_attainable_p=1e-9
+        method=method, p_value=0.0500002, p_value_bounds=(0.05000004, 0.0500004), min_attainable_p=1e-9
     )
     said = sentences(made)[1]
-    assert "between 0.05000004 and 0.0500004" in said
+    assert re.search(r"0\.05000004 (and|to) 0\.0500004", said)
     assert said.endswith("so it is not significant at 0.05.")
 
 
