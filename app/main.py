@@ -15,7 +15,7 @@ from app.api.last_resort import LastResortMiddleware
 from app.api.openapi import TITLE, document
 from app.api.pipeline import warm_up
 from app.api.routes import add_routes
-from app.execution.executor import Executor
+from app.execution.executor import Executor, executor_of
 from app.execution.frames import Unbounded
 from app.ops.head import HeadMiddleware
 from app.ops.request_id import RequestIdMiddleware
@@ -23,18 +23,14 @@ from app.ops.security_headers import SecurityHeadersMiddleware
 from app.settings import Settings
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
-    """An application with its own workers, which start and stop with its lifespan."""
+def create_app(settings: Settings | None = None, executor: Executor | None = None) -> FastAPI:
+    """An application with its own workers, which start and stop with its lifespan; `executor` if they began before."""
     settings = Settings() if settings is None else settings
     limits = limits_of(settings)
     now = time.monotonic()
     first = Job("scores", Body("application/json"), (), "json", "warm-up", now, now, limits)
-    executor = Executor(
-        workers=settings.workers,
-        queue_depth=settings.queue_depth,
-        start_timeout_s=settings.worker_start_timeout_s,
-        warm_up=(warm_up, first),
-    )
+    executor = executor_of(settings) if executor is None else executor
+    executor.warm_up = (warm_up, first)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -10,6 +10,7 @@ os.environ.update(
     {name: os.environ.get(name, value) for name, value in ONE_THREAD.items()}
 )  # before NumPy looks
 
+import asyncio
 import logging
 import signal
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from typing import Any
 
 import uvicorn
 
-from app.main import create_app
+from app.execution.executor import executor_of
 from app.settings import Settings
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
@@ -85,8 +86,16 @@ def log_config(*, access_log: bool) -> dict[str, Any]:
 
 def serve(settings: Settings) -> None:
     """Serve until a signal comes."""
+    asyncio.run(_serve(settings))
+
+
+async def _serve(settings: Settings) -> None:
+    executor = executor_of(settings)
+    await executor.begin()
+    from app.main import create_app  # takes as long as the workers take to import their part: side by side
+
     config = uvicorn.Config(
-        create_app(settings),
+        create_app(settings, executor),
         host=settings.host,
         port=settings.port,
         loop="asyncio",
@@ -100,4 +109,4 @@ def serve(settings: Settings) -> None:
         timeout_keep_alive=settings.keep_alive_s,
         timeout_graceful_shutdown=settings.shutdown_grace_s,
     )
-    Server(config).run()
+    await Server(config).serve()

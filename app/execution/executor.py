@@ -17,18 +17,22 @@ from typing import Any
 from app.errors import DeadlineExceeded, Overloaded, WorkerLost
 from app.execution.frames import Deadline
 from app.execution.process import ProcessLost, WorkerProcess
+from app.settings import Settings
 
 log = logging.getLogger(__name__)
 
 Function = Callable[[Any, bytes | bytearray, Deadline], Any]
 ATTEMPTS = 2
 RESTART_PAUSE_S = 0.2
+# By name: the arrows of the imports point the other way.
+ANSWERING = "app.api.pipeline"
 
 
 class Executor:
     """Runs `function(job, body, deadline)` in a worker process.
 
-    `warm_up` is run once in every new worker before it gets work: imports and first-use costs.
+    `warm_up` is run once in every new worker before it gets work: imports and first-use costs; it may be set until
+    `start`. `preload` is a module that workers import as soon as they run, while this process may still be importing.
     """
 
     def __init__(
@@ -38,11 +42,14 @@ class Executor:
         queue_depth: int,
         start_timeout_s: float,
         warm_up: tuple[Function, Any] | None = None,
+        preload: str = "",
     ) -> None:
         self._size = workers
         self._queue_depth = queue_depth
         self._start_timeout_s = start_timeout_s
-        self._warm_up = warm_up
+        self.warm_up = warm_up
+        self._preload = preload
+        self._early: list[WorkerProcess] = []
         self._workers: set[WorkerProcess] = set()
         self._idle: list[WorkerProcess] = []
         self._waiting: deque[asyncio.Future[WorkerProcess]] = deque()
@@ -50,6 +57,11 @@ class Executor:
         self._closing = False
 
     # -- life ---------------------------------------------------------------------------------------------
+
+    async def begin(self) -> None:
+        """Spawn the workers and leave them to import what they need; `start` waits for them."""
+        for _ in range(self._size):
+            self._early.append(await WorkerProcess.start(self._preload))
 
     async def start(self) -> None:
         """Start all workers and wait until every one is warm."""
@@ -176,13 +188,13 @@ class Executor:
     # -- keeping the number of workers ----------------------------------------------------------------------
 
     async def _add(self) -> None:
-        worker = await WorkerProcess.start()
+        worker = self._early.pop() if self._early else await WorkerProcess.start(self._preload)
         try:
             async with asyncio.timeout(self._start_timeout_s):
                 await worker.ready()
-                if self._warm_up is not None:
+                if self.warm_up is not None:
                     await worker.call(
-                        pickle.dumps(self._warm_up, pickle.HIGHEST_PROTOCOL), b"", lambda _: None
+                        pickle.dumps(self.warm_up, pickle.HIGHEST_PROTOCOL), b"", lambda _: None
                     )
         except BaseException:
             worker.kill()
@@ -217,3 +229,13 @@ class Executor:
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def executor_of(settings: Settings) -> Executor:
+    """The executor that the settings describe; its workers import what answers requests."""
+    return Executor(
+        workers=settings.workers,
+        queue_depth=settings.queue_depth,
+        start_timeout_s=settings.worker_start_timeout_s,
+        preload=ANSWERING,
+    )

@@ -37,8 +37,8 @@ class WorkerProcess:
         self._connection = connection
 
     @classmethod
-    async def start(cls) -> WorkerProcess:
-        """Spawn a worker that can import whatever this process can."""
+    async def start(cls, preload: str = "") -> WorkerProcess:
+        """Spawn a worker that can import whatever this process can, and imports the module `preload` at once."""
         ours, theirs = socket.socketpair()
         try:
             for end in (ours, theirs):
@@ -52,6 +52,7 @@ class WorkerProcess:
                 "-m",
                 "app.execution.worker",
                 str(theirs.fileno()),
+                preload,
                 stdin=asyncio.subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 env={

@@ -7,6 +7,7 @@ deadline passes or a client leaves, so nothing here needs to be interruptible.
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import pickle
 import signal
@@ -112,12 +113,14 @@ def exit_with_parent(parent: int) -> None:
 
 
 def main() -> None:
-    """Serve the socket whose descriptor is the only argument."""
+    """Serve the socket whose descriptor is the first argument; the second, if any, is a module to import before."""
     # A signal to the whole process group must not lose accepted requests: the web process decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     threading.Thread(target=exit_with_parent, args=(os.getppid(),), daemon=True).start()
     with socket.socket(fileno=int(sys.argv[1])) as connection:
+        if sys.argv[2]:
+            importlib.import_module(sys.argv[2])
         try:
             serve(connection)
         except (BrokenPipeError, ConnectionResetError):
