@@ -25,7 +25,7 @@ def cautions(
             Caution(
                 "alpha_unattainable",
                 f"No outcome on these items could have p below {attainable:.3g}, which is above alpha = "
-                f"{options.alpha}: {items.nonzero} units with a difference are too few.",
+                f"{options.alpha}: {_units(items.nonzero)} too few.",
             )
         )
     found.extend(_of_the_method(options, findings, exact=exact))
@@ -39,6 +39,10 @@ def cautions(
         )
     found.extend(Caution(code, detail) for code, detail in findings.cautions)
     return tuple(found)
+
+
+def _units(count: int) -> str:
+    return "1 unit with a difference is" if count == 1 else f"{count:,} units with a difference are"
 
 
 def _of_the_method(options: Options, findings: Findings, *, exact: bool) -> list[Caution]:
