@@ -10,6 +10,7 @@ ExactpermError
 └── CapacityError              the caller can only try again
     ├── Overloaded             no room in the queue
     ├── DeadlineExceeded       the time asked for, or allowed, is over
+    ├── OutOfMemory            the process that computed it reached its memory limit
     └── WorkerLost             the process that computed it died
 """
 
@@ -94,6 +95,12 @@ class CapacityError(ExactpermError):
 
     code = "unavailable"
 
+    def __init__(
+        self, detail: str, *, flaws: tuple[Flaw, ...] = (), retry_after_s: int | None = None
+    ) -> None:
+        super().__init__(detail, flaws=flaws)
+        self.retry_after_s = retry_after_s  # when to try again, if that was measured
+
 
 class Overloaded(CapacityError):
     """The queue is full."""
@@ -105,6 +112,12 @@ class DeadlineExceeded(CapacityError):
     """The deadline passed before the answer was ready."""
 
     code = "deadline-exceeded"
+
+
+class OutOfMemory(CapacityError):
+    """The worker process that computed the answer reached its memory limit."""
+
+    code = "out-of-memory"
 
 
 class WorkerLost(CapacityError):

@@ -12,7 +12,9 @@ os.environ.update(
 
 import asyncio
 import logging
+import math
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -20,14 +22,29 @@ from typing import Any
 
 import uvicorn
 
-from app.execution.executor import executor_of
+from app.execution.configured import executor_of
+from app.ops.drain import Drain
 from app.settings import Settings
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
 
 class Server(uvicorn.Server):
-    """Exits with status 0 after a clean stop, where uvicorn's own would die of the signal once more."""
+    """Exits with status 0 after a clean stop, where uvicorn's own would die of the signal once more.
+
+    On the first signal `drain` begins; for `delay_s` after SIGTERM requests are still taken.
+    """
+
+    def __init__(self, config: uvicorn.Config, drain: Drain, delay_s: float) -> None:
+        super().__init__(config)
+        self._drain = drain
+        self._delay_s = delay_s
+        self._leaves_at = math.inf
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to stop serving; asked ten times a second."""
+        self.should_exit = self.should_exit or time.monotonic() >= self._leaves_at
+        return await super().on_tick(counter)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -47,10 +64,13 @@ class Server(uvicorn.Server):
         From Python 3.12.1 on, closing a server waits for its connections, so that only leaving is at once;
         workers end when their parent has gone.
         """
-        if self.should_exit:
+        if self._drain.begun:
             logging.shutdown()
             os._exit(0)
-        self.should_exit = True
+        self._drain.begin()
+        delay_s = self._delay_s if sig == signal.SIGTERM else 0.0
+        self._leaves_at = time.monotonic() + delay_s
+        self.should_exit = not delay_s
 
 
 class WithoutQuery(logging.Filter):
@@ -94,8 +114,9 @@ async def _serve(settings: Settings) -> None:
     await executor.begin()
     from app.main import create_app  # takes as long as the workers take to import their part: side by side
 
+    app = create_app(settings, executor)
     config = uvicorn.Config(
-        create_app(settings, executor),
+        app,
         host=settings.host,
         port=settings.port,
         loop="asyncio",
@@ -109,4 +130,4 @@ async def _serve(settings: Settings) -> None:
         timeout_keep_alive=settings.keep_alive_s,
         timeout_graceful_shutdown=settings.shutdown_grace_s,
     )
-    await Server(config).serve()
+    await Server(config, app.state.drain, settings.shutdown_delay_s).serve()

@@ -55,12 +55,30 @@ class Settings(BaseSettings):
             ge=1,
             le=1024,
             default_factory=default_workers,
-            description="Compute processes; one per processor.",
+            description="Compute processes; one per processor. Beside a single one another serves short tests while it is at a long one.",
         ),
     ]
+    worker_memory_bytes: Annotated[
+        int,
+        Field(
+            ge=16 * MIB,
+            description="Memory a worker may use on top of what it has when warm; beyond it that one ends, 503.",
+        ),
+    ] = 1024 * MIB
+    long_test_seconds: Annotated[
+        float,
+        Field(gt=0, description="Tests predicted to take longer have a queue, and all processes but one."),
+    ] = 0.5
     queue_depth: Annotated[
-        int, Field(ge=0, description="Requests that may wait for a worker; beyond it 503.")
+        int,
+        Field(ge=0, description="Requests that may wait for a worker, short and long ones each; then 503."),
     ] = 64
+    queue_seconds: Annotated[
+        float, Field(gt=0, description="Predicted seconds of work that may wait in either queue; then 503.")
+    ] = 120.0
+    queue_bytes: Annotated[
+        int, Field(ge=1, description="Bytes of bodies that may wait in either queue; then 503.")
+    ] = 256 * MIB
     worker_start_timeout_s: Annotated[
         float, Field(gt=0, description="Seconds a worker may take to import and warm up.")
     ] = 60.0
@@ -70,7 +88,18 @@ class Settings(BaseSettings):
     max_timeout_s: Annotated[
         float, Field(gt=0, description="Longest deadline a request may ask for, in seconds; more is clamped.")
     ] = 600.0
-    retry_after_s: Annotated[int, Field(ge=1, description="What Retry-After says on 503, in seconds.")] = 1
+    retry_after_s: Annotated[
+        int,
+        Field(ge=1, description="Least that Retry-After says; more when the queue drains slowly. Seconds."),
+    ] = 1
+    liveness_stall_s: Annotated[
+        float,
+        Field(gt=0, description="/livez fails when work is there and no worker moved for so many seconds."),
+    ] = 5.0
+    cache_bytes: Annotated[
+        int, Field(ge=0, description="Answers kept for the next who asks the same, in bytes; 0 keeps none.")
+    ] = 32 * MIB
+    cache_entries: Annotated[int, Field(ge=0, description="Most answers kept; 0 keeps none.")] = 1_000
 
     engine_budget_operations: Annotated[
         int, Field(ge=1, description="Elementary operations one test may be planned to take; beyond it 422.")
@@ -83,4 +112,10 @@ class Settings(BaseSettings):
     shutdown_grace_s: Annotated[
         int, Field(ge=0, description="Seconds that requests in flight have to finish after SIGTERM.")
     ] = 30
+    shutdown_delay_s: Annotated[
+        float,
+        Field(
+            ge=0, description="Seconds after SIGTERM in which /readyz is 503 and requests are still taken."
+        ),
+    ] = 1.0
     access_log: Annotated[bool, Field(description="One line per request on standard output.")] = True

@@ -12,6 +12,8 @@ from fastapi import FastAPI
 from app.api.openapi import document
 from app.api.routes import add_routes
 from app.execution.executor import Executor
+from app.ops.condition import Condition
+from app.ops.drain import Drain
 from app.settings import Settings
 
 DEFAULT_PATH = Path("openapi/openapi.json")
@@ -20,7 +22,8 @@ DEFAULT_PATH = Path("openapi/openapi.json")
 def exported() -> str:
     """The document as text: the same bytes on every machine, whatever its settings."""
     app = FastAPI()
-    add_routes(app, Settings.model_construct(), Executor(workers=1, queue_depth=0, start_timeout_s=1))
+    executor = Executor(workers=1, queue_depth=0, start_timeout_s=1)
+    add_routes(app, Settings.model_construct(), executor, Condition(executor, Drain()))
     return json.dumps(document(app), indent=2, ensure_ascii=False) + "\n"
 
 

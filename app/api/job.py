@@ -55,8 +55,12 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """An answer ready to be sent."""
+    """An answer ready to be sent.
+
+    `began_at`, when its computation began, is None for problems: these are never kept, and say who had them.
+    """
 
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
+    began_at: float | None = None

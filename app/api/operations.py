@@ -67,7 +67,7 @@ LINE_EXAMPLE = (
     "p=0.0625 (exact, fft) two-sided mean_difference=0.056 U=0.866 V=0.81 n=5 not significant at 0.05 "
     "t_0123456789abcdef\n"
 )
-PROBLEM_STATUSES = (400, 406, 413, 415, 422, 500, 503)
+PROBLEM_STATUSES = (400, 406, 412, 413, 415, 422, 500, 503)
 
 
 def reference(model: type[BaseModel]) -> dict[str, str]:
@@ -170,7 +170,10 @@ def operation(
             200: {"description": "The answer", "content": answers, "headers": ANSWER_HEADERS},
             **{status: problem_response(status) for status in PROBLEM_STATUSES},
         },
-        "openapi_extra": {"parameters": parameters, "requestBody": {"required": True, "content": content}},
+        "openapi_extra": {
+            "parameters": [*parameters, IF_NONE_MATCH],
+            "requestBody": {"required": True, "content": content},
+        },
     }
 
 
@@ -188,7 +191,12 @@ def problem_response(status: int) -> dict[str, Any]:
 
 ANSWER_HEADERS = {
     "ETag": {"description": "The id of the answer.", "schema": {"type": "string"}},
-    "Server-Timing": {"description": "queue and compute, in milliseconds.", "schema": {"type": "string"}},
+    "Server-Timing": {
+        "description": "queue and compute, in milliseconds; cache, when the answer was kept (hit) or is computed for "
+        "several who asked the same (shared).",
+        "schema": {"type": "string"},
+    },
+    "Age": {"description": "Seconds since a kept answer was computed.", "schema": {"type": "integer"}},
     "X-Request-Id": {"description": "The client's, or a new one.", "schema": {"type": "string"}},
 }
 FORMAT = {
@@ -214,6 +222,14 @@ TIMEOUT = {
 }
 
 
+IF_NONE_MATCH = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "description": "ETags of answers the client holds: when the answer would be one of them, 412 without it "
+    "(304 is for GET and HEAD alone; RFC 9110, section 13.1.2).",
+    "schema": {"type": "string"},
+}
 CODING = {
     "name": "Content-Encoding",
     "in": "header",

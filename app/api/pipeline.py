@@ -20,31 +20,30 @@ from app.api.job import Job, Rendered, Representation
 from app.api.negotiation import MULTIPART, PRODUCED, TEXTS
 from app.api.places import moved
 from app.api.representations import gate_report, test_report
+from app.api.self_test import KNOWN, self_test
 from app.engine.planner import Budget
 from app.errors import BodyTooLarge, ExactpermError, InvalidTest, PlanTooLarge
-from app.execution.frames import Deadline, Unbounded
+from app.execution.frames import Control, Unbounded
 from app.inference.paired_test import Prepared, finish, plan_record, prepare
 
-Answered = TypeVar("Answered", Rendered, Rendered | None)
+Answered = TypeVar("Answered", Rendered, Rendered | float)
 
 # Pictures and reports bring their style with them; nothing else of theirs is let in.
 STYLED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
 
 
-def handle(
-    job: Job, body: bytes | bytearray, deadline: Deadline, planned: Callable[[float], None] | None = None
-) -> Rendered:
-    """Answer one request, errors included; never raises. `planned` hears of the seconds that the engine may need."""
+def handle(job: Job, body: bytes | bytearray, control: Control) -> Rendered:
+    """Answer one request, errors included; raises nothing but MemoryError."""
 
     def steps(started: float) -> Rendered:
         asked = _decoded(job, inflated(job, body, job.limits.max_body_bytes))
         if asked.timeout_s is not None:
-            deadline.set(asked.timeout_s)
+            control.deadline(asked.timeout_s)
         planning = time.monotonic()
         prepared = _prepared(job, asked)
-        if planned is not None:
-            planned(prepared.seconds)
+        if job.kind != "plan":
+            control.plan(prepared.seconds)
         return _finished(job, asked, prepared, started, planning)
 
     return _never_raising(job, steps)
@@ -52,29 +51,33 @@ def handle(
 
 def handle_in_place(
     job: Job, body: bytes | bytearray, engine_seconds: float, small_bytes: int
-) -> Rendered | None:
-    """Answer one small request; None when that would keep the event loop longer than `engine_seconds`.
+) -> Rendered | float:
+    """Answer one small request; or, when that would keep the event loop longer than `engine_seconds`, say how long.
 
-    None, too, for files, which take their time to be read, and for a body of more than `small_bytes` when inflated.
+    That is 0 where nobody knows yet: for files, which take their time to be read, for a body of more than
+    `small_bytes` when inflated, and where even the preparation may be long.
     """
     if job.body.media_type == MULTIPART:
-        return None
+        return 0.0
 
-    def steps(started: float) -> Rendered | None:
+    def steps(started: float) -> Rendered | float:
         try:
             plain = inflated(job, body, min(small_bytes, job.limits.max_body_bytes))
         except BodyTooLarge:
-            return None  # a worker will see whether it is too large
+            return 0.0  # a worker will see whether it is too large
         asked = _decoded(job, plain)
         if asked.heavy:
-            return None
+            return 0.0
         planning = time.monotonic()
         prepared = _prepared(job, asked)
         if job.kind != "plan" and prepared.seconds > engine_seconds:
-            return None
+            return prepared.seconds
         return _finished(job, asked, prepared, started, planning)
 
-    return _never_raising(job, steps)
+    try:
+        return _never_raising(job, steps)
+    except MemoryError:
+        return 0.0  # a worker has a limit of its own
 
 
 def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | Rendered:
@@ -82,6 +85,8 @@ def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | R
         return steps(time.monotonic())
     except ExactpermError as error:
         return problems.of_error(error, job.request_id, retry_after_s=job.limits.retry_after_s)
+    except MemoryError:
+        raise  # no fault of ours: a worker ends of it, and its caller gets 503
     except Exception as error:  # noqa: BLE001  (a bug is an answer, too: 500)
         return problems.of_bug(error, job.request_id)
 
@@ -153,7 +158,7 @@ def _rendered(
         ("server-timing", f"queue;dur={queue_ms}, compute;dur={compute_ms}"),
     )
     styled = (("content-security-policy", STYLED),) if representation in {"svg", "html"} else ()
-    return Rendered(status, headers + styled + extra, body)
+    return Rendered(status, headers + styled + extra, body, started)
 
 
 def milliseconds(seconds: float) -> float:
@@ -166,6 +171,8 @@ def encode(value: dict[str, Any]) -> bytes:
     return json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
-def warm_up(job: Job, body: bytes | bytearray, deadline: Deadline) -> None:
+def warm_up(job: Job, body: bytes | bytearray, control: Control) -> None:
     """Pay for imports and first uses before the first request does. What it answers does not matter."""
     handle(job, WARM_UP_BODY, Unbounded())
+    # BLAS, for one, takes 32 MiB when it is first used: that belongs to the size of a warm worker.
+    self_test(KNOWN, b"", Unbounded())

@@ -24,6 +24,7 @@ from app.errors import (
     InputError,
     InvalidTest,
     MalformedBody,
+    OutOfMemory,
     Overloaded,
     PlanTooLarge,
     UnsupportedMedia,
@@ -49,6 +50,12 @@ class ProblemType:
     advice: str
 
 
+class AnswerKnown(InputError):
+    """The client holds the answer already, and said so."""
+
+    code = "precondition-failed"
+
+
 class NotAcceptable(InputError):
     """No representation we have is one the client accepts."""
 
@@ -67,6 +74,12 @@ BY_EXCEPTION: dict[type[ExactpermError], ProblemType] = {
         406,
         "No acceptable representation",
         "Ask for one of the media types listed in /v1/meta.",
+    ),
+    AnswerKnown: ProblemType(
+        AnswerKnown.code,
+        412,
+        "The answer has not changed",
+        "Use the answer whose ETag was sent in If-None-Match.",
     ),
     BodyTooLarge: ProblemType(
         BodyTooLarge.code,
@@ -100,6 +113,12 @@ BY_EXCEPTION: dict[type[ExactpermError], ProblemType] = {
         503,
         "The deadline passed",
         "Ask for a larger timeout_s or a cheaper method (/v1/plan).",
+    ),
+    OutOfMemory: ProblemType(
+        OutOfMemory.code,
+        503,
+        "The computation took too much memory",
+        "Ask for a cheaper method (/v1/plan), or send less.",
     ),
     WorkerLost: ProblemType(
         WorkerLost.code,
@@ -137,7 +156,9 @@ def type_of(error: ExactpermError) -> ProblemType:
 
 def of_error(error: ExactpermError, request_id: str, *, retry_after_s: int = 1) -> Rendered:
     """The problem that an exception of ours is."""
-    headers = (("retry-after", str(retry_after_s)),) if isinstance(error, CapacityError) else ()
+    headers: tuple[tuple[str, str], ...] = ()
+    if isinstance(error, CapacityError):
+        headers = (("retry-after", str(error.retry_after_s or retry_after_s)),)
     return render(type_of(error), error.detail, request_id, flaws=error.flaws, headers=headers)
 
 

@@ -10,19 +10,23 @@ from app.api.desk import Desk, limits_of
 from app.api.docs import add_docs
 from app.api.gate_operation import gate_operation
 from app.api.handlers import add_handlers
+from app.api.job import Rendered
 from app.api.meta import meta_router
 from app.api.operations import files_operation, plan_operation, test_operation
 from app.api.page import page_router
+from app.execution.cache import Cache
 from app.execution.executor import Executor
+from app.ops.condition import Condition
 from app.ops.health import health_router
 from app.settings import Settings
 
 
-def add_routes(app: FastAPI, settings: Settings, executor: Executor) -> None:
+def add_routes(app: FastAPI, settings: Settings, executor: Executor, condition: Condition) -> None:
     """Everything that can be asked of the service, and how it says no."""
-    app.include_router(test_router(Desk(settings, executor, limits_of(settings))))
+    cache: Cache[Rendered] = Cache(settings.cache_bytes, settings.cache_entries)
+    app.include_router(test_router(Desk(settings, executor, limits_of(settings), cache)))
     app.include_router(meta_router(settings))
-    app.include_router(health_router(lambda: executor.ready, settings.retry_after_s))
+    app.include_router(health_router(condition.not_alive, condition.not_ready, settings.retry_after_s))
     app.include_router(page_router())
     add_docs(app)
     add_handlers(app)

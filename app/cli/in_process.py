@@ -6,6 +6,7 @@ that the answers are the same bytes. Nothing listens, and no process is started.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -23,7 +24,7 @@ from app.api.desk import limits_of
 from app.api.job import Job, Kind, Rendered, TestKind
 from app.api.negotiation import MULTIPART, OFFERED, body_of, representation, theme
 from app.api.pipeline import handle
-from app.errors import DeadlineExceeded, ExactpermError
+from app.errors import DeadlineExceeded, ExactpermError, OutOfMemory
 from app.settings import Settings
 
 PATHS: dict[str, Kind] = {
@@ -36,15 +37,21 @@ REQUEST_ID = "-"
 
 
 class Limit:
-    """The deadline of one computation, counted from its start."""
+    """The deadline of one computation, counted from its start; a `Control`."""
 
-    def __init__(self) -> None:
+    def __init__(self, planned: Callable[[float], None] | None) -> None:
+        self._planned = planned
         self._started = time.monotonic()
         self._ends: float | None = None
 
-    def set(self, seconds: float) -> None:
+    def deadline(self, seconds: float) -> None:
         """End it `seconds` after it began."""
         self._ends = self._started + seconds
+
+    def plan(self, seconds: float) -> None:
+        """Say how long the engine may need."""
+        if self._planned is not None:
+            self._planned(seconds)
 
     def left(self) -> float | None:
         """Seconds that are left; None without a deadline."""
@@ -92,10 +99,11 @@ class InProcess(httpx.BaseTransport):
     def _within_limit(self, job: Job, body: bytes) -> Rendered:
         found: list[Rendered] = []
         done = threading.Event()
-        limit = Limit()
+        limit = Limit(self._planned)
 
         def compute() -> None:
-            found.append(handle(job, body, limit, self._planned))
+            with contextlib.suppress(MemoryError):
+                found.append(handle(job, body, limit))
             done.set()
 
         threading.Thread(target=compute, name="exactperm-compute", daemon=True).start()
@@ -106,4 +114,8 @@ class InProcess(httpx.BaseTransport):
                 raise DeadlineExceeded(
                     "The answer was not ready in time. Allow more, or choose a cheaper method."
                 )
+        if not found:
+            raise OutOfMemory(
+                "The test needs more memory than there is. Choose a cheaper method, or send less."
+            )
         return found[0]

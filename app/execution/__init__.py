@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from app.execution.executor import Executor
-from app.execution.frames import Deadline, Unbounded
+from app.execution.frames import Control, Unbounded
 
-__all__ = ["Deadline", "Executor", "Unbounded"]
+__all__ = ["Control", "Executor", "Unbounded"]

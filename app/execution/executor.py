@@ -1,35 +1,45 @@
-"""A fixed number of warm worker processes, a bounded queue before them, and a deadline for every call.
+"""Calls in worker processes: a bounded queue before them, a deadline for each, one retry, no work for nobody.
 
 One web process and separate workers, rather than several web processes: a worker that is killed, crashes or
 runs out of memory takes nobody else's request with it. (`concurrent.futures.ProcessPoolExecutor` fails every
 pending call when one worker dies; `anyio.to_process` starts workers cold after a cancellation.)
+
+Who may run is for `lanes` to say, where the states of a call are drawn; `queue` brings calls and workers together, `pool`
+keeps the processes, `flights` lets identical calls share one computation, `pace` measures, and `supervisor` looks after
+memory and progress.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import pickle
-from collections import deque
-from collections.abc import Callable
+import time
+from collections import Counter
+from collections.abc import Coroutine, Hashable
 from typing import Any
 
-from app.errors import DeadlineExceeded, Overloaded, WorkerLost
-from app.execution.frames import Deadline
-from app.execution.process import ProcessLost, WorkerProcess
-from app.settings import Settings
+from app.errors import OutOfMemory, WorkerLost
+from app.execution.conversation import Conversation
+from app.execution.flights import Flight, Flights
+from app.execution.lanes import Bounds, Lane, Lanes, Ticket
+from app.execution.observer import Observer, Unobserved
+from app.execution.pace import Pace
+from app.execution.pool import Function, Pool
+from app.execution.process import ProcessLost, ProcessOutOfMemory, PutOff, WorkerProcess
+from app.execution.queue import Queue
+from app.execution.supervisor import Supervisor
 
-log = logging.getLogger(__name__)
-
-Function = Callable[[Any, bytes | bytearray, Deadline], Any]
 ATTEMPTS = 2
-RESTART_PAUSE_S = 0.2
-# By name: the arrows of the imports point the other way.
-ANSWERING = "app.api.pipeline"
+# A call whose caller has left may end by itself for so long: the workers of clients that come and go at once
+# would otherwise be killed and warmed up again all the time.
+LEAVING_S = 0.2
+UNBOUNDED_BYTES = 1 << 40
 
 
 class Executor:
-    """Runs `function(job, body, deadline)` in a worker process.
+    """Runs `function(job, body, control)` in one of `workers` processes, `long_places` of which may run long calls.
+
+    As long as no long call runs, no more than `usual` processes run any.
 
     `warm_up` is run once in every new worker before it gets work: imports and first-use costs; it may be set until
     `start`. `preload` is a module that workers import as soon as they run, while this process may still be importing.
@@ -41,61 +51,107 @@ class Executor:
         workers: int,
         queue_depth: int,
         start_timeout_s: float,
-        warm_up: tuple[Function, Any] | None = None,
         preload: str = "",
+        long_places: int | None = None,
+        usual: int | None = None,
+        long_s: float = 0.5,
+        queue_seconds: float = 120.0,
+        queue_bytes: int = UNBOUNDED_BYTES,
+        memory_bytes: int = UNBOUNDED_BYTES,
+        stall_s: float = 5.0,
+        least_retry_after_s: int = 1,
+        observer: Observer | None = None,
     ) -> None:
-        self._size = workers
-        self._queue_depth = queue_depth
-        self._start_timeout_s = start_timeout_s
-        self.warm_up = warm_up
-        self._preload = preload
-        self._early: list[WorkerProcess] = []
-        self._workers: set[WorkerProcess] = set()
-        self._idle: list[WorkerProcess] = []
-        self._waiting: deque[asyncio.Future[WorkerProcess]] = deque()
+        self._observer = observer or Unobserved()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._closing = False
+        self._flights = Flights()
+        self._pace = Pace()
+        self._lanes = Lanes(
+            long_places=workers if long_places is None else long_places,
+            usual=usual,
+            long_s=long_s,
+            bounds=Bounds(queue_depth, queue_seconds, queue_bytes),
+        )
+        self._pool = Pool(
+            size=workers,
+            start_timeout_s=start_timeout_s,
+            memory_bytes=memory_bytes,
+            preload=preload,
+            observer=self._observer,
+        )
+        self._supervisor = Supervisor(self._pool, self._lanes, memory_bytes, stall_s)
+        self._queue = Queue(
+            self._lanes, self._pool, self._pace, self._supervisor, self._observer, least_retry_after_s
+        )
 
     # -- life ---------------------------------------------------------------------------------------------
 
+    def warm_up_with(self, function: Function, job: object) -> None:
+        """What every new worker runs first."""
+        self._pool.warm_up = (function, job)
+
     async def begin(self) -> None:
         """Spawn the workers and leave them to import what they need; `start` waits for them."""
-        for _ in range(self._size):
-            self._early.append(await WorkerProcess.start(self._preload))
+        await self._pool.begin()
 
     async def start(self) -> None:
         """Start all workers and wait until every one is warm."""
-        await asyncio.gather(*(self._add() for _ in range(self._size)))
+        await self._pool.start()
+        self._spawn(self._supervisor.watch())
 
     async def stop(self) -> None:
         """End all workers at once; whoever still waits gets `Overloaded`."""
-        self._closing = True
-        for waiter in self._waiting:
-            if not waiter.done():
-                waiter.set_exception(
-                    Overloaded("The service is shutting down. Try again elsewhere or later.")
-                )
-        for worker in self._workers:
-            worker.kill()
+        self._queue.close()
+        await self._pool.stop()
         for task in self._tasks:
-            if not task.get_name().startswith("watch"):
-                task.cancel()
+            task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # -- gauges -------------------------------------------------------------------------------------------
 
     @property
     def ready(self) -> bool:
         """Whether calls can be taken: at least one warm worker, and not shutting down."""
-        return bool(self._workers) and not self._closing
+        return bool(self._pool.pids) and not self._queue.closed
+
+    @property
+    def stalled(self) -> bool:
+        """Whether work is there and no worker has moved for a while."""
+        return self._supervisor.stalled
 
     @property
     def queued(self) -> int:
         """How many calls wait for a worker."""
-        return len(self._waiting)
+        return self._lanes.waiting()
+
+    @property
+    def running(self) -> int:
+        """How many calls run in a worker."""
+        return self._lanes.running()
+
+    @property
+    def pending_seconds(self) -> float:
+        """Predicted seconds of work that wait or run."""
+        return self._lanes.pending_s(time.monotonic())
+
+    @property
+    def restarts(self) -> Counter[str]:
+        """How many workers were replaced, by reason."""
+        return self._pool.restarts
+
+    @property
+    def rejections(self) -> Counter[str]:
+        """How many calls were refused, by reason."""
+        return self._queue.rejections
 
     @property
     def pids(self) -> tuple[int, ...]:
         """Process ids of the warm workers."""
-        return tuple(sorted(worker.pid for worker in self._workers))
+        return self._pool.pids
+
+    def drain_rate(self, lane: Lane) -> float:
+        """Predicted seconds of work that all processes together take off a lane in one second, as measured."""
+        return self._pace.drain_rate(lane, self._lanes.serving(lane, self._pool.size))
 
     # -- calls --------------------------------------------------------------------------------------------
 
@@ -107,135 +163,111 @@ class Executor:
         deadline_s: float,
         longest_s: float | None = None,
     ) -> Any:
-        """Run one call in a worker and return its result, or raise what it raised.
+        """Run one call in a worker and return its result, or raise what it raised; see `run_shared`."""
+        result, _ = await self.run_shared(object(), function, job, body, deadline_s, longest_s)
+        return result
+
+    async def run_shared(
+        self,
+        key: Hashable,
+        function: Function,
+        job: object,
+        body: bytes | bytearray,
+        deadline_s: float,
+        longest_s: float | None = None,
+        predicted_s: float = 0.0,
+    ) -> tuple[Any, bool]:
+        """Run one call, or wait for one of the same key that is under way; say which.
 
         The deadline counts from now, waiting included; the function may set another one, once it has read in the
         body what the client wants, but none beyond `longest_s` (`deadline_s` when left out). At the deadline, or when
-        the caller is cancelled, the worker is killed and another one is warmed up in its place. A worker that
-        dies by itself is retried once.
+        the caller is cancelled, and nobody else waits for the same, the worker is killed and another one is warmed up
+        in its place. A worker that dies by itself is retried once. `predicted_s` is what is known before the body is
+        read.
 
         Raises
         ------
             Overloaded: the queue is full.
             DeadlineExceeded: the result was not there in time.
+            OutOfMemory: the call reached the memory limit of a worker.
             WorkerLost: two workers in turn died under this call.
         """
-        call = pickle.dumps((function, job), pickle.HIGHEST_PROTOCOL)
-        start = asyncio.get_running_loop().time()
-        try:
-            async with asyncio.timeout_at(start + deadline_s) as limit:
+        longest_s = longest_s or deadline_s
+        start = time.monotonic()
+        ticket = Ticket(max(predicted_s, self._pace.usual_s), len(body), start + deadline_s)
 
-                def set_deadline(seconds: float) -> None:
-                    limit.reschedule(start + min(seconds, longest_s or deadline_s))
-
-                return await self._attempt(call, body, set_deadline)
-        except TimeoutError as error:
-            raise DeadlineExceeded(
-                "The deadline passed before the answer was ready. Ask for a larger timeout_s, or for a cheaper method "
-                "(POST /v1/plan predicts what each one costs)."
-            ) from error
-
-    async def _attempt(
-        self, call: bytes, body: bytes | bytearray, set_deadline: Callable[[float], None]
-    ) -> Any:
-        for _ in range(ATTEMPTS):
-            worker = await self._acquire()
+        async def compute(flight: Flight) -> Any:
+            call = pickle.dumps((function, job), pickle.HIGHEST_PROTOCOL)
+            self._lanes.enter(ticket)
             try:
-                result = await worker.call(call, body, set_deadline)
+                return await self._attempts(
+                    Conversation(
+                        call, body, ticket, flight, self._queue, self._lanes.long_s, start, longest_s
+                    )
+                )
+            finally:
+                self._lanes.leave(ticket)
+
+        return await self._flights.join(key, compute, deadline_s, longest_s)
+
+    async def _attempts(self, conversation: Conversation) -> Any:
+        lost = 0
+        while lost < ATTEMPTS:
+            worker = await self._queue.acquire(conversation.ticket, first=lost > 0)
+            try:
+                return await self._converse(conversation, worker)
+            except PutOff:
+                if conversation.ticket.refused is not None:
+                    raise self._queue.refused(conversation.ticket.refused, "long") from None
+            except ProcessOutOfMemory:
+                detail = "The test needed more memory than a worker may use. Ask for a cheaper method, or send less."
+                raise OutOfMemory(detail) from None
             except ProcessLost:
-                worker.kill()  # its watcher starts another one
-                continue
-            except (asyncio.CancelledError, pickle.UnpicklingError):
-                worker.kill()
-                raise
-            except Exception:  # what the function raised; the worker is well
-                self._release(worker)
-                raise
-            self._release(worker)
-            return result
+                lost += 1
         raise WorkerLost("The process that computed this test died, twice. Nothing is known of the answer.")
 
-    async def _acquire(self) -> WorkerProcess:
-        while self._idle:
-            worker = self._idle.pop()  # the warmest
-            if worker.alive:
-                return worker
-        if len(self._waiting) >= self._queue_depth or self._closing:
-            raise Overloaded("All workers are busy and the queue is full. Try again a little later.")
-        waiter: asyncio.Future[WorkerProcess] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiter)
+    async def _converse(self, conversation: Conversation, worker: WorkerProcess) -> Any:
+        """One attempt. However it ends, the call does not run any more, and its worker is idle or killed."""
+        ticket = conversation.ticket
+        talk = asyncio.get_running_loop().create_task(conversation.hold(worker))
+        talk.add_done_callback(lambda task: task.cancelled() or task.exception())  # seen, whoever waits
         try:
-            return await waiter
+            result = await asyncio.shield(talk)
         except asyncio.CancelledError:
-            # The worker may have been handed over in the very moment the caller gave up.
-            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
-                self._release(waiter.result())
+            ticket.abandoned = True
+            self._spawn(self._see_off(conversation, worker, talk))
             raise
-        finally:
-            if waiter in self._waiting:
-                self._waiting.remove(waiter)
+        except ProcessLost as error:
+            worker.kill("memory" if isinstance(error, ProcessOutOfMemory) else "died")
+            self._queue.release(ticket, worker, again=True)
+            if worker.ending == "memory":
+                raise ProcessOutOfMemory from error
+            raise
+        except PutOff:
+            self._queue.release(ticket, worker, again=True)
+            raise
+        except BaseException:  # what the function raised; the worker is well
+            self._queue.release(ticket, worker, again=False)
+            raise
+        took = time.monotonic() - ticket.began
+        self._pace.ended(ticket.lane, ticket.seconds, took)
+        self._observer.computed(took)
+        self._queue.release(ticket, worker, again=False)
+        return result
 
-    def _release(self, worker: WorkerProcess) -> None:
-        if not worker.alive:
-            return
-        while self._waiting:
-            waiter = self._waiting.popleft()
-            if not waiter.done():
-                waiter.set_result(worker)
-                return
-        self._idle.append(worker)
-
-    # -- keeping the number of workers ----------------------------------------------------------------------
-
-    async def _add(self) -> None:
-        worker = self._early.pop() if self._early else await WorkerProcess.start(self._preload)
+    async def _see_off(
+        self, conversation: Conversation, worker: WorkerProcess, talk: asyncio.Task[Any]
+    ) -> None:
+        """Nobody waits for this call any more: let it end within a moment, or end its worker."""
         try:
-            async with asyncio.timeout(self._start_timeout_s):
-                await worker.ready()
-                if self.warm_up is not None:
-                    await worker.call(
-                        pickle.dumps(self.warm_up, pickle.HIGHEST_PROTOCOL), b"", lambda _: None
-                    )
-        except BaseException:
-            worker.kill()
-            await worker.gone()
-            raise
-        self._workers.add(worker)
-        self._spawn(self._watch(worker), f"watch {worker.pid}")
-        self._release(worker)
+            await asyncio.wait({talk}, timeout=LEAVING_S)
+        finally:
+            if not talk.done() or isinstance(talk.exception(), ProcessLost):
+                worker.kill(conversation.flight.ending)
+                talk.cancel()
+            self._queue.release(conversation.ticket, worker, again=False)
 
-    async def _watch(self, worker: WorkerProcess) -> None:
-        await worker.gone()
-        self._workers.discard(worker)
-        if worker in self._idle:
-            self._idle.remove(worker)
-        if not self._closing:
-            log.warning("worker %d ended with status %s", worker.pid, worker.process.returncode)
-            self._spawn(self._replace(), "replace")
-
-    async def _replace(self) -> None:
-        while not self._closing:
-            try:
-                await self._add()
-            except (OSError, TimeoutError, ProcessLost) as error:
-                log.error(  # noqa: TRY400  (a traceback says nothing here)
-                    "a worker could not be started: %s", type(error).__name__
-                )
-                await asyncio.sleep(RESTART_PAUSE_S)
-            else:
-                return
-
-    def _spawn(self, work: Any, name: str) -> None:
-        task = asyncio.get_running_loop().create_task(work, name=name)
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def executor_of(settings: Settings) -> Executor:
-    """The executor that the settings describe; its workers import what answers requests."""
-    return Executor(
-        workers=settings.workers,
-        queue_depth=settings.queue_depth,
-        start_timeout_s=settings.worker_start_timeout_s,
-        preload=ANSWERING,
-    )

@@ -1,8 +1,10 @@
 """What crosses the socket between the web process and a worker: one request, some notices, one reply.
 
-Request: `REQUEST_HEADER` (lengths of call and body), the pickled `(function, job)`, the raw body.
-Reply:   `REPLY_HEADER` (kind, length of what follows), then that many bytes. Any number of `DEADLINE`
-notices may come before the one `RESULT` or `FAILURE`.
+Request: `REQUEST_HEADER` (lengths of call and body, and the predicted seconds above which the worker must ask
+before it runs), the pickled `(function, job)`, the raw body.
+Reply:   `REPLY_HEADER` (kind, length of what follows), then that many bytes. Any number of `DEADLINE` notices
+and questions (`PLAN`) may come before the one `RESULT`, `FAILURE`, `PARKED` or `OUT_OF_MEMORY`. A question is
+answered by one byte: `GO` or `PARK`.
 
 Pickle is safe here: both ends are this program, and the body, which is not, is never unpickled.
 """
@@ -12,7 +14,7 @@ from __future__ import annotations
 import struct
 from typing import Protocol
 
-REQUEST_HEADER = struct.Struct("<QQ")
+REQUEST_HEADER = struct.Struct("<QQd")
 REPLY_HEADER = struct.Struct("<BQ")
 SECONDS = struct.Struct("<d")
 
@@ -20,6 +22,12 @@ READY = 0
 DEADLINE = 1
 RESULT = 2
 FAILURE = 3
+PLAN = 4
+PARKED = 5
+OUT_OF_MEMORY = 6
+
+GO = b"g"
+PARK = b"p"
 
 # A worker computes alone on its core: threads inside BLAS or OpenMP would only fight for it.
 ONE_THREAD = {
@@ -31,15 +39,21 @@ ONE_THREAD = {
 }
 
 
-class Deadline(Protocol):
-    """What a running function may do about its own deadline."""
+class Control(Protocol):
+    """What a running function tells whoever watches over it."""
 
-    def set(self, seconds: float) -> None:
+    def deadline(self, seconds: float) -> None:
         """End this call `seconds` after it was submitted, within what the caller allows."""
+
+    def plan(self, seconds: float) -> None:
+        """From here on this call is predicted to take so many seconds. It may be put off here, and start again."""
 
 
 class Unbounded:
-    """The deadline of a call that runs in place and is too short to be worth ending."""
+    """The control of a call that runs in place and is too short to be worth watching."""
 
-    def set(self, seconds: float) -> None:
+    def deadline(self, seconds: float) -> None:
+        """Nothing to do."""
+
+    def plan(self, seconds: float) -> None:
         """Nothing to do."""

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import pickle
 import socket
 import sys
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from app.execution.frames import (
     DEADLINE,
     FAILURE,
+    GO,
     ONE_THREAD,
+    OUT_OF_MEMORY,
+    PARK,
+    PARKED,
+    PLAN,
     READY,
     REPLY_HEADER,
     REQUEST_HEADER,
@@ -29,16 +34,51 @@ class ProcessLost(Exception):
     """The worker went away in the middle of a conversation."""
 
 
+class ProcessOutOfMemory(ProcessLost):
+    """The worker went away because it reached its memory limit."""
+
+
+class PutOff(Exception):
+    """The worker gave the call back, as it was told to; it is free again."""
+
+
+class Notices(Protocol):
+    """Who is told what a call says while it runs."""
+
+    def deadline(self, seconds: float) -> None:
+        """The call wants to end so many seconds after it was submitted."""
+
+    def plan(self, seconds: float) -> bool:
+        """The call is predicted to take so long. Whether it may run now; otherwise it is given back."""
+        ...
+
+
+class Nobody:
+    """Cares for no notices and allows everything: for the warm-up."""
+
+    def deadline(self, seconds: float) -> None:
+        """Nothing to do."""
+
+    def plan(self, seconds: float) -> bool:
+        """Yes."""
+        return True
+
+
 class WorkerProcess:
     """A running worker and the socket to it; one call at a time."""
 
     def __init__(self, process: asyncio.subprocess.Process, connection: socket.socket) -> None:
         self.process = process
         self._connection = connection
+        self.warm_bytes = 0  # resident, once it was warm
+        self.ending: str | None = None  # why it was killed, when it was we who did it
 
     @classmethod
-    async def start(cls, preload: str = "") -> WorkerProcess:
-        """Spawn a worker that can import whatever this process can, and imports the module `preload` at once."""
+    async def start(cls, memory_bytes: int, preload: str = "") -> WorkerProcess:
+        """Spawn a worker that can import whatever this process can, and use so much memory on top of that.
+
+        It imports the module `preload` at once.
+        """
         ours, theirs = socket.socketpair()
         try:
             for end in (ours, theirs):
@@ -52,6 +92,7 @@ class WorkerProcess:
                 "-m",
                 "app.execution.worker",
                 str(theirs.fileno()),
+                str(memory_bytes),
                 preload,
                 stdin=asyncio.subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
@@ -91,15 +132,34 @@ class WorkerProcess:
         if kind != READY:
             raise ProcessLost
 
-    async def call(self, call: bytes, body: bytes | bytearray, set_deadline: Callable[[float], None]) -> Any:
-        """Send a pickled `(function, job)` and its body; wait for the result, or raise what it raised."""
-        await self._send(REQUEST_HEADER.pack(len(call), len(body)) + call)
-        if body:
-            await self._send(body)
+    async def call(
+        self, call: bytes, body: bytes | bytearray, notices: Notices, ask_above_s: float = math.inf
+    ) -> Any:
+        """Send a pickled `(function, job)` and its body; wait for the result, or raise what it raised.
+
+        Raises
+        ------
+            PutOff: it was predicted to take more than `ask_above_s` and not allowed to run.
+            ProcessLost: the worker died; ProcessOutOfMemory when that is why.
+        """
+        try:
+            await self._send(REQUEST_HEADER.pack(len(call), len(body), ask_above_s) + call)
+            if body:
+                await self._send(body)
+        except ProcessLost:
+            # It may have said why before it went: the body alone was too much for it.
+            kind, _ = await self._reply()
+            raise (ProcessOutOfMemory if kind == OUT_OF_MEMORY else ProcessLost) from None
         while True:
             kind, payload = await self._reply()
             if kind == DEADLINE:
-                set_deadline(SECONDS.unpack(payload)[0])
+                notices.deadline(SECONDS.unpack(payload)[0])
+            elif kind == PLAN:
+                await self._send(GO if notices.plan(SECONDS.unpack(payload)[0]) else PARK)
+            elif kind == PARKED:
+                raise PutOff
+            elif kind == OUT_OF_MEMORY:
+                raise ProcessOutOfMemory
             elif kind == RESULT:
                 return pickle.loads(payload)  # noqa: S301  (our own worker wrote it)
             elif kind == FAILURE:
@@ -107,8 +167,9 @@ class WorkerProcess:
             else:
                 raise ProcessLost
 
-    def kill(self) -> None:
+    def kill(self, why: str) -> None:
         """End it at once. What it was computing is lost."""
+        self.ending = self.ending or why
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
 

@@ -1,15 +1,17 @@
 """The worker process: reads a call, runs it, writes the reply, until the web process goes away.
 
-Started as `python -m app.execution.worker <socket fd>`. The web process ends a worker with SIGKILL when a
-deadline passes or a client leaves, so nothing here needs to be interruptible.
+Started as `python -m app.execution.worker <socket fd> <memory bytes> <module>`. The web process ends a worker with SIGKILL
+when a deadline passes or a client leaves, so nothing here needs to be interruptible.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib
 import os
 import pickle
+import resource
 import signal
 import socket
 import sys
@@ -20,25 +22,51 @@ from typing import Any
 from app.execution.frames import (
     DEADLINE,
     FAILURE,
+    GO,
+    OUT_OF_MEMORY,
+    PARKED,
+    PLAN,
     READY,
     REPLY_HEADER,
     REQUEST_HEADER,
     RESULT,
     SECONDS,
 )
+from app.execution.proc import data_bytes, resident_bytes
 
 PARENT_POLL_S = 1.0
+TRIMMED_ABOVE = 0.25  # of the memory limit: what malloc keeps below that makes the next call faster
+
+
+class PutOff(BaseException):
+    """The web process wants this call later. Not an `Exception`, so that no function catches it."""
+
+
+class HungUp(BaseException):
+    """The web process has gone."""
 
 
 class Call:
-    """The running call's way to its web process; a `Deadline`."""
+    """The running call's way to its web process; a `Control`."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, ask_above_s: float) -> None:
         self._connection = connection
+        self._ask_above_s = ask_above_s
 
-    def set(self, seconds: float) -> None:
+    def deadline(self, seconds: float) -> None:
         """Tell the web process, which keeps the clock."""
         reply(self._connection, DEADLINE, SECONDS.pack(seconds))
+
+    def plan(self, seconds: float) -> None:
+        """Ask whether a long call may run now; short ones just run."""
+        if seconds <= self._ask_above_s:
+            return
+        reply(self._connection, PLAN, SECONDS.pack(seconds))
+        verdict = receive(self._connection, len(GO))
+        if verdict is None:
+            raise HungUp
+        if verdict != GO:
+            raise PutOff
 
 
 def reply(connection: socket.socket, kind: int, payload: bytes) -> None:
@@ -69,18 +97,22 @@ def portable(error: Exception) -> bytes:
     return pickled
 
 
-def answer(connection: socket.socket, call: bytearray, body: bytearray) -> None:
-    """Run one call and write its reply."""
+def answer(connection: socket.socket, call: bytearray, body: bytearray, ask_above_s: float) -> None:
+    """Run one call and write its reply. A MemoryError is for `main`: after it nothing here is to be trusted."""
     try:
         function, job = pickle.loads(call)  # noqa: S301  (our own web process wrote it)
-        result: Any = function(job, body, Call(connection))
+        result: Any = function(job, body, Call(connection, ask_above_s))
         kind, payload = RESULT, pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
+    except PutOff:
+        kind, payload = PARKED, b""
+    except MemoryError:
+        raise
     except Exception as error:  # noqa: BLE001  (the caller gets it)
         kind, payload = FAILURE, portable(error)
     reply(connection, kind, payload)
 
 
-def serve(connection: socket.socket) -> None:
+def serve(connection: socket.socket, memory_bytes: int) -> None:
     """Answer calls until the connection closes.
 
     Garbage is collected between calls, while nobody waits: a million decoded values would otherwise be
@@ -88,21 +120,45 @@ def serve(connection: socket.socket) -> None:
     """
     reply(connection, READY, b"")
     gc.disable()
-    warm = False
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    warm, warm_bytes = False, 0
     while True:
         header = receive(connection, REQUEST_HEADER.size)
         if header is None:
             return
-        call_size, body_size = REQUEST_HEADER.unpack(header)
+        call_size, body_size, ask_above_s = REQUEST_HEADER.unpack(header)
         call, body = receive(connection, call_size), receive(connection, body_size)
         if call is None or body is None:
             return
-        answer(connection, call, body)
+        answer(connection, call, body, ask_above_s)
         del call, body
         gc.collect()
         if not warm:  # the first call is the warm-up: what it imported stays for good
             gc.freeze()
+            limit_memory(memory_bytes)
+            warm_bytes = resident_bytes(os.getpid()) or 0
             warm = True
+        elif (
+            trim is not None
+            and (resident_bytes(os.getpid()) or 0) - warm_bytes > TRIMMED_ABOVE * memory_bytes
+        ):
+            trim(0)  # back to the system with it: the next call has the whole limit to itself
+
+
+def limit_memory(more_bytes: int) -> None:
+    """Let this process allocate so many bytes more than it has now; beyond that MemoryError.
+
+    RLIMIT_DATA (on Linux all private writable memory, getrlimit(2)) rather than RLIMIT_AS: address space that is only
+    reserved, as malloc and BLAS do by the gigabyte, costs nothing.
+    """
+    now = data_bytes()
+    if now is None:
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = now + more_bytes
+    if most != resource.RLIM_INFINITY:
+        wanted = min(wanted, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
 
 
 def exit_with_parent(parent: int) -> None:
@@ -113,18 +169,24 @@ def exit_with_parent(parent: int) -> None:
 
 
 def main() -> None:
-    """Serve the socket whose descriptor is the first argument; the second, if any, is a module to import before."""
+    """Serve the socket whose descriptor is the first argument, within the memory that is the second.
+
+    The third, if it is not empty, is a module to import before anything else.
+    """
     # A signal to the whole process group must not lose accepted requests: the web process decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     threading.Thread(target=exit_with_parent, args=(os.getppid(),), daemon=True).start()
     with socket.socket(fileno=int(sys.argv[1])) as connection:
-        if sys.argv[2]:
-            importlib.import_module(sys.argv[2])
+        if sys.argv[3]:
+            importlib.import_module(sys.argv[3])
         try:
-            serve(connection)
-        except (BrokenPipeError, ConnectionResetError):
+            serve(connection, int(sys.argv[2]))
+        except (BrokenPipeError, ConnectionResetError, HungUp):
             return
+        except MemoryError:
+            connection.sendall(REPLY_HEADER.pack(OUT_OF_MEMORY, 0))
+            os._exit(1)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Is the process alive, and can it take work? Plain routes that touch nothing heavy."""
+"""Does the process get on with its work, and can it take more? Plain routes that touch nothing heavy."""
 
 from __future__ import annotations
 
@@ -10,20 +10,25 @@ from starlette.responses import JSONResponse, Response
 
 OK = {"status": "ok"}
 
+Ailment = Callable[[], str | None]  # what is wrong, in a sentence; None when nothing is
 
-def health_router(ready: Callable[[], bool], retry_after_s: int) -> APIRouter:
+
+def health_router(not_alive: Ailment, not_ready: Ailment, retry_after_s: int) -> APIRouter:
     """`/livez`, `/readyz` and its alias `/healthz`."""
     router = APIRouter(tags=["health"])
 
-    async def livez() -> Response:
-        """Alive: the event loop turns."""
+    def said(ailment: str | None) -> Response:
+        if ailment is not None:
+            raise HTTPException(503, ailment, headers={"retry-after": str(retry_after_s)})
         return JSONResponse(OK)
 
+    async def livez() -> Response:
+        """Alive: the event loop turns and, when there is work, some worker gets on with it."""
+        return said(not_alive())
+
     async def readyz() -> Response:
-        """Ready: at least one worker is warm, and the service is not shutting down."""
-        if not ready():
-            raise HTTPException(503, "No worker is ready.", headers={"retry-after": str(retry_after_s)})
-        return JSONResponse(OK)
+        """Ready: a worker is warm, the self-test gave what it should, and the service is not shutting down."""
+        return said(not_ready())
 
     router.add_api_route("/livez", livez, response_class=Response, summary="Alive?")
     router.add_api_route("/readyz", readyz, response_class=Response, summary="Ready for work?")

@@ -83,6 +83,10 @@ class Server:
             and lives(int(entry.name))
         }
 
+    def computing(self) -> set[int]:
+        """Those of its workers that compute; one without work sleeps."""
+        return {pid for pid in self.workers() if state_and_parent(pid)[0] == "R"}
+
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(PATIENCE_S)

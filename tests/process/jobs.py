@@ -3,47 +3,48 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import signal
 import time
 from pathlib import Path
 
 from app.errors import Flaw, InvalidTest
-from app.execution import Deadline
+from app.execution import Control
 
 Body = bytes | bytearray
 
 
-def digest(job: str, body: Body, deadline: Deadline) -> str:
+def digest(job: str, body: Body, control: Control) -> str:
     return job + hashlib.sha256(body).hexdigest()
 
 
-def pid(job: object, body: Body, deadline: Deadline) -> int:
+def pid(job: object, body: Body, control: Control) -> int:
     return os.getpid()
 
 
-def sleep(job: float, body: Body, deadline: Deadline) -> str:
+def sleep(job: float, body: Body, control: Control) -> str:
     time.sleep(job)
     return "slept"
 
 
-def touch_and_sleep(job: tuple[str, float], body: Body, deadline: Deadline) -> str:
+def touch_and_sleep(job: tuple[str, float], body: Body, control: Control) -> str:
     Path(job[0]).write_text(str(os.getpid()))
     time.sleep(job[1])
     return "slept"
 
 
-def set_deadline_and_sleep(job: tuple[float, float], body: Body, deadline: Deadline) -> str:
-    deadline.set(job[0])
+def set_deadline_and_sleep(job: tuple[float, float], body: Body, control: Control) -> str:
+    control.deadline(job[0])
     time.sleep(job[1])
     return "slept"
 
 
-def die(job: object, body: Body, deadline: Deadline) -> None:
+def die(job: object, body: Body, control: Control) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def die_once(job: str, body: Body, deadline: Deadline) -> str:
+def die_once(job: str, body: Body, control: Control) -> str:
     marker = Path(job)
     if not marker.exists():
         marker.write_text("")
@@ -51,7 +52,7 @@ def die_once(job: str, body: Body, deadline: Deadline) -> str:
     return "survived"
 
 
-def refuse(job: object, body: Body, deadline: Deadline) -> None:
+def refuse(job: object, body: Body, control: Control) -> None:
     raise InvalidTest("no", flaws=(Flaw("/u", "code", "no"),))
 
 
@@ -60,5 +61,42 @@ class Unpicklable(Exception):
         super().__init__(lambda: None)
 
 
-def fail_oddly(job: object, body: Body, deadline: Deadline) -> None:
+def fail_oddly(job: object, body: Body, control: Control) -> None:
     raise Unpicklable
+
+
+def hog(job: int, body: Body, control: Control) -> int:
+    """Take so many bytes, in pieces, and use them."""
+    return len([bytearray(b"x") * 2**20 for _ in range(job // 2**20)])
+
+
+def hog_shared(job: int, body: Body, control: Control) -> int:
+    """The same in shared memory, which no RLIMIT_DATA counts."""
+    with mmap.mmap(-1, job) as held:
+        for start in range(0, job, mmap.PAGESIZE):
+            held[start] = 1
+        time.sleep(300)
+        return len(held)
+
+
+def plan_and_note(job: tuple[str, float, float], body: Body, control: Control) -> str:
+    """Predict, then take some time, and write down when it began and when it ended."""
+    path, predicted, seconds = job
+    control.plan(predicted)
+    begin = time.monotonic()
+    time.sleep(seconds)
+    with Path(path).open("a") as file:
+        file.write(f"{begin} {time.monotonic()}\n")
+    return "planned"
+
+
+def count(job: tuple[str, float], body: Body, control: Control) -> str:
+    with Path(job[0]).open("a") as file:
+        file.write("x")
+    time.sleep(job[1])
+    return "counted"
+
+
+def hold_the_interpreter(job: int, body: Body, control: Control) -> int:
+    """One call into C that lets no other thread of the process run."""
+    return sum(range(job))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
-from tests.process.conftest import PATIENCE_S, PROC, Server, state_and_parent, until
+from tests.process.conftest import PATIENCE_S, PROC, Server, until
 
 pytestmark = [
     pytest.mark.process,
@@ -37,15 +37,14 @@ def test_others_are_served_while_a_form_is_computed_and_its_deadline_ends_it(sta
     answers: list[httpx.Response] = []
     sender = threading.Thread(target=lambda: answers.append(form(server, timeout_s="5")))
     sender.start()
-    (worker,) = server.workers()
-    until(lambda: state_and_parent(worker)[0] == "R", "the worker computes")
+    (worker,) = until(server.computing, "the worker computes")
     assert httpx.get(f"{server.url}/livez").status_code == 200
     assert server.post("/v1/tests/scores", SMALL).json()["p_value"] == 0.0625
     assert answers == []
     sender.join(PATIENCE_S)
     assert answers[0].status_code == 503
     assert answers[0].json()["type"].endswith("#deadline-exceeded")
-    until(lambda: server.workers() and worker not in server.workers(), "another worker has come")
+    until(lambda: len(server.workers() - {worker}) == 2, "another worker has come")
 
 
 def test_a_stream_that_inflates_beyond_the_limit_is_a_413_and_nothing_else(start: Start) -> None:

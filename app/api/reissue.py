@@ -1,0 +1,76 @@
+"""An answer that was computed for somebody else, made this request's own: its runtime, its timing, its id.
+
+Everything else in an answer is a function of the request alone, so that equal requests may share one computation, and
+an answer may be kept. What says how long it took must not be passed on as if it were this request's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from dataclasses import replace
+
+from app.api.job import Job, Rendered
+from app.api.pipeline import encode, milliseconds
+
+# Neither can stand inside a JSON string, where quotes are escaped.
+RUNTIME = b'"runtime":'
+INSTANCE = re.compile(rb'"instance": "[^"]*"')
+OF_THE_CALL = frozenset({"server-timing", "age"})
+NOT_ASKED = frozenset({"timeout_s"})  # of the query: how long to wait is not what is asked
+
+
+def request_key(job: Job, body: bytes | bytearray) -> bytes:
+    """A digest of everything that an answer depends on."""
+    query = [item for item in job.query if item[0] not in NOT_ASKED]
+    asked = (
+        job.kind,
+        job.body.media_type,
+        job.body.coding,
+        job.body.boundary,
+        job.representation,
+        job.theme,
+        query,
+    )
+    digest = hashlib.sha256(body)
+    digest.update(b"\0" + json.dumps(asked).encode())
+    return digest.digest()
+
+
+def kept(rendered: Rendered, job: Job, age_s: float) -> Rendered:
+    """An answer out of the cache: no engine ran for this request, and `Age` says how old it is."""
+    total_ms = milliseconds(time.monotonic() - job.received_at)
+    runtime = {"engine_ms": 0.0, "total_ms": total_ms, "queue_ms": 0.0}
+    headers = (("server-timing", f"cache;desc=hit, total;dur={total_ms}"), ("age", str(int(age_s))))
+    return replace(rendered, headers=_headers(rendered) + headers, body=_with_runtime(rendered.body, runtime))
+
+
+def shared(rendered: Rendered, job: Job) -> Rendered:
+    """An answer, or a problem, that another request began and this one waited for, too."""
+    if rendered.began_at is None:
+        mine = b'"instance": ' + json.dumps(job.request_id).encode()
+        return replace(rendered, body=INSTANCE.sub(lambda _: mine, rendered.body, count=1))
+    now = time.monotonic()
+    queue_ms = milliseconds(rendered.began_at - job.submitted_at)
+    runtime = {"total_ms": milliseconds(now - job.received_at), "queue_ms": queue_ms}
+    compute_ms = milliseconds(now - max(rendered.began_at, job.submitted_at))
+    timing = f"cache;desc=shared, queue;dur={queue_ms}, compute;dur={compute_ms}"
+    headers = (*_headers(rendered), ("server-timing", timing))
+    return replace(rendered, headers=headers, body=_with_runtime(rendered.body, runtime))
+
+
+def _headers(rendered: Rendered) -> tuple[tuple[str, str], ...]:
+    return tuple(header for header in rendered.headers if header[0] not in OF_THE_CALL)
+
+
+def _with_runtime(body: bytes, runtime: dict[str, float]) -> bytes:
+    """The body with these members of its runtime; as it is where there is none (reports, plans)."""
+    start = body.rfind(RUNTIME + b"{")
+    if start < 0:
+        return body
+    start += len(RUNTIME)
+    end = body.index(b"}", start) + 1
+    said = {**json.loads(body[start:end]), **runtime}
+    return body[:start] + encode(said).rstrip() + body[end:]

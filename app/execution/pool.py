@@ -1,0 +1,147 @@
+"""A fixed number of warm worker processes: one that ends, however that came, is replaced at once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from app.execution.frames import Control
+from app.execution.observer import Observer
+from app.execution.proc import resident_bytes
+from app.execution.process import Nobody, ProcessLost, WorkerProcess
+
+log = logging.getLogger(__name__)
+
+Function = Callable[[Any, bytes | bytearray, Control], Any]
+RESTART_PAUSE_S = 0.2
+
+
+def nothing(job: object, body: bytes | bytearray, control: Control) -> None:
+    """The warm-up of workers that need none."""
+
+
+class Pool:
+    """Keeps `size` workers; `on_warm` is called whenever there is a new one."""
+
+    def __init__(
+        self,
+        *,
+        size: int,
+        start_timeout_s: float,
+        memory_bytes: int,
+        preload: str,
+        observer: Observer,
+    ) -> None:
+        self.size = size
+        self.restarts: Counter[str] = Counter()
+        self._start_timeout_s = start_timeout_s
+        self._memory_bytes = memory_bytes
+        self._preload = preload
+        self.warm_up: tuple[Function, Any] = (nothing, None)
+        self._early: list[WorkerProcess] = []
+        self.on_warm: Callable[[], None] = lambda: None
+        self._observer = observer
+        self._starting: set[WorkerProcess] = set()
+        self._workers: set[WorkerProcess] = set()
+        self._idle: list[WorkerProcess] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
+
+    async def begin(self) -> None:
+        """Spawn the workers and leave them to import what they need; `start` waits for them."""
+        for _ in range(self.size):
+            self._early.append(await WorkerProcess.start(self._memory_bytes, self._preload))
+
+    async def start(self) -> None:
+        """Start all workers and wait until every one is warm."""
+        await asyncio.gather(*(self._add() for _ in range(self.size)))
+
+    async def stop(self) -> None:
+        """End all workers at once."""
+        self._closing = True
+        for worker in self._workers:
+            worker.kill("stopping")
+        for task in self._tasks:
+            if not task.get_name().startswith("watch"):
+                task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Process ids of the warm workers."""
+        return tuple(sorted(worker.pid for worker in self._workers))
+
+    @property
+    def all_pids(self) -> tuple[int, ...]:
+        """Process ids of the warm workers and of those that are not warm yet."""
+        return tuple(worker.pid for worker in (*self._workers, *self._starting))
+
+    def take(self) -> WorkerProcess | None:
+        """An idle worker, if there is one: the last used, whose caches are warmest."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.alive:
+                return worker
+        return None
+
+    def give_back(self, worker: WorkerProcess) -> None:
+        """A worker is free for the next call, unless it was killed."""
+        if worker.ending is None and worker.alive:
+            self._idle.append(worker)
+
+    async def _add(self) -> None:
+        worker = (
+            self._early.pop() if self._early else await WorkerProcess.start(self._memory_bytes, self._preload)
+        )
+        self._starting.add(worker)
+        try:
+            async with asyncio.timeout(self._start_timeout_s):
+                await worker.ready()
+                await worker.call(pickle.dumps(self.warm_up, pickle.HIGHEST_PROTOCOL), b"", Nobody())
+        except BaseException:
+            worker.kill("start")
+            await worker.gone()
+            raise
+        finally:
+            self._starting.discard(worker)
+        worker.warm_bytes = resident_bytes(worker.pid) or 0
+        self._workers.add(worker)
+        self._spawn(self._watch(worker), f"watch {worker.pid}")
+        if self._closing:
+            worker.kill("stopping")
+        self.give_back(worker)
+        self.on_warm()
+
+    async def _watch(self, worker: WorkerProcess) -> None:
+        await worker.gone()
+        self._workers.discard(worker)
+        if worker in self._idle:
+            self._idle.remove(worker)
+        if self._closing:
+            return
+        reason = worker.ending or "died"
+        self.restarts[reason] += 1
+        self._observer.restarted(reason)
+        log.warning("worker %d ended (%s, status %s)", worker.pid, reason, worker.process.returncode)
+        self._spawn(self._replace(), "replace")
+
+    async def _replace(self) -> None:
+        while not self._closing:
+            try:
+                await self._add()
+            except (OSError, TimeoutError, ProcessLost) as error:
+                log.error(  # noqa: TRY400  (a traceback says nothing here)
+                    "a worker could not be started: %s", type(error).__name__
+                )
+                await asyncio.sleep(RESTART_PAUSE_S)
+            else:
+                return
+
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,39 @@
+"""What the kernel says of a process: memory and CPU time, from proc(5). None where there is no /proc."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+PROC = Path("/proc")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+UTIME, STIME = 11, 12  # fields of stat, counted after the name in parentheses
+
+
+def resident_bytes(pid: int) -> int | None:
+    """Memory that a process holds in RAM."""
+    try:
+        return int((PROC / str(pid) / "statm").read_bytes().split()[1]) * PAGE_BYTES
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def cpu_ticks(pid: int) -> int | None:
+    """CPU time that a process has used, in clock ticks (usually 10 ms)."""
+    try:
+        fields = (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+        return int(fields[UTIME]) + int(fields[STIME])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def data_bytes() -> int | None:
+    """What RLIMIT_DATA counts of this process: its private writable memory, touched or not."""
+    try:
+        status = (PROC / "self" / "status").read_text()
+    except OSError:
+        return None
+    for line in status.splitlines():
+        if line.startswith("VmData:"):
+            return int(line.split()[1]) * 1024
+    return None

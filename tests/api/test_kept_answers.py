@@ -1,0 +1,98 @@
+"""Answers that are kept, preconditions, and a self-test that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from app.api.self_test import KNOWN
+from app.settings import Settings
+from tests.api.conftest import Service, problem, running
+
+BODY = {"stay": [5, -3, 2, 7, 1, 4], "names": {"u": "new", "v": "old"}}
+
+
+def ask(service: Service, path: str = "/v1/tests/effects", **headers: str) -> httpx.Response:
+    return service.post(path, BODY, headers=headers)
+
+
+@pytest.fixture(scope="module")
+def keeping() -> Iterator[Service]:
+    yield from running(Settings(workers=1, inplace_body_bytes=0, cache_entries=3))
+
+
+def test_the_second_who_asks_gets_the_kept_answer_and_is_told_so(keeping: Service) -> None:
+    first, second = ask(keeping), ask(keeping)
+    assert "cache" not in first.headers["server-timing"]
+    assert "age" not in first.headers
+    assert second.headers["server-timing"].startswith("cache;desc=hit, total;dur=")
+    assert int(second.headers["age"]) >= 0
+    said, again = first.json(), second.json()
+    assert said.pop("runtime")["engine_ms"] > 0
+    runtime = again.pop("runtime")
+    assert (runtime["engine_ms"], runtime["queue_ms"]) == (0.0, 0.0)
+    assert again == said
+    assert second.headers["etag"] == first.headers["etag"] == f'W/"{said["id"]}"'
+
+
+def test_another_representation_is_another_answer_of_the_same_tag(keeping: Service) -> None:
+    json, text = ask(keeping), ask(keeping, "/v1/tests/effects?format=text")
+    assert text.text.startswith("p=")
+    assert text.headers["etag"] == json.headers["etag"]
+    assert ask(keeping, "/v1/tests/effects?format=text").content == text.content
+
+
+def test_problems_are_not_kept(keeping: Service) -> None:
+    for _ in range(2):
+        response = keeping.post("/v1/tests/effects", {"stay": []})
+        assert problem(response, 422)
+        assert "age" not in response.headers
+
+
+def test_no_more_answers_are_kept_than_the_settings_say(keeping: Service) -> None:
+    def timing(first: int) -> str:
+        body = {"stay": [first, -3, 2]}
+        return str(keeping.post("/v1/tests/effects", body).headers["server-timing"])
+
+    for number in range(1, 5):
+        assert "hit" not in timing(number)
+    assert "hit" in timing(4)
+    assert "hit" not in timing(1)
+
+
+def test_nothing_is_kept_when_the_settings_say_so() -> None:
+    for service in running(Settings(workers=1, inplace_body_bytes=0, cache_bytes=0)):
+        assert all("cache" not in ask(service).headers["server-timing"] for _ in range(2))
+
+
+@pytest.mark.parametrize("where", ["keeping", "service"])
+def test_a_client_that_holds_the_answer_gets_412_and_no_answer(
+    where: str, request: pytest.FixtureRequest
+) -> None:
+    service: Service = request.getfixturevalue(where)
+    etag = ask(service).headers["etag"]
+    response = ask(service, **{"if-none-match": f'"x", {etag}'})
+    said = problem(response, 412)
+    assert said["type"] == "/docs/problems#precondition-failed"
+    assert response.headers["etag"] == etag
+    for other in ('"t_0000000000000000"', "*"):
+        assert ask(service, **{"if-none-match": other}).status_code == 200
+
+
+def test_a_wrong_self_test_refuses_readiness_with_the_reason_and_no_answer_is_trusted(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("app.main.KNOWN", (replace(KNOWN[0], p_value=0.5), *KNOWN[1:]))
+    for service in running(Settings(workers=1)):
+        for path in ("/readyz", "/healthz"):
+            said = problem(service.get(path), 503)
+            assert said["detail"] == "The self-test failed: five-wins."
+        assert service.get("/livez").status_code == 200  # a restart would not mend it
+    assert "the self-test failed, the service will not be ready: five-wins" in caplog.text
+
+
+def test_readiness_is_there_after_a_right_one(service: Service) -> None:
+    assert service.get("/readyz").json() == {"status": "ok"}

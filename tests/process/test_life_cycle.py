@@ -1,0 +1,196 @@
+"""A real server's life: readiness, drain, liveness, memory, herds, and short tests beside long ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.process.conftest import PATIENCE_S, PROC, Server, until
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(not PROC.is_dir(), reason="the states of processes are read in /proc"),
+]
+
+SMALL = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}
+ENDLESS = {"stay": [2**k for k in range(30)] * 300, "method": "monte_carlo", "samples": 500_000_000}
+ROOMY = {"max_samples": 10**9, "engine_budget_operations": 10**15, "engine_budget_bytes": 2**40}
+LARGE = {"stay": [1, -1, 2, 3] * 50_000}
+# Some tens of milliseconds in a worker.
+MEDIUM = {"stay": [3**k % 1009 for k in range(4_000)], "method": "monte_carlo", "samples": 2_000}
+
+Start = Callable[..., Server]
+
+
+def get(client: httpx.Client, path: str) -> int:
+    return client.get(path).status_code
+
+
+def sending(server: Server, body: Any) -> socket.socket:
+    """A connection on which a request has been sent and nothing is read."""
+    content = json.dumps(body).encode()
+    head = f"POST /v1/tests/effects HTTP/1.1\r\nhost: x:{server.port}\r\ncontent-type: application/json\r\n"
+    connection = socket.create_connection(("127.0.0.1", server.port))
+    connection.sendall(f"{head}content-length: {len(content)}\r\n\r\n".encode() + content)
+    return connection
+
+
+def test_sigterm_turns_readiness_to_503_while_requests_are_still_taken(start: Start) -> None:
+    server = start(workers=2, shutdown_delay_s=5, keep_alive_s=30)
+    with (
+        httpx.Client(base_url=server.url, timeout=PATIENCE_S) as early,
+        httpx.Client(base_url=server.url) as late,
+    ):
+        assert get(early, "/readyz") == 200
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: get(late, "/readyz") == 503, "readiness is withdrawn")
+        assert early.get("/readyz").json()["detail"] == "The service is shutting down."  # an open connection
+        assert get(late, "/livez") == 200
+        response = late.post("/v1/tests/effects", json=LARGE)
+        assert response.status_code == 200
+        assert response.headers["connection"] == "close"
+    assert server.process.wait(PATIENCE_S) == 0
+
+
+def test_a_drain_under_load_answers_every_request_that_was_accepted(start: Start) -> None:
+    server = start(workers=2)
+    statuses: list[int] = []
+    broken: list[str] = []
+    refused = threading.Event()
+
+    def client(number: int) -> None:
+        for turn in range(10_000):
+            try:
+                statuses.append(
+                    server.post("/v1/tests/effects", {**MEDIUM, "seed": 10_000 * number + turn}).status_code
+                )
+            except httpx.ConnectError:  # it listens no more: this request was never accepted
+                refused.set()
+                return
+            except httpx.TransportError as error:
+                broken.append(type(error).__name__)
+                return
+
+    clients = [threading.Thread(target=client, args=(number,)) for number in range(6)]
+    for thread in clients:
+        thread.start()
+    until(lambda: len(statuses) >= 30, "answers come")
+    server.process.send_signal(signal.SIGTERM)
+    for thread in clients:
+        thread.join(PATIENCE_S)
+    assert server.process.wait(PATIENCE_S) == 0
+    assert refused.is_set()
+    assert broken == []
+    assert set(statuses) == {200}
+
+
+def test_livez_fails_when_all_workers_are_stopped_with_work_and_recovers(start: Start) -> None:
+    server = start(workers=2, liveness_stall_s=1)
+    workers = server.workers()
+    for pid in workers:
+        os.kill(pid, signal.SIGSTOP)
+    with httpx.Client(base_url=server.url) as client:
+        assert get(client, "/livez") == 200  # nothing is asked of them
+        with sending(server, LARGE) as pending:
+            until(lambda: get(client, "/livez") == 503, "liveness is denied")
+            assert get(client, "/readyz") == 200
+            for pid in workers:
+                os.kill(pid, signal.SIGCONT)
+            pending.settimeout(PATIENCE_S)
+            assert pending.recv(100).startswith(b"HTTP/1.1 200 ")
+        assert get(client, "/livez") == 200
+
+
+def test_livez_is_well_while_the_workers_are_merely_busy(start: Start) -> None:
+    server = start(workers=2, liveness_stall_s=0.5, **ROOMY)
+    with sending(server, ENDLESS), sending(server, {**ENDLESS, "seed": 1}):
+        until(server.computing, "a worker computes")
+        end = time.monotonic() + 3  # six times what a stall would take
+        with httpx.Client(base_url=server.url) as client:
+            while time.monotonic() < end:
+                assert get(client, "/livez") == 200
+                time.sleep(0.05)
+
+
+def test_a_worker_that_needs_too_much_memory_ends_alone_and_its_caller_gets_503(start: Start) -> None:
+    server = start(workers=2, worker_memory_bytes=32 * 2**20)
+    before = server.workers()
+    huge = {"stay": [1, -1, 2, 3] * 1_000_000}
+    answers: list[httpx.Response] = []
+    others = threading.Thread(target=lambda: answers.append(server.post("/v1/tests/effects", MEDIUM)))
+    others.start()
+    response = server.post("/v1/tests/effects", huge)
+    others.join(PATIENCE_S)
+    assert response.status_code == 503
+    assert response.json()["type"] == "/docs/problems#out-of-memory"
+    assert answers[0].status_code == 200
+    until(lambda: len(server.workers()) == 2 and len(server.workers() & before) == 1, "a new worker has come")
+    assert server.post("/v1/tests/effects", {**MEDIUM, "seed": 1}).status_code == 200
+    assert "Traceback" not in server.log.read_text()
+
+
+def test_a_herd_of_identical_requests_is_computed_once(start: Start) -> None:
+    server = start(workers=2)
+    answers: list[httpx.Response] = []
+    slow = {**MEDIUM, "samples": 20_000}
+
+    def ask() -> None:
+        answers.append(server.post("/v1/tests/effects", slow))
+
+    herd = [threading.Thread(target=ask) for _ in range(12)]
+    for thread in herd:
+        thread.start()
+    for thread in herd:
+        thread.join(PATIENCE_S)
+    said = [answer.headers["server-timing"].partition(",")[0] for answer in answers]
+    assert sum(not timing.startswith("cache;") for timing in said) == 1
+    assert set(said) - {"cache;desc=shared", "cache;desc=hit"} == {
+        next(t for t in said if not t.startswith("cache;"))
+    }
+    bodies = [answer.json() for answer in answers]
+    for body in bodies:
+        del body["runtime"]
+    assert all(body == bodies[0] for body in bodies)
+    assert len({answer.headers["x-request-id"] for answer in answers}) == 12
+
+
+def test_short_tests_pass_a_queue_of_long_ones(start: Start) -> None:
+    server = start(workers=2, **ROOMY)
+    long = [sending(server, {**ENDLESS, "seed": seed}) for seed in range(3)]
+    try:
+        until(server.computing, "a worker computes")
+        for seed in range(30):
+            assert server.post("/v1/tests/effects", {**MEDIUM, "seed": seed}).status_code == 200
+        for connection in long:
+            connection.setblocking(False)
+            with pytest.raises(BlockingIOError):  # it is not answered, and still open
+                connection.recv(1)
+    finally:
+        for connection in long:
+            connection.close()
+    until(lambda: not server.computing(), "nothing runs on for those who left")
+
+
+def test_same_request_same_bytes_across_processes_and_restarts(start: Start) -> None:
+    bodies = []
+    for settings in (
+        {"workers": 1},
+        {"workers": 2},
+        {"workers": 2, "inplace_body_bytes": 0, "cache_entries": 0},
+    ):
+        server = start(**settings)
+        for _ in range(3):
+            said = server.post("/v1/tests/effects", MEDIUM).json()
+            del said["runtime"]
+            bodies.append(json.dumps(said))
+        server.stop()
+    assert len(set(bodies)) == 1

@@ -1,0 +1,353 @@
+"""Worker processes under stress: memory, long calls beside short ones, herds, storms of kills, and stalls."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import signal
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.errors import DeadlineExceeded, InvalidTest, OutOfMemory, Overloaded
+from app.execution import Executor
+from tests.process import jobs
+from tests.process.conftest import PROC
+from tests.process.executors import alive, executor, run, until
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(not PROC.is_dir(), reason="memory and CPU time of processes are read in /proc"),
+]
+AGES_S = 300.0
+MIB = 2**20
+
+
+def quiet(pool: Executor) -> bool:
+    """Whether every gauge is back at 0."""
+    return pool.queued == 0 and pool.running == 0 and pool.pending_seconds == 0
+
+
+def descriptors() -> int:
+    """How many files, sockets and pipes this process has open."""
+    return len(list((PROC / "self" / "fd").iterdir()))
+
+
+# -- memory -------------------------------------------------------------------------------------------------
+
+
+def test_a_call_that_takes_too_much_memory_dies_alone() -> None:
+    async def scenario() -> None:
+        async with executor(workers=2, memory_bytes=64 * MIB) as pool:
+            before = set(pool.pids)
+            other = asyncio.ensure_future(pool.run(jobs.sleep, 0.5, b"", 30))
+            with pytest.raises(OutOfMemory):
+                await pool.run(jobs.hog, 200 * MIB, b"", 30)
+            assert await other == "slept"
+            await until(lambda: len(pool.pids) == 2 and set(pool.pids) != before)
+            assert len(before & set(pool.pids)) == 1
+            assert dict(pool.restarts) == {"memory": 1}
+            assert await pool.run(jobs.hog, 16 * MIB, b"", 30) == 16  # within the limit
+            assert quiet(pool)
+
+    run(scenario)
+
+
+def test_a_body_that_does_not_fit_is_out_of_memory_too() -> None:
+    async def scenario() -> None:
+        async with executor(memory_bytes=16 * MIB) as pool:
+            with pytest.raises(OutOfMemory):
+                await pool.run(jobs.digest, "x", bytes(40 * MIB), 30)
+            assert await pool.run(jobs.sleep, 0, b"", 30) == "slept"
+
+    run(scenario)
+
+
+def test_memory_that_the_kernels_limit_does_not_count_is_seen_by_the_supervisor() -> None:
+    async def scenario() -> None:
+        async with executor(memory_bytes=64 * MIB) as pool:
+            (before,) = pool.pids
+            with pytest.raises(OutOfMemory):
+                await pool.run(jobs.hog_shared, 200 * MIB, b"", 100)
+            await until(lambda: not alive(before))
+            assert await pool.run(jobs.sleep, 0, b"", 30) == "slept"
+            assert dict(pool.restarts) == {"memory": 1}
+
+    run(scenario)
+
+
+def test_a_worker_has_the_whole_limit_again_for_the_next_call() -> None:
+    async def scenario() -> None:
+        async with executor(memory_bytes=64 * MIB) as pool:
+            pids = pool.pids
+            for _ in range(10):
+                assert await pool.run(jobs.hog, 40 * MIB, b"x" * MIB * 2, 30) == 40
+            assert pool.pids == pids
+
+    run(scenario)
+
+
+# -- long and short -----------------------------------------------------------------------------------------
+
+
+def spans(path: Path) -> list[tuple[float, float]]:
+    lines = path.read_text().splitlines()
+    return sorted((float(begin), float(end)) for begin, end in (line.split() for line in lines))
+
+
+def test_long_calls_run_one_at_a_time_where_there_is_one_place_and_none_is_lost(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        path = tmp_path / "spans"
+        async with executor(workers=3, long_places=1) as pool:
+            job = (str(path), 60.0, 0.2)
+            calls = [pool.run(jobs.plan_and_note, job, b"", 30) for _ in range(5)]
+            assert await asyncio.gather(*calls) == ["planned"] * 5
+            found = spans(path)
+            assert len(found) == 5
+            assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(found))
+            assert quiet(pool)
+
+    run(scenario)
+
+
+def test_a_stream_of_short_calls_passes_long_ones() -> None:
+    async def scenario() -> None:
+        async with executor(workers=2, long_places=1, queue_depth=100, queue_seconds=1e6) as pool:
+            alone = await _slowest(pool)
+            long = [
+                asyncio.ensure_future(pool.run(jobs.plan_and_note, (os.devnull, 60.0, AGES_S), b"", 100))
+                for _ in range(5)
+            ]
+            await until(lambda: pool.running == 1 and pool.queued == 4)
+            beside = await _slowest(pool)
+            assert not any(call.done() for call in long)
+            # 300 s of long calls are in the way; the ratio leaves room for a machine that has other things to do.
+            assert beside < 50 * alone + 1.0
+            for call in long:
+                call.cancel()
+
+    run(scenario)
+
+
+async def _slowest(pool: Executor) -> float:
+    """Seconds of the second slowest of a hundred calls of 10 ms, four at a time."""
+    taken: list[float] = []
+
+    async def client() -> None:
+        for _ in range(25):
+            start = time.monotonic()
+            assert await pool.run(jobs.sleep, 0.01, b"", 30) == "slept"
+            taken.append(time.monotonic() - start)
+
+    await asyncio.gather(*(client() for _ in range(4)))
+    return sorted(taken)[-2]
+
+
+def test_a_full_lane_of_long_calls_refuses_long_ones_with_a_time_and_takes_short_ones() -> None:
+    async def scenario() -> None:
+        async with executor(workers=2, long_places=1, queue_depth=50, queue_seconds=50) as pool:
+            job = (os.devnull, 40.0, AGES_S)
+            long = [asyncio.ensure_future(pool.run(jobs.plan_and_note, job, b"", 100)) for _ in range(2)]
+            await until(lambda: pool.running == 1 and pool.queued == 1)
+            with pytest.raises(Overloaded) as caught:
+                await pool.run(jobs.plan_and_note, job, b"", 100)
+            assert caught.value.retry_after_s is not None
+            assert 40 <= caught.value.retry_after_s <= 90  # what two such calls are predicted to take
+            assert dict(pool.rejections) == {"queue_seconds": 1}
+            assert await pool.run(jobs.sleep, 0, b"", 30) == "slept"
+            for call in long:
+                call.cancel()
+
+    run(scenario)
+
+
+def test_a_put_off_call_keeps_its_deadline_and_can_be_cancelled() -> None:
+    async def scenario() -> None:
+        async with executor(workers=2, long_places=1) as pool:
+            job = (os.devnull, 60.0, AGES_S)
+            first = asyncio.ensure_future(pool.run(jobs.plan_and_note, job, b"", 100))
+            await until(lambda: pool._lanes.running("long") == 1)  # it has the one place
+            late = asyncio.ensure_future(pool.run(jobs.plan_and_note, job, b"", 5.0))
+            leaving = asyncio.ensure_future(pool.run(jobs.plan_and_note, job, b"", 100))
+            await until(lambda: pool.queued == 2)
+            leaving.cancel()
+            with pytest.raises(DeadlineExceeded):
+                await late
+            await until(lambda: pool.queued == 0)
+            assert not first.done()
+            assert len(pool.pids) == 2  # whoever waits takes no worker along
+            first.cancel()
+
+    run(scenario)
+
+
+# -- leaving ------------------------------------------------------------------------------------------------
+
+
+def test_a_caller_that_leaves_a_call_about_to_end_costs_no_worker() -> None:
+    async def scenario() -> None:
+        async with executor() as pool:
+            pids = pool.pids
+            for _ in range(5):
+                call = asyncio.ensure_future(pool.run(jobs.sleep, 0.02, b"", 30))
+                await until(lambda: pool.running == 1)
+                call.cancel()
+                await until(lambda: pool.running == 0)
+            assert pool.pids == pids
+            assert not pool.restarts
+
+    run(scenario)
+
+
+def test_restarts_are_counted_by_reason(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with executor() as pool:
+            with pytest.raises(DeadlineExceeded):
+                await pool.run(jobs.sleep, AGES_S, b"", 0.1)
+            await until(lambda: pool.running == 0)
+            call = asyncio.ensure_future(pool.run(jobs.sleep, AGES_S, b"", 100))
+            await until(lambda: pool.running == 1)
+            call.cancel()
+            await until(lambda: pool.running == 0)
+            assert await pool.run(jobs.die_once, str(tmp_path / "marker"), b"", 30) == "survived"
+            assert dict(pool.restarts) == {"deadline": 1, "disconnect": 1, "died": 1}
+
+    run(scenario)
+
+
+# -- herds --------------------------------------------------------------------------------------------------
+
+
+def sharing(pool: Executor, function: Any, job: object, deadline_s: float = 30.0) -> asyncio.Task[Any]:
+    return asyncio.ensure_future(pool.run_shared("the same", function, job, b"", deadline_s))
+
+
+def test_a_herd_of_identical_calls_computes_once(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        path = tmp_path / "count"
+        async with executor(workers=2, queue_depth=0) as pool:  # the herd needs no place in the queue
+            herd = [sharing(pool, jobs.count, (str(path), 0.3)) for _ in range(100)]
+            results = await asyncio.gather(*herd)
+            assert [result for result, _ in results] == ["counted"] * 100
+            assert sum(shared for _, shared in results) == 99
+            assert path.read_text() == "x"
+
+    run(scenario)
+
+
+def test_the_last_of_a_herd_to_leave_ends_the_work(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        marker = tmp_path / "pid"
+        async with executor() as pool:
+            herd = [sharing(pool, jobs.touch_and_sleep, (str(marker), AGES_S), 100) for _ in range(3)]
+            await until(lambda: marker.exists() and marker.read_text() != "")
+            pid = int(marker.read_text())
+            for call in herd[:2]:
+                call.cancel()
+            await asyncio.sleep(0.5)  # longer than a call that nobody waits for may go on
+            assert alive(pid)
+            herd[2].cancel()
+            await until(lambda: not alive(pid))
+
+    run(scenario)
+
+
+def test_the_error_of_a_herd_is_everybodys() -> None:
+    async def scenario() -> None:
+        async with executor() as pool:
+            herd = [sharing(pool, jobs.refuse, None) for _ in range(3)]
+            results = await asyncio.gather(*herd, return_exceptions=True)
+            assert [type(result) for result in results] == [InvalidTest] * 3
+
+    run(scenario)
+
+
+# -- kills and stalls ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_storm_of_kills_loses_no_call_and_leaves_nothing_behind() -> None:
+    async def scenario() -> None:
+        async with executor(workers=2, queue_depth=1000) as pool:
+            before = descriptors()
+            done = 0
+            storm_over = False
+
+            async def client() -> None:
+                nonlocal done
+                while not storm_over:
+                    assert await pool.run(jobs.sleep, 0.005, b"x" * 5000, 60) == "slept"
+                    done += 1
+
+            clients = [asyncio.ensure_future(client()) for _ in range(8)]
+            for _ in range(40):
+                await until(lambda: len(pool.pids) == 2)
+                target = done + 5  # a call that is retried gets through before the next kill
+                victim = pool.pids[0]
+                os.kill(victim, signal.SIGKILL)
+                await until(partial(lambda pid: pid not in pool.pids, victim))
+                await until(partial(lambda least: done >= least, target))
+            storm_over = True
+            await asyncio.gather(*clients)
+            await until(lambda: len(pool.pids) == 2)
+            assert pool.restarts["died"] == 40
+            assert quiet(pool)
+            assert descriptors() == before
+
+    run(scenario, patience_s=240)
+
+
+def test_stopped_workers_with_work_are_a_stall_and_going_on_is_none() -> None:
+    async def scenario() -> None:
+        async with executor(workers=2, stall_s=1.0) as pool:
+            for pid in pool.pids:
+                os.kill(pid, signal.SIGSTOP)
+            await asyncio.sleep(1.5)
+            assert not pool.stalled  # there is no work
+            calls = [asyncio.ensure_future(pool.run(jobs.sleep, 0, b"", 60)) for _ in range(3)]
+            await asyncio.sleep(0.2)
+            assert not pool.stalled  # not yet
+            await until(lambda: pool.stalled)
+            for pid in pool.pids:
+                os.kill(pid, signal.SIGCONT)
+            assert await asyncio.gather(*calls) == ["slept"] * 3
+            assert not pool.stalled
+
+    run(scenario)
+
+
+def test_a_computation_that_holds_the_interpreter_is_busy_and_not_stalled() -> None:
+    async def scenario() -> None:
+        async with executor(stall_s=1.0) as pool:
+            call = asyncio.ensure_future(pool.run(jobs.hold_the_interpreter, 300_000_000, b"", 60))
+            looks = 0
+            while not call.done():
+                assert not pool.stalled
+                looks += 1
+                await asyncio.sleep(0.05)
+            assert looks > 30  # longer than the stall that would have been seen
+            assert await call == 300_000_000 * 299_999_999 // 2
+
+    run(scenario)
+
+
+def test_work_that_waits_without_any_worker_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        async with executor(stall_s=0.5) as pool:
+
+            async def refused(*_: object) -> None:
+                raise OSError
+
+            monkeypatch.setattr("app.execution.pool.WorkerProcess.start", refused)
+            os.kill(pool.pids[0], signal.SIGKILL)
+            await until(lambda: not pool.pids)
+            call = asyncio.ensure_future(pool.run(jobs.sleep, 0, b"", 60))
+            await until(lambda: pool.stalled)
+            monkeypatch.undo()
+            assert await call == "slept"
+
+    run(scenario)

@@ -1,0 +1,114 @@
+"""Retry-After from the measured pace, liveness from progress, the bounded cache: pure, with clocks of our own."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.execution.cache import OVERHEAD_BYTES, Cache
+from app.execution.lanes import Bounds, Lanes, Ticket
+from app.execution.pace import MAX_RETRY_AFTER_S, Pace
+from app.execution.progress import Progress
+
+FAR = 1e9
+
+
+def lanes_with(seconds: float, count: int) -> Lanes:
+    lanes = Lanes(long_places=1, long_s=0.5, bounds=Bounds(1000, 1e9, 10**12))
+    for _ in range(count):
+        ticket = Ticket(seconds, 1, FAR)
+        lanes.enter(ticket)
+        lanes.wait(ticket)
+    return lanes
+
+
+def test_retry_after_follows_the_rate_at_which_the_queue_drains() -> None:
+    lanes, pace = lanes_with(2.0, 10), Pace()
+    assert pace.retry_after_s(lanes, "long", 2, now=0.0, least_s=1) == 20
+    for _ in range(200):
+        pace.ended("long", predicted_s=2.0, took_s=4.0)  # this machine takes twice as long
+    assert pace.drain_rate("long", 1) == pytest.approx(0.5, rel=1e-3)
+    assert pace.retry_after_s(lanes, "long", 2, now=0.0, least_s=1) in {40, 41}
+    for _ in range(200):
+        pace.ended("long", predicted_s=2.0, took_s=0.5)
+    assert pace.retry_after_s(lanes, "long", 2, now=0.0, least_s=1) in {5, 6}
+
+
+def test_short_calls_drain_by_all_processes_that_no_long_one_holds() -> None:
+    lanes, pace = lanes_with(0.4, 100), Pace()
+    assert pace.retry_after_s(lanes, "short", 4, now=0.0, least_s=1) == 10
+    for _ in range(2):
+        lanes.begin(Ticket(10.0, 1, FAR, lane="long"), 0.0)
+    assert pace.retry_after_s(lanes, "short", 4, now=0.0, least_s=1) == 20
+
+
+def test_retry_after_is_never_less_than_the_setting_nor_more_than_ten_minutes() -> None:
+    pace = Pace()
+    assert pace.retry_after_s(lanes_with(0.1, 0), "short", 1, now=0.0, least_s=3) == 3
+    assert pace.retry_after_s(lanes_with(1e6, 5), "long", 2, now=0.0, least_s=3) == MAX_RETRY_AFTER_S
+
+
+def test_what_a_short_call_usually_takes_is_learnt() -> None:
+    pace = Pace()
+    for _ in range(300):
+        pace.ended("short", 0.05, 0.02)
+    assert pace.usual_s == pytest.approx(0.02, rel=0.01)
+
+
+def test_work_that_moves_nowhere_is_a_stall_and_no_work_is_not() -> None:
+    progress = Progress(5.0, now=0.0)
+    assert not progress.stalled(4.9, pending=True)
+    assert progress.stalled(5.1, pending=True)
+    assert not progress.stalled(1000.0, pending=False)
+    progress.note(1000.0)
+    assert not progress.stalled(1004.0, pending=True)
+
+
+def test_cpu_time_is_progress_and_a_process_that_gets_none_is_not() -> None:
+    progress = Progress(5.0, now=0.0)
+    progress.compare({1: 10, 2: 10}, now=1.0)
+    progress.compare({1: 10, 2: 11}, now=4.0)  # one is stopped, the other computes
+    assert not progress.stalled(8.9, pending=True)
+    for now in (5.0, 6.0, 7.0, 8.0, 9.0, 10.0):
+        progress.compare({1: 10, 2: 11}, now)
+    assert progress.stalled(10.0, pending=True)
+    progress.compare({3: 0}, now=10.0)  # a new worker has come
+    assert not progress.stalled(11.0, pending=True)
+
+
+def test_the_cache_keeps_within_its_bytes_and_lets_the_least_used_go() -> None:
+    entry = OVERHEAD_BYTES + 1000
+    cache: Cache[str] = Cache(max_bytes=10 * entry, max_entries=100)
+    for number in range(10):
+        cache.put(bytes([number]), str(number), 1000, now=0.0)
+    assert cache.get(b"\x00") is not None  # now the most recently used
+    cache.put(b"new", "new", 1000, now=1.0)
+    assert cache.get(b"\x00") is not None
+    assert cache.get(b"\x01") is None
+    assert len(cache) == 10
+    assert cache.size == 10 * entry
+
+
+def test_the_cache_keeps_within_its_entries() -> None:
+    cache: Cache[str] = Cache(max_bytes=10**9, max_entries=3)
+    for number in range(10):
+        cache.put(bytes([number]), str(number), 10, now=float(number))
+    assert len(cache) == 3
+    assert [kept.value for key in (7, 8, 9) if (kept := cache.get(bytes([key])))] == ["7", "8", "9"]
+
+
+@pytest.mark.parametrize(("max_bytes", "max_entries"), [(0, 10), (10**9, 0), (10_000, 10)])
+def test_what_is_too_large_or_not_wanted_is_not_kept(max_bytes: int, max_entries: int) -> None:
+    cache: Cache[str] = Cache(max_bytes, max_entries)
+    cache.put(b"key", "value", 9_000, now=0.0)
+    assert len(cache) == 0
+    assert cache.size == 0
+
+
+def test_an_answer_that_is_kept_twice_counts_once() -> None:
+    cache: Cache[str] = Cache(10**9, 10)
+    for now in (1.0, 2.0):
+        cache.put(b"key", "value", 10, now)
+    found = cache.get(b"key")
+    assert found is not None
+    assert found.at == 1.0
+    assert cache.size == OVERHEAD_BYTES + 10
