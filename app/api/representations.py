@@ -52,7 +52,9 @@ def gate_report(gate: GateRecord, gate_id: str, representation: Representation, 
         case "junit":
             return junit(gate, gate_id)
         case "html":
-            pictures = [inline_svg(metric.test, _note(metric)) for metric in gate.metrics]
+            pictures = [
+                inline_svg(metric.test, _note(metric), place) for place, metric in enumerate(gate.metrics, 1)
+            ]
             return gate_html(gate, gate_id, pictures).encode()
         case "svg":
             return svg(gate.deciding.test, theme, _note(gate.deciding))

@@ -9,6 +9,7 @@ ExactpermError
     ├── NotAuthorised          401, 403
     ├── NotFound               404, 405
     ├── NotAcceptable          406
+    ├── NotChanged             412
     ├── TooLarge               413
     ├── UnsupportedMedia       415
     ├── InvalidTest            422: lengths differ, ids do not match, …
@@ -133,6 +134,12 @@ class NotAcceptable(ProblemError):
     advice = "Ask for one of those that meta() lists."
 
 
+class NotChanged(ProblemError):
+    """If-None-Match was sent, and the answer is the one that is held already."""
+
+    advice = "Use the answer whose ETag was sent."
+
+
 class TooLarge(ProblemError):
     """More bytes or items than the server takes."""
 
@@ -182,6 +189,7 @@ BY_STATUS: dict[int, type[ProblemError]] = {
     404: NotFound,
     405: NotFound,
     406: NotAcceptable,
+    412: NotChanged,
     413: TooLarge,
     415: UnsupportedMedia,
     422: InvalidTest,

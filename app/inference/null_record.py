@@ -78,7 +78,8 @@ def sampled_null_record(values: Reals, masses: Reals, detail: PmfDetail) -> Null
     total = float(masses.sum())
     mean = float((values * masses).sum()) / total
     centred = values - mean
-    sd = math.sqrt(float((centred * centred * masses).sum()) / total)
+    scale = float(np.abs(centred).max()) or 1.0  # squares of values near the largest double overflow
+    sd = scale * math.sqrt(float((np.square(centred / scale) * masses).sum()) / total)
     low, high = float(values.min()), float(values.max())
     if detail == "none":
         return NullRecord(mean, sd, low, high, None, None, None)

@@ -20,7 +20,7 @@ from app.engine.planner import Budget, Cost, Plan
 from app.errors import Flaw, InvalidTest, PlanTooLarge
 from app.inference.additive import items_record
 from app.inference.answers import SMALLEST, Answer, certified, sampled
-from app.inference.null_record import QUANTILES
+from app.inference.null_record import QUANTILES, sampled_null_record
 from app.inference.options import Options
 from app.inference.record import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 from app.inference.solvable import Findings
@@ -205,15 +205,7 @@ class JointBootstrap:
             attainable=_one_resample(units)[0],
             items=_joint_items(problem),
             statistic=StatisticRecord(problem.name, observed, *_scores(problem)),
-            null=NullRecord(
-                float(drawn.mean()),
-                float(drawn.std()),
-                float(drawn.min()),
-                float(drawn.max()),
-                tuple((str(q), float(np.quantile(drawn, q))) for q in QUANTILES),
-                None,
-                None,
-            ),
+            null=sampled_null_record(drawn, np.ones(len(drawn)), options.pmf),
             resampled=observed + drawn,
         )
 

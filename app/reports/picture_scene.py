@@ -1,44 +1,46 @@
-"""What a picture of the null distribution shows, before anything is drawn: bars, tails, the observed value, words."""
+"""What a picture of the null distribution shows, before anything is drawn: bars, the tail, the observed value, words."""
 
 from __future__ import annotations
 
+import math
+import textwrap
 from dataclasses import dataclass
+from itertools import pairwise
 
 from app.inference.record import TestRecord
+from app.reports.certainty import kind, p_text
 from app.reports.labels import single_line
-from app.reports.line import kind
-from app.reports.numerals import number, probability
+from app.reports.numerals import number
+from app.reports.picture_scale import scaled
+from app.reports.picture_tail import Bar, is_empty, legend, regions_on, tail_regions, tails_of
 
 # The axis is stretched to the observed value while the null keeps at least this share of it.
 LEAST_SHARE = 0.45
 MARGIN = 0.06
 REACH = 4.75  # standard deviations on both sides; what lies further out cannot be seen
 MAX_NAME_CHARS = 40
-
+MAX_SEPARATE = 60
+LINE_CHARS = 76
+BAR_OF_GAP, BAR_OF_AXIS = 0.82, 0.06
 
 SIDES = {"two-sided": "two-sided", "greater": "one-sided (greater)", "less": "one-sided (less)"}
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """The probability of the values from `left` to `right`."""
-
-    left: float
-    right: float
-    height: float
-
-
-@dataclass(frozen=True, slots=True)
 class Scene:
-    """A picture in words and numbers; values in the statistic's units.
+    """A picture in words and numbers; values in the statistic's units, or in 10**exponent of them.
 
     `beyond` says on which side the observed value lies outside the axis: -1, 0 (it is on it) or 1. `bars` hold
-    all of the null, `tails` the parts of them that count for the p-value; both are empty where the null is not known.
+    all of the null, `tails` the parts of them that count for the p-value; both are empty where the null is not
+    known. `regions` are the parts of the axis that count. Bars that are `separate` stand for single values and
+    are drawn `share` times as wide as they are, so that they can be told apart and none is a hair.
     """
 
     title: str
-    subtitle: str
+    subtitle: tuple[str, ...]
+    legend: str
     statistic: str
+    probability: str
     observed: float
     observed_label: str
     left: float
@@ -46,7 +48,9 @@ class Scene:
     beyond: int
     bars: tuple[Bar, ...]
     tails: tuple[Bar, ...]
+    regions: tuple[tuple[float, float], ...]
     separate: bool
+    share: float
     mean: float
     sd: float
     description: str
@@ -54,37 +58,86 @@ class Scene:
 
 def scene(record: TestRecord, note: str = "") -> Scene:
     """The scene of one test; `note` says what else there is to know of it."""
-    null, observed = record.null, record.statistic.observed
-    width = null.pmf_bin_width or 0.0
-    bars = tuple(Bar(value - width / 2, value + width / 2, mass) for value, mass in null.pmf or ())
-    if width == 0.0:  # a single value
-        reach = max(abs(observed), abs(null.mean), 1.0) / 100
-        bars = tuple(Bar(bar.left - reach, bar.right + reach, bar.height) for bar in bars)
-    left, right, beyond = _axis(record, bars)
-    name = single_line(record.statistic.name)[:MAX_NAME_CHARS]
-    p = probability(record.p_value, record.log10_p_value)
-    said = number(observed)
+    small, exponent = scaled(record)
+    null, observed = small.null, small.statistic.observed
+    bars = _bars(small)
+    left, right, beyond = _axis(small, bars)
+    separate = 0 < len(bars) <= MAX_SEPARATE
+    regions = tail_regions(small)
+    shown = regions_on(regions, left, right)
+    title, name = _title(record), _name(record)
     return Scene(
-        title=f"p = {p}",
-        subtitle=f"{SIDES[record.alternative]} {record.test} test{note}, {kind(record)} ({record.method.name}), {_items(record)}",
-        statistic=name,
+        title=title,
+        subtitle=tuple(textwrap.wrap(_subtitle(record, note), LINE_CHARS)),
+        legend=legend(record, on_the_axis=bool(shown)),
+        statistic=name + _units(exponent),
+        probability="probability (sampled)" if _is_sampled(record) else "probability",
         observed=observed,
-        observed_label=_label(record, said, beyond),
+        observed_label=_observed_label(record, small, beyond),
         left=left,
         right=right,
         beyond=beyond,
         bars=bars,
-        tails=tuple(_tails(record, bars, width)),
-        separate=0 < len(bars) <= 60,
+        tails=tails_of(small, bars, regions),
+        regions=shown,
+        separate=separate,
+        share=_share(bars, right - left) if separate else 1.0,
         mean=null.mean,
         sd=null.sd,
-        description=_description(record, p, said),
+        description=_description(record, title),
     )
 
 
-def _items(record: TestRecord) -> str:
-    clusters = record.items.clusters
-    return f"n = {record.items.n:,}" + ("" if clusters is None else f" in {clusters:,} clusters")
+def _bars(record: TestRecord) -> tuple[Bar, ...]:
+    null, width = record.null, record.null.pmf_bin_width or 0.0
+    pmf = null.pmf or ()
+    if not pmf and null.min == null.max:  # a range of one value is a distribution that is known
+        pmf = ((null.min, 1.0),)
+    if width == 0.0:  # a single value
+        width = max(abs(record.statistic.observed), abs(null.mean), 1.0) / 50
+    return tuple(Bar(value - width / 2, value + width / 2, mass, value) for value, mass in pmf)
+
+
+def _share(bars: tuple[Bar, ...], axis: float) -> float:
+    """How much wider or narrower than its bin a bar is drawn."""
+    middles = sorted(bar.middle for bar in bars)
+    width = bars[0].right - bars[0].left
+    gap = min((after - before for before, after in pairwise(middles)), default=width)
+    return min(BAR_OF_GAP * max(gap, width), BAR_OF_AXIS * axis) / width
+
+
+def _title(record: TestRecord) -> str:
+    """The p-value as it is known: itself, about, or at most."""
+    sign = "=" if kind(record) == "exact" else "\N{ALMOST EQUAL TO}"
+    if is_empty(record):
+        sign = "\N{LESS-THAN OR EQUAL TO}"
+    return f"p {sign} {p_text(record)}"
+
+
+def _name(record: TestRecord) -> str:
+    name = single_line(record.statistic.name)
+    return name if len(name) <= MAX_NAME_CHARS else name[: MAX_NAME_CHARS - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _units(exponent: int) -> str:
+    return f" (in units of 1e{exponent})".replace("-", "\N{MINUS SIGN}") if exponent else ""
+
+
+def _subtitle(record: TestRecord, note: str) -> str:
+    items = record.items
+    clusters = "" if items.clusters is None else f" in {items.clusters:,} clusters"
+    return (
+        f"{SIDES[record.alternative]} {record.test} test{note}, {kind(record)} ({record.method.name}), "
+        f"n = {items.n:,}{clusters}"
+    )
+
+
+def _is_sampled(record: TestRecord) -> bool:
+    """Whether the bars are those of samples, as they are where several sums have no law of one lattice."""
+    if any(caution.code == "null_sampled" for caution in record.warnings):
+        return True
+    method = record.method
+    return record.test == "bootstrap" and method.monte_carlo is not None and method.lattice is None
 
 
 def _axis(record: TestRecord, bars: tuple[Bar, ...]) -> tuple[float, float, int]:
@@ -96,13 +149,13 @@ def _axis(record: TestRecord, bars: tuple[Bar, ...]) -> tuple[float, float, int]
         if low >= high:  # all of it in one place
             low, high = bars[0].left, bars[-1].right
             low, high = low - 10 * (high - low), high + 10 * (high - low)
-    bulk = (high - low) or max(abs(observed), 1.0) / 5
+    bulk = (high - low) or max(abs(observed), abs(low), 1.0) / 5
     wide_low, wide_high = min(low, observed), max(high, observed)
     beyond = 0
     if bulk < LEAST_SHARE * (wide_high - wide_low):
         beyond = 1 if observed > high else -1
         wide_low, wide_high = low, high
-    pad = MARGIN * ((wide_high - wide_low) or bulk)
+    pad = MARGIN * max(wide_high - wide_low, bulk)
     room = 0.3 * bulk  # for the arrow that points to it
     return (
         wide_low - pad - (room if beyond < 0 else 0.0),
@@ -111,42 +164,24 @@ def _axis(record: TestRecord, bars: tuple[Bar, ...]) -> tuple[float, float, int]
     )
 
 
-def _label(record: TestRecord, said: str, beyond: int) -> str:
-    if not beyond or record.null.sd == 0.0:
-        return f"observed {said}"
-    out = abs(record.statistic.observed - record.null.mean) / record.null.sd
-    return f"observed {said},\n{out:.3g} sd out"
+def _observed_label(record: TestRecord, small: TestRecord, beyond: int) -> str:
+    said = f"observed {number(record.statistic.observed)}"
+    out = abs(small.statistic.observed - small.null.mean) / (small.null.sd or math.inf)
+    if beyond and 0.0 < out < math.inf:
+        said += f",\n{out:.3g} sd out"
+    return said.replace("-", "\N{MINUS SIGN}")
 
 
-def _tails(record: TestRecord, bars: tuple[Bar, ...], width: float) -> list[Bar]:
-    """The parts of the bars that lie in the tail; bootstrap nulls are shifted, so the same regions hold."""
-    observed, lattice = record.statistic.observed, record.method.lattice
-    # A value of the lattice owns half a step on both sides, so that the observed one is in the tail as a whole.
-    half = 0.5 * width
-    if lattice is not None and lattice.rank == 1 and lattice.unit < width:
-        half = 0.5 * lattice.unit
-    infinity = float("inf")
-    regions = {
-        "greater": [(observed - half, infinity)],
-        "less": [(-infinity, observed + half)],
-        "two-sided": [(abs(observed) - half, infinity), (-infinity, -abs(observed) + half)],
-    }[record.alternative]
-    if record.alternative == "two-sided" and observed == 0.0:
-        regions = [(-infinity, infinity)]
-    clipped = []
-    for bar in bars:
-        for low, high in regions:
-            left, right = max(bar.left, low), min(bar.right, high)
-            if right - left > 1e-9 * (bar.right - bar.left) and bar.height > 0.0:
-                clipped.append(Bar(left, right, bar.height))
-    return clipped
-
-
-def _description(record: TestRecord, p: str, said: str) -> str:
+def _description(record: TestRecord, title: str) -> str:
     null = record.null
-    shown = "" if null.pmf else " The distribution itself was not computed."
+    spread = f"standard deviation {number(null.sd)}, " if math.isfinite(null.sd) else ""
+    how = ""
+    if not null.pmf and null.min != null.max:
+        how = " The distribution itself was not computed."
+    elif _is_sampled(record):
+        how = " The distribution was sampled."
     return (
-        f"The null distribution of {single_line(record.statistic.name)[:MAX_NAME_CHARS]}: mean {number(null.mean)}, "
-        f"standard deviation {number(null.sd)}, from {number(null.min)} to {number(null.max)}. Observed: {said}. "
-        f"p = {p}, {record.alternative}, {kind(record)}.{shown}"
+        f"The null distribution of {_name(record)}: mean {number(null.mean)}, "
+        f"{spread}from {number(null.min)} to {number(null.max)}. Observed: {number(record.statistic.observed)}. "
+        f"{title}, {record.alternative}, {kind(record)}.{how}"
     )

@@ -327,3 +327,13 @@ def test_no_body_of_json_makes_the_service_fail(service: Any, asked: Any, accept
 def test_no_bytes_make_the_service_fail(service: Any, content: bytes) -> None:
     for media in ("application/json", "text/csv", "text/tab-separated-values"):
         assert service.body(PATH, content, media).status_code < 500
+
+
+def test_values_whose_squares_overflow_are_answered(service: Any) -> None:
+    body = {"stay": [[700], [1]], "swap": [[0], [0]], "statistic": {"expression": "exp(x1)"}}
+    response = service.post("/v1/tests/effects", body)
+    assert response.status_code == 200, response.text
+    null = response.json()["null"]
+    assert 0.1 < null["sd"] / null["max"] <= 1  # four outcomes, two of them near exp(700)
+    for kind in ("text/html", "image/svg+xml", "text/csv"):
+        assert service.post("/v1/tests/effects", body, headers={"accept": kind}).status_code == 200
