@@ -47,10 +47,13 @@ LABEL org.opencontainers.image.title="exactperm" \
       org.opencontainers.image.description="Exact paired-permutation p-values over HTTP" \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.licenses="MIT"
+# Inside a container it listens on all addresses, and whoever publishes the port decides who reaches it. With API keys
+# (EXACTPERM_API_KEY_DIGESTS), or with EXACTPERM_ALLOW_ANONYMOUS=false so that it does not start without, it is closed.
 ENV PATH=/srv/exactperm/.venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     EXACTPERM_HOST=0.0.0.0 \
+    EXACTPERM_ALLOW_ANONYMOUS=true \
     EXACTPERM_PORT=8000
 # Nothing is installed in this image: its own pip is only something to keep up to date.
 RUN python -m pip uninstall --yes --quiet --root-user-action ignore pip \

@@ -37,6 +37,7 @@ FILES = {
     "evalsig": {"u": "u.runframe.json", "v": "v.runframe.json"},
     "every-eval-ever": {"u": "u.eee.jsonl", "v": "v.eee.jsonl"},
 }
+WARNINGS = ('"level":"warning"', '"level":"error"', '"level":"critical"', "Traceback", "Warning")
 OPTIONAL = "not_installed"  # what is said of a statistic whose library the image does not have
 
 
@@ -127,7 +128,7 @@ def main() -> None:
         service.terminate()
         log = service.communicate(timeout=START_S)[0]
     run(Path(sys.argv[1]))
-    if service.returncode or any(word in log for word in ("WARNING", "ERROR", "Traceback", "Warning")):
+    if service.returncode or any(word in log for word in WARNINGS):
         raise SystemExit(log)
     print(f"{answered} requests answered")
 

@@ -2,6 +2,8 @@
 
 ExactpermError
 ├── InputError                 the caller can mend it
+│   ├── Unauthorized           no API key, or none we know
+│   ├── BodyTooSlow            the body did not come in time
 │   ├── MalformedBody          the bytes cannot be parsed at all
 │   ├── UnsupportedMedia       media type or content coding not understood
 │   ├── BodyTooLarge           more bytes or items than the server takes
@@ -9,6 +11,7 @@ ExactpermError
 │   └── PlanTooLarge           valid, but its exact cost is over the budget
 └── CapacityError              the caller can only try again
     ├── Overloaded             no room in the queue
+    ├── TooManyConnections     no room for another connection
     ├── DeadlineExceeded       the time asked for, or allowed, is over
     ├── OutOfMemory            the process that computed it reached its memory limit
     └── WorkerLost             the process that computed it died
@@ -53,6 +56,18 @@ class InputError(ExactpermError):
     """The request is at fault."""
 
     code = "invalid-request"
+
+
+class Unauthorized(InputError):
+    """The request brings no API key, or none that is known."""
+
+    code = "unauthorized"
+
+
+class BodyTooSlow(InputError):
+    """The body did not come in the time, or at the rate, that it must."""
+
+    code = "body-too-slow"
 
 
 class MalformedBody(InputError):
@@ -106,6 +121,12 @@ class Overloaded(CapacityError):
     """The queue is full."""
 
     code = "overloaded"
+
+
+class TooManyConnections(CapacityError):
+    """More connections are open than the server serves."""
+
+    code = "too-many-connections"
 
 
 class DeadlineExceeded(CapacityError):

@@ -8,8 +8,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
 
 from app import __version__
+from app.api.answer import versions
 from app.api.desk import limits_of
 from app.api.job import Body, Job
 from app.api.last_resort import LastResortMiddleware
@@ -22,17 +24,32 @@ from app.execution.configured import executor_of
 from app.execution.executor import Executor
 from app.execution.frames import Unbounded
 from app.ops.condition import Condition
+from app.ops.cors import CorsMiddleware, origins_of
+from app.ops.door import DoorMiddleware
 from app.ops.drain import Drain, DrainMiddleware
+from app.ops.envelope import EnvelopeMiddleware
 from app.ops.head import HeadMiddleware
-from app.ops.request_id import RequestIdMiddleware
-from app.ops.security_headers import SecurityHeadersMiddleware
+from app.ops.keys import Keys
+from app.ops.logs import RequestLine
+from app.ops.metrics import Metrics
+from app.ops.spans import spans_to
+from app.ops.templates import Templates
 from app.settings import Settings
 
 log = logging.getLogger(__name__)
 
 
-def create_app(settings: Settings | None = None, executor: Executor | None = None) -> FastAPI:
-    """An application with its own workers, which start and stop with its lifespan; `executor` if they began before."""
+# Its spans would carry query strings; ours are in app.ops.spans.
+NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+
+
+def create_app(
+    settings: Settings | None = None, executor: Executor | None = None, line: RequestLine | None = None
+) -> FastAPI:
+    """An application with its own workers, which start and stop with its lifespan; `executor` if they began before.
+
+    `line` writes the log line of a request; without it none is written.
+    """
     settings = Settings() if settings is None else settings
     now = time.monotonic()
     first = Job("scores", Body("application/json"), (), "json", "warm-up", now, now, limits_of(settings))
@@ -40,6 +57,8 @@ def create_app(settings: Settings | None = None, executor: Executor | None = Non
     executor.warm_up_with(warm_up, first)
     drain = Drain()
     condition = Condition(executor, drain)
+    metrics = Metrics(executor, versions())
+    spans = spans_to(settings.otlp_endpoint, __version__)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -50,6 +69,8 @@ def create_app(settings: Settings | None = None, executor: Executor | None = Non
             yield
         finally:
             await executor.stop()
+            if spans is not None:
+                spans.close()
 
     app = FastAPI(
         title=TITLE,
@@ -58,16 +79,22 @@ def create_app(settings: Settings | None = None, executor: Executor | None = Non
         redoc_url=None,
         lifespan=lifespan,
         redirect_slashes=False,
+        telemetry=NO_TELEMETRY,
     )
     app.state.settings = settings
     app.state.executor = executor
     app.state.drain = drain
-    add_routes(app, settings, executor, condition)
+    app.state.metrics = metrics
+    add_routes(app, settings, executor, condition, metrics)
     # The last added is the outermost.
     app.add_middleware(HeadMiddleware)
+    app.add_middleware(DoorMiddleware, keys=Keys.of(settings.api_key_digests))
     app.add_middleware(LastResortMiddleware)
-    app.add_middleware(SecurityHeadersMiddleware)
-    app.add_middleware(RequestIdMiddleware)
+    if origins := origins_of(settings.cors_origins):
+        app.add_middleware(CorsMiddleware, origins=origins)
+    app.add_middleware(
+        EnvelopeMiddleware, templates=Templates(app.routes), metrics=metrics, line=line, spans=spans
+    )
     app.add_middleware(DrainMiddleware, drain=drain)
     app.openapi = lambda: _remembered(app)  # type: ignore[method-assign]
     return app

@@ -17,16 +17,15 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
-from typing import Any
 
 import uvicorn
 
 from app.execution.configured import executor_of
 from app.ops.drain import Drain
+from app.ops.keys import exposed
 from app.settings import Settings
-
-LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
 
 class Server(uvicorn.Server):
@@ -73,60 +72,42 @@ class Server(uvicorn.Server):
         self.should_exit = not delay_s
 
 
-class WithoutQuery(logging.Filter):
-    """Keeps query strings out of the access log: the systems' names may stand in them."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Cut the path of uvicorn's access records at the question mark; pass everything on."""
-        if record.name == "uvicorn.access" and isinstance(record.args, tuple) and len(record.args) > 2:
-            client, method, path, *rest = record.args
-            record.args = (client, method, str(path).partition("?")[0], *rest)
-        return True
-
-
-def log_config(*, access_log: bool) -> dict[str, Any]:
-    """Everything to standard output, one line each."""
-    return {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "formatters": {"plain": {"format": LOG_FORMAT}},
-        "filters": {"no_query": {"()": WithoutQuery}},
-        "handlers": {
-            "out": {
-                "class": "logging.StreamHandler",
-                "formatter": "plain",
-                "filters": ["no_query"],
-                "stream": "ext://sys.stdout",
-            }
-        },
-        "root": {"handlers": ["out"], "level": "INFO"},
-        "loggers": {"uvicorn.access": {"level": "INFO" if access_log else "WARNING"}},
-    }
-
-
 def serve(settings: Settings) -> None:
-    """Serve until a signal comes."""
+    """Serve until a signal comes; SystemExit when it would be open to others and nobody said so."""
+    if reason := exposed(settings):
+        raise SystemExit(reason)
     asyncio.run(_serve(settings))
 
 
 async def _serve(settings: Settings) -> None:
     executor = executor_of(settings)
     await executor.begin()
-    from app.main import create_app  # takes as long as the workers take to import their part: side by side
+    # All this takes as long as the workers take to import their part: side by side.
+    from app.api.problems import of_status
+    from app.main import create_app
+    from app.ops.edge import Edge, Limits
+    from app.ops.logs import log_config, request_line
+    from app.ops.protocol import EdgeProtocol
 
-    app = create_app(settings, executor)
+    def problem(status: int, detail: str, request_id: str) -> tuple[tuple[tuple[str, str], ...], bytes]:
+        rendered = of_status(status, detail, request_id)
+        return rendered.headers, rendered.body
+
+    app = create_app(settings, executor, request_line(settings.log_format) if settings.access_log else None)
+    edge = Edge(Limits.of(settings), problem, app.state.metrics.refused)
+    app.state.metrics.connections = lambda: len(edge.connections)
     config = uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
         loop="asyncio",
-        http="h11",
+        http=partial(EdgeProtocol, edge),  # type: ignore[arg-type]  # called as a class is
         ws="none",
         lifespan="on",
         server_header=False,
         proxy_headers=False,
-        access_log=settings.access_log,
-        log_config=log_config(access_log=settings.access_log),
+        access_log=False,  # the application writes a line of its own
+        log_config=log_config(settings.log_format),
         timeout_keep_alive=settings.keep_alive_s,
         timeout_graceful_shutdown=settings.shutdown_grace_s,
     )

@@ -6,7 +6,7 @@ Read from the environment with the prefix `EXACTPERM_` (`EXACTPERM_PORT=9000`); 
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -118,4 +118,55 @@ class Settings(BaseSettings):
             ge=0, description="Seconds after SIGTERM in which /readyz is 503 and requests are still taken."
         ),
     ] = 1.0
+
+    header_timeout_s: Annotated[
+        float,
+        Field(gt=0, description="Seconds in which the headers of a request must be there; then 408."),
+    ] = 10.0
+    max_header_bytes: Annotated[
+        int, Field(ge=1024, description="Most bytes of a request's line and headers; beyond it 431.")
+    ] = 65_536
+    body_timeout_s: Annotated[
+        float, Field(gt=0, description="Seconds in which a whole body must be there; then 408.")
+    ] = 120.0
+    body_bytes_per_second: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="Least average rate of a body, after as long as headers may take; slower is 408.",
+        ),
+    ] = 1_000
+    max_connections: Annotated[
+        int,
+        Field(ge=1, description="Most open connections; beyond it 503 for all but the health routes."),
+    ] = 800
+
+    api_key_digests: Annotated[
+        str,
+        Field(
+            pattern=r"^\s*([0-9a-fA-F]{64}[\s,]*)*$",
+            description="SHA-256 digests of the API keys, in hexadecimal, with commas between; none: no key needed.",
+        ),
+    ] = ""
+    allow_anonymous: Annotated[
+        bool, Field(description="Listen on other addresses than loopback though there are no API keys.")
+    ] = False
+    cors_origins: Annotated[
+        str,
+        Field(
+            pattern=r"^\s*(https?://[^\s,/*]+/?[\s,]*)*$",
+            description="Origins of web pages that may read answers, with commas between; none: no other origin.",
+        ),
+    ] = ""
+
     access_log: Annotated[bool, Field(description="One line per request on standard output.")] = True
+    log_format: Annotated[
+        Literal["json", "console"], Field(description="How log lines look: for programs, or for people.")
+    ] = "json"
+    otlp_endpoint: Annotated[
+        str,
+        Field(
+            pattern=r"^(https?://\S+)?$",
+            description="Where to send OpenTelemetry spans by OTLP over HTTP; needs the extra otel. None: no spans.",
+        ),
+    ] = ""

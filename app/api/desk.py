@@ -75,6 +75,7 @@ class Desk:
             rendered = problems.of_error(error, request_id, retry_after_s=self.settings.retry_after_s)
         except ClientDisconnect:
             return Response(status_code=CLIENT_LEFT)
+        request.scope["exactperm.work"] = rendered.work  # for the log and the metrics
         return sent(rendered)
 
     def _head(self, request: Request, kind: Kind, request_id: str, received_at: float) -> Job:

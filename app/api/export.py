@@ -14,6 +14,7 @@ from app.api.routes import add_routes
 from app.execution.executor import Executor
 from app.ops.condition import Condition
 from app.ops.drain import Drain
+from app.ops.metrics import Metrics
 from app.settings import Settings
 
 DEFAULT_PATH = Path("openapi/openapi.json")
@@ -23,7 +24,8 @@ def exported() -> str:
     """The document as text: the same bytes on every machine, whatever its settings."""
     app = FastAPI()
     executor = Executor(workers=1, queue_depth=0, start_timeout_s=1)
-    add_routes(app, Settings.model_construct(), executor, Condition(executor, Drain()))
+    condition, metrics = Condition(executor, Drain()), Metrics(executor, {})
+    add_routes(app, Settings.model_construct(), executor, condition, metrics)
     return json.dumps(document(app), indent=2, ensure_ascii=False) + "\n"
 
 

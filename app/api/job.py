@@ -9,6 +9,7 @@ TestKind = Literal["effects", "scores", "counts", "predictions"]
 Kind = TestKind | Literal["files", "plan", "gate"]
 Representation = Literal["json", "text", "markdown", "csv", "svg", "png", "html", "junit"]
 Theme = Literal["light", "dark"]
+Source = Literal["computed", "kept", "shared"]
 # Drawn with matplotlib, which no process imports before somebody asks for a picture, and the web process never.
 DRAWN: tuple[Representation, ...] = ("svg", "png", "html")
 
@@ -54,6 +55,20 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """What was computed for an answer, for whoever counts: the method, the items, seconds waiting and computing.
+
+    `compute_s` is None for an answer that was computed for another request: it was `kept`, or is `shared` with it.
+    """
+
+    method: str
+    n: int
+    queue_s: float
+    compute_s: float | None
+    source: Source = "computed"
+
+
+@dataclass(frozen=True, slots=True)
 class Rendered:
     """An answer ready to be sent.
 
@@ -64,3 +79,4 @@ class Rendered:
     headers: tuple[tuple[str, str], ...]
     body: bytes
     began_at: float | None = None
+    work: Work | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api import problems
+from app.errors import ExactpermError
 
 
 class LastResortMiddleware:
@@ -28,7 +29,11 @@ class LastResortMiddleware:
         try:
             await self.app(scope, receive, noting_send)
         except Exception as error:  # noqa: BLE001  (that is its purpose)
-            rendered = problems.of_bug(error, str(scope.get("request_id", "")))
+            request_id = str(scope.get("request_id", ""))
+            if isinstance(error, ExactpermError):  # from a middleware: no key, no room
+                rendered = problems.of_error(error, request_id)
+            else:
+                rendered = problems.of_bug(error, request_id)
             if begun:
                 raise ConnectionAbortedError("the response had begun when the endpoint failed") from None
             headers = [(name.encode(), value.encode()) for name, value in rendered.headers]

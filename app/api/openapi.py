@@ -27,6 +27,12 @@ TAGS = [
     {"name": "meta", "description": "What this server can do."},
     {"name": "health", "description": "For load balancers and orchestrators."},
 ]
+BEARER = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "An API key, where the operator has set any; the health routes need none.",
+}
+GUARDED_STATUSES = (401, 431)  # wherever a key may be needed; operations have more of their own
 HEALTH_PATHS = ("/livez", "/readyz", "/healthz")
 
 
@@ -39,7 +45,10 @@ def document(app: FastAPI) -> dict[str, Any]:
     answers = [(model, "serialization") for model in (TestAnswer, PlanAnswer, GateAnswer, Problem, Health)]
     _, schemas = models_json_schema([*requests, *answers], ref_template=REF)  # type: ignore[list-item]
     said.setdefault("components", {})["schemas"] = schemas["$defs"]
+    said["components"]["securitySchemes"] = {"apiKey": BEARER}
+    said["security"] = [{}, {"apiKey": []}]
     for path in HEALTH_PATHS:
+        said["paths"][path]["get"]["security"] = []
         responses = said["paths"][path]["get"]["responses"]
         responses["200"] = {
             "description": "Yes",
@@ -47,8 +56,12 @@ def document(app: FastAPI) -> dict[str, Any]:
         }
         if path != "/livez":
             responses["503"] = problem_response(503)
-    said["paths"]["/v1/meta"]["get"]["responses"]["200"] = {
-        "description": "The description",
-        "content": {"application/json": {"schema": {"type": "object"}}},
+    described = {
+        "/v1/meta": ("The description", "application/json", {"type": "object"}),
+        "/metrics": ("The metrics", "text/plain", {"type": "string"}),
     }
+    for path, (description, media, schema) in described.items():
+        responses = said["paths"][path]["get"]["responses"]
+        responses["200"] = {"description": description, "content": {media: {"schema": schema}}}
+        responses.update({str(status): problem_response(status) for status in GUARDED_STATUSES})
     return said

@@ -67,7 +67,7 @@ LINE_EXAMPLE = (
     "p=0.0625 (exact, fft) two-sided mean_difference=0.056 U=0.866 V=0.81 n=5 not significant at 0.05 "
     "t_0123456789abcdef\n"
 )
-PROBLEM_STATUSES = (400, 406, 412, 413, 415, 422, 500, 503)
+PROBLEM_STATUSES = (400, 401, 406, 408, 412, 413, 415, 422, 431, 500, 503)
 
 
 def reference(model: type[BaseModel]) -> dict[str, str]:
@@ -184,6 +184,8 @@ def problem_response(status: int) -> dict[str, Any]:
         "description": "; or ".join(kind.title for kind in kinds),
         "content": {problems.MEDIA_TYPE: {"schema": reference(Problem)}},
     }
+    if status == 401:
+        response["headers"] = {"WWW-Authenticate": {"description": "Bearer.", "schema": {"type": "string"}}}
     if status == 503:
         response["headers"] = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
     return response

@@ -16,7 +16,7 @@ from app.api.answer import answer, answer_id, plan_answer
 from app.api.asked import Asked, decoded, inflated
 from app.api.gate import PreparedGate, gate_answer, gate_id, headers_of, prepare_gate, run_gate, status_of
 from app.api.gate_asked import GateAsked, gate_decoded
-from app.api.job import Job, Rendered, Representation
+from app.api.job import Job, Rendered, Representation, Work
 from app.api.negotiation import MULTIPART, PRODUCED, TEXTS
 from app.api.places import moved
 from app.api.representations import gate_report, test_report
@@ -118,7 +118,9 @@ def _finished(
         else:
             body = gate_report(gate, gate_id(gate), job.representation, job.theme)
         status = status_of(gate, prepared.asked.fail_status)
-        return _rendered(job, body, headers_of(gate), job.representation, started, status)
+        test = gate.deciding.test
+        computed = (test.method.name, test.items.n)
+        return _rendered(job, body, headers_of(gate), job.representation, started, status, computed)
     assert isinstance(asked, Asked)
     if job.kind == "plan":
         return _rendered(job, encode(plan_answer(asked.kind, plan_record(prepared))), (), "json", started)
@@ -129,7 +131,8 @@ def _finished(
     else:
         body = test_report(record, job.representation, job.theme)
     etag = (("etag", f'W/"{answer_id(record)}"'),)
-    return _rendered(job, body, etag, job.representation, started)
+    computed = (record.method.name, record.items.n)
+    return _rendered(job, body, etag, job.representation, started, computed=computed)
 
 
 def _runtime(job: Job, started: float, planning: float) -> dict[str, float]:
@@ -148,8 +151,10 @@ def _rendered(
     representation: Representation,
     started: float,
     status: int = 200,
+    computed: tuple[str, int] | None = None,
 ) -> Rendered:
-    queue_ms, compute_ms = milliseconds(started - job.submitted_at), milliseconds(time.monotonic() - started)
+    queue_s, compute_s = max(started - job.submitted_at, 0.0), time.monotonic() - started
+    queue_ms, compute_ms = milliseconds(queue_s), milliseconds(compute_s)
     media = PRODUCED[representation]
     headers = (
         ("content-type", f"{media}; charset=utf-8" if representation in TEXTS else media),
@@ -158,7 +163,8 @@ def _rendered(
         ("server-timing", f"queue;dur={queue_ms}, compute;dur={compute_ms}"),
     )
     styled = (("content-security-policy", STYLED),) if representation in {"svg", "html"} else ()
-    return Rendered(status, headers + styled + extra, body, started)
+    work = None if computed is None else Work(*computed, queue_s, compute_s)
+    return Rendered(status, headers + styled + extra, body, started, work)
 
 
 def milliseconds(seconds: float) -> float:

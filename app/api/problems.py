@@ -17,6 +17,7 @@ from app.api.job import Rendered
 from app.errors import (
     MAX_FLAWS,
     BodyTooLarge,
+    BodyTooSlow,
     CapacityError,
     DeadlineExceeded,
     ExactpermError,
@@ -27,6 +28,8 @@ from app.errors import (
     OutOfMemory,
     Overloaded,
     PlanTooLarge,
+    TooManyConnections,
+    Unauthorized,
     UnsupportedMedia,
     WorkerLost,
 )
@@ -63,6 +66,18 @@ class NotAcceptable(InputError):
 
 
 BY_EXCEPTION: dict[type[ExactpermError], ProblemType] = {
+    Unauthorized: ProblemType(
+        Unauthorized.code,
+        401,
+        "An API key is needed",
+        "Send Authorization: Bearer with a key that the operator gave you.",
+    ),
+    BodyTooSlow: ProblemType(
+        BodyTooSlow.code,
+        408,
+        "The body came too slowly",
+        "Send it faster, or compress it (gzip, zstd).",
+    ),
     MalformedBody: ProblemType(
         MalformedBody.code,
         400,
@@ -108,6 +123,12 @@ BY_EXCEPTION: dict[type[ExactpermError], ProblemType] = {
         "The service is at capacity",
         "Send the request again after Retry-After seconds.",
     ),
+    TooManyConnections: ProblemType(
+        TooManyConnections.code,
+        503,
+        "Too many connections",
+        "Try again after Retry-After seconds, over fewer connections.",
+    ),
     DeadlineExceeded: ProblemType(
         DeadlineExceeded.code,
         503,
@@ -131,6 +152,15 @@ INTERNAL = ProblemType(
     "internal", 500, "The service failed", "This is a fault of the service; please report it."
 )
 BY_STATUS: dict[int, ProblemType] = {
+    400: ProblemType("bad-request", 400, "This is not valid HTTP", "Send a request as RFC 9112 has it."),
+    408: ProblemType("headers-too-slow", 408, "The headers came too slowly", "Send them at once."),
+    431: ProblemType("headers-too-large", 431, "The headers are too large", "Send fewer or shorter headers."),
+    501: ProblemType(
+        "not-implemented", 501, "A coding of the transfer that is not known", "Send chunked, or none."
+    ),
+    505: ProblemType(
+        "http-version-not-supported", 505, "This version of HTTP is not spoken", "Use HTTP/1.1."
+    ),
     404: ProblemType("not-found", 404, "There is nothing here", "See /docs for what there is."),
     405: ProblemType(
         "method-not-allowed", 405, "The method is not allowed", "Use a method from the Allow header."
@@ -157,8 +187,12 @@ def type_of(error: ExactpermError) -> ProblemType:
 def of_error(error: ExactpermError, request_id: str, *, retry_after_s: int = 1) -> Rendered:
     """The problem that an exception of ours is."""
     headers: tuple[tuple[str, str], ...] = ()
+    if isinstance(error, Unauthorized):
+        headers = (("www-authenticate", 'Bearer realm="exactperm"'),)
+    if isinstance(error, BodyTooSlow | TooManyConnections):
+        headers = (("connection", "close"),)
     if isinstance(error, CapacityError):
-        headers = (("retry-after", str(error.retry_after_s or retry_after_s)),)
+        headers += (("retry-after", str(error.retry_after_s or retry_after_s)),)
     return render(type_of(error), error.detail, request_id, flaws=error.flaws, headers=headers)
 
 

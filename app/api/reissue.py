@@ -12,7 +12,7 @@ import re
 import time
 from dataclasses import replace
 
-from app.api.job import Job, Rendered
+from app.api.job import Job, Rendered, Source, Work
 from app.api.pipeline import encode, milliseconds
 
 # Neither can stand inside a JSON string, where quotes are escaped.
@@ -44,7 +44,9 @@ def kept(rendered: Rendered, job: Job, age_s: float) -> Rendered:
     total_ms = milliseconds(time.monotonic() - job.received_at)
     runtime = {"engine_ms": 0.0, "total_ms": total_ms, "queue_ms": 0.0}
     headers = (("server-timing", f"cache;desc=hit, total;dur={total_ms}"), ("age", str(int(age_s))))
-    return replace(rendered, headers=_headers(rendered) + headers, body=_with_runtime(rendered.body, runtime))
+    body = _with_runtime(rendered.body, runtime)
+    work = _without_time(rendered.work, "kept", 0.0)
+    return replace(rendered, headers=_headers(rendered) + headers, body=body, work=work)
 
 
 def shared(rendered: Rendered, job: Job) -> Rendered:
@@ -58,7 +60,13 @@ def shared(rendered: Rendered, job: Job) -> Rendered:
     compute_ms = milliseconds(now - max(rendered.began_at, job.submitted_at))
     timing = f"cache;desc=shared, queue;dur={queue_ms}, compute;dur={compute_ms}"
     headers = (*_headers(rendered), ("server-timing", timing))
-    return replace(rendered, headers=headers, body=_with_runtime(rendered.body, runtime))
+    body, work = _with_runtime(rendered.body, runtime), _without_time(rendered.work, "shared", queue_ms / 1e3)
+    return replace(rendered, headers=headers, body=body, work=work)
+
+
+def _without_time(work: Work | None, source: Source, queue_s: float) -> Work | None:
+    """The same work, not counted again."""
+    return None if work is None else replace(work, queue_s=queue_s, compute_s=None, source=source)
 
 
 def _headers(rendered: Rendered) -> tuple[tuple[str, str], ...]:

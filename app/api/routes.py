@@ -18,15 +18,19 @@ from app.execution.cache import Cache
 from app.execution.executor import Executor
 from app.ops.condition import Condition
 from app.ops.health import health_router
+from app.ops.metrics import Metrics, metrics_router
 from app.settings import Settings
 
 
-def add_routes(app: FastAPI, settings: Settings, executor: Executor, condition: Condition) -> None:
+def add_routes(
+    app: FastAPI, settings: Settings, executor: Executor, condition: Condition, metrics: Metrics
+) -> None:
     """Everything that can be asked of the service, and how it says no."""
     cache: Cache[Rendered] = Cache(settings.cache_bytes, settings.cache_entries)
     app.include_router(test_router(Desk(settings, executor, limits_of(settings), cache)))
     app.include_router(meta_router(settings))
     app.include_router(health_router(condition.not_alive, condition.not_ready, settings.retry_after_s))
+    app.include_router(metrics_router(metrics))
     app.include_router(page_router())
     add_docs(app)
     add_handlers(app)

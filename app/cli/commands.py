@@ -180,7 +180,9 @@ def _status(arguments: Sequence[str] | None) -> int:
         return COULD_NOT
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except SystemExit as error:  # uvicorn's, when it cannot listen
+    except SystemExit as error:  # uvicorn's, when it cannot listen; ours, when it must not
+        if isinstance(error.code, str):
+            click.echo(f"exactperm: {error.code}", err=True)
         return error.code if isinstance(error.code, int) else COULD_NOT
     except BrokenPipeError:  # whoever read has seen enough
         return PASSED

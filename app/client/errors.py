@@ -9,8 +9,9 @@ ExactpermError
     ├── NotAuthorised          401, 403
     ├── NotFound               404, 405
     ├── NotAcceptable          406
+    ├── TooSlow                408
     ├── NotChanged             412
-    ├── TooLarge               413
+    ├── TooLarge               413, 431
     ├── UnsupportedMedia       415
     ├── InvalidTest            422: lengths differ, ids do not match, …
     │   └── PlanTooLarge       422: valid, but over the server's budget
@@ -140,6 +141,12 @@ class NotChanged(ProblemError):
     advice = "Use the answer whose ETag was sent."
 
 
+class TooSlow(ProblemError):
+    """The server did not get the whole request in time."""
+
+    advice = "Is the connection slow? Send less, or send it from nearer."
+
+
 class TooLarge(ProblemError):
     """More bytes or items than the server takes."""
 
@@ -189,11 +196,13 @@ BY_STATUS: dict[int, type[ProblemError]] = {
     404: NotFound,
     405: NotFound,
     406: NotAcceptable,
+    408: TooSlow,
     412: NotChanged,
     413: TooLarge,
     415: UnsupportedMedia,
     422: InvalidTest,
     429: Unavailable,
+    431: TooLarge,
     503: Unavailable,
 }
 BY_TYPE: dict[str, type[ProblemError]] = {

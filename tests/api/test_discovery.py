@@ -72,7 +72,7 @@ def test_the_document_describes_every_route_and_every_error(service: Any) -> Non
     said = service.get("/openapi.json").json()
     assert set(said["paths"]) == {
         "/v1/tests/effects", "/v1/tests/scores", "/v1/tests/counts", "/v1/tests/predictions", "/v1/tests/files",
-        "/v1/plan", "/v1/gate", "/v1/meta", "/livez", "/readyz", "/healthz",
+        "/v1/plan", "/v1/gate", "/v1/meta", "/livez", "/readyz", "/healthz", "/metrics",
     }  # fmt: skip
     scores = said["paths"]["/v1/tests/scores"]["post"]
     assert set(scores["requestBody"]["content"]) == {
@@ -91,6 +91,8 @@ def test_the_document_describes_every_route_and_every_error(service: Any) -> Non
         "image/png",
         "text/html",
     }
+    assert said["components"]["securitySchemes"]["apiKey"]["scheme"] == "bearer"
+    assert {"401", "408", "431"} <= set(scores["responses"])
     assert {"400", "406", "413", "415", "422", "500", "503"} <= set(scores["responses"])
     assert set(scores["responses"]["422"]["content"]) == {"application/problem+json"}
 

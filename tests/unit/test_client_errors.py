@@ -26,6 +26,7 @@ from app.client import (
     ProblemError,
     ServiceFailed,
     TooLarge,
+    TooSlow,
     Unavailable,
     UnreadableAnswer,
     UnsupportedMedia,
@@ -40,15 +41,19 @@ KINDS = {
     404: NotFound,
     405: NotFound,
     406: NotAcceptable,
+    408: TooSlow,
     412: NotChanged,
     413: TooLarge,
     415: UnsupportedMedia,
     418: ProblemError,
     422: InvalidTest,
     429: Unavailable,
+    431: TooLarge,
     500: ServiceFailed,
+    501: ServiceFailed,
     502: ServiceFailed,
     503: Unavailable,
+    505: ServiceFailed,
 }
 
 

@@ -22,6 +22,7 @@ from app.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMPUTED = {"workers": "one per processor"}
 PARTS_OF_PAGES = {"/docs/start.js", "/docs/assets", "/page/{name}"}
 
 
@@ -41,7 +42,10 @@ def first_cells(title: str) -> list[str]:
 def setting_rows() -> list[str]:
     rows = []
     for name, field in Settings.model_fields.items():
-        default = "one per processor" if field.default_factory else f"`{str(field.default).lower()}`"
+        if field.default_factory:
+            default = COMPUTED[name]
+        else:
+            default = f"`{str(field.default).lower()}`" if field.default != "" else "none"
         rows.append(f"| `EXACTPERM_{name.upper()}` | {default} | {field.description} |")
     return rows
 
@@ -52,8 +56,22 @@ def problem_rows() -> list[str]:
     ]
 
 
+def metric_rows() -> list[str]:
+    metrics = create_app(Settings(workers=1)).state.metrics
+    return [
+        f"| `{name}` | {sentence} |"
+        for name, sentence in metrics.names().items()
+        if not name.startswith("process_")
+    ]
+
+
 @pytest.mark.parametrize(
-    ("title", "rows"), [("Settings", setting_rows()), ("Limits and refusals", problem_rows())]
+    ("title", "rows"),
+    [
+        ("Settings", setting_rows()),
+        ("Limits and refusals", problem_rows()),
+        ("Metrics and logs", metric_rows()),
+    ],
 )
 def test_the_table_is_what_the_code_says(title: str, rows: list[str]) -> None:
     said = [line for line in section(title).splitlines() if line.startswith("| `")]

@@ -18,6 +18,7 @@ UNITS = (
     "_operations",
     "_depth",
     "_parts",
+    "_connections",
 )
 
 

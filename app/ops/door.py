@@ -1,0 +1,41 @@
+"""Who comes in: connections beyond the limit and requests without a known key are refused before anything is read.
+
+The health routes are open to all, however full it is: an orchestrator that cannot ask would restart a busy service.
+"""
+
+from __future__ import annotations
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.errors import TooManyConnections, Unauthorized
+from app.ops.connection import CONNECTION
+from app.ops.keys import Keys
+
+OPEN_PATHS = frozenset({"/livez", "/readyz", "/healthz"})
+
+
+class DoorMiddleware:
+    """Raises `TooManyConnections` and `Unauthorized`; what is outside of it renders them."""
+
+    def __init__(self, app: ASGIApp, keys: Keys) -> None:
+        self.app = app
+        self._keys = keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] == "http" and scope["path"] not in OPEN_PATHS:
+            connection = scope.get(CONNECTION)
+            if connection is not None and connection.crowded:
+                raise TooManyConnections(
+                    "More connections are open than this server serves. Try again a little later."
+                )
+            if self._keys.digests and not self._keys.admit(_authorization(scope)):
+                raise Unauthorized(
+                    "This service needs an API key: Authorization: Bearer and a key that it knows."
+                )
+        await self.app(scope, receive, send)
+
+
+def _authorization(scope: Scope) -> bytes | None:
+    given = [value for name, value in scope["headers"] if name == b"authorization"]
+    return given[0] if len(given) == 1 else None

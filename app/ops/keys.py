@@ -1,0 +1,81 @@
+"""API keys: a bearer token is known by its SHA-256 digest. `python -m app.ops.keys` makes one.
+
+The server never holds a key, only digests: whoever reads its environment cannot use them. A key is 32 random bytes, so
+that a plain digest is enough; there is nothing to guess.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import re
+import secrets
+import sys
+from dataclasses import dataclass
+
+from app.settings import Settings
+
+PREFIX = "ep_"
+SCHEME = b"bearer "
+MAX_KEY_BYTES = 512
+SEPARATORS = re.compile(r"[\s,]+")
+REFUSED = (
+    "EXACTPERM_HOST is {host}, where others can reach this service, and there are no API keys. Make one with "
+    "`python -m app.ops.keys` and set EXACTPERM_API_KEY_DIGESTS, or set EXACTPERM_ALLOW_ANONYMOUS=true."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The digests of the keys that open this service; without any it is open."""
+
+    digests: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, text: str) -> Keys:
+        """Read a list of digests in hexadecimal, with commas or spaces between."""
+        return cls(tuple(bytes.fromhex(one) for one in SEPARATORS.split(text) if one))
+
+    def admit(self, authorization: bytes | None) -> bool:
+        """Whether the value of an Authorization header holds a known key. Takes as long for each that is wrong."""
+        if authorization is None or authorization[: len(SCHEME)].lower() != SCHEME:
+            return False
+        given = hashlib.sha256(authorization[len(SCHEME) :].strip()[:MAX_KEY_BYTES]).digest()
+        found = False
+        for digest in self.digests:  # all of them, whichever matches
+            found |= hmac.compare_digest(given, digest)
+        return found
+
+
+def new_key() -> tuple[str, str]:
+    """A new key, and its digest in hexadecimal."""
+    key = PREFIX + secrets.token_urlsafe(32)
+    return key, hashlib.sha256(key.encode()).hexdigest()
+
+
+def exposed(settings: Settings) -> str | None:
+    """Why the service must not start: it would be open to other machines, and nobody said that it may."""
+    if loopback(settings.host) or settings.allow_anonymous or Keys.of(settings.api_key_digests).digests:
+        return None
+    return REFUSED.format(host=settings.host or "empty")
+
+
+def loopback(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def main() -> None:
+    """Print a new key, for the client, and its digest, for the server."""
+    key, digest = new_key()
+    sys.stdout.write(f"key for the client     {key}\nEXACTPERM_API_KEY_DIGESTS={digest}\n")
+
+
+if __name__ == "__main__":
+    main()

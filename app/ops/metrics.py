@@ -1,0 +1,222 @@
+"""What Prometheus is told. Labels have few values, whatever clients send: templates of routes, known methods, reasons.
+
+Counters that the executor keeps for itself are read when somebody asks, so that nothing is counted twice.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
+
+from fastapi import APIRouter
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
+from starlette.responses import Response
+
+from app.execution.proc import resident_bytes
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a series more for each series, which nobody asks for
+
+REQUEST_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+COMPUTE_BUCKETS = (0.0005, *REQUEST_BUCKETS)
+QUEUE_BUCKETS = REQUEST_BUCKETS
+HTTP_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
+OTHER = "other"
+REJECTIONS = (
+    "body_bytes", "body_timeout", "connections", "framing", "header_bytes", "header_timeout", "unauthorized",
+    "unread_answer",
+)  # fmt: skip
+OF_STATUS = {401: "unauthorized", 408: "body_timeout", 413: "body_bytes"}
+QUEUE_REJECTIONS = ("queue_bytes", "queue_depth", "queue_seconds", "stopping")
+SOURCES = ("computed", "kept", "shared")
+RESTARTS = ("deadline", "died", "disconnect", "memory")
+
+
+class Execution(Protocol):
+    """What is read of the executor."""
+
+    @property
+    def queued(self) -> int:
+        """How many calls wait for a worker."""
+
+    @property
+    def running(self) -> int:
+        """How many run in one."""
+
+    @property
+    def pending_seconds(self) -> float:
+        """Predicted seconds of the calls that wait or run."""
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The warm workers."""
+
+    @property
+    def restarts(self) -> Mapping[str, int]:
+        """Workers that were replaced, by reason."""
+
+    @property
+    def rejections(self) -> Mapping[str, int]:
+        """Calls that were refused, by reason."""
+
+
+class Metrics:
+    """All metrics of one application, in a registry of their own."""
+
+    def __init__(self, execution: Execution, versions: Mapping[str, str]) -> None:
+        self.registry = CollectorRegistry(auto_describe=True)
+        self.in_flight = 0
+        self.connections: Callable[[], int] = lambda: 0
+        self._versions = {**versions, "python": platform.python_version()}
+        self._request = Histogram(
+            "http_server_request_duration_seconds",
+            "From the headers of a request to the end of its answer.",
+            ("method", "route", "status"),
+            registry=self.registry,
+            buckets=REQUEST_BUCKETS,
+        )
+        self._compute = Histogram(
+            "exactperm_compute_seconds",
+            "Decoding, planning and computing one test, wherever it ran.",
+            ("method",),
+            registry=self.registry,
+            buckets=COMPUTE_BUCKETS,
+        )
+        self._queue = Histogram(
+            "exactperm_queue_seconds",
+            "From the last byte of a test to the beginning of its computation.",
+            registry=self.registry,
+            buckets=QUEUE_BUCKETS,
+        )
+        self._body_bytes = Counter(
+            "exactperm_body_bytes", "Bytes of bodies, as sent.", ("direction",), registry=self.registry
+        )
+        self._in_bytes, self._out_bytes = (self._body_bytes.labels(way) for way in ("in", "out"))
+        self.refusals = dict.fromkeys(REJECTIONS, 0)
+        self.answers = dict.fromkeys(SOURCES, 0)
+        self._requests: dict[tuple[str, str, int], Histogram] = {}
+        self._computed: dict[str, Histogram] = {}
+        self.registry.register(Now(self, execution, self._versions))
+        ProcessCollector(registry=self.registry)
+
+    def refused(self, reason: str) -> None:
+        """A request, or a connection, was refused before it came to a test."""
+        self.refusals[reason] += 1
+
+    def answered(self, method: str, route: str, status: int, seconds: float, sizes: tuple[int, int]) -> None:
+        """A request was answered; `sizes` are those of its body and of the answer's."""
+        key = (method, route, status)
+        child = self._requests.get(key)
+        if child is None:
+            child = self._requests[method, route, status] = self._request.labels(method, route, str(status))
+        child.observe(seconds)
+        self._in_bytes.inc(sizes[0])
+        self._out_bytes.inc(sizes[1])
+        if status in OF_STATUS:
+            self.refusals[OF_STATUS[status]] += 1
+
+    def computed(
+        self, method: str, queue_s: float, compute_s: float | None, source: str = "computed"
+    ) -> None:
+        """A test was computed by a method of ours; without a time of its own it was computed for another."""
+        self.answers[source] += 1
+        self._queue.observe(queue_s)
+        if compute_s is not None:
+            child = self._computed.get(method)
+            if child is None:
+                child = self._computed[method] = self._compute.labels(method)
+            child.observe(compute_s)
+
+    def text(self) -> bytes:
+        """The text format of Prometheus."""
+        return generate_latest(self.registry)
+
+    def names(self) -> dict[str, str]:
+        """The name of every family of ours with its sentence; of counters as they are asked for."""
+        return {
+            family.name + ("_total" if family.type == "counter" else ""): family.documentation
+            for family in self.registry.collect()
+        }
+
+
+class Now(Collector):
+    """What is so at the moment, and what others count."""
+
+    def __init__(self, metrics: Metrics, execution: Execution, versions: Mapping[str, str]) -> None:
+        self._metrics = metrics
+        self._execution = execution
+        self._versions = versions
+
+    def collect(self) -> Iterator[Metric]:
+        """Read it."""
+        execution, metrics = self._execution, self._metrics
+        build = GaugeMetricFamily("exactperm_build_info", "Versions; always 1.", labels=tuple(self._versions))
+        build.add_metric(tuple(self._versions.values()), 1)
+        yield build
+        yield _gauge("exactperm_requests_in_flight", "Requests that are being answered.", metrics.in_flight)
+        yield _gauge("exactperm_connections_open", "Open connections.", metrics.connections())
+        yield _gauge("exactperm_queue_depth", "Requests that wait for a worker.", execution.queued)
+        pending_s = execution.pending_seconds
+        yield _gauge(
+            "exactperm_pending_seconds",
+            "Predicted seconds of the tests that wait or run in workers.",
+            pending_s,
+        )
+        yield _gauge("exactperm_workers", "Warm workers.", len(execution.pids))
+        yield _gauge("exactperm_workers_busy", "Workers that compute.", execution.running)
+        resident = GaugeMetricFamily(
+            "exactperm_workers_resident_bytes", "Memory of all workers together.", unit="bytes"
+        )
+        resident.add_metric((), sum(resident_bytes(pid) or 0 for pid in execution.pids))
+        yield resident
+        refusals = {**dict.fromkeys(QUEUE_REJECTIONS, 0), **execution.rejections, **metrics.refusals}
+        yield _counter("exactperm_rejected", "Requests and connections that were refused.", refusals)
+        yield _counter(
+            "exactperm_answers",
+            "Tests answered: computed, kept from an earlier request, or shared with one under way.",
+            metrics.answers,
+            "source",
+        )
+        restarts = {**dict.fromkeys(RESTARTS, 0), **execution.restarts}
+        yield _counter("exactperm_worker_restarts", "Workers that ended and were replaced.", restarts)
+
+    def describe(self) -> Iterator[Metric]:
+        """The same."""
+        return self.collect()
+
+
+def _gauge(name: str, sentence: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, sentence, value=value)
+
+
+def _counter(
+    name: str, sentence: str, counts: Mapping[str, int], label: str = "reason"
+) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, sentence, labels=(label,))
+    for value, count in counts.items():
+        family.add_metric((value,), count)
+    return family
+
+
+def metrics_router(metrics: Metrics) -> APIRouter:
+    """`GET /metrics`."""
+    router = APIRouter(tags=["health"])
+
+    async def exposition() -> Response:
+        """Counts and durations in the text format of Prometheus; no data of any request."""
+        return Response(
+            metrics.text(), headers={"content-type": CONTENT_TYPE_LATEST, "cache-control": "no-store"}
+        )
+
+    router.add_api_route("/metrics", exposition, response_class=Response, summary="Metrics for Prometheus")
+    return router

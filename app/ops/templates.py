@@ -1,0 +1,36 @@
+"""The template of a path, such as `/page/{name}`: there are few, whatever is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+UNMATCHED = "unmatched"
+
+
+class Templates:
+    """Looks up the route of a path by the path alone; a path that is no route is `unmatched`."""
+
+    def __init__(self, routes: Iterable[Any]) -> None:
+        self._exact: dict[str, str] = {}
+        self._prefixes: list[tuple[str, str]] = []
+        self._add(routes)
+
+    def _add(self, routes: Iterable[Any]) -> None:
+        for route in routes:
+            if not hasattr(route, "path"):  # FastAPI keeps included routers as they are
+                self._add(route.original_router.routes)
+            elif hasattr(route, "methods") and "{" not in route.path:
+                self._exact[route.path] = route.path
+            else:  # with a parameter, or mounted
+                self._prefixes.append((route.path.partition("{")[0].rstrip("/") + "/", route.path))
+
+    def __iter__(self) -> Any:
+        return iter([*self._exact.values(), *(template for _, template in self._prefixes), UNMATCHED])
+
+    def of(self, path: str) -> str:
+        """The template of a path."""
+        found = self._exact.get(path)
+        if found is not None:
+            return found
+        return next((to for prefix, to in self._prefixes if path.startswith(prefix)), UNMATCHED)

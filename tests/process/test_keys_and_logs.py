@@ -1,0 +1,135 @@
+"""Keys, origins and log lines of a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from app.ops.keys import new_key
+from tests.process.conftest import PATIENCE_S, PROC, ROOT, Server, until
+from tests.process.wires import head, sent
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(not PROC.is_dir(), reason="the states of processes are read in /proc"),
+]
+
+SMALL = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}
+LARGE = {"stay": [1, -1, 2, 3] * 50_000}
+SECRET = "s3cr3t-s3cr3t"
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+Start = Callable[..., Server]
+
+
+def lines(server: Server) -> list[dict[str, Any]]:
+    """Every line of the log; each must be one JSON object."""
+    return [json.loads(line) for line in server.log.read_text().splitlines()]
+
+
+def started(**environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "app"],
+        cwd=ROOT,
+        env={**os.environ, "EXACTPERM_PORT": "0", **environment},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])
+def test_it_does_not_start_where_others_reach_it_without_keys_unless_told_to(host: str) -> None:
+    ended = started(EXACTPERM_HOST=host)
+    assert ended.returncode == 2
+    assert "EXACTPERM_ALLOW_ANONYMOUS" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("said", [{"allow_anonymous": "true"}, {"api_key_digests": "ab" * 32}])
+def test_it_starts_there_with_keys_or_when_told_to(start: Start, said: dict[str, str]) -> None:
+    server = start(host="0.0.0.0", workers=1, **said)
+    assert httpx.get(f"{server.url}/livez").status_code == 200
+
+
+def test_a_digest_that_is_none_is_refused_without_being_repeated() -> None:
+    ended = started(EXACTPERM_API_KEY_DIGESTS=SECRET)
+    assert ended.returncode != 0
+    assert SECRET not in ended.stdout + ended.stderr
+
+
+def test_a_key_is_made_and_opens_the_service_and_is_never_logged(start: Start) -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "app.ops.keys"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    key = made.splitlines()[0].split()[-1]
+    digest = made.splitlines()[1].partition("=")[2]
+    server = start(workers=1, api_key_digests=f"{new_key()[1]},{digest}")
+    refused = sent(server, head("GET /metrics HTTP/1.1"))
+    refused.problem(401)
+    assert refused.headers["www-authenticate"] == 'bearer realm="exactperm"'
+    assert server.post("/v1/tests/scores", SMALL).status_code == 401
+    bearer = {"authorization": f"Bearer {key}"}
+    assert server.post("/v1/tests/scores", SMALL, headers=bearer).json()["p_value"] == 0.0625
+    server.post("/v1/tests/scores", SMALL, headers={"authorization": f"Bearer {key}x"})
+    server.stop()
+    log = server.log.read_text()
+    assert key not in log
+    assert digest not in log
+
+
+def test_every_request_is_one_line_that_says_what_it_was_and_nothing_of_what_was_in_it(start: Start) -> None:
+    server = start(workers=1)
+    marked = {"x-request-id": "mine-1", "traceparent": TRACE}
+    server.post(f"/v1/tests/scores?name_u={SECRET}", SMALL, headers=marked)
+    server.post(f"/v1/tests/scores?{SECRET}={SECRET}", {SECRET: [SECRET]})
+    server.post("/v1/tests/effects", LARGE)
+    httpx.get(
+        f"{server.url}/{SECRET}/{SECRET}?{SECRET}", headers=[(b"x-request-id", f"{SECRET}\u00e9".encode())]
+    )
+    httpx.request(SECRET.upper(), f"{server.url}/livez")
+    httpx.get(f"{server.url}/page/{SECRET}")
+    sent(server, f"GET /{SECRET} NOHTTP\r\n\r\n".encode())
+    server.stop()
+    assert SECRET.lower() not in server.log.read_text().lower()
+    said = lines(server)
+    assert all({"time", "level", "event"} <= line.keys() for line in said)
+    requests = [line for line in said if line["event"] == "request" and line["route"] != "/readyz"]
+    assert [(line["http_method"], line["route"], line["status"]) for line in requests] == [
+        ("POST", "/v1/tests/scores", requests[0]["status"]),
+        ("POST", "/v1/tests/scores", 422),
+        ("POST", "/v1/tests/effects", 200),
+        ("GET", "unmatched", 404),
+        ("other", "/livez", 405),
+        ("GET", "/page/{name}", 404),
+    ]
+    first, _, third = requests[:3]
+    assert (first["request_id"], first["trace_id"]) == ("mine-1", TRACE.split("-")[1])
+    assert third["n"] == 200_000
+    assert third["method"] in {"fft", "dp"}
+    assert third["in_bytes"] == len(json.dumps(LARGE, separators=(",", ":")))
+    assert third["total_ms"] >= third["queue_ms"] + third["compute_ms"] > 0
+    (refusal,) = (line for line in said if line["event"] == "refused")
+    assert (refusal["status"], refusal["reason"]) == (400, "framing")
+
+
+def test_people_may_read_the_log_too(start: Start) -> None:
+    server = start(workers=1, log_format="console")
+    server.post("/v1/tests/scores", SMALL)
+    until(lambda: "route=/v1/tests/scores" in server.log.read_text(), "the line is there")
+    assert "\x1b" not in server.log.read_text()
+
+
+def test_no_line_for_requests_when_none_is_wanted(start: Start) -> None:
+    server = start(workers=1, access_log=False)
+    server.post("/v1/tests/scores", SMALL)
+    server.stop()
+    assert not [line for line in lines(server) if line["event"] == "request"]

@@ -1,0 +1,116 @@
+"""Log lines: one each, whatever is in them; never a traceback, and never what an exception says."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, strategies as st
+
+from app.ops.logs import Format, formatter, request_line
+
+SECRET = "s3cr3t"
+HOSTILE = [
+    "two\r\nlines",
+    "\x1b[2J\x1b[31mred",
+    '", "level": "critical',
+    "\u2028\u2029\x85\x0b\x0c",
+    "<script>alert(1)</script>",
+    "\ud800",
+    "=cmd()",
+    "\x00",
+]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+@contextmanager
+def logged(form: Format) -> Iterator[tuple[logging.Logger, io.StringIO]]:
+    """A logger of the standard library, and what it wrote."""
+    out = io.StringIO()
+    handler = logging.StreamHandler(out)
+    handler.setFormatter(formatter(form))
+    logger = logging.getLogger(f"{__name__}.{form}")
+    logger.handlers = [handler]
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    yield logger, out
+    logger.handlers = []
+
+
+def harmless(text: str) -> bool:
+    """One line of printable ASCII."""
+    return text.endswith("\n") and text[:-1].isascii() and text[:-1].isprintable()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_begins_another_line_or_moves_a_cursor(form: Format, text: str) -> None:
+    with logged(form) as (logger, out):
+        logger.warning("a label: %s", text, extra={"request_id": text})
+    assert harmless(out.getvalue())
+
+
+@given(text=st.text(max_size=60))
+def test_a_json_line_holds_any_text_and_nothing_but_it(text: str) -> None:
+    with logged("json") as (logger, out):
+        logger.warning("%s", text, extra={"request_id": text})
+    assert harmless(out.getvalue())
+    said = json.loads(out.getvalue())
+    assert (said["event"], said["request_id"]) == (text, text)
+    assert said.keys() == {"event", "request_id", "level", "logger", "time"}
+    assert (said["level"], said["logger"]) == ("warning", f"{__name__}.json")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_exception_is_its_type_and_place_and_not_what_it_says(form: Format) -> None:
+    with logged(form) as (logger, out):
+        try:
+            int(SECRET)
+        except ValueError:
+            logger.exception("it failed", stack_info=True)
+    text = out.getvalue()
+    assert harmless(text)
+    assert "ValueError" in text
+    assert "test_logs.py:" in text
+    assert SECRET not in text
+    assert "Traceback" not in text
+
+
+def test_only_our_own_extras_are_written() -> None:
+    with logged("json") as (logger, out):
+        logger.info("%s", "sent", extra={"body": SECRET, "reason": "framing"})
+    assert SECRET not in out.getvalue()
+    assert json.loads(out.getvalue())["reason"] == "framing"
+
+
+def test_what_is_no_json_is_named_by_its_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    class Payload:
+        def __repr__(self) -> str:
+            return SECRET
+
+    request_line("json")("request", n=Payload())
+    said = json.loads(capsys.readouterr().out)
+    assert said["n"] == "Payload"
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_line_of_a_request_has_time_level_and_what_it_is_given(
+    form: Format, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given: dict[str, Any] = {"route": "/v1/gate", "status": 409, "total_ms": 1.5, "trace_id": None}
+    request_line(form)("request", **given)
+    text = capsys.readouterr().out
+    assert harmless(text)
+    if form == "json":
+        said = json.loads(text)
+        assert said | given == said
+        assert said["level"] == "info"
+        assert said["time"].endswith("Z")
+    else:
+        assert "route=/v1/gate" in text
+        assert "status=409" in text
