@@ -53,7 +53,6 @@ ENV PATH=/srv/exactperm/.venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     EXACTPERM_HOST=0.0.0.0 \
-    EXACTPERM_ALLOW_ANONYMOUS=true \
     EXACTPERM_PORT=8000
 # Nothing is installed in this image: its own pip is only something to keep up to date.
 RUN python -m pip uninstall --yes --quiet --root-user-action ignore pip \

@@ -27,6 +27,8 @@ from app.ops.drain import Drain
 from app.ops.keys import exposed
 from app.settings import Settings
 
+log = logging.getLogger(__name__)
+
 
 class Server(uvicorn.Server):
     """Exits with status 0 after a clean stop, where uvicorn's own would die of the signal once more.
@@ -73,9 +75,9 @@ class Server(uvicorn.Server):
 
 
 def serve(settings: Settings) -> None:
-    """Serve until a signal comes; SystemExit when it would be open to others and nobody said so."""
-    if reason := exposed(settings):
-        raise SystemExit(reason)
+    """Serve until a signal comes; SystemExit when it would be open to others and must not be."""
+    if (reason := exposed(settings)) and not settings.allow_anonymous:
+        raise SystemExit(f"{reason}, or EXACTPERM_ALLOW_ANONYMOUS=true.")
     asyncio.run(_serve(settings))
 
 
@@ -111,4 +113,6 @@ async def _serve(settings: Settings) -> None:
         timeout_keep_alive=settings.keep_alive_s,
         timeout_graceful_shutdown=settings.shutdown_grace_s,
     )
+    if reason := exposed(settings):
+        log.warning("%s.", reason)
     await Server(config, app.state.drain, settings.shutdown_delay_s).serve()

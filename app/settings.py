@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 2**20
@@ -24,7 +24,9 @@ def default_workers() -> int:
 class Settings(BaseSettings):
     """What an operator may choose. Frozen: an application has one set of settings for its life."""
 
-    model_config = SettingsConfigDict(env_prefix="EXACTPERM_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="EXACTPERM_", frozen=True, extra="ignore", populate_by_name=True
+    )
 
     host: Annotated[str, Field(description="Address to listen on; loopback unless told otherwise.")] = (
         "127.0.0.1"
@@ -149,8 +151,11 @@ class Settings(BaseSettings):
         ),
     ] = ""
     allow_anonymous: Annotated[
-        bool, Field(description="Listen on other addresses than loopback though there are no API keys.")
-    ] = False
+        bool,
+        Field(
+            description="Whether it starts without API keys on an address that others reach; it warns in the log if so."
+        ),
+    ] = True
     cors_origins: Annotated[
         str,
         Field(
@@ -166,6 +171,7 @@ class Settings(BaseSettings):
     otlp_endpoint: Annotated[
         str,
         Field(
+            validation_alias=AliasChoices("EXACTPERM_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"),
             pattern=r"^(https?://\S+)?$",
             description="Where to send OpenTelemetry spans by OTLP over HTTP; needs the extra otel. None: no spans.",
         ),

@@ -20,9 +20,9 @@ PREFIX = "ep_"
 SCHEME = b"bearer "
 MAX_KEY_BYTES = 512
 SEPARATORS = re.compile(r"[\s,]+")
-REFUSED = (
+OPEN = (
     "EXACTPERM_HOST is {host}, where others can reach this service, and there are no API keys. Make one with "
-    "`python -m app.ops.keys` and set EXACTPERM_API_KEY_DIGESTS, or set EXACTPERM_ALLOW_ANONYMOUS=true."
+    "`python -m app.ops.keys` and set EXACTPERM_API_KEY_DIGESTS"
 )
 
 
@@ -55,10 +55,10 @@ def new_key() -> tuple[str, str]:
 
 
 def exposed(settings: Settings) -> str | None:
-    """Why the service must not start: it would be open to other machines, and nobody said that it may."""
-    if loopback(settings.host) or settings.allow_anonymous or Keys.of(settings.api_key_digests).digests:
+    """How the service is open to other machines; None when it is not."""
+    if loopback(settings.host) or Keys.of(settings.api_key_digests).digests:
         return None
-    return REFUSED.format(host=settings.host or "empty")
+    return OPEN.format(host=settings.host or "empty")
 
 
 def loopback(host: str) -> bool:

@@ -33,15 +33,31 @@ def test_health_is_open(keyed: Service, path: str) -> None:
     assert keyed.get(path).status_code == 200
 
 
+PUBLIC = ["/", "/docs", "/docs/problems", "/docs/start.js", "/openapi.json", "/page/page.js", "/v1/meta"]
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_a_browser_gets_the_page_and_the_documentation_without_a_key(keyed: Service, path: str) -> None:
+    assert keyed.get(path).status_code == 200
+    assert keyed.request("HEAD", path).status_code == 200
+    assert keyed.post(path).status_code == 401
+
+
 def test_everything_else_needs_a_key_and_says_nothing_without(keyed: Service, problem_of: Problem) -> None:
-    paths = [path for path in Templates(keyed.app.routes) if path not in OPEN]
-    assert {"/metrics", "/v1/meta", "/v1/gate", "/", "/docs"} <= set(paths)
-    for path in [*paths, "/openapi.json", "/nope", "/livez/", "//livez", "/%6civez/x"]:
+    opened = ("/page/", "/docs/")
+    paths = [
+        path
+        for path in Templates(keyed.app.routes)
+        if path not in {*OPEN, *PUBLIC} and not path.startswith(opened)
+    ]
+    assert {"/metrics", "/v1/gate", "/v1/plan", "/v1/tests/files"} <= set(paths)
+    for path in [*paths, "/nope", "/livez/", "/%6civez/x", "/page"]:
         for method in ("GET", "POST", "HEAD", "OPTIONS"):
             response = keyed.request(method, path)
             assert response.status_code == 401, (method, path)
             assert response.headers["www-authenticate"] == 'Bearer realm="exactperm"'
-    problem_of(keyed.get("/v1/meta"), 401)
+    problem_of(keyed.get("/metrics"), 401)
+    assert keyed.get("/docs/../metrics").status_code != 200
 
 
 WRONG = [f"Bearer {KEY}x", f"Basic {KEY}", KEY, "Bearer", f"Bearer {DIGEST}"]

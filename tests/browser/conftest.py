@@ -8,7 +8,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
 
-from tests.process.conftest import ROOT, Server, until
+from tests.process.conftest import ROOT, Server, start, until
+
+__all__ = ["start"]  # a fixture of servers of one's own
 
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = [

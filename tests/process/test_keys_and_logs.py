@@ -47,17 +47,23 @@ def started(**environment: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])
-def test_it_does_not_start_where_others_reach_it_without_keys_unless_told_to(host: str) -> None:
-    ended = started(EXACTPERM_HOST=host)
+def test_it_does_not_start_where_others_reach_it_without_keys_when_it_must_not(host: str) -> None:
+    ended = started(EXACTPERM_HOST=host, EXACTPERM_ALLOW_ANONYMOUS="false")
     assert ended.returncode == 2
     assert "EXACTPERM_ALLOW_ANONYMOUS" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.parametrize("said", [{"allow_anonymous": "true"}, {"api_key_digests": "ab" * 32}])
-def test_it_starts_there_with_keys_or_when_told_to(start: Start, said: dict[str, str]) -> None:
-    server = start(host="0.0.0.0", workers=1, **said)
+@pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1"])
+@pytest.mark.parametrize("digests", ["", "ab" * 32])
+def test_it_warns_where_others_reach_it_without_keys_and_only_there(
+    start: Start, host: str, digests: str
+) -> None:
+    server = start(host=host, workers=1, api_key_digests=digests)
     assert httpx.get(f"{server.url}/livez").status_code == 200
+    warnings = [line for line in lines(server) if line["level"] == "warning"]
+    assert len(warnings) == (host == "0.0.0.0" and not digests)
+    assert all("EXACTPERM_API_KEY_DIGESTS" in line["event"] for line in warnings)
 
 
 def test_a_digest_that_is_none_is_refused_without_being_repeated() -> None:

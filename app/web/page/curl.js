@@ -20,6 +20,7 @@ export function curl(question, base) {
     ...question.fields.map(([name, value]) => `--form-string ${quoted(`${name}=${value}`)}`),
   ];
   const lead = long.map(({ file }) => `# save the pasted text as ${file.name} first\n`).join("");
+  const key = question.keyed ? '-H "authorization: Bearer $EXACTPERM_API_KEY" ' : "";
   const command = question.gate ? "curl --fail-with-body -sS" : "curl -sS";
-  return `${lead}${command} ${quoted(new URL(question.path, base).href)} \\\n  ${words.join(" \\\n  ")}\n`;
+  return `${lead}${command} ${key}${quoted(new URL(question.path, base).href)} \\\n  ${words.join(" \\\n  ")}\n`;
 }

@@ -27,7 +27,7 @@ function question() {
   const said = Object.fromEntries(fields);
   const gate = options.mode() === "gate";
   return {
-    gate, fields, files: data.files(), path: gate ? "v1/gate" : "v1/tests/files",
+    gate, fields, files: data.files(), keyed: byId("f-key").value.trim() !== "", path: gate ? "v1/gate" : "v1/tests/files",
     names: { u: said.name_u ?? "U", v: said.name_v ?? "V", statistic: said.statistic },
   };
 }

@@ -3,6 +3,7 @@ import { byId, element } from "./dom.js";
 import { controlOf } from "./data.js";
 import { ROLES } from "./words.js";
 
+const UNAUTHORIZED = 401;
 const shown = byId("problem");
 
 export function clear() {
@@ -27,10 +28,11 @@ export function refused({ status, text, retryAfter }) {
     const detail = `The server answered with status ${status}, and not in a form this page understands.`;
     return show("The answer cannot be read", [{ detail }]);
   }
-  const errors = said.errors?.length ? said.errors : [{ detail: said.detail ?? said.title }];
+  const errors = said.errors?.length ? said.errors : [{ detail: said.detail ?? said.title, pointer: status === UNAUTHORIZED ? "/key" : "" }];
+  if (status === UNAUTHORIZED) byId("key").hidden = false;
   const wait = retryAfter ? `Try again in ${retryAfter} s.` : "";
   const lead = said.detail && errors.every(({ detail }) => !said.detail.includes(detail)) ? said.detail : "";
-  const title = status < 500 ? "This cannot be compared as it is" : said.title;
+  const title = status < 500 && status !== UNAUTHORIZED ? "This cannot be compared as it is" : said.title;
   return show(title, errors, lead, wait, said.instance ? `Request ${said.instance}` : "");
 }
 

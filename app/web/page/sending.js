@@ -1,5 +1,13 @@
 // One question to the service, and the other ways to have its answer.
+import { byId } from "./dom.js";
+
 const LATER = 500; // milliseconds between two looks at the clock
+
+/** What a server with API keys wants to see; the key is in the form and nowhere else. */
+const authorization = () => {
+  const key = byId("f-key").value.trim();
+  return key ? { authorization: `Bearer ${key}` } : {};
+};
 
 /** What is asked: where, fields, files. It stays as it was asked while the form changes. */
 export function body(question) {
@@ -30,7 +38,8 @@ export function ask(question, tell) {
       timer = setInterval(() => tell("computing", Math.floor((performance.now() - since) / 1000)), LATER);
     };
     request.open("POST", addressed(question, {}));
-    request.setRequestHeader("accept", "application/json");
+    const headers = { accept: "application/json", ...authorization() };
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.upload.addEventListener("progress", ({ loaded, total }) => {
       if (loaded < total) tell("uploading", loaded / total);
     });
@@ -50,7 +59,9 @@ export function ask(question, tell) {
 /** The same question, answered as `format`; a Blob, or null when it cannot be had. */
 export async function represented(question, format, query = {}) {
   try {
-    const response = await fetch(addressed(question, { format, ...query }), { method: "POST", body: body(question) });
+    const response = await fetch(addressed(question, { format, ...query }), {
+      method: "POST", body: body(question), headers: authorization(),
+    });
     const problem = (response.headers.get("content-type") ?? "").startsWith("application/problem");
     return response.ok && !problem ? await response.blob() : null;
   } catch {
@@ -61,7 +72,7 @@ export async function represented(question, format, query = {}) {
 export async function picture(question, theme) {
   try {
     const response = await fetch(addressed(question, { theme }), {
-      method: "POST", body: body(question), headers: { accept: "image/svg+xml" },
+      method: "POST", body: body(question), headers: { accept: "image/svg+xml", ...authorization() },
     });
     return response.ok && response.headers.get("content-type")?.startsWith("image/svg") ? await response.blob() : null;
   } catch {
