@@ -8,7 +8,7 @@ PY := .venv/bin/python
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 SOURCES = $(wildcard app tests loadtest)
 
-.PHONY: help serve test lint format openapi openapi-check bench image lock clean
+.PHONY: help serve test fuzz chaos soak lint format openapi openapi-check bench image lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -26,6 +26,16 @@ serve: .venv/.main ## Start the service on EXACTPERM_HOST:EXACTPERM_PORT (127.0.
 
 test: .venv/.dev ## Run all tests (PYTEST_ARGS="tests/unit -k fft" for some)
 	$(PY) -m pytest $(PYTEST_ARGS)
+
+FUZZ_TIMES ?= 100
+fuzz: .venv/.dev ## Long form of tests/fuzz, 100,000 requests: FUZZ_TIMES=100 times as many examples, new ones
+	FUZZ_TIMES=$(FUZZ_TIMES) $(PY) -m pytest tests/fuzz -n 2
+
+chaos: .venv/.dev ## Kill 1,000 workers under mixed load (CHAOS_ARGS)
+	$(PY) -m loadtest.chaos $(CHAOS_ARGS)
+
+soak: .venv/.dev ## An hour of mixed load, memory and descriptors sampled (SOAK_ARGS="--minutes 10")
+	$(PY) -m loadtest.soak $(SOAK_ARGS)
 
 lint: .venv/.dev ## Style, types and the arrows between the rooms
 	$(PY) -m ruff check .

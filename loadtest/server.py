@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,12 +21,20 @@ LOOPBACK = "127.0.0.1"
 
 @contextmanager
 def running_server() -> Iterator[str]:
-    """Start the server, wait until it is ready, give its base URL, and stop it with SIGTERM.
+    """Start the server, wait until it is ready, give its base URL, and stop it with SIGTERM."""
+    with running_process({}) as (url, _):
+        yield url
+
+
+@contextmanager
+def running_process(settings: Mapping[str, object]) -> Iterator[tuple[str, int]]:
+    """The same with settings (`workers=2`), giving the URL and the web process's id.
 
     Raises RuntimeError with the end of the server's log when it dies or is not ready in time.
     """
     port = _free_port()
-    environment = {**os.environ, "EXACTPERM_HOST": LOOPBACK, "EXACTPERM_PORT": str(port)}
+    chosen = {f"EXACTPERM_{name.upper()}": str(value) for name, value in settings.items()}
+    environment = {**os.environ, **chosen, "EXACTPERM_HOST": LOOPBACK, "EXACTPERM_PORT": str(port)}
     with tempfile.TemporaryFile() as log:
         command = [sys.executable, "-m", "app"]
         process = subprocess.Popen(
@@ -37,7 +45,7 @@ def running_server() -> Iterator[str]:
             if not _becomes_ready(url, process):
                 log.seek(0)
                 raise RuntimeError("the server did not become ready:\n" + log.read().decode()[-2000:])
-            yield url
+            yield url, process.pid
         finally:
             _stop(process)
 

@@ -101,7 +101,7 @@ class Desk:
 
     async def _rendered(self, request: Request, head: Job, body: bytearray) -> Rendered:
         job = replace(head, submitted_at=time.monotonic())
-        predicted = predicted_s(job, len(body))
+        predicted, asked_s = predicted_s(job, len(body)), timeout_of_query(job.query)
         small = self.settings.inplace_body_bytes
         if job.body.media_type != JSON:
             small //= SLOWER_TABLES
@@ -111,12 +111,13 @@ class Desk:
             answered = handle_in_place(job, body, self.settings.inplace_engine_seconds, small)
             if isinstance(answered, Rendered):
                 return answered
-            predicted = max(predicted, answered)
+            predicted = max(predicted, answered.seconds)
+            asked_s = asked_s if answered.timeout_s is None else answered.timeout_s
         key = await self._key(job, body)
         found = self.cache.get(key)
         if found is not None:
             return reissue.kept(found.value, job, time.monotonic() - found.at)
-        computing = asyncio.ensure_future(self._computed(key, job, body, predicted))
+        computing = asyncio.ensure_future(self._computed(key, job, body, predicted, asked_s))
         leaving = asyncio.ensure_future(disconnected(request.receive))
         try:
             await asyncio.wait({computing, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -134,11 +135,12 @@ class Desk:
             return reissue.request_key(job, body)
         return await asyncio.to_thread(reissue.request_key, job, body)
 
-    async def _computed(self, key: bytes, job: Job, body: bytearray, predicted: float) -> Rendered:
+    async def _computed(
+        self, key: bytes, job: Job, body: bytearray, predicted: float, asked_s: float | None
+    ) -> Rendered:
         """The answer of a worker, perhaps begun for somebody who asked the same."""
-        asked = timeout_of_query(job.query)
         longest = self.settings.max_timeout_s
-        deadline = min(longest, self.settings.default_timeout_s if asked is None else asked)
+        deadline = min(longest, self.settings.default_timeout_s if asked_s is None else asked_s)
         found, shared = await self.executor.run_shared(key, handle, job, body, deadline, longest, predicted)
         rendered: Rendered = found
         if shared:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from app.api import problems
@@ -26,7 +27,16 @@ from app.errors import BodyTooLarge, ExactpermError, InvalidTest, PlanTooLarge
 from app.execution.frames import Control, Unbounded
 from app.inference.paired_test import Prepared, finish, plan_record, prepare
 
-Answered = TypeVar("Answered", Rendered, Rendered | float)
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A request that is for a worker: its predicted seconds, 0 where unknown, and the deadline its body asks for."""
+
+    seconds: float = 0.0
+    timeout_s: float | None = None
+
+
+Answered = TypeVar("Answered", Rendered, Rendered | Later)
 
 # Pictures and reports bring their style with them; nothing else of theirs is let in.
 STYLED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
@@ -51,33 +61,34 @@ def handle(job: Job, body: bytes | bytearray, control: Control) -> Rendered:
 
 def handle_in_place(
     job: Job, body: bytes | bytearray, engine_seconds: float, small_bytes: int
-) -> Rendered | float:
-    """Answer one small request; or, when that would keep the event loop longer than `engine_seconds`, say how long.
+) -> Rendered | Later:
+    """Answer one small request; or, when that would keep the event loop longer than `engine_seconds`, say how long
+    and until when.
 
-    That is 0 where nobody knows yet: for files, which take their time to be read, for a body of more than
+    How long is 0 where nobody knows yet: for files, which take their time to be read, for a body of more than
     `small_bytes` when inflated, and where even the preparation may be long.
     """
     if job.body.media_type == MULTIPART:
-        return 0.0
+        return Later()
 
-    def steps(started: float) -> Rendered | float:
+    def steps(started: float) -> Rendered | Later:
         try:
             plain = inflated(job, body, min(small_bytes, job.limits.max_body_bytes))
         except BodyTooLarge:
-            return 0.0  # a worker will see whether it is too large
+            return Later()  # a worker will see whether it is too large
         asked = _decoded(job, plain)
         if asked.heavy:
-            return 0.0
+            return Later(timeout_s=asked.timeout_s)
         planning = time.monotonic()
         prepared = _prepared(job, asked)
         if job.kind != "plan" and prepared.seconds > engine_seconds:
-            return prepared.seconds
+            return Later(prepared.seconds, asked.timeout_s)
         return _finished(job, asked, prepared, started, planning)
 
     try:
         return _never_raising(job, steps)
     except MemoryError:
-        return 0.0  # a worker has a limit of its own
+        return Later()  # a worker has a limit of its own
 
 
 def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | Rendered:

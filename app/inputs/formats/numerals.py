@@ -97,7 +97,7 @@ class Numerals:
         if not isinstance(value, int | float):
             detail = f"This is {NAMES.get(type(value), 'something else')}; a number is needed here."
             raise InvalidTest.at(pointer, "not_a_number", detail)
-        if not math.isfinite(value):
+        if isinstance(value, float) and not math.isfinite(value):
             raise InvalidTest.at(pointer, "not_finite", "This number is not finite.")
         return self._rounded(value, pointer)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import BodyTooLarge, InputError
+from app.errors import BodyTooLarge, InputError, InvalidTest
 from app.inputs.formats.catalogue import FORMATS, read
 from app.inputs.formats.reading import ReaderOptions, UploadedFile
 
@@ -73,3 +73,20 @@ def test_a_damaged_file_is_read_or_refused_with_a_pointer_and_nothing_else(
         assert refusal.flaws or isinstance(refusal, BodyTooLarge)
         assert all(flaw.pointer.startswith(("/files", "/options")) for flaw in refusal.flaws)
         assert len(refusal.detail) < 3_000
+
+
+@pytest.mark.parametrize(
+    ("format_", "line"),
+    [
+        ("jsonl", '{"id":"a","score":%s}\n{"id":"b","score":1}\n'),
+        (
+            "evalsig",
+            '{"run_id":"r","model_id":"m","task_id":"t","metric_name":"accuracy","items":[{"item_id":"a","score":%s}]}\n',
+        ),
+    ],
+)
+def test_an_integer_that_is_no_double_either_is_refused(format_: str, line: str) -> None:
+    content = (line % ("9" * 400)).encode()
+    with pytest.raises(InvalidTest) as caught:
+        read({role: UploadedFile(role, content) for role in ("u", "v")}, format_, ReaderOptions())
+    assert caught.value.flaws[0].code == "integer_too_large"

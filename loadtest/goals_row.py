@@ -1,0 +1,25 @@
+"""One line of the table of goals."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """A goal, what it asks for, what was measured, whether that is enough, and how it was measured."""
+
+    goal: str
+    asked: str
+    measured: str
+    met: bool
+    how: str
+
+
+def row(
+    goal: str, measured: float, unit: str, *, most: float | None = None, least: float | None = None, how: str
+) -> Row:
+    """Either at most or at least."""
+    limit, sign = (most, "<=") if most is not None else (least, ">=")
+    assert limit is not None
+    met = measured <= limit if most is not None else measured >= limit
+    return Row(goal, f"{sign} {limit:,.4g} {unit}".strip(), f"{measured:,.4g} {unit}".strip(), met, how)

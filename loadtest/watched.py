@@ -1,0 +1,87 @@
+"""A server in a process of its own whose memory, descriptors and children are read from /proc (Linux)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.execution.proc import PROC, resident_bytes
+from loadtest.server import running_process
+
+MIB = 2**20
+# What a service at rest says of itself; whoever asks is the one request and the one connection.
+AT_REST = {
+    "exactperm_queue_depth": 0,
+    "exactperm_workers_busy": 0,
+    "exactperm_pending_seconds": 0,
+    "exactperm_requests_in_flight": 1,
+    "exactperm_connections_open": 1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """The web process `pid` behind `url`."""
+
+    url: str
+    pid: int
+
+    def resident_mib(self) -> float:
+        """Memory of the web process alone."""
+        return (resident_bytes(self.pid) or 0) / MIB
+
+    def descriptors(self) -> int:
+        """Open files, sockets and pipes of the web process."""
+        return len(list((PROC / str(self.pid) / "fd").iterdir()))
+
+    def children(self) -> set[int]:
+        """Its child processes, the dead that nobody has waited for among them."""
+        return {
+            int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit() and parent(entry) == self.pid
+        }
+
+    def workers(self) -> set[int]:
+        """Children that live."""
+        return {pid for pid in self.children() if state(PROC / str(pid)) not in {"Z", ""}}
+
+
+@contextmanager
+def watched_server(**settings: object) -> Iterator[Watched]:
+    """Start it with these settings; see `running_process`."""
+    with running_process(settings) as (url, pid):
+        yield Watched(url, pid)
+
+
+def gauge(metrics: str, name: str) -> float:
+    """One value of the text that `/metrics` gives; KeyError when it is not there."""
+    for line in metrics.splitlines():
+        if line.startswith(name + " "):
+            return float(line.rpartition(" ")[2])
+    raise KeyError(name)
+
+
+def not_at_rest(metrics: str) -> list[str]:
+    """The gauges that are higher than they are where nobody else asks for anything."""
+    found = {name: gauge(metrics, name) for name in AT_REST}
+    return [f"{name} is {found[name]:g}" for name, most in AT_REST.items() if found[name] > most]
+
+
+def parent(entry: Path) -> int:
+    """The parent of a process; 0 when there is no such process any more."""
+    found = _stat(entry)
+    return int(found[1]) if found else 0
+
+
+def state(entry: Path) -> str:
+    """proc(5): R runs, S sleeps, T is stopped, Z is dead; empty when there is none."""
+    found = _stat(entry)
+    return found[0] if found else ""
+
+
+def _stat(entry: Path) -> list[str]:
+    try:
+        return (entry / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []

@@ -1,0 +1,82 @@
+"""What is mutated: the real files of tests/data and the examples, each set as one would hand it over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from app.inputs import encodings
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "tests" / "data"
+EXAMPLES = ROOT / "openapi" / "examples"
+LARGEST = 40_000  # bytes of one file: mutations are many, and a longer file says nothing new
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Files by role, their format, and the options that make a test of them."""
+
+    format: str
+    files: Mapping[str, bytes]
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def _excerpt(format_: str, folder: Path, names: Mapping[str, str], **options: str) -> Excerpt:
+    files = {
+        role: encodings.inflated((folder / name).read_bytes(), max_bytes=10**8)
+        for role, name in names.items()
+    }
+    return Excerpt(format_, files, options)
+
+
+def _pair(format_: str, folder: Path, u: str, v: str, **options: str) -> Excerpt:
+    return _excerpt(format_, folder, {"u": u, "v": v}, **options)
+
+
+@cache
+def excerpts() -> tuple[Excerpt, ...]:
+    """One set of files for every way of reading there is."""
+    files = EXAMPLES / "files"
+    table = next((DATA / "lm_eval" / "two_filters").iterdir()).name
+    base, tuned = (next((DATA / "lm_eval" / name).iterdir()).read_bytes() for name in ("base", "tuned"))
+    asr = {"ref": "ref.trn", "u": "amazon.trn", "v": "google.trn"}
+    treebanks = {"gold": "gold.conllu", "u": "crf.conllu", "v": "perceptron.conllu"}
+    uner = {"gold": "gold.iob2", "u": "crf_small.pred.tsv", "v": "crf_large.pred.tsv"}
+    runs = {"u": "run.aplrob03a.txt", "v": "run.uic0301.txt", "qrels": "qrels.txt"}
+    return (
+        _excerpt("csv", files, {"file": "scores.csv"}),
+        _excerpt("tsv", files, {"file": "scores.tsv"}),
+        _excerpt("mqm", DATA / "mqm", {"file": "newstest2020_ende.tsv"}, system_u="Human-A.0", system_v="Tohoku-AIP-NTT.890"),
+        _pair("jsonl", files, "u.jsonl", "v.jsonl"),
+        Excerpt("lm-eval", {"u": base, "v": tuned}, {"filter": "strict-match"}),
+        _excerpt("lm-eval", DATA / "lm_eval" / "two_filters", {"u": table, "v": table}, filter="strict-match"),
+        _pair("jsonl", DATA / "eus_trivia", "gpt-4-0613.jsonl", "gpt-3.5-turbo-0125.jsonl", score_column="correct"),
+        _pair("inspect", DATA / "inspect", "qwen.json", "sonnet.json", on_missing="drop"),
+        _pair("inspect", DATA / "inspect", "scored.eval", "scored.eval"),
+        _pair("every-eval-ever", files, "u.eee.jsonl", "v.eee.jsonl"),
+        _excerpt("promptfoo", DATA / "promptfoo", {"file": "results.json"}),
+        _pair("evalsig", files, "u.runframe.json", "v.runframe.json"),
+        _excerpt("conllu", DATA / "conllu", treebanks, statistic="upos"),
+        _excerpt("conllu", DATA / "conllu", treebanks, statistic="las", items="word"),
+        _excerpt("conll", DATA / "uner", uner),
+        _excerpt("conll", DATA / "wnut17", {"gold": "gold.annotated", "u": "uh_ritual", "v": "spinningbytes.txt"}),
+        _pair("conll", DATA / "uner", "crf_small.token-gold-pred.conll", "crf_large.token-gold-pred.conll"),
+        _pair("trec", DATA / "trec", "eval.aplrob03a.txt", "eval.uic0301.txt", measure="map"),
+        _excerpt("trec", DATA / "trec", runs, measure="map"),
+        _pair("asr", DATA / "asr", "amazon.tsv", "google.tsv"),
+        _excerpt("asr", DATA / "asr", asr),
+        _excerpt("mt", files, {"ref": "ref.txt", "u": "u.txt", "v": "v.txt"}, statistic="bleu"),
+        _pair("mt-stats", DATA / "mt", "sys1.tsv", "sys2.tsv", metric="bleu"),
+    )  # fmt: skip
+
+
+@cache
+def requests() -> tuple[tuple[str, bytes], ...]:
+    """Kind and JSON body of the examples that are small."""
+    paths = sorted([*EXAMPLES.glob("*.json"), *(EXAMPLES / "small").glob("*.json")])
+    return tuple(
+        (path.name.partition("-")[0], path.read_bytes()) for path in paths if path.stat().st_size <= LARGEST
+    )

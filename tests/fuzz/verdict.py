@@ -1,0 +1,63 @@
+"""What every refusal and every answer must be, whatever was sent."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import BaseModel
+
+from app.api.models.gate_responses import GateAnswer
+from app.api.models.responses import PlanAnswer, TestAnswer
+from app.api.problems import MAX_DETAIL_CHARS, MAX_POINTER_CHARS, MAX_PROBLEM_BYTES, of_error
+from app.errors import MAX_FLAWS, ExactpermError
+from tests.fuzz.mutations import echoed
+
+LONGEST_ECHO = 120  # an id is cut to 40 characters; a few may be named side by side with nothing between
+MODELS: dict[str, type[BaseModel]] = {"plan": PlanAnswer, "gate": GateAnswer}
+UNAVAILABLE = 503
+
+
+def judge_error(error: ExactpermError) -> None:
+    """A refusal names what is wrong, is bounded, and gives the input back in no more than a few short ids."""
+    assert error.detail
+    assert len(error.flaws) <= MAX_FLAWS
+    for text in (
+        error.detail,
+        *(flaw.detail for flaw in error.flaws),
+        *(flaw.pointer for flaw in error.flaws),
+    ):
+        assert echoed(text) <= LONGEST_ECHO, text[:500]
+    judge_problem(of_error(error, "x").body, None)
+
+
+def judge_problem(body: bytes, status: int | None) -> None:
+    """RFC 9457, within its limits."""
+    assert len(body) <= MAX_PROBLEM_BYTES
+    said = json.loads(body)
+    assert said["type"].startswith("/docs/problems#")
+    assert said["title"]
+    assert said["detail"]
+    assert said["instance"]
+    assert status in {None, said["status"]}
+    flaws = said.get("errors", [])
+    assert len(flaws) <= MAX_FLAWS
+    assert len(said["detail"]) <= MAX_DETAIL_CHARS
+    for flaw in flaws:
+        assert set(flaw) == {"pointer", "code", "detail"}
+        assert len(flaw["pointer"]) <= MAX_POINTER_CHARS
+        assert len(flaw["detail"]) <= MAX_DETAIL_CHARS
+        assert flaw["pointer"] == "" or flaw["pointer"].startswith("/")
+    assert echoed(body.decode()) <= LONGEST_ECHO, body[:500]
+
+
+def judge_answer(kind: str, status: int, media: str, body: bytes, *, unavailable: bool = False) -> None:
+    """An answer is what the document says it is; anything else is a problem, and none is the service's fault."""
+    if media == "application/problem+json":
+        assert 400 <= status < 500 or (unavailable and status == UNAVAILABLE), body[:600]
+        judge_problem(body, status)
+        return
+    assert status in ({200, 409} if kind == "gate" else {200})
+    if media == "application/json":
+        MODELS.get(kind, TestAnswer).model_validate_json(body)
+    else:
+        assert body

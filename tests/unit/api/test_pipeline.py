@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from app.api.desk import limits_of
+from app.api.job import Body, Job
+from app.api.negotiation import JSON
+from app.api.pipeline import Later, handle_in_place
+from app.settings import Settings
+
+LIMITS = limits_of(Settings(workers=1))
+LONG = {"u": [0.5, 1.25, 3.0] * 50, "v": [0.25, 1.5, 2.0] * 50, "method": "monte_carlo", "samples": 5_000_000}
+
+
+@pytest.mark.parametrize(
+    ("body", "query", "timeout_s"),
+    [({"timeout_s": 0.5}, (), 0.5), ({}, (("timeout_s", "2"),), 2.0), ({}, (), None)],
+)
+def test_a_small_request_for_a_worker_takes_the_deadline_of_its_body_along(
+    body: dict[str, float], query: tuple[tuple[str, str], ...], timeout_s: float | None
+) -> None:
+    now = time.monotonic()
+    job = Job("scores", Body(JSON), query, "json", "x", now, now, LIMITS)
+    found = handle_in_place(job, json.dumps(LONG | body).encode(), 0.005, 100_000)
+    assert isinstance(found, Later)
+    assert found.timeout_s == timeout_s
+    assert found.seconds > 0.005
