@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 30.0
 PROC = Path("/proc")
+BUSY_TICKS = 2
 
 
 def until(condition: Callable[[], Any], what: str = "") -> Any:
@@ -36,6 +37,15 @@ def state_and_parent(pid: int) -> tuple[str, int]:
     except (FileNotFoundError, ProcessLookupError):
         return "Z", 0
     return fields[0], int(fields[1])
+
+
+def ticks(pid: int) -> int:
+    """Clock ticks of processor time a process has used (proc(5): utime and stime); 0 when there is none."""
+    try:
+        fields = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(fields[11]) + int(fields[12])
 
 
 def lives(pid: int) -> bool:
@@ -84,8 +94,10 @@ class Server:
         }
 
     def computing(self) -> set[int]:
-        """Those of its workers that compute; one without work sleeps."""
-        return {pid for pid in self.workers() if state_and_parent(pid)[0] == "R"}
+        """Those of its workers that compute: they use the processor, where one without work wakes only for a moment."""
+        before = {pid: ticks(pid) for pid in self.workers()}
+        time.sleep(0.2)
+        return {pid for pid, used in before.items() if ticks(pid) - used >= BUSY_TICKS}
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
