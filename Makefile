@@ -8,7 +8,7 @@ PY := .venv/bin/python
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 SOURCES = $(wildcard app tests loadtest)
 
-.PHONY: help serve test fuzz chaos soak lint format openapi openapi-check bench image lock clean
+.PHONY: help serve test fuzz chaos soak goals lint format openapi openapi-check bench image lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -37,6 +37,9 @@ chaos: .venv/.dev ## Kill 1,000 workers under mixed load (CHAOS_ARGS)
 soak: .venv/.dev ## An hour of mixed load, memory and descriptors sampled (SOAK_ARGS="--minutes 10")
 	$(PY) -m loadtest.soak $(SOAK_ARGS)
 
+goals: .venv/.dev ## Memory, liveness, goodput, deadlines and slow clients at a real server (GOALS_ARGS="--quick")
+	$(PY) -m loadtest.goals $(GOALS_ARGS)
+
 lint: .venv/.dev ## Style, types and the arrows between the rooms
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -53,7 +56,7 @@ openapi: .venv/.main ## Write openapi/openapi.json
 openapi-check: .venv/.main ## Fail if openapi/openapi.json is not what the code says
 	PY=$(PY) .ci/openapi-check
 
-bench: .venv/.dev ## Measure (BENCH_ARGS for options)
+bench: .venv/.dev ## Measure, write loadtest/RESULTS.md and the README's figures (BENCH_ARGS=--quick)
 	$(PY) -m loadtest.bench $(BENCH_ARGS)
 
 image: ## Build the container image exactperm:latest

@@ -11,6 +11,7 @@ os.environ.update(
 )  # before NumPy looks
 
 import asyncio
+import gc
 import logging
 import math
 import signal
@@ -22,6 +23,7 @@ from types import FrameType
 
 import uvicorn
 
+from app.execution import memory
 from app.execution.configured import executor_of
 from app.ops.drain import Drain
 from app.ops.keys import exposed
@@ -82,6 +84,8 @@ def serve(settings: Settings) -> None:
 
 
 async def _serve(settings: Settings) -> None:
+    memory.keep(2**28)  # bodies, and the pieces in which they arrive
+    gc.disable()  # nothing of what is imported is garbage
     executor = executor_of(settings)
     await executor.begin()
     # All this takes as long as the workers take to import their part: side by side.
@@ -115,4 +119,6 @@ async def _serve(settings: Settings) -> None:
     )
     if reason := exposed(settings):
         log.warning("%s.", reason)
+    gc.freeze()
+    gc.enable()
     await Server(config, app.state.drain, settings.shutdown_delay_s).serve()

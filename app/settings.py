@@ -38,6 +38,13 @@ class Settings(BaseSettings):
     max_body_bytes: Annotated[
         int, Field(ge=1, description="Largest request body, as sent and inflated; beyond it 413.")
     ] = 64 * MIB
+    bodies_bytes: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="Bytes of all bodies being received or answered; beyond it larger ones get 503.",
+        ),
+    ] = 256 * MIB
     max_items: Annotated[int, Field(ge=1, description="Most items in one test; beyond it 413.")] = 10_000_000
     max_name_chars: Annotated[int, Field(ge=1, description="Longest name of a system, in characters.")] = 200
     max_form_parts: Annotated[int, Field(ge=1, description="Most parts of a multipart body.")] = 100

@@ -1,5 +1,7 @@
 """Real-valued scores: rigorous brackets at several precisions, and meet in the middle for few items."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from app.engine import bounds, meet_in_the_middle
@@ -8,7 +10,8 @@ from app.engine.null import region
 from app.engine.real_form import real_form, real_region
 from loadtest import workload
 from loadtest.measure import Contender, interleave
-from loadtest.table import duration, goal, render
+from loadtest.options import Options
+from loadtest.table import Table, duration, goal
 
 SIZES = (100, 1_000, 10_000)
 PRECISIONS = (1e-2, 1e-3, 1e-4)
@@ -18,8 +21,9 @@ FEW, FEW_SECONDS = 40, 2.0
 SHIFTS = {100: 0.25, 1_000: 0.075, 10_000: 0.024}
 
 
-def run(seed: int, quick: bool) -> None:
-    """Print brackets and times, and the two goals."""
+def measure(options: Options) -> Iterator[Table]:
+    """Brackets and times at several precisions, then few items by meeting in the middle."""
+    seed, quick = options.seed, options.quick
     rows = []
     goals = []
     for items in SIZES:
@@ -34,8 +38,7 @@ def run(seed: int, quick: bool) -> None:
             found: bounds.Bracket = timing.result
             rows.append(
                 [
-                    f"{items:,}",
-                    f"{precision:g}",
+                    f"N = {items:,}, {precision:g}",
                     f"[{found.low:.10g}, {found.high:.10g}]",
                     f"{found.relative_width:.1e}",
                     f"{found.degree:,}",
@@ -47,12 +50,12 @@ def run(seed: int, quick: bool) -> None:
                 goals.append(
                     goal("bounds, N = 1,000, 1e-3", timing.median, GOAL_SECONDS, "s", at_least=False)
                 )
-    print(render(["N", "precision", "bracket", "width", "degree", "median", "min"], rows))
-    goals.append(_few(seed, quick))
-    print("\n".join(goals))
+    header = ["items, precision", "bracket", "width", "degree", "median", "min"]
+    yield Table("Rigorous brackets of real-valued scores", header, rows, goals)
+    yield _few(seed, quick)
 
 
-def _few(seed: int, quick: bool) -> str:
+def _few(seed: int, quick: bool) -> Table:
     effects = np.random.default_rng(seed).integers(-(10**12), 10**12, FEW)
 
     def call() -> float:
@@ -60,4 +63,6 @@ def _few(seed: int, quick: bool) -> str:
         return meet_in_the_middle.probability(form, region(form, int(effects.sum()), "two-sided")).p
 
     (timing,) = interleave([Contender("meet in the middle", call, 3 if quick else 5)])
-    return goal(f"meet_in_the_middle, n = {FEW}", timing.median, FEW_SECONDS, "s", at_least=False)
+    rows = [[f"n = {FEW}", f"{timing.result:.12g}", duration(timing.median), duration(timing.best)]]
+    said = goal(f"meet_in_the_middle, n = {FEW}", timing.median, FEW_SECONDS, "s", at_least=False)
+    return Table("Few items: meet_in_the_middle", ["items", "p", "median", "min"], rows, [said])

@@ -1,7 +1,7 @@
 """The engine beside the published algorithms and SciPy, on the paper's own workload (section 5)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from scipy import stats
 from app.engine.lattice import canonical_form
 from loadtest import ours, paper, workload
 from loadtest.measure import Contender, Timing, interleave
-from loadtest.table import duration, goal, ratio, render
+from loadtest.options import Options
+from loadtest.table import Table, duration, goal, ratio
 
 SAMPLES = 20_000
 FEWER_SAMPLES = 5_000
@@ -37,22 +38,21 @@ SMALL_P_GAPS = (0.005, 0.01, 0.02, 0.03, 0.05)
 FFT_SPEEDUP, FFT_SECONDS, LARGE_FFT_SECONDS, MONTE_CARLO_SPEEDUP = 200.0, 1e-3, 40e-3, 50.0
 
 
-def run(seed: int, quick: bool, law: workload.LengthLaw, gap: float) -> None:
-    """Print the side-by-side tables, the small p-values, the large sizes, and the goals."""
+def measure(options: Options) -> Iterator[Table]:
+    """The side-by-side tables, the small p-values, the large sizes, each with its goals."""
     for items in SIZES:
-        _side_by_side(items, seed, quick, law, gap)
-    _small_p_values(seed, law)
+        yield _side_by_side(items, options)
+    yield _small_p_values(options)
     for items in LARGE_SIZES:
-        _large(items, seed, quick, law, gap)
+        yield _large(items, options)
 
 
-def _side_by_side(items: int, seed: int, quick: bool, law: workload.LengthLaw, gap: float) -> None:
-    load = workload.accuracy(items, seed, law, gap)
-    timings = {timing.name: timing for timing in interleave(_contenders(load, seed, quick))}
-    print(f"\nN = {items:,}: two-sided, {_shape(load)}")
-    print(render(["", "median", "min", "calls", "over ours fft", "p", "error"], _rows(timings)))
-    if items == SIZES[-1]:
-        _print_goals(timings)
+def _side_by_side(items: int, options: Options) -> Table:
+    load = workload.accuracy(items, options.seed, options.law, options.gap)
+    timings = {timing.name: timing for timing in interleave(_contenders(load, options.seed, options.quick))}
+    notes = [_shape(load), *(_goals(timings) if items == SIZES[-1] else [])]
+    header = ["two-sided", "median", "min", "calls", "over ours fft", "p", "error"]
+    return Table(f"N = {items:,}", header, _rows(timings), notes)
 
 
 def _contenders(load: workload.AccuracyWorkload, seed: int, quick: bool) -> list[Contender]:
@@ -132,58 +132,70 @@ def _shape(load: workload.AccuracyWorkload) -> str:
     )
 
 
-def _print_goals(timings: dict[str, Timing]) -> None:
+def _goals(timings: dict[str, Timing]) -> list[str]:
     """Say which goals, all about the last size, are met."""
     fft = timings[FFT].median
     over = timings[ALGORITHM_4].median / fft
-    print(goal("fft over Algorithm 4", over, FFT_SPEEDUP, "times", at_least=True))
-    print(f"  (over the tuned reading of it {timings[ALGORITHM_4_TUNED].median / fft:.0f} times)")
-    print(goal("fft", fft * 1e3, FFT_SECONDS * 1e3, "ms", at_least=False))
     sampling = timings[MONTE_CARLO].median
     times = timings[ALGORITHM_1].median / sampling
-    print(goal(f"monte_carlo over {ALGORITHM_1}", times, MONTE_CARLO_SPEEDUP, "times", at_least=True))
-    print(f"  (over packed bits and BLAS {timings[ALGORITHM_1_PACKED].median / sampling:.0f} times)")
+    return [
+        goal("fft over Algorithm 4", over, FFT_SPEEDUP, "times", at_least=True)
+        + f"; over the tuned reading of it {timings[ALGORITHM_4_TUNED].median / fft:.0f} times",
+        goal("fft", fft * 1e3, FFT_SECONDS * 1e3, "ms", at_least=False),
+        goal(f"monte_carlo over {ALGORITHM_1}", times, MONTE_CARLO_SPEEDUP, "times", at_least=True)
+        + f"; over packed bits and BLAS {timings[ALGORITHM_1_PACKED].median / sampling:.0f} times",
+    ]
 
 
-def _small_p_values(seed: int, law: workload.LengthLaw) -> None:
-    """Print what the exact methods say when p is small: an FFT of the pmf is only good to about 1e-16 of 1."""
+def _small_p_values(options: Options) -> Table:
+    """What the exact methods say when p is small: an FFT of the pmf is only good to about 1e-16 of 1."""
     items = SIZES[-1]
     rows = []
     for gap in SMALL_P_GAPS:
-        load = workload.accuracy(items, seed, law, gap)
+        load = workload.accuracy(items, options.seed, options.law, gap)
         dp, conv = (
             paper.exact_perm_test(load.stay, load.swap, convolve)
             for convolve in (paper.convolve_dp, paper.convolve_fft)
         )
         fft = ours.by_fft(load.stay, load.swap)
         cells = [[f"{p:.12g}", _error(p, dp, None)] for p in (conv, fft)]
-        rows.append([f"{gap:g}", f"{dp:.12g}", *cells[0], *cells[1]])
-    header = ["accuracy gap", "Algorithm 3", "Algorithm 4", "error", "ours fft", "error"]
-    print(f"\nSmall p-values, N = {items:,}")
-    print(render(header, rows))
+        rows.append([f"gap {gap:g}", f"{dp:.12g}", *cells[0], *cells[1]])
+    header = ["accuracy", "Algorithm 3", "Algorithm 4", "error of 4", "ours fft", "error of fft"]
+    return Table(f"Small p-values, N = {items:,}", header, rows)
 
 
-def _large(items: int, seed: int, quick: bool, law: workload.LengthLaw, gap: float) -> None:
-    load = workload.accuracy(items, seed, law, gap)
+def _large(items: int, options: Options) -> Table:
+    load, quick = workload.accuracy(items, options.seed, options.law, options.gap), options.quick
     stay, swap = load.stay, load.swap
-    timings: Sequence[Timing] = interleave(
-        [
-            Contender(FFT, lambda: ours.by_fft(stay, swap), 5 if quick else 15),
-            Contender("  of it canonical_form", lambda: canonical_form(stay, swap), 5 if quick else 15),
+    calls = [
+        Contender(FFT, lambda: ours.by_fft(stay, swap), 5 if quick else 15),
+        Contender("of it canonical_form", lambda: canonical_form(stay, swap), 5 if quick else 15),
+    ]
+    longest = items == LARGE_SIZES[-1]
+    if not (quick and longest):  # half a minute
+        turns = 1 if quick or longest else 3
+        calls.append(
             Contender(
                 ALGORITHM_4,
                 lambda: paper.exact_perm_test(stay, swap, paper.convolve_fft),
-                1 if quick else 3,
+                turns,
                 warm_up=False,
-            ),
-        ]
-    )
+            )
+        )
+    timings: Sequence[Timing] = interleave(calls)
     fft = timings[0]
     rows = [
-        [t.name, duration(t.median), duration(t.best), str(len(t.seconds)), ratio(t.median / fft.median), p]
-        for t, p in zip(timings, [f"{fft.result:.15g}", "", f"{timings[2].result:.15g}"], strict=True)
+        [
+            t.name,
+            duration(t.median),
+            duration(t.best),
+            str(len(t.seconds)),
+            ratio(t.median / fft.median),
+            f"{t.result:.15g}" if isinstance(t.result, float) else "",
+        ]
+        for t in timings
     ]
-    print(f"\nN = {items:,}: two-sided, {_shape(load)}")
-    print(render(["", "median", "min", "calls", "over ours fft", "p"], rows))
+    notes = [_shape(load)]
     if items == LARGE_SIZES[-1]:
-        print(goal("fft", fft.median * 1e3, LARGE_FFT_SECONDS * 1e3, "ms", at_least=False))
+        notes.append(goal("fft", fft.median * 1e3, LARGE_FFT_SECONDS * 1e3, "ms", at_least=False))
+    return Table(f"N = {items:,}", ["two-sided", "median", "min", "calls", "over ours fft", "p"], rows, notes)

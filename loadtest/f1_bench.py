@@ -1,6 +1,6 @@
 """F1: the engine's two-dimensional grid beside the paper's Algorithm 5 on four-dimensional arrays."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from app.engine.grid import probability
 from app.engine.vector_form import vector_form
@@ -9,15 +9,17 @@ from app.statistics.joint import Joint
 from app.statistics.paired import Counts, StatisticSpec
 from loadtest import paper_tuples, workload
 from loadtest.measure import Contender, interleave
-from loadtest.table import duration, goal, ratio, render
+from loadtest.options import Options
+from loadtest.table import Table, duration, goal, ratio
 
 SIZES = (20, 50, 100, 1_000, 10_000, 100_000)
 GOAL_ITEMS, SPEEDUP, LARGE_SECONDS = 100, 300.0, 1.5
 
 
-def run(seed: int, quick: bool) -> None:
-    """Print both side by side while Algorithm 5 fits in memory, then the engine alone, and the goals."""
-    rows = []
+def measure(options: Options) -> Iterator[Table]:
+    """Both side by side while Algorithm 5 fits in memory, then the engine alone, and the goals."""
+    seed, quick = options.seed, options.quick
+    rows, goals = [], []
     for items in SIZES:
         load = workload.f1(items, seed)
         stay, swap = paper_tuples.f1_effects(load.u, load.v)
@@ -29,7 +31,7 @@ def run(seed: int, quick: bool) -> None:
         mine, paper = timings[0], timings[1] if len(timings) > 1 else None
         rows.append(
             [
-                f"{items:,}",
+                f"N = {items:,}",
                 f"{mine.result:.12g}",
                 duration(mine.median),
                 duration(mine.best),
@@ -41,12 +43,11 @@ def run(seed: int, quick: bool) -> None:
         )
         if items == GOAL_ITEMS and paper is not None:
             over = paper.median / mine.median
-            goals = [goal("F1 over Algorithm 5 at N = 100", over, SPEEDUP, "times", at_least=True)]
+            goals.append(goal("F1 over Algorithm 5 at N = 100", over, SPEEDUP, "times", at_least=True))
         if items == SIZES[-1]:
             goals.append(goal("F1 at N = 100,000", mine.median, LARGE_SECONDS, "s", at_least=False))
-    header = ["N", "p", "ours", "min", "cells of Algorithm 5", "its time", "ratio", "difference"]
-    print(render(header, rows))
-    print("\n".join(goals))
+    header = ["items", "p", "ours", "min", "cells of Algorithm 5", "its time", "ratio", "difference"]
+    yield Table("F1, two-sided", header, rows, goals)
 
 
 def _theirs(load: workload.F1Workload) -> Callable[[], float]:

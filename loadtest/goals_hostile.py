@@ -47,6 +47,7 @@ def corpus() -> list[tuple[str, bytes, str]]:
         (scores, NPY, "application/x-npy"),
         (scores, b"1,2\n" * 2_000_000 + b"x", "text/csv"),
         (scores, b"\xff" * 8_000_000, "text/csv"),
+        (scores, b"\xff" * (60 * MIB), "text/csv"),
         ("/v1/tests/files", _form(BOMB), "multipart/form-data; boundary=x"),
         ("/v1/tests/files", b"--x\r\n" * 500_000, "multipart/form-data; boundary=x"),
         ("/nope", b"0" * 8_000_000, JSON),
@@ -87,11 +88,11 @@ def goal_3(seconds: float) -> list[Row]:
         peak = _peak_mib(server)
     most = baseline + 4 * settings.max_body_bytes / MIB
     budget = settings.workers * settings.worker_memory_bytes / MIB
-    how = f"baseline {baseline:.0f} MiB; {statuses}, {hung_up} hung up"
+    # The budget is the workers' own; that the web process stays below the rest of it is more than the goal asks.
+    how = f"{'below' if peak <= most else 'above'} {most:.0f} MiB, the same without the budget; baseline {baseline:.0f} MiB; {statuses}, {hung_up} hung up"
     failed = sum(count for status, count in statuses.items() if status >= 500 and status != 503)
     return [
         row("3 peak RSS of the web process", peak, "MiB", most=most + budget, how=how),
-        row("3 the same without the workers' budget", peak, "MiB", most=most, how="more than is promised"),
         row("3 answers of 500 and 502", failed, "", most=0.0, how="503 is a queue that is full"),
     ]
 

@@ -4,7 +4,6 @@ Every request has a body of its own (its seed differs, which an exact method ign
 answers could flatter the server. Bodies are made before the clock starts.
 """
 
-import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +14,9 @@ import orjson
 
 from loadtest import paper, workload
 from loadtest.measure import Contender, Timing, interleave
+from loadtest.options import Options
 from loadtest.server import running_server
-from loadtest.table import duration, goal, ratio, render
+from loadtest.table import Table, duration, goal, ratio
 
 JSON_HEADERS = {"content-type": "application/json"}
 SMALL_ITEMS, LARGE_ITEMS = 10_000, 1_000_000
@@ -39,17 +39,17 @@ class Exchange:
         return orjson.dumps({**self.fields, "seed": seed}, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def run(seed: int, quick: bool, law: workload.LengthLaw) -> None:
-    """Print both comparisons and the goals."""
+def measure(options: Options) -> Iterator[Table]:
+    """Both comparisons, each with its goal."""
     with running_server() as url, httpx.Client(base_url=url, timeout=120.0) as client:
-        small = workload.accuracy(SMALL_ITEMS, seed, law)
-        _against_algorithm_4(client, small, quick)
-        large = workload.accuracy(LARGE_ITEMS, seed, law)
-        for exchange in _large_exchanges(large, turns=3 if quick else 9):
-            _against_decoding(client, exchange)
+        small = workload.accuracy(SMALL_ITEMS, options.seed, options.law)
+        yield _against_algorithm_4(client, small, options.quick)
+        large = workload.accuracy(LARGE_ITEMS, options.seed, options.law)
+        for exchange in _large_exchanges(large, turns=3 if options.quick else 9):
+            yield _against_decoding(client, exchange)
 
 
-def _against_algorithm_4(client: httpx.Client, load: workload.AccuracyWorkload, quick: bool) -> None:
+def _against_algorithm_4(client: httpx.Client, load: workload.AccuracyWorkload, quick: bool) -> Table:
     turns = 5 if quick else 20
     fields = {"stay": load.stay, "swap": load.swap, "statistic": {"expression": "abs(x1)"}}
     exchange = Exchange("POST /v1/tests/effects", "/v1/tests/effects", fields, turns, burst=5)
@@ -64,13 +64,13 @@ def _against_algorithm_4(client: httpx.Client, load: workload.AccuracyWorkload, 
             ),
         ]
     )
-    print(f"\nN = {load.stay.size:,}: one JSON request of {len(exchange.body(0)):,} bytes")
-    _print_pair(served, algorithm_4, [_p_value(served), f"{algorithm_4.result:.6g}"])
     times = algorithm_4.median / served.median
-    print(goal("faster than Algorithm 4", times, SPEEDUP_OVER_ALGORITHM_4, "times", at_least=True))
+    said = goal("faster than Algorithm 4", times, SPEEDUP_OVER_ALGORITHM_4, "times", at_least=True)
+    title = f"N = {load.stay.size:,}: a JSON request of {len(exchange.body(0)):,} bytes beside Algorithm 4"
+    return _pair(title, served, algorithm_4, f"{algorithm_4.result:.6g}", said)
 
 
-def _against_decoding(client: httpx.Client, exchange: Exchange) -> None:
+def _against_decoding(client: httpx.Client, exchange: Exchange) -> Table:
     body = exchange.body(0)
     served, decoding = interleave(
         [
@@ -78,11 +78,10 @@ def _against_decoding(client: httpx.Client, exchange: Exchange) -> None:
             Contender("orjson.loads + numpy.array", lambda: _decode(body), exchange.turns),
         ]
     )
-    fields = ", ".join(exchange.fields)
-    print(f"\nN = {LARGE_ITEMS:,}: one JSON request of {len(body):,} bytes, fields {fields}")
-    _print_pair(served, decoding, [_p_value(served), ""])
     times = served.median / decoding.median
-    print(goal("of the time of decoding alone", times, OVERHEAD_OVER_DECODING, "times", at_least=False))
+    said = goal("of the time of decoding alone", times, OVERHEAD_OVER_DECODING, "times", at_least=False)
+    size = f"{len(body):,} bytes with {', '.join(exchange.fields)}"
+    return _pair(f"N = {LARGE_ITEMS:,}: a JSON request of {size}", served, decoding, "", said)
 
 
 def _large_exchanges(load: workload.AccuracyWorkload, turns: int) -> list[Exchange]:
@@ -118,12 +117,18 @@ def _p_value(served: Timing) -> str:
     return f"{served.result['p_value']:.6g} ({served.result['method']['name']})"
 
 
-def _print_pair(first: Timing, second: Timing, p_values: list[str]) -> None:
+def _pair(title: str, served: Timing, other: Timing, others_p: str, said: str) -> Table:
     rows = [
-        [timing.name, duration(timing.median), duration(timing.best), str(len(timing.seconds)), p_value]
-        for timing, p_value in itertools.zip_longest([first, second], p_values)
+        [
+            timing.name,
+            duration(timing.median),
+            duration(timing.best),
+            str(len(timing.seconds)),
+            ratio(timing.median / served.median),
+            p_value,
+        ]
+        for timing, p_value in ((served, _p_value(served)), (other, others_p))
     ]
-    print(render(["", "median", "min", "calls", "p"], rows))
-    quotient = first.median / second.median
-    print(f"ratio of medians {ratio(quotient)}, inverse {ratio(1.0 / quotient)}")
-    print(f"the server's own account of its last answer: {first.result.get('runtime')}")
+    runtime = ", ".join(f"{name} {ms}" for name, ms in served.result["runtime"].items())
+    notes = [said, f"the server's own account of its last answer: {runtime}"]
+    return Table(title, ["", "median", "min", "calls", "over the request", "p"], rows, notes)

@@ -32,7 +32,7 @@ def running_process(settings: Mapping[str, object]) -> Iterator[tuple[str, int]]
 
     Raises RuntimeError with the end of the server's log when it dies or is not ready in time.
     """
-    port = _free_port()
+    port = free_port()
     chosen = {f"EXACTPERM_{name.upper()}": str(value) for name, value in settings.items()}
     environment = {**os.environ, **chosen, "EXACTPERM_HOST": LOOPBACK, "EXACTPERM_PORT": str(port)}
     with tempfile.TemporaryFile() as log:
@@ -42,15 +42,16 @@ def running_process(settings: Mapping[str, object]) -> Iterator[tuple[str, int]]
         )
         try:
             url = f"http://{LOOPBACK}:{port}"
-            if not _becomes_ready(url, process):
+            if not becomes_ready(url, process):
                 log.seek(0)
                 raise RuntimeError("the server did not become ready:\n" + log.read().decode()[-2000:])
             yield url, process.pid
         finally:
-            _stop(process)
+            stop(process)
 
 
-def _becomes_ready(url: str, process: subprocess.Popen[bytes]) -> bool:
+def becomes_ready(url: str, process: subprocess.Popen[bytes]) -> bool:
+    """Wait for a 200 of `/readyz`; False when the process ends before, or does not become ready in time."""
     deadline = time.monotonic() + READY_WITHIN_S
     while time.monotonic() < deadline and process.poll() is None:
         try:
@@ -62,7 +63,8 @@ def _becomes_ready(url: str, process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """SIGTERM, and SIGKILL when that does not help."""
     process.terminate()
     try:
         process.wait(STOPPED_WITHIN_S)
@@ -71,7 +73,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback that nobody listens on."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]

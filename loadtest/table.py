@@ -1,6 +1,37 @@
-"""Aligned tables on a terminal, with times and ratios in the units a reader wants."""
+"""Tables for a terminal and for RESULTS.md, with times and ratios in the units a reader wants."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What a section measured: its title, its rows, and sentences about them (goals among them).
+
+    RESULTS.md is read again for the README, so a title stands once in its section and a first cell once in its table.
+    """
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+
+    def text(self) -> str:
+        """As a terminal shows it."""
+        return "\n".join([self.title, render(self.header, self.rows), *self.notes])
+
+    def markdown(self) -> str:
+        """As RESULTS.md has it."""
+        lines = [f"### {self.title}", "", *pipes(self.header, self.rows)]
+        if self.notes:
+            lines += ["", *(f"* {note}" for note in self.notes)]
+        return "\n".join(lines)
+
+
+def pipes(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table in Markdown: the first column to the left, the others to the right."""
+    rule = ["---", *["--:"] * (len(header) - 1)]
+    return ["| " + " | ".join(line) + " |" for line in (header, rule, *rows)]
 
 
 def render(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -12,8 +43,8 @@ def render(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as us, ms or s with three significant digits."""
-    for factor, unit in ((1e6, "us"), (1e3, "ms")):
+    """Seconds as µs, ms or s with three significant digits."""
+    for factor, unit in ((1e6, "µs"), (1e3, "ms")):
         if seconds * factor < 1000:
             return f"{seconds * factor:.3g} {unit}"
     return f"{seconds:.3g} s"

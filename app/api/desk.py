@@ -15,12 +15,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from app.api import problems, reissue
+from app.api.body_digest import BodyDigest
 from app.api.job import DRAWN, Job, Kind, Limits, Rendered
 from app.api.negotiation import JSON, OFFERED, body_of, representation, theme
 from app.api.pipeline import handle, handle_in_place
 from app.api.preconditions import unless_known
 from app.api.queries import timeout_of_query
-from app.api.receipt import disconnected, receive_body
+from app.api.receipt import Guest, Room, disconnected, receive_body
 from app.errors import ExactpermError, InvalidTest
 from app.execution.cache import Cache
 from app.execution.executor import Executor
@@ -30,7 +31,6 @@ SLOWER_CODINGS = 8  # thousands of empty frames fit where thousands of bytes do
 SLOWER_TABLES = 4  # a table with quotes takes a few times longer to read than JSON of its size
 SECONDS_PER_BYTE = 2.5e-8  # measured: JSON of integers 1.5e-8, of decimals 3e-8
 INFLATION = 8  # compressed numbers are so much shorter, more or less
-HASHED_HERE_BYTES = 2**23  # 5 ms; a thread takes some of that to begin
 CLIENT_LEFT = 499  # nobody reads it; it is for the log only
 
 
@@ -58,18 +58,30 @@ class Desk:
     executor: Executor
     limits: Limits
     cache: Cache[Rendered]
+    room: Room
 
     async def answer(self, request: Request, kind: Kind) -> Response:
         """Answer a request for a test, or for the plan of one."""
+        with self.room.guest() as guest:
+            return await self._answer(request, kind, guest)
+
+    async def _answer(self, request: Request, kind: Kind, guest: Guest) -> Response:
         received_at = time.monotonic()
         request_id = str(request.scope.get("request_id", ""))
         try:
             head = self._head(request, kind, request_id, received_at)
+            digest = BodyDigest()
             body = await receive_body(
-                request.receive, request.headers.get("content-length"), self.settings.max_body_bytes
+                request.receive,
+                request.headers.get("content-length"),
+                self.settings.max_body_bytes,
+                guest,
+                digest,
             )
             rendered = unless_known(
-                await self._rendered(request, head, body), request.headers.get("if-none-match"), request_id
+                await self._rendered(request, head, body, digest),
+                request.headers.get("if-none-match"),
+                request_id,
             )
         except ExactpermError as error:
             rendered = problems.of_error(error, request_id, retry_after_s=self.settings.retry_after_s)
@@ -99,7 +111,7 @@ class Desk:
             theme=theme(_only(query, "theme"), answer_in),
         )
 
-    async def _rendered(self, request: Request, head: Job, body: bytearray) -> Rendered:
+    async def _rendered(self, request: Request, head: Job, body: bytearray, digest: BodyDigest) -> Rendered:
         job = replace(head, submitted_at=time.monotonic())
         predicted, asked_s = predicted_s(job, len(body)), timeout_of_query(job.query)
         small = self.settings.inplace_body_bytes
@@ -113,7 +125,7 @@ class Desk:
                 return answered
             predicted = max(predicted, answered.seconds)
             asked_s = asked_s if answered.timeout_s is None else answered.timeout_s
-        key = await self._key(job, body)
+        key = reissue.key_of(job, await digest.finished())
         found = self.cache.get(key)
         if found is not None:
             return reissue.kept(found.value, job, time.monotonic() - found.at)
@@ -128,12 +140,6 @@ class Desk:
             for task in (computing, leaving):
                 task.cancel()
             await asyncio.gather(computing, leaving, return_exceptions=True)
-
-    async def _key(self, job: Job, body: bytearray) -> bytes:
-        """The digest of the request; of a large body in a thread, because the loop has others to serve."""
-        if len(body) <= HASHED_HERE_BYTES:
-            return reissue.request_key(job, body)
-        return await asyncio.to_thread(reissue.request_key, job, body)
 
     async def _computed(
         self, key: bytes, job: Job, body: bytearray, predicted: float, asked_s: float | None

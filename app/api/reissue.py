@@ -11,6 +11,7 @@ import json
 import re
 import time
 from dataclasses import replace
+from typing import Any
 
 from app.api.job import Job, Rendered, Source, Work
 from app.api.pipeline import encode, milliseconds
@@ -24,6 +25,11 @@ NOT_ASKED = frozenset({"timeout_s"})  # of the query: how long to wait is not wh
 
 def request_key(job: Job, body: bytes | bytearray) -> bytes:
     """A digest of everything that an answer depends on."""
+    return key_of(job, hashlib.sha256(body))
+
+
+def key_of(job: Job, digest: Any) -> bytes:
+    """The same, from the hash object of the body, which is used up by it."""
     query = [item for item in job.query if item[0] not in NOT_ASKED]
     asked = (
         job.kind,
@@ -34,9 +40,9 @@ def request_key(job: Job, body: bytes | bytearray) -> bytes:
         job.theme,
         query,
     )
-    digest = hashlib.sha256(body)
     digest.update(b"\0" + json.dumps(asked).encode())
-    return digest.digest()
+    key: bytes = digest.digest()
+    return key
 
 
 def kept(rendered: Rendered, job: Job, age_s: float) -> Rendered:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,6 +16,7 @@ from app.api.job import Rendered
 from app.api.meta import meta_router
 from app.api.operations import files_operation, plan_operation, test_operation
 from app.api.page import page_router
+from app.api.receipt import Room
 from app.execution.cache import Cache
 from app.execution.executor import Executor
 from app.ops.condition import Condition
@@ -27,7 +30,9 @@ def add_routes(
 ) -> None:
     """Everything that can be asked of the service, and how it says no."""
     cache: Cache[Rendered] = Cache(settings.cache_bytes, settings.cache_entries)
-    app.include_router(test_router(Desk(settings, executor, limits_of(settings), cache)))
+    most = max(settings.bodies_bytes, settings.max_body_bytes)
+    room = Room(most, partial(metrics.refused, "bodies_bytes"))
+    app.include_router(test_router(Desk(settings, executor, limits_of(settings), cache, room)))
     app.include_router(meta_router(settings))
     app.include_router(health_router(condition.not_alive, condition.not_ready, settings.retry_after_s))
     app.include_router(metrics_router(metrics))

@@ -6,7 +6,6 @@ when a deadline passes or a client leaves, so nothing here needs to be interrupt
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import importlib
 import os
@@ -19,6 +18,7 @@ import threading
 import time
 from typing import Any
 
+from app.execution import memory
 from app.execution.frames import (
     DEADLINE,
     FAILURE,
@@ -35,7 +35,6 @@ from app.execution.frames import (
 from app.execution.proc import data_bytes, resident_bytes
 
 PARENT_POLL_S = 1.0
-TRIMMED_ABOVE = 0.25  # of the memory limit: what malloc keeps below that makes the next call faster
 
 
 class PutOff(BaseException):
@@ -119,8 +118,6 @@ def serve(connection: socket.socket, memory_bytes: int) -> None:
     walked again and again while they are being made.
     """
     reply(connection, READY, b"")
-    gc.disable()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     warm, warm_bytes = False, 0
     while True:
         header = receive(connection, REQUEST_HEADER.size)
@@ -138,11 +135,8 @@ def serve(connection: socket.socket, memory_bytes: int) -> None:
             limit_memory(memory_bytes)
             warm_bytes = resident_bytes(os.getpid()) or 0
             warm = True
-        elif (
-            trim is not None
-            and (resident_bytes(os.getpid()) or 0) - warm_bytes > TRIMMED_ABOVE * memory_bytes
-        ):
-            trim(0)  # back to the system with it: the next call has the whole limit to itself
+        elif (resident_bytes(os.getpid()) or 0) - warm_bytes > memory.KEPT * memory_bytes:
+            memory.give_back()  # the next call has the whole limit to itself
 
 
 def limit_memory(more_bytes: int) -> None:
@@ -177,6 +171,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     threading.Thread(target=exit_with_parent, args=(os.getppid(),), daemon=True).start()
+    gc.disable()  # nothing of what is imported is garbage; see `serve`
+    memory.keep(int(sys.argv[2]))
     with socket.socket(fileno=int(sys.argv[1])) as connection:
         if sys.argv[3]:
             importlib.import_module(sys.argv[3])

@@ -33,8 +33,8 @@ QUEUE_BUCKETS = REQUEST_BUCKETS
 HTTP_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 OTHER = "other"
 REJECTIONS = (
-    "body_bytes", "body_timeout", "connections", "framing", "header_bytes", "header_timeout", "unauthorized",
-    "unread_answer",
+    "bodies_bytes", "body_bytes", "body_timeout", "connections", "framing", "header_bytes", "header_timeout",
+    "unauthorized", "unread_answer",
 )  # fmt: skip
 OF_STATUS = {401: "unauthorized", 408: "body_timeout", 413: "body_bytes"}
 QUEUE_REJECTIONS = ("queue_bytes", "queue_depth", "queue_seconds", "stopping")

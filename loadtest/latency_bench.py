@@ -1,0 +1,133 @@
+"""Latency and throughput of the service beside an echo of the same bodies: same server program, same client.
+
+The three take turns. A client sends its next request as soon as its last one is answered, so eight clients on a machine
+of few cores mean waiting: their p50 is mostly a place in a queue. The client runs on the same cores.
+"""
+
+import itertools
+import selectors
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+
+import numpy as np
+import orjson
+
+from loadtest import workload
+from loadtest.edge_bench import running_echo
+from loadtest.options import Options
+from loadtest.server import running_process
+from loadtest.table import Table, duration, ratio
+from loadtest.wire import Link, post
+
+SIZES = (100, 1_000, 10_000, 100_000)
+CLIENTS = (1, 8)
+BODIES = 16
+PATH = "/v1/tests/effects"
+OURS, ECHO, BARE = "exactperm", "echo", "echo, json.dumps alone"
+FEW_FOR_P99 = 100
+SETTINGS = {"cache_entries": 0, "keep_alive_s": 600}
+
+
+class Crowd:
+    """Clients of one server, each with one connection and one request under way.
+
+    Connections are made anew for every turn, before the clock starts: a server closes idle ones.
+    """
+
+    def __init__(self, name: str, url: str, path: str, bodies: Sequence[bytes], clients: int) -> None:
+        self.name = name
+        self.seconds: list[float] = []
+        self.rates: list[float] = []
+        self._url, self._clients = url, clients
+        self._requests = itertools.cycle([post(path, body) for body in bodies])
+        self._began: dict[Link, float] = {}
+
+    def run(self, seconds: float) -> None:
+        """Send for so long, wait for the last answers, and note every latency and the rate."""
+        before = len(self.seconds)
+        with ExitStack() as stack:
+            links = [stack.enter_context(closing(Link(self._url))) for _ in range(self._clients)]
+            selector = stack.enter_context(selectors.DefaultSelector())
+            for link in links:
+                selector.register(link.socket, selectors.EVENT_READ, link)
+            start = time.perf_counter()
+            for link in links:
+                self._send(link)
+            while self._began:
+                for key, _ in selector.select():
+                    if key.data.taken() is not None:
+                        now = time.perf_counter()
+                        self.seconds.append(now - self._began.pop(key.data))
+                        if now < start + seconds:
+                            self._send(key.data)
+            self.rates.append((len(self.seconds) - before) / (time.perf_counter() - start))
+
+    def _send(self, link: Link) -> None:
+        self._began[link] = time.perf_counter()
+        link.send(next(self._requests))
+
+
+def measure(options: Options) -> Iterator[Table]:
+    """A table for every size: exactperm and two echoes, one client and eight."""
+    with running_process(SETTINGS) as (url, _), running_echo() as echo:
+        for items in SIZES:
+            bodies = _bodies(items, options)
+            rows = [
+                row
+                for clients in CLIENTS
+                for row in _rows(_in_turns(url, echo, bodies, clients, options.quick), clients)
+            ]
+            header = ["clients", "p50", "p99", "requests/s", "of the echo", "requests"]
+            notes = [
+                f"p99 is the largest of all where there are fewer than {FEW_FOR_P99} requests; requests/s is a median of turns"
+            ]
+            yield Table(f"N = {items:,}: JSON of {len(bodies[0]):,} bytes", header, rows, notes)
+
+
+def _bodies(items: int, options: Options) -> list[bytes]:
+    """Bodies that differ in their seed, which an exact method ignores: identical ones would be computed once."""
+    load = workload.accuracy(items, options.seed, options.law)
+    fields = {"stay": load.stay, "swap": load.swap, "statistic": {"expression": "abs(x1)"}}
+    return [
+        orjson.dumps({**fields, "seed": seed}, option=orjson.OPT_SERIALIZE_NUMPY) for seed in range(BODIES)
+    ]
+
+
+def _in_turns(url: str, echo: str, bodies: list[bytes], clients: int, quick: bool) -> list[Crowd]:
+    rounds, seconds = (2, 0.25) if quick else (7, 0.5)
+    crowds = [
+        Crowd(name, base, path, bodies, clients)
+        for name, base, path in ((OURS, url, PATH), (ECHO, echo, "/echo"), (BARE, echo, "/bare"))
+    ]
+    for crowd in crowds:  # to warm up
+        crowd.run(seconds / 4)
+        crowd.seconds.clear()
+        crowd.rates.clear()
+    for _ in range(rounds):
+        for crowd in crowds:
+            crowd.run(seconds)
+    return crowds
+
+
+def _rows(crowds: list[Crowd], clients: int) -> list[list[str]]:
+    rates = {crowd.name: statistics.median(crowd.rates) for crowd in crowds}
+    return [
+        [
+            f"{clients}, {crowd.name}",
+            duration(statistics.median(crowd.seconds)),
+            _p99(crowd.seconds),
+            f"{rates[crowd.name]:,.0f}" if rates[crowd.name] >= 10 else f"{rates[crowd.name]:.1f}",
+            ratio(rates[crowd.name] / rates[ECHO]),
+            f"{len(crowd.seconds):,}",
+        ]
+        for crowd in crowds
+    ]
+
+
+def _p99(seconds: list[float]) -> str:
+    """The 99th percentile, or the largest where there are too few for one."""
+    if len(seconds) < FEW_FOR_P99:
+        return f"max {duration(max(seconds))}"
+    return duration(float(np.quantile(seconds, 0.99)))

@@ -1,0 +1,200 @@
+"""`python -m loadtest.readme_figures`: write the README's "How fast" between its marks, from loadtest/RESULTS.md.
+
+Nothing is measured here: every figure is a cell of a table of RESULTS.md.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import fill
+
+from loadtest import steadiness
+from loadtest.latency_bench import CLIENTS, ECHO, OURS
+from loadtest.results import WHERE, Results, read
+from loadtest.table import pipes
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+OPENS, CLOSES = "<!-- bench -->", "<!-- /bench -->"
+WIDTH = 130
+COMMAND = ".venv/bin/python -m loadtest.bench --section"
+
+ENGINE_SIZES = ("100", "1,000", "10,000", "1,000,000")
+ENGINE_ROWS = {
+    "our `fft`": "ours fft",
+    "our `dp`": "ours dp",
+    "our `monte_carlo`, 20,000 samples": "ours monte_carlo K=20,000",
+    "the paper's Algorithm 3 (convolve_DP)": "Algorithm 3 convolve_DP",
+    "the paper's Algorithm 4 (convolve_FFT), as written": "Algorithm 4 convolve_FFT",
+    "Algorithm 4, short factors convolved directly": "Algorithm 4, short factors directly",
+    "the paper's Algorithm 1 (Monte Carlo), 20,000 samples": "Algorithm 1 K=20,000",
+    "`scipy.stats.permutation_test`, 9,999 samples": "scipy permutation_test 9,999",
+}
+F1_SIZES = ("100", "10,000", "100,000")
+LATENCY_SIZES = ("100", "1,000", "10,000", "100,000")
+MEMORY_SIZES = ("10,000", "100,000", "1,000,000")
+GROWTH_SIZES = ("100", "1,000", "10,000", "100,000", "1,000,000", "10,000,000")
+
+
+def block(results: Results) -> str:
+    """What stands between the marks."""
+    parts = [
+        _opening(results),
+        _engine(results),
+        _f1(results),
+        _bounds(results),
+        _latency(results),
+        _large(results),
+        _memory(results),
+        _growth(results),
+        _figure(),
+    ]
+    return "\n\n".join(parts)
+
+
+def replaced(readme: str, text: str) -> str:
+    """The README with this between its marks; ValueError when it has not exactly one pair."""
+    if readme.count(OPENS) != 1 or readme.count(CLOSES) != 1:
+        raise ValueError(f"the README needs one {OPENS} and one {CLOSES}")
+    before, _, rest = readme.partition(OPENS)
+    _, _, after = rest.partition(CLOSES)
+    return f"{before}{OPENS}\n{text}\n{CLOSES}{after}"
+
+
+def main() -> None:
+    """Rewrite the README."""
+    readme = README.read_text(encoding="utf-8")
+    README.write_text(replaced(readme, block(read())), encoding="utf-8")
+
+
+def _opening(results: Results) -> str:
+    processor, cores, python = (
+        results.cell(WHERE, title, row, "value")
+        for title, row in (("Machine", "processor"), ("Machine", "cores"), ("Versions", "Python"))
+    )
+    command, date, *_ = next(s.sentence for s in results.sections if s.name == WHERE).split(", ")
+    noise = results.table(WHERE, steadiness.TITLE).notes[0].partition(": ")[2].partition("x;")[0]
+    quick = ", which repeats little," if "--quick" in command else ""
+    said = (
+        "`make bench` measures on your machine, with what is compared in turns, and writes "
+        "[loadtest/RESULTS.md](loadtest/RESULTS.md) and these tables from it; [loadtest/README.md](loadtest/README.md) "
+        f"says what is compared and what is fair about it. These are medians of {command}{quick} on {processor}, {cores} "
+        f"cores, Python {python}, {date}. During that run one and the same calculation took up to {noise} times as "
+        "long before one section as before another: compare within a table, and do not trust the last digits."
+    )
+    return fill(said, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _section(name: str) -> str:
+    return f"`{COMMAND} {name}`"
+
+
+def _engine(results: Results) -> str:
+    rows = [
+        [said, *(results.cell("engine", f"N = {n}", row, "median") for n in ENGINE_SIZES)]
+        for said, row in ENGINE_ROWS.items()
+    ]
+    return "The paper's workload, effects to p-value, two-sided:\n\n" + "\n".join(
+        pipes([_section("engine"), *(f"N = {n}" for n in ENGINE_SIZES)], rows)
+    )
+
+
+def _f1(results: Results) -> str:
+    rows = [
+        [said, *(results.cell("f1", "F1", f"N = {n}", column) for n in F1_SIZES)]
+        for said, column in (
+            ("F1 on the grid, counts to p-value", "ours"),
+            ("the paper's Algorithm 5, four-dimensional product tree", "its time"),
+        )
+    ]
+    return "\n".join(pipes([_section("f1"), *(f"N = {n}" for n in F1_SIZES)], rows))
+
+
+def _bounds(results: Results) -> str:
+    rows = [
+        [
+            f"rigorous bracket of real-valued scores, relative width {precision}",
+            *(
+                results.cell("bounds", "Rigorous", f"N = {n}, {precision}", "median")
+                for n in ("1,000", "10,000")
+            ),
+        ]
+        for precision in ("0.01", "0.001", "0.0001")
+    ]
+    few = results.table("bounds", "Few items").rows[0]
+    return (
+        "\n".join(pipes([_section("bounds"), "N = 1,000", "N = 10,000"], rows))
+        + f"\n\nMeeting in the middle of {few[0].removeprefix('n = ')} items took {few[2]}."
+    )
+
+
+def _latency(results: Results) -> str:
+    rows = [
+        [f"N = {n}, {clients} client{'s' if clients > 1 else ''}", *_beside_echo(results, n, clients)]
+        for n in LATENCY_SIZES
+        for clients in CLIENTS
+    ]
+    head = [
+        _section("latency"),
+        "p50",
+        "p99",
+        "requests/s",
+        "echo: p50",
+        "p99",
+        "requests/s",
+        "ours of the echo's",
+    ]
+    return (
+        "Whole requests, JSON in and out, beside a route of FastAPI that parses the same body and returns it:\n\n"
+        + "\n".join(pipes(head, rows))
+    )
+
+
+def _beside_echo(results: Results, items: str, clients: int) -> list[str]:
+    title = f"N = {items}: "
+    columns = ("p50", "p99", "requests/s")
+    told = [
+        results.cell("latency", title, f"{clients}, {name}", column)
+        for name in (OURS, ECHO)
+        for column in columns
+    ]
+    return [*told, results.cell("latency", title, f"{clients}, {OURS}", "of the echo")]
+
+
+def _large(results: Results) -> str:
+    head = [_section("http"), "the request", "beside it"]
+    rows = []
+    for table in results.tables("http"):
+        served, other = table.rows
+        size = table.title.partition(": a JSON request of ")
+        body = size[2].partition(" bytes")[0]
+        rows.append([f"{size[0]}, {body} bytes, beside {other[0]}", served[1], other[1]])
+    return "\n".join(pipes(head, rows))
+
+
+def _memory(results: Results) -> str:
+    names = ["at rest", *(f"N = {n}, {kind}" for n in MEMORY_SIZES for kind in ("JSON", "npy"))]
+    rows = [
+        [name, *(results.cell("memory", "Peak", name, column) for column in ("web process", "worker"))]
+        for name in names
+    ]
+    return "\n".join(pipes([_section("memory"), "web process, peak", "worker, peak"], rows))
+
+
+def _growth(results: Results) -> str:
+    cells = [
+        [results.cell("growth", "Our fft", f"N = {n}", column) for n in GROWTH_SIZES]
+        for column in ("median", "per item")
+    ]
+    rows = [["our `fft`", *cells[0]], ["per item", *cells[1]]]
+    return "\n".join(pipes([_section("growth"), *(f"N = {n}" for n in GROWTH_SIZES)], rows))
+
+
+def _figure() -> str:
+    return (
+        f"The paper's Figure 1 with our lines ({_section('figure1')}; [figure1.csv](loadtest/results/figure1.csv)):\n\n"
+        "![Runtime against the number of items, both on logarithmic scales](loadtest/results/figure1.svg)"
+    )
+
+
+if __name__ == "__main__":
+    main()
