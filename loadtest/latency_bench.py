@@ -18,8 +18,8 @@ from loadtest import workload
 from loadtest.edge_bench import running_echo
 from loadtest.options import Options
 from loadtest.server import running_process
+from loadtest.sockets import Link, post
 from loadtest.table import Table, duration, ratio
-from loadtest.wire import Link, post
 
 SIZES = (100, 1_000, 10_000, 100_000)
 CLIENTS = (1, 8)

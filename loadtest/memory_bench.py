@@ -11,8 +11,8 @@ import orjson
 from loadtest import workload
 from loadtest.options import Options
 from loadtest.server import running_process
+from loadtest.sockets import JSON, Link, post
 from loadtest.table import Table
-from loadtest.wire import JSON, Link, post
 
 SIZES = (10_000, 100_000, 1_000_000)
 NPY = "application/x-npy"
