@@ -81,7 +81,7 @@ def _contender(line: Line, load: workload.AccuracyWorkload, quick: bool) -> Cont
     turns = (1 if slow else 2) if quick else (3 if slow else 7)
     sampled = line.source == "paper" and line.name.startswith("monte_carlo")
     # A first call after others have had the caches is not what a line of the figure is about.
-    burst = 1 if slow or sampled else 5
+    burst = 1 if slow or sampled else (2 if quick else 5)
     call = partial(line.p_value, load.stay, load.swap)
     return Contender(f"{line.source} {line.name}", call, turns, burst, warm_up=not slow)
 

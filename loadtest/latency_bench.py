@@ -96,7 +96,7 @@ def _bodies(items: int, options: Options) -> list[bytes]:
 
 
 def _in_turns(url: str, echo: str, bodies: list[bytes], clients: int, quick: bool) -> list[Crowd]:
-    rounds, seconds = (2, 0.25) if quick else (7, 0.5)
+    rounds, seconds = (2, 0.1) if quick else (7, 0.5)
     crowds = [
         Crowd(name, base, path, bodies, clients)
         for name, base, path in ((OURS, url, PATH), (ECHO, echo, "/echo"), (BARE, echo, "/bare"))

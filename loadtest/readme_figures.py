@@ -31,7 +31,6 @@ ENGINE_ROWS = {
 }
 F1_SIZES = ("100", "10,000", "100,000")
 LATENCY_SIZES = ("100", "1,000", "10,000", "100,000")
-MEMORY_SIZES = ("10,000", "100,000", "1,000,000")
 GROWTH_SIZES = ("100", "1,000", "10,000", "100,000", "1,000,000", "10,000,000")
 
 
@@ -172,11 +171,7 @@ def _large(results: Results) -> str:
 
 
 def _memory(results: Results) -> str:
-    names = ["at rest", *(f"N = {n}, {kind}" for n in MEMORY_SIZES for kind in ("JSON", "npy"))]
-    rows = [
-        [name, *(results.cell("memory", "Peak", name, column) for column in ("web process", "worker"))]
-        for name in names
-    ]
+    rows = [[row[0], row[2], row[3]] for row in results.table("memory", "Peak").rows]
     return "\n".join(pipes([_section("memory"), "web process, peak", "worker, peak"], rows))
 
 
