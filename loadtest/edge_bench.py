@@ -9,11 +9,9 @@ import io
 import multiprocessing
 import os
 import statistics
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from multiprocessing.synchronize import Event
 from typing import Any
@@ -24,7 +22,7 @@ from numpy.typing import NDArray
 
 from loadtest import workload
 from loadtest.measure import Contender, interleave
-from loadtest.server import PROJECT_ROOT, becomes_ready, free_port, running_process, stop
+from loadtest.server import running_echo, running_process
 from loadtest.sockets import Link, Stream, get, post
 from loadtest.table import duration, goal, ratio, render
 
@@ -90,21 +88,6 @@ def small_tests(quick: bool) -> list[Row]:
         f"ours {served}, echo {echoed}; an echo with json.dumps alone {bare}, to which ours is {to_bare:.2f}"
     )
     return [Row("N = 1,000 JSON: requests/s, of an echo", float(to_echo), 0.5, "times", True, behind)]
-
-
-@contextmanager
-def running_echo() -> Iterator[str]:
-    """The echo application in a process of its own."""
-    port = free_port()
-    command = [sys.executable, "-m", "loadtest.echo", str(port)]
-    process = subprocess.Popen(command, cwd=PROJECT_ROOT, env=dict(os.environ))
-    try:
-        url = f"http://127.0.0.1:{port}"
-        if not becomes_ready(url, process):
-            raise RuntimeError("the echo did not become ready")
-        yield url
-    finally:
-        stop(process)
 
 
 # -- a million items ---------------------------------------------------------------------------------------

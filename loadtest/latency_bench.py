@@ -15,9 +15,8 @@ import numpy as np
 import orjson
 
 from loadtest import workload
-from loadtest.edge_bench import running_echo
 from loadtest.options import Options
-from loadtest.server import running_process
+from loadtest.server import running_echo, running_process
 from loadtest.sockets import Link, post
 from loadtest.table import Table, duration, ratio
 

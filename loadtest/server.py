@@ -79,3 +79,18 @@ def free_port() -> int:
         probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+@contextmanager
+def running_echo() -> Iterator[str]:
+    """The echo application in a process of its own."""
+    port = free_port()
+    command = [sys.executable, "-m", "loadtest.echo", str(port)]
+    process = subprocess.Popen(command, cwd=PROJECT_ROOT, env=dict(os.environ))
+    try:
+        url = f"http://{LOOPBACK}:{port}"
+        if not becomes_ready(url, process):
+            raise RuntimeError("the echo did not become ready")
+        yield url
+    finally:
+        stop(process)

@@ -38,9 +38,7 @@ class Wire:
     async def ask(self, path: str, body: bytes | None = None, media: str = "application/json") -> Seen:
         """One request on an idle connection or a new one; GET without a body."""
         began = time.monotonic()
-        where = urlsplit(self.url)
-        stream = self._idle.pop() if self._idle else await asyncio.open_connection(where.hostname, where.port)
-        reader, writer = stream
+        reader, writer = stream = await self._connection()
         line = f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nhost: x\r\ncontent-type: {media}\r\n"
         writer.write(f"{line}content-length: {len(body or b'')}\r\n\r\n".encode() + (body or b""))
         async with asyncio.timeout(PATIENCE_S):
@@ -54,6 +52,15 @@ class Wire:
             self._idle.append(stream)
         self.seen.append(found)
         return found
+
+    async def _connection(self) -> Stream:
+        while self._idle:
+            stream = self._idle.pop()
+            if not stream[0].at_eof():  # else the server has closed what was idle for long
+                return stream
+            stream[1].close()
+        where = urlsplit(self.url)
+        return await asyncio.open_connection(where.hostname, where.port)
 
     async def metrics(self) -> str:
         """What `/metrics` says; not among what was `seen`."""
