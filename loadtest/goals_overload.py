@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import time
+from collections.abc import Awaitable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -87,7 +88,7 @@ def goal_8(seconds: float) -> list[Row]:
     async def load(url: str) -> tuple[float, list[Seen], list[float], list[Seen], float]:
         wire, seeds = Wire(url), itertools.count()
 
-        def one() -> object:
+        def one() -> Awaitable[object]:
             return wire.ask("/v1/tests/scores", work(next(seeds)))
 
         peak = await _capacity(wire, min(10.0, seconds / 3), seeds)
@@ -95,11 +96,11 @@ def goal_8(seconds: float) -> list[Row]:
         depths: list[float] = []
         watching = asyncio.create_task(_depths(url, depths))
         began = time.monotonic()
-        await open_loop(3 * peak, seconds, one)  # type: ignore[arg-type]
+        await open_loop(3 * peak, seconds, one)
         during = [seen for seen in wire.seen if seen.at + seen.seconds <= began + seconds]
         watching.cancel()
         wire.seen.clear()
-        await open_loop(0.7 * peak, 5.0, one)  # type: ignore[arg-type]
+        await open_loop(0.7 * peak, 5.0, one)
         wire.close()
         return peak, during, depths, wire.seen, time.monotonic()
 

@@ -6,7 +6,6 @@ an answer may be kept. What says how long it took must not be passed on as if it
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import time
@@ -23,13 +22,8 @@ OF_THE_CALL = frozenset({"server-timing", "age"})
 NOT_ASKED = frozenset({"timeout_s"})  # of the query: how long to wait is not what is asked
 
 
-def request_key(job: Job, body: bytes | bytearray) -> bytes:
-    """A digest of everything that an answer depends on."""
-    return key_of(job, hashlib.sha256(body))
-
-
 def key_of(job: Job, digest: Any) -> bytes:
-    """The same, from the hash object of the body, which is used up by it."""
+    """A digest of everything that an answer depends on; `digest` is the hash object of the body, used up by this."""
     query = [item for item in job.query if item[0] not in NOT_ASKED]
     asked = (
         job.kind,

@@ -22,7 +22,6 @@ from app.errors import OutOfMemory, WorkerLost
 from app.execution.conversation import Conversation
 from app.execution.flights import Flight, Flights
 from app.execution.lanes import Bounds, Lane, Lanes, Ticket
-from app.execution.observer import Observer, Unobserved
 from app.execution.pace import Pace
 from app.execution.pool import Function, Pool
 from app.execution.process import ProcessLost, ProcessOutOfMemory, PutOff, WorkerProcess
@@ -60,9 +59,7 @@ class Executor:
         memory_bytes: int = UNBOUNDED_BYTES,
         stall_s: float = 5.0,
         least_retry_after_s: int = 1,
-        observer: Observer | None = None,
     ) -> None:
-        self._observer = observer or Unobserved()
         self._tasks: set[asyncio.Task[None]] = set()
         self._flights = Flights()
         self._pace = Pace()
@@ -77,12 +74,9 @@ class Executor:
             start_timeout_s=start_timeout_s,
             memory_bytes=memory_bytes,
             preload=preload,
-            observer=self._observer,
         )
         self._supervisor = Supervisor(self._pool, self._lanes, memory_bytes, stall_s)
-        self._queue = Queue(
-            self._lanes, self._pool, self._pace, self._supervisor, self._observer, least_retry_after_s
-        )
+        self._queue = Queue(self._lanes, self._pool, self._pace, self._supervisor, least_retry_after_s)
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -251,7 +245,6 @@ class Executor:
             raise
         took = time.monotonic() - ticket.began
         self._pace.ended(ticket.lane, ticket.seconds, took)
-        self._observer.computed(took)
         self._queue.release(ticket, worker, again=False)
         return result
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from app.execution.frames import Control
-from app.execution.observer import Observer
 from app.execution.proc import resident_bytes
 from app.execution.process import Nobody, ProcessLost, WorkerProcess
 
@@ -34,7 +33,6 @@ class Pool:
         start_timeout_s: float,
         memory_bytes: int,
         preload: str,
-        observer: Observer,
     ) -> None:
         self.size = size
         self.restarts: Counter[str] = Counter()
@@ -44,7 +42,6 @@ class Pool:
         self.warm_up: tuple[Function, Any] = (nothing, None)
         self._early: list[WorkerProcess] = []
         self.on_warm: Callable[[], None] = lambda: None
-        self._observer = observer
         self._starting: set[WorkerProcess] = set()
         self._workers: set[WorkerProcess] = set()
         self._idle: list[WorkerProcess] = []
@@ -125,7 +122,6 @@ class Pool:
             return
         reason = worker.ending or "died"
         self.restarts[reason] += 1
-        self._observer.restarted(reason)
         log.warning("worker %d ended (%s, status %s)", worker.pid, reason, worker.process.returncode)
         self._spawn(self._replace(), "replace")
 

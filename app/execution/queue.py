@@ -8,7 +8,6 @@ from collections import Counter
 
 from app.errors import Overloaded
 from app.execution.lanes import Lane, Lanes, Ticket
-from app.execution.observer import Observer
 from app.execution.pace import Pace
 from app.execution.pool import Pool
 from app.execution.process import WorkerProcess
@@ -31,7 +30,6 @@ class Queue:
         pool: Pool,
         pace: Pace,
         supervisor: Supervisor,
-        observer: Observer,
         least_retry_after_s: int,
     ) -> None:
         self.rejections: Counter[str] = Counter()
@@ -40,7 +38,6 @@ class Queue:
         self._pool = pool
         self._pace = pace
         self._supervisor = supervisor
-        self._observer = observer
         self._least_retry_after_s = least_retry_after_s
         pool.on_warm = self._dispatch
         supervisor.on_overrun = self._dispatch
@@ -68,7 +65,6 @@ class Queue:
             worker = self._pool.take() if self._lanes.may_begin(ticket) else None
             if worker is not None:
                 self._begin(ticket, worker, now)
-                self._observer.queued(0.0)
                 return worker
             if reason := self._lanes.refusal(ticket, now):
                 raise self.refused(reason, ticket.lane)
@@ -82,7 +78,6 @@ class Queue:
             if not ticket.waiter.cancelled() and ticket.waiter.exception() is None:
                 self.release(ticket, ticket.waiter.result(), again=False)
             raise
-        self._observer.queued(time.monotonic() - now)
         return found
 
     def release(self, ticket: Ticket, worker: WorkerProcess, *, again: bool) -> None:
@@ -103,7 +98,6 @@ class Queue:
     def refused(self, reason: str, lane: Lane) -> Overloaded:
         """The error for a call that finds no room, and when there will be some."""
         self.rejections[reason] += 1
-        self._observer.rejected(reason)
         now = time.monotonic()
         wait = self._pace.retry_after_s(self._lanes, lane, self._pool.size, now, self._least_retry_after_s)
         return Overloaded(SENTENCES[reason], retry_after_s=wait)

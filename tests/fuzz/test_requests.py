@@ -66,7 +66,9 @@ def test_json_is_answered_or_refused(
 @pytest.mark.parametrize("media", [CSV, TSV, NDJSON, NPY])
 def test_tables_lines_and_arrays_are_answered_or_refused(service: InProcess, media: str) -> None:
     seeds = {NDJSON: list(LINES), NPY: arrays()}.get(media, list(TABLES))
-    kinds: list[Kind] = ["scores", "counts", *(["effects", "predictions"] if media == NDJSON else [])]  # type: ignore[list-item]
+    kinds: list[Kind] = ["scores", "counts"]
+    if media == NDJSON:
+        kinds += ["effects", "predictions"]
 
     @examples(120)
     @given(st.sampled_from(kinds), st.sampled_from(seeds), STEPS, QUERIES, st.integers(0, 20))

@@ -14,17 +14,13 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.process.conftest import PATIENCE_S, PROC, Server, until
+from tests.process.conftest import ENDLESS, LARGE, PATIENCE_S, PROC, ROOMY, Server, until
 
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(not PROC.is_dir(), reason="the states of processes are read in /proc"),
 ]
 
-SMALL = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}
-ENDLESS = {"stay": [2**k for k in range(30)] * 300, "method": "monte_carlo", "samples": 500_000_000}
-ROOMY = {"max_samples": 10**9, "engine_budget_operations": 10**15, "engine_budget_bytes": 2**40}
-LARGE = {"stay": [1, -1, 2, 3] * 50_000}
 # Some tens of milliseconds in a worker.
 MEDIUM = {"stay": [3**k % 1009 for k in range(4_000)], "method": "monte_carlo", "samples": 2_000}
 
