@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from flint import fmpz
 
 from app import __version__
 from app.inference.paired_test import ALGORITHM_VERSION
-from app.inference.record import PlanAlternative, PlanRecord, TestRecord
+from app.inference.record import EffectSize, MethodRecord, PlanAlternative, PlanRecord, TestRecord, members
 from app.inputs.formats.reading import Reading
 from app.statistics.paired import Pairing
 
@@ -72,26 +71,40 @@ def said_of(record: TestRecord, pairing: Pairing, reading: Reading | None) -> di
         "min_attainable_p": record.min_attainable_p,
         "alternative": record.alternative,
         "test": record.test,
-        "statistic": asdict(record.statistic),
-        "items": asdict(record.items),
+        "statistic": members(record.statistic),
+        "items": members(record.items),
         "pairing": None
         if pairing.matched is None
         else {"matched": pairing.matched, "only_u": pairing.only_u, "only_v": pairing.only_v},
-        "item_level": None if record.item_level is None else asdict(record.item_level),
-        "method": asdict(record.method),
+        "item_level": None if record.item_level is None else members(record.item_level),
+        "method": _method(record.method),
         "null": null(record),
         "confidence_interval": None
         if record.confidence_interval is None
-        else asdict(record.confidence_interval),
-        "effect_size": None if record.effect_size is None else asdict(record.effect_size),
+        else members(record.confidence_interval),
+        "effect_size": None if record.effect_size is None else _effect_size(record.effect_size),
         "moved": None
         if record.moved is None
         else {"toward_u": list(record.moved.toward_u), "toward_v": list(record.moved.toward_v)},
         "reading": None
         if reading is None
         else {"format": reading.format, "guessed": reading.guessed, "notes": list(reading.notes)},
-        "warnings": [asdict(caution) for caution in record.warnings],
+        "warnings": [members(caution) for caution in record.warnings],
     }
+
+
+def _method(method: MethodRecord) -> dict[str, Any]:
+    lattice, sampled = method.lattice, method.monte_carlo
+    return {
+        **members(method),
+        "lattice": None if lattice is None else members(lattice),
+        "monte_carlo": None if sampled is None else members(sampled),
+    }
+
+
+def _effect_size(sizes: EffectSize) -> dict[str, Any]:
+    discordant = sizes.discordant
+    return {**members(sizes), "discordant": None if discordant is None else members(discordant)}
 
 
 def null(record: TestRecord) -> dict[str, Any]:

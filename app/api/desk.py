@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -21,6 +21,7 @@ from app.api.negotiation import JSON, OFFERED, body_of, representation, theme
 from app.api.pipeline import handle, handle_in_place
 from app.api.preconditions import unless_known
 from app.api.queries import timeout_of_query
+from app.api.ration import Ration
 from app.api.receipt import Guest, Room, disconnected, receive_body
 from app.errors import ExactpermError, InvalidTest
 from app.execution.cache import Cache
@@ -31,6 +32,9 @@ SLOWER_CODINGS = 8  # thousands of empty frames fit where thousands of bytes do
 SLOWER_TABLES = 4  # a table with quotes takes a few times longer to read than JSON of its size
 SECONDS_PER_BYTE = 2.5e-8  # measured: JSON of integers 1.5e-8, of decimals 3e-8
 INFLATION = 8  # compressed numbers are so much shorter, more or less
+# Of a processor, for looking into bodies while the queue is full: small tests are still answered in place, if not all.
+LOOKING_SHARE = 0.1
+LOOKING_SAVED_S = 0.05
 CLIENT_LEFT = 499  # nobody reads it; it is for the log only
 
 
@@ -59,6 +63,7 @@ class Desk:
     limits: Limits
     cache: Cache[Rendered]
     room: Room
+    looks: Ration = field(default_factory=lambda: Ration(LOOKING_SHARE, LOOKING_SAVED_S))
 
     async def answer(self, request: Request, kind: Kind) -> Response:
         """Answer a request for a test, or for the plan of one."""
@@ -117,18 +122,25 @@ class Desk:
         small = self.settings.inplace_body_bytes
         if job.body.media_type != JSON:
             small //= SLOWER_TABLES
-        if job.representation not in DRAWN and len(body) <= (
-            small if job.body.coding is None else small // SLOWER_CODINGS
+        # While the queue is full most looks would end in a refusal: they must not take the workers' processors.
+        full = self.executor.full
+        if (
+            job.representation not in DRAWN
+            and len(body) <= (small if job.body.coding is None else small // SLOWER_CODINGS)
+            and (not full or self.looks.left(job.submitted_at))
         ):
             answered = handle_in_place(job, body, self.settings.inplace_engine_seconds, small)
             if isinstance(answered, Rendered):
                 return answered
+            if full:
+                self.looks.spend(time.monotonic() - job.submitted_at)
             predicted = max(predicted, answered.seconds)
             asked_s = asked_s if answered.timeout_s is None else answered.timeout_s
         key = reissue.key_of(job, await digest.finished())
         found = self.cache.get(key)
         if found is not None:
             return reissue.kept(found.value, job, time.monotonic() - found.at)
+        self.executor.refuse_unless_room(key, len(body), predicted)
         computing = asyncio.ensure_future(self._computed(key, job, body, predicted, asked_s))
         leaving = asyncio.ensure_future(disconnected(request.receive))
         try:

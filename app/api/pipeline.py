@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from pydantic_core import to_json
+
 from app.api import problems
 from app.api.answer import answer, answer_id, plan_answer
 from app.api.asked import Asked, decoded, inflated
@@ -184,8 +186,11 @@ def milliseconds(seconds: float) -> float:
 
 
 def encode(value: dict[str, Any]) -> bytes:
-    """JSON with the shortest numbers that survive a round trip, and no NaN ever."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    """JSON with the shortest numbers that survive a round trip, and no NaN ever: that is a bug, and raises."""
+    said = to_json(value, inf_nan_mode="constants")
+    if b"NaN" in said or b"Infinity" in said:  # a number, or a part of somebody's label
+        said = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    return said + b"\n"
 
 
 def warm_up(job: Job, body: bytes | bytearray, control: Control) -> None:

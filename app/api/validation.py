@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -51,9 +52,10 @@ def validated(
 def _unknown(model: type[BaseModel], value: dict[str, Any], prefix: str) -> list[Flaw]:
     """Fields there are none of, before pydantic sees them: it would write an error for each of a million."""
     flaws: list[Flaw] = []
+    fields = model.model_fields
     for key in value:
-        if key not in model.model_fields:
-            known = ", ".join(model.model_fields)
+        if key not in fields:
+            known = ", ".join(fields)
             flaws.append(
                 Flaw(
                     f"{prefix}/{_short(key)}",
@@ -63,13 +65,23 @@ def _unknown(model: type[BaseModel], value: dict[str, Any], prefix: str) -> list
             )
             if len(flaws) == MAX_FLAWS:
                 return flaws
-    for name, field in model.model_fields.items():
+    for name, part in _parts(model):
         inner = value.get(name)
-        kinds = [kind for kind in (field.annotation, *get_args(field.annotation)) if isinstance(kind, type)]
-        part = next((kind for kind in kinds if issubclass(kind, BaseModel)), None)
-        if part is not None and type(inner) is dict:
+        if type(inner) is dict:
             flaws += _unknown(part, inner, f"{prefix}/{name}")
     return flaws[:MAX_FLAWS]
+
+
+@cache
+def _parts(model: type[BaseModel]) -> tuple[tuple[str, type[BaseModel]], ...]:
+    """The fields of a model that are models themselves."""
+    found = []
+    for name, field in model.model_fields.items():
+        kinds = [kind for kind in (field.annotation, *get_args(field.annotation)) if isinstance(kind, type)]
+        part = next((kind for kind in kinds if issubclass(kind, BaseModel)), None)
+        if part is not None:
+            found.append((name, part))
+    return tuple(found)
 
 
 def _short(key: str) -> str:

@@ -7,15 +7,19 @@ the null distribution depends on: an offset, a step, and the multiset of distinc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
+Found = TypeVar("Found")
 
 MAX_DECIMALS = 15
 # Rounded products x * 10**k are integers that a double holds exactly only below this.
@@ -30,7 +34,7 @@ class LatticeOverflowError(ValueError):
     """The effects are so large that their exact sum does not fit 62 bits."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CanonicalForm:
     """S = offset + step * T with T = sum_j weights[j] * Binomial(counts[j], 1/2).
 
@@ -65,6 +69,20 @@ class CanonicalForm:
         """The same sum with the `heaviest` largest distinct weights left out (offset kept)."""
         keep = len(self.weights) - heaviest
         return CanonicalForm(self.offset, self.step, self.weights[:keep], self.counts[:keep], self.items)
+
+
+def once_per_form(function: Callable[[CanonicalForm], Found]) -> Callable[[CanonicalForm], Found]:
+    """Remember what was found out about a form for as long as the form lives: plan and run ask the same."""
+    known: WeakKeyDictionary[CanonicalForm, Found] = WeakKeyDictionary()
+
+    @wraps(function)
+    def asked(form: CanonicalForm) -> Found:
+        found = known.get(form)
+        if found is None:
+            found = known[form] = function(form)
+        return found
+
+    return asked
 
 
 def canonical_form(stay: Integers, swap: Integers | None = None) -> CanonicalForm:

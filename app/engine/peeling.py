@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from app.engine.lattice import CanonicalForm
+from app.engine.lattice import CanonicalForm, once_per_form
 from app.engine.null import Region
+from app.engine.spectrum import frequencies
 
 MAX_COMBINATIONS = 4096
 # Costs in nanoseconds, for comparing splits only: a solve, a window point, a group.
@@ -42,6 +43,7 @@ def window_length(form: CanonicalForm) -> int:
     return min(form.range + 1, 2 * math.ceil(reach) + 3)
 
 
+@once_per_form
 def best_split(form: CanonicalForm) -> Split:
     """The number of heaviest distinct weights to enumerate; usually none.
 
@@ -63,6 +65,13 @@ def best_split(form: CanonicalForm) -> Split:
         if towers or split.nanoseconds < best.nanoseconds:
             best = split
     return best
+
+
+@once_per_form
+def screening(form: CanonicalForm) -> tuple[int, int]:
+    """What `spectrum.frequencies` says of the light part on its window."""
+    split = best_split(form)
+    return frequencies(form.without(split.heavy), split.length)
 
 
 def _towers(form: CanonicalForm, heavy: int) -> bool:

@@ -13,9 +13,8 @@ from app.engine.bounds_price import steps_and_bytes
 from app.engine.lattice import CanonicalForm
 from app.engine.monte_carlo import COUNTED_BITS
 from app.engine.null import Region
-from app.engine.peeling import best_split
+from app.engine.peeling import best_split, screening
 from app.engine.real_form import from_lattice
-from app.engine.spectrum import frequencies
 from app.errors import Flaw, InvalidTest, PlanTooLarge
 
 EXACT_METHODS = ("fft", "dp", "rational", "enumeration", "meet_in_the_middle")
@@ -169,9 +168,9 @@ def _times(other: Cost, cost: Cost) -> str:
 
 def _fft(form: CanonicalForm) -> Cost:
     split = best_split(form)
-    screened, retained = frequencies(form.without(split.heavy), split.length)
+    screened, retained = screening(form)
     groups = len(form.weights) - split.heavy
-    each = 250_000 + 10 * split.length + 8 * screened + 120 * groups * retained
+    each = 130_000 + 2 * split.length + 8 * screened + 120 * groups * retained
     held = 64 * min(split.length, 1 << 18) + 40 * split.length + 160 * min(groups * retained, 1 << 19)
     return Cost("fft", split.combinations * each, held)
 
@@ -182,7 +181,7 @@ def _dp(form: CanonicalForm, region: Region) -> Cost:
         upper = max(low, form.range - high)
         depth = max(depth, form.range - upper if 2 * upper > form.range else upper)
     cells = min(depth, form.range) + 1
-    return Cost("dp", form.nonzero * (2 * cells + 3_000) + 60_000, 64 * cells)
+    return Cost("dp", form.nonzero * (cells // 2 + 2_500) + 60_000, 64 * cells)
 
 
 def _rational(form: CanonicalForm) -> Cost:

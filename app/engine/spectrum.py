@@ -54,8 +54,9 @@ class Spectrum:
 def frequencies(form: CanonicalForm, length: int) -> tuple[int, int]:
     """How many times a frequency meets a group before it is retired, summed; and how many never are.
 
-    At a typical frequency -log|cos| has mean log 2 and variance pi^2 / 12 per item, so what is
-    standing after some groups follows from the normal law.
+    At a typical frequency -log|cos| has mean log 2 and variance pi^2 / 12 per item, so what is standing after some
+    groups follows from the normal law. For few groups of many items that is far too much: those stand whose angles,
+    a_j for group j, lie in the ball sum_j c_j a_j^2 / 2 <= limit, a share of all angles that is soon nothing.
     """
     half = length // 2 + 1
     if len(form.weights) == 0:
@@ -63,7 +64,11 @@ def frequencies(form: CanonicalForm, length: int) -> tuple[int, int]:
     order = np.argsort(form.counts * np.square(form.weights.astype(np.float64)))[::-1]
     counts = form.counts[order].astype(np.float64)
     mean, spread = math.log(2.0) * np.cumsum(counts), math.pi * np.sqrt(np.cumsum(counts * counts) / 12.0)
-    standing = special.ndtr((39.0 + math.log(length) - mean) / spread)
+    limit = 39.0 + math.log(length)
+    groups = np.arange(1, len(counts) + 1)
+    ball = groups * (0.5 * math.log(2.0 * limit / math.pi)) - special.gammaln(0.5 * groups + 1.0)
+    ball -= 0.5 * np.cumsum(np.log(counts))
+    standing = np.minimum(special.ndtr((limit - mean) / spread), np.exp(np.minimum(ball, 0.0)))
     screened = half * (1.0 + float(standing[:-1].sum()))
     return int(screened), min(half, 64 + int(half * float(standing[-1])))
 

@@ -8,6 +8,7 @@ come from the tilted sums.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,10 +17,10 @@ from scipy import fft as transform
 
 from app.engine.enumeration import subset_sums
 from app.engine.fft import window
-from app.engine.lattice import CanonicalForm, Integers
+from app.engine.lattice import CanonicalForm, Integers, once_per_form
 from app.engine.null import LN2
-from app.engine.peeling import best_split, heavy_sums
-from app.engine.spectrum import frequencies, spectrum
+from app.engine.peeling import best_split, heavy_sums, screening
+from app.engine.spectrum import spectrum
 from app.engine.tilt import tilt_at
 
 MAX_BINS = 201
@@ -62,10 +63,14 @@ class Law:
         return math.sqrt(float(np.dot(centred * centred, self.masses)))
 
     def quantile(self, q: float) -> int:
-        """The smallest value with P(T <= value) >= q, to the width; a tie counts as reached."""
-        cumulative = np.cumsum(self.masses)
-        index = int(np.searchsorted(cumulative, q - _TIE))
-        return int(self.values[min(index, len(self.values) - 1)]) + self.width - 1
+        """One of `quantiles`."""
+        return self.quantiles((q,))[0]
+
+    def quantiles(self, wanted: Sequence[float]) -> list[int]:
+        """The smallest values with P(T <= value) >= q, to the width; a tie counts as reached."""
+        reached = np.searchsorted(np.cumsum(self.masses), np.array(wanted) - _TIE)
+        found: list[int] = self.values[np.minimum(reached, len(self.values) - 1)].tolist()
+        return [value + self.width - 1 for value in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +106,15 @@ def law(form: CanonicalForm, *, rounded: bool = False) -> Law | None:
     return _merge(values, np.concatenate([light.masses * weight for weight in weights]), light.width)
 
 
+@once_per_form
 def predicted_nanoseconds(form: CanonicalForm) -> int:
     """What the exact law would take: a window point, and a group at every frequency that is not retired."""
     if len(form.weights) == 0:
         return 0
     split = best_split(form)
-    light = form.without(split.heavy)
-    screened, retained = frequencies(light, split.length)
+    screened, retained = screening(form)
     points = split.length * split.combinations
-    return 60 * points + 8 * screened + 120 * len(light.weights) * retained
+    return 60 * points + 8 * screened + 120 * (len(form.weights) - split.heavy) * retained
 
 
 def _coarse_law(form: CanonicalForm) -> Law:

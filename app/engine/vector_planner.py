@@ -66,7 +66,7 @@ def costs(form: VectorForm, samples: int) -> tuple[Cost, ...]:
             VectorCost("enumeration", 40 * states * width + 30_000, 16 * states * width + 32 * states)
         )
     found.sort(key=lambda cost: cost.seconds)
-    return (*found, _sampling(form, samples))
+    return (*found, sampling(form, samples))
 
 
 def _line(form: VectorForm) -> Cost:
@@ -78,7 +78,9 @@ def _grid(form: VectorForm) -> Cost:
     box = bounding_box(form, untilted(form), _OUTSIDE)
     # Cells are decided slab by slab; what is held are a few hundred lines along the leading axes.
     lines = box.cells // box.shape[-1]
-    return VectorCost("grid", 15 * box.cells + 1_500_000, 6_000 * lines + (1 << 24))
+    # A small box is transformed whole, of a large one only what is not negligible.
+    steps = 1_000_000 + min(90 * box.cells, 18 * box.cells + 8_000_000)
+    return VectorCost("grid", steps, 6_000 * lines + (1 << 24))
 
 
 def _dp(form: VectorForm) -> Cost:
@@ -86,7 +88,8 @@ def _dp(form: VectorForm) -> Cost:
     return VectorCost("dp", 3 * form.nonzero * cells + 20 * cells + 300_000, 40 * cells)
 
 
-def _sampling(form: VectorForm, samples: int) -> Cost:
+def sampling(form: VectorForm, samples: int) -> Cost:
+    """The cost of Monte Carlo."""
     each = min(6 * len(form.counts), form.nonzero) * max(form.rank, 1) // 2 + 200 + 20 * len(form.origin)
     return VectorCost("monte_carlo", (samples + 4096) * each + 100_000, 512 * form.nonzero * 8 + (1 << 22))
 

@@ -12,6 +12,7 @@ memory and progress.
 from __future__ import annotations
 
 import asyncio
+import math
 import pickle
 import time
 from collections import Counter
@@ -21,7 +22,7 @@ from typing import Any
 from app.errors import OutOfMemory, WorkerLost
 from app.execution.conversation import Conversation
 from app.execution.flights import Flight, Flights
-from app.execution.lanes import Bounds, Lane, Lanes, Ticket
+from app.execution.lanes import Bounds, Lane, Lanes, Reason, Ticket
 from app.execution.pace import Pace
 from app.execution.pool import Function, Pool
 from app.execution.process import ProcessLost, ProcessOutOfMemory, PutOff, WorkerProcess
@@ -147,6 +148,11 @@ class Executor:
         """Predicted seconds of work that all processes together take off a lane in one second, as measured."""
         return self._pace.drain_rate(lane, self._lanes.serving(lane, self._pool.size))
 
+    @property
+    def full(self) -> bool:
+        """Whether a call of which nothing is known would find no room in the queue now."""
+        return self._refusal(Ticket(self._pace.usual_s, 0, math.inf)) is not None
+
     # -- calls --------------------------------------------------------------------------------------------
 
     async def run(
@@ -160,6 +166,21 @@ class Executor:
         """Run one call in a worker and return its result, or raise what it raised; see `run_shared`."""
         result, _ = await self.run_shared(object(), function, job, body, deadline_s, longest_s)
         return result
+
+    def refuse_unless_room(self, key: Hashable, size: int, predicted_s: float = 0.0) -> None:
+        """Refuse a call here and now rather than begin it, where it would be the first of its key and find no room.
+
+        Raises
+        ------
+            Overloaded: the queue is full.
+        """
+        ticket = Ticket(max(predicted_s, self._pace.usual_s), size, math.inf)
+        if key not in self._flights and (reason := self._refusal(ticket)):
+            raise self._queue.refused(reason, ticket.lane)
+
+    def _refusal(self, ticket: Ticket) -> Reason | None:
+        self._lanes.enter(ticket)
+        return None if self._lanes.may_begin(ticket) else self._lanes.refusal(ticket, time.monotonic())
 
     async def run_shared(
         self,

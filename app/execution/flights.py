@@ -57,6 +57,10 @@ class Flights:
     def __init__(self) -> None:
         self._flights: dict[Hashable, Flight] = {}
 
+    def __contains__(self, key: Hashable) -> bool:
+        """Whether one of this key is under way."""
+        return key in self._flights
+
     async def join(
         self, key: Hashable, compute: Compute, deadline_s: float, longest_s: float
     ) -> tuple[Any, bool]:

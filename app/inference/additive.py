@@ -128,7 +128,7 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
 
 def items_record(problem: Additive, form: CanonicalForm) -> ItemsRecord:
     """Counts of items and, per swapping unit, of U's wins, ties and losses (stay against swap)."""
-    other = -problem.stay if problem.swap is None else problem.swap
+    other = 0 if problem.swap is None else problem.swap  # without a swap effect it is -stay
     wins, losses = int((problem.stay > other).sum()), int((problem.stay < other).sum())
     return ItemsRecord(
         n=problem.items,

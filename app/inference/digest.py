@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from app.inference.options import Options
-from app.inference.record import Moved
+from app.inference.record import Moved, members
 from app.statistics.paired import Paired, Pairing, Repeated, StatisticSpec
 
 
@@ -25,7 +25,7 @@ def request_digest(
     """
     settings = {
         "spec": [spec.name, dict(spec.parameters)],
-        "options": asdict(options),
+        "options": members(options),
         "algorithm": algorithm,
     }
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())

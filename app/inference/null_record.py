@@ -14,6 +14,7 @@ from app.inference.options import PmfDetail
 from app.inference.record import NullRecord
 
 QUANTILES = (0.005, 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975, 0.995)
+_NAMES = tuple(map(str, QUANTILES))
 MAX_FULL_PMF = 200_000
 # A picture that would take longer is drawn from weights rounded to 1/512 of a standard deviation.
 MAX_PICTURE_NANOSECONDS = 50_000_000
@@ -36,7 +37,10 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
     moments = (_float(mean), sd, _float(low * unit), _float(high * unit))
     if detail == "none" or found is None:
         return NullRecord(*moments, None, None, None)
-    quantiles = tuple((str(q), _float(found.quantile(q) * unit)) for q in QUANTILES)
+    quantiles = tuple(
+        (name, value * unit.numerator / unit.denominator)  # integers divide with one rounding
+        for name, value in zip(_NAMES, found.quantiles(QUANTILES), strict=True)
+    )
     pmf, width = _pmf(found, form, unit, detail)
     return NullRecord(*moments, quantiles, pmf, width)
 
@@ -60,7 +64,7 @@ def _pmf(
     else:
         kept = trimmed(found)
     bins = binned(kept, spacing, most)
-    # Twice the middle of a bin is an integer, and integers divide with one rounding.
+    # Twice the middle of a bin is an integer.
     top, bottom = unit.numerator, 2 * unit.denominator
     values = [(2 * first + bins.width - spacing) * top / bottom for first in bins.first.tolist()]
     return tuple(zip(values, bins.masses.tolist(), strict=True)), _float(bins.width * unit)

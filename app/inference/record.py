@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from app.inference.options import Alternative, Resampling
 
 BoundsKind = Literal["certified", "confidence"]
 IntervalKind = Literal["exact", "bounded", "approximate", "sampled"]
+
+
+def members(record: Any) -> dict[str, Any]:
+    """The fields of a record by name, as they are: `dataclasses.asdict` copies everything below as well."""
+    return {name: getattr(record, name) for name in record.__slots__}
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,8 @@ def reduce_effects(data: Effects, spec: StatisticSpec) -> Additive | Joint:
             raise InvalidTest.at("/swap", "width_mismatch", detail)
     node = parse(text, [f"x{index + 1}" for index in range(width)])
     units, stay, swap = _integers(data, width)
-    node = formula.substitute(node, lambda index: formula.scale_variable(index, units[index]))
+    if any(unit != 1 for unit in units):
+        node = formula.substitute(node, lambda index: formula.scale_variable(index, units[index]))
     return function_of_sums("".join(text.split()), node, stay, swap, data.pairing, POINTER)
 
 

@@ -61,20 +61,20 @@ def function_of_sums(
     name: str, node: Node, stay: Integers, swap: Integers | None, pairing: Pairing, pointer: str = ""
 ) -> Additive | Joint:
     """t = h(sums of stay or swap), effects of shape (N, k), h the formula `node`; swap None is -stay."""
-    other = -stay if swap is None else swap
-    require_room(totals(np.abs(stay)), totals(np.abs(other)))
+    sizes = totals(np.abs(stay))
+    require_room(sizes, sizes if swap is None else totals(np.abs(swap)))
     own_score(Formula(node), totals(stay), pointer)
-    items, stay, other = len(stay), clustered(stay, pairing), clustered(other, pairing)
+    items, stay = len(stay), clustered(stay, pairing)
+    swap = None if swap is None else clustered(swap, pairing)
     inner = node.arguments[0] if isinstance(node, Call) and node.function == "abs" else node
     if isinstance(inner, Linear) and inner.constant == 0:
-        lines = _line(inner, stay), _line(inner, other)
-        if lines[0] is not None and lines[1] is not None:
-            mirrored = None if swap is None else lines[1]
+        effects, mirrored = _line(inner, stay), None if swap is None else _line(inner, swap)
+        if effects is not None and (swap is None or mirrored is not None):
             unit = Fraction(1, inner.divisor)
             absolute = inner is not node
             return Additive(
                 name,
-                lines[0],
+                effects,
                 mirrored,
                 unit,
                 items,
@@ -82,6 +82,7 @@ def function_of_sums(
                 absolute,
                 shiftable=mirrored is None and not absolute,
             )
+    other = -stay if swap is None else swap
     return Joint(name, stay, other, FunctionOf(Formula(node)), items, pairing.n_clusters)
 
 

@@ -1,0 +1,130 @@
+"""What the planner predicts beside what it then takes: time and the most bytes held, on the workloads of this benchmark.
+
+Time is that of the whole answer with `pmf: none`; memory that of the method alone. A test is refused by its prediction, so a wrong one costs somebody an answer or everybody a worker.
+"""
+
+import tracemalloc
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import get_args
+
+from app.engine import solve, vector_solve
+from app.engine.planner import Budget
+from app.inference.additive import AdditiveTest
+from app.inference.joint import JointTest
+from app.inference.options import Method, Options as Asked
+from app.inference.paired_test import prepare
+from app.inference.solvable import Solvable
+from app.statistics.paired import Counts, Effects, Paired, StatisticSpec
+from loadtest import workload
+from loadtest.measure import Contender, interleave
+from loadtest.options import Options
+from loadtest.table import Table, duration, goal
+
+MOST_FACTOR = 3.0
+# A quarter of a megabyte of Python objects is no array.
+OBJECTS = 250_000
+ROOMY = Budget(10**13, 10**11)
+LONG_S = 0.5
+SAMPLES = Asked().samples
+# Few items for what grows with 2**n, many for what does not.
+EFFECTS: dict[str, tuple[int, ...]] = {
+    "fft": (1_000, 10_000, 100_000, 1_000_000),
+    "dp": (1_000, 10_000),
+    "rational": (100, 1_000),
+    "enumeration": (20,),
+    "meet_in_the_middle": (40,),
+    "monte_carlo": (1_000, 10_000),
+}
+COUNTS: dict[str, tuple[int, ...]] = {"grid": (100, 1_000, 10_000, 100_000), "monte_carlo": (10_000,)}
+SCORES: dict[str, tuple[int, ...]] = {"bounds": (1_000, 10_000)}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A planned test."""
+
+    name: str
+    test: Solvable
+
+    def p_value(self) -> object:
+        """The method alone, without the null distribution and the counts that stand beside it in an answer."""
+        test, method = self.test, self.test.plan.chosen.method
+        if isinstance(test, AdditiveTest):
+            if method == "monte_carlo":
+                return solve.by_sampling(test.form, test.region, samples=SAMPLES, seed=0)
+            if method == "bounds":
+                return solve.in_bounds(test.form, test.region, test.options.precision)
+            return solve.exactly(method, test.form, test.region)
+        if not isinstance(test, JointTest):
+            raise TypeError(type(test).__name__)
+        extreme = partial(test.problem.function.extreme, observed=test.observed, side="two-sided")
+        if method == "monte_carlo":
+            return vector_solve.by_sampling(test.form, extreme, samples=SAMPLES, seed=0)
+        return vector_solve.exactly(method, test.form, extreme)
+
+
+def cases(options: Options) -> Iterator[Case]:
+    """Every method on the workload that it is for."""
+    seed = options.seed
+    for method, sizes in EFFECTS.items():
+        for items in sizes:
+            load = workload.accuracy(items, seed, options.law, options.gap)
+            yield _case("effects", method, items, Effects(load.stay), "sum")
+    for method, sizes in COUNTS.items():
+        for items in sizes:
+            both = workload.f1(items, seed)
+            u, v = ({"tp": counts[:, 0], "incorrect": counts[:, 1]} for counts in (both.u, both.v))
+            yield _case("f1", method, items, Counts(u, v), "f1")
+    for method, sizes in SCORES.items():
+        for items in sizes:
+            u_scores, v_scores = workload.scores(items, seed, 0.05)
+            yield _case("real scores", method, items, Effects(u_scores - v_scores), "sum")
+
+
+def _case(kind: str, method: str, items: int, data: Paired, statistic: str) -> Case:
+    known = next(name for name in get_args(Method) if name == method)
+    spec = StatisticSpec(statistic if statistic == "f1" else "expression")
+    prepared = prepare(data, spec, Asked(method=known, pmf="none"), ROOMY)
+    return Case(f"{method}, {kind}, N = {items:,}", prepared.solvable)
+
+
+def measure(options: Options) -> Iterator[Table]:
+    """One row for every case, and whether the worst is within the goal."""
+    rows, factors, excess = [], [], 0.0
+    for case in cases(options):
+        predicted = case.test.plan.chosen
+        turns = 3 if options.quick or case.test.seconds > LONG_S else 9
+        (timing,) = interleave([Contender(case.name, case.test.solve, turns)])
+        held = _peak(case.p_value)
+        factor = case.test.seconds / timing.median
+        factors.append(max(factor, 1.0 / factor))
+        excess = max(excess, (held - OBJECTS) / predicted.bytes)
+        rows.append(
+            [
+                case.name,
+                duration(case.test.seconds),
+                duration(timing.median),
+                f"{factor:.2f}x",
+                f"{predicted.bytes:,}",
+                f"{held:,}",
+            ]
+        )
+    header = ["method, workload", "predicted", "took", "predicted over took", "bytes predicted", "most held"]
+    said = "predicted time, largest factor either way"
+    notes = [
+        goal(said, max(factors), MOST_FACTOR, "times", at_least=False),
+        goal("bytes held over predicted, most", excess, 1.0, "times", at_least=False),
+        f"held: arrays and objects as tracemalloc counts them; the goal leaves {OBJECTS:,} bytes for objects",
+    ]
+    yield Table("Predicted and taken", header, rows, notes)
+
+
+def _peak(call: Callable[[], object]) -> int:
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
