@@ -190,7 +190,7 @@ def _rational(form: CanonicalForm) -> Cost:
     coefficients = form.range + 1
     return Cost(
         "rational",
-        coefficients * limbs * doublings * 36 + 200 * coefficients + 40_000 * (len(form.weights) + 1),
+        coefficients * limbs * doublings * 16 + 100 * coefficients + 3_000 * len(form.weights) + 20_000,
         coefficients * (limbs * 8 + 32) * 3,
     )
 

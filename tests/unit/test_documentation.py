@@ -161,3 +161,15 @@ def test_every_file_that_is_named_exists() -> None:
     paths = {path for groups in named for path in groups if path}
     assert len(paths) > 5
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+
+
+def test_every_goal_of_operation_names_tests_that_there_are() -> None:
+    text = (ROOT / "loadtest/GOALS.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \|(.*)$", text, flags=re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 19))
+    for number, row in rows:
+        path, named = "", re.findall(r"`(tests/[\w/]+\.py)?::(test_\w+)`", row)
+        assert named, number
+        for found, test in named:
+            path = found or path
+            assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), (number, path, test)
