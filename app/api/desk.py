@@ -33,7 +33,7 @@ SLOWER_TABLES = 4  # a table with quotes takes a few times longer to read than J
 SECONDS_PER_BYTE = 2.5e-8  # measured: JSON of integers 1.5e-8, of decimals 3e-8
 INFLATION = 8  # compressed numbers are so much shorter, more or less
 # Of a processor, for looking into bodies while the queue is full: small tests are still answered in place, if not all.
-LOOKING_SHARE = 0.1
+LOOKING_SHARE = 0.03
 LOOKING_SAVED_S = 0.05
 CLIENT_LEFT = 499  # nobody reads it; it is for the log only
 
