@@ -144,7 +144,8 @@ def _window_law(form: CanonicalForm) -> Law:
     found = spectrum(form, untilted, length)
     turns = (found.frequencies * ((2 * low - form.range) % (2 * length))) % (2 * length)
     line = np.exp(found.log_modulus - 1j * (found.phase - (math.pi / length) * turns))
-    line *= _box(found.frequencies, length, width)
+    if width > 1:
+        line *= _box(found.frequencies, length, width)
     masses = transform.irfft(_wrapped(line, found.frequencies, length, cells), cells) / width
     keep = -(-points // width)
     masses = np.where(masses < _NOISE, 0.0, masses)[:keep]
@@ -153,8 +154,6 @@ def _window_law(form: CanonicalForm) -> Law:
 
 def _box(frequencies: Integers, length: int, width: int) -> NDArray[np.complex128]:
     """sum_{i < width} exp(2 pi i f / L), the transform of a cell."""
-    if width == 1:
-        return np.ones(len(frequencies), dtype=np.complex128)
     half = math.pi * frequencies / length
     with np.errstate(invalid="ignore", divide="ignore"):
         size = np.where(frequencies == 0, float(width), np.sin(half * width) / np.sin(half))
@@ -165,6 +164,10 @@ def _wrapped(
     line: NDArray[np.complex128], frequencies: Integers, length: int, cells: int
 ) -> NDArray[np.complex128]:
     """The half spectrum of `cells` points whose full spectrum is `line`'s, wrapped modulo `cells`."""
+    if length == cells:  # nothing to wrap
+        half = np.zeros(cells // 2 + 1, dtype=np.complex128)
+        half[frequencies] = line
+        return half
     full = np.zeros(cells, dtype=np.complex128)
     np.add.at(full, frequencies % cells, line)
     paired = (frequencies != 0) & (2 * frequencies != length)
