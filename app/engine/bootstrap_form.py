@@ -72,6 +72,21 @@ def resample_form(units: Integers) -> ResampleForm:
     return ResampleForm(lowest * len(units), step, values, counts.astype(np.int64), exact_total(units))
 
 
+def with_room(units: Integers) -> tuple[Integers, int]:
+    """The units over 2**bits, rounded, so that no resample of them reaches 2**61; bits is 0 where none could before.
+
+    Real scores fill 59 bits with the sum of their magnitudes, and a resample may draw the largest N times. What is
+    rounded off is below 2**-58 of that. Away from nought at a half, so that exchanging the systems mirrors all.
+    """
+    if len(units) == 0:
+        return units, 0
+    low, high = int(units.min()), int(units.max())
+    bits = max((max(-low, high, high - low) * len(units)).bit_length() - 60, 0)
+    if bits == 0:
+        return units, 0
+    return np.sign(units) * ((np.abs(units) + (1 << (bits - 1))) >> bits), bits
+
+
 def shifted_null(form: ResampleForm, alternative: Alternative) -> Region:
     """The T at least as extreme under the shifted null, S* - S in the place of S; ties count.
 

@@ -54,7 +54,7 @@ class Percentile:
         if isinstance(self.test, JointBootstrap):
             assert found.resampled is not None
             return said(self._sampled(found.resampled, tail))
-        form, unit = self.test.form, self.test.problem.unit
+        form, unit = self.test.form, self.test.unit
         ends = _exact(form, tail) if self._fits(form) else None
         if ends is None:
             samples, seed = self.test.options.samples, self.test.options.seed

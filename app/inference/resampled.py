@@ -13,9 +13,9 @@ import numpy as np
 
 from app.engine import bootstrap, bootstrap_monte_carlo
 from app.engine.bootstrap import bootstrap_law
-from app.engine.bootstrap_form import ResampleForm, resample_form, shifted_null
+from app.engine.bootstrap_form import ResampleForm, resample_form, shifted_null, with_room
 from app.engine.bootstrap_spectrum import WindowTooLongError
-from app.engine.lattice import CanonicalForm, Integers, LatticeOverflowError, canonical_form
+from app.engine.lattice import CanonicalForm, Integers, canonical_form, exact_total
 from app.engine.planner import Budget, Cost, Plan
 from app.errors import Flaw, InvalidTest, PlanTooLarge
 from app.inference.additive import items_record
@@ -28,8 +28,20 @@ from app.statistics.joint import Joint
 from app.statistics.problem import Additive
 
 _BINS = 101
+_PICTURE_S = 0.01
+_SECONDS_PER_DRAW = 5e-9
 # Joint statistics are doubles here: values this close to the threshold count as reaching it.
 _TIE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing(Cost):
+    """A cost whose operations are draws of a unit each."""
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time on one ordinary core."""
+        return self.operations * _SECONDS_PER_DRAW
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +51,13 @@ class BootstrapTest:
     options: Options
     problem: Additive
     form: ResampleForm
+    unit: Fraction  # of the form's sums
     plan: Plan
 
     @property
     def seconds(self) -> float:
         """Predicted time of the p-value and of the quantiles."""
-        return self.plan.chosen.seconds + (0.0 if self.options.pmf == "none" else 0.03)
+        return self.plan.chosen.seconds + (0.0 if self.options.pmf == "none" else _PICTURE_S)
 
     def solve(self) -> Findings:
         """Run the planned method and summarise the bootstrap distribution, shifted to the null."""
@@ -58,14 +71,14 @@ class BootstrapTest:
             answer = certified(bootstrap.probability(form, region))
         else:
             answer, cautions = _impossible(form.draws)
-        value = float(form.observed * problem.unit)
+        value = float(exact_total(problem.stay) * problem.unit)
         return Findings(
             answer=answer,
-            lattice=LatticeRecord(float(problem.unit * form.step), len(form.values), form.range),
+            lattice=LatticeRecord(float(self.unit * form.step), len(form.values), form.range),
             attainable=_one_resample(form.draws)[0],
             items=_items(problem),
             statistic=StatisticRecord(problem.name, value, *_scores(problem)),
-            null=_null(form, problem.unit, pictured=self.options.pmf != "none"),
+            null=_null(form, self.unit, pictured=self.options.pmf != "none"),
             cautions=cautions,
         )
 
@@ -88,15 +101,14 @@ def bootstrap_test(
             "not_bootstrapped",
             "The bootstrap is of the sum itself: use the expression without abs and alternative two-sided.",
         )
-    try:
-        form = resample_form(problem.stay)
-    except LatticeOverflowError as error:
-        raise InvalidTest.at(
-            "", "effects_too_large", f"The data cannot be resampled exactly: {error}."
-        ) from error
+    units, bits = with_room(problem.stay)
+    form = resample_form(units)
     exact = Cost("fft", *bootstrap.cost(form))
-    drawing = Cost("monte_carlo", (options.samples + 4096) * min(16 * len(form.values), form.draws), 1 << 24)
-    return BootstrapTest(options, problem, form, _plan(options, budget, exact, drawing))
+    draws = (options.samples + 4096) * min(16 * len(form.values), form.draws)
+    drawing = Drawing("monte_carlo", draws, 1 << 24)
+    return BootstrapTest(
+        options, problem, form, problem.unit * 2**bits, _plan(options, budget, exact, drawing)
+    )
 
 
 def _plan(options: Options, budget: Budget, *candidates: Cost) -> Plan:

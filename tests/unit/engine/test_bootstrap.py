@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from app.engine import bootstrap, bootstrap_monte_carlo
 from app.engine.bootstrap import IMPOSSIBLE, bootstrap_law
-from app.engine.bootstrap_form import resample_form, shifted_null
+from app.engine.bootstrap_form import resample_form, shifted_null, with_room
 from app.engine.bootstrap_spectrum import WindowTooLongError
 from app.engine.lattice import LatticeOverflowError
 from app.engine.null import Alternative, Probability
@@ -224,3 +224,18 @@ def test_the_cost_is_predicted_in_integers_and_grows_with_the_window() -> None:
     assert all(isinstance(part, int) for pair in costs for part in pair)
     assert costs == sorted(costs)
     assert costs[-1][0] > 20 * costs[0][0]
+
+
+@given(st.lists(st.integers(-(2**59), 2**59), min_size=1, max_size=60))
+def test_effects_are_rounded_only_as_far_as_resamples_need_the_room(units: list[int]) -> None:
+    column = np.array(units, dtype=np.int64)
+    coarse, bits = with_room(column)
+    resample_form(coarse)  # does not overflow
+    assert all(
+        abs(unit - (int(one) << bits)) * 2 <= 1 << bits for unit, one in zip(units, coarse, strict=True)
+    )
+    spread = max(*units, 0) - min(*units, 0)
+    assert bits == 0 or (spread * len(units)) >> (bits - 1) >= 2**59
+    mirrored, same = with_room(-column)
+    assert same == bits
+    assert (mirrored == -coarse).all()

@@ -102,3 +102,27 @@ def test_what_the_bootstrap_does_not_do_is_refused_with_a_pointer() -> None:
         with pytest.raises(InvalidTest) as caught:
             run_test(data, spec, options, Budget())
         assert caught.value.flaws[0].pointer == pointer
+
+
+@pytest.mark.parametrize("items", [40, 2_000])
+def test_scores_on_no_lattice_are_resampled_however_many_there_are(items: int) -> None:
+    effects = np.random.default_rng(items).normal(1.5 / math.sqrt(items), 1.0, items)
+    found = run_test(
+        Effects(effects),
+        StatisticSpec("expression"),
+        Options(test="bootstrap", confidence_level=0.95),
+        Budget(),
+    )
+    assert found.method.name == "monte_carlo"
+    assert found.statistic.observed == pytest.approx(math.fsum(effects), rel=1e-14)
+    # NumPy's own resamples, on other seeds.
+    drawn = np.concatenate(
+        [np.random.default_rng(seed).choice(effects, (500, items)).sum(axis=1) for seed in range(40)]
+    )
+    share = float(np.mean(np.abs(drawn - effects.sum()) >= abs(effects.sum())))
+    error = math.sqrt(share * (1 - share) * (1 / len(drawn) + 1 / 20_000))
+    assert abs(found.p_value - share) < 5 * error
+    interval = found.confidence_interval
+    assert interval is not None
+    sd = float(effects.std()) * math.sqrt(items)
+    assert [interval.low, interval.high] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.1 * sd)
