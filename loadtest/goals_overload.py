@@ -85,7 +85,7 @@ async def _large(url: str) -> None:
 def goal_8(seconds: float) -> list[Row]:
     """Three times the capacity, then less than it."""
 
-    async def load(url: str) -> tuple[float, list[Seen], list[float], list[Seen], float]:
+    async def load(url: str) -> tuple[float, list[Seen], list[float], list[Seen]]:
         wire, seeds = Wire(url), itertools.count()
 
         def one() -> Awaitable[object]:
@@ -101,11 +101,15 @@ def goal_8(seconds: float) -> list[Row]:
         watching.cancel()
         wire.seen.clear()
         await open_loop(0.7 * peak, 5.0, one)
+        after = list(wire.seen)
+        peak = (
+            peak + await _capacity(wire, min(10.0, seconds / 3), seeds)
+        ) / 2  # the machine may have changed
         wire.close()
-        return peak, during, depths, wire.seen, time.monotonic()
+        return peak, during, depths, after
 
     with watched_server(workers=2, access_log=False, queue_depth=QUEUE_DEPTH, cache_bytes=0) as server:
-        peak, during, depths, after, _ = asyncio.run(load(server.url))
+        peak, during, depths, after = asyncio.run(load(server.url))
     good = sum(seen.status == 200 for seen in during) / seconds
     refused = [seen for seen in during if seen.status in {429, 503}]
     other = len(during) - len(refused) - sum(seen.status == 200 for seen in during)
@@ -119,7 +123,7 @@ def goal_8(seconds: float) -> list[Row]:
             100 * good / peak,
             "%",
             least=90.0,
-            how=f"peak {peak:.0f}/s, 3 x for {seconds:.0f} s",
+            how=f"peak {peak:.0f}/s, before and after; 3 x for {seconds:.0f} s",
         ),
         row(
             "8 refused within, p99",
@@ -135,9 +139,7 @@ def goal_8(seconds: float) -> list[Row]:
             most=0.0,
             how="429 and 503 are right",
         ),
-        row(
-            "8 deepest queue", max(depths), "", most=QUEUE_DEPTH, how="gauge at /metrics, five times a second"
-        ),
+        row("8 deepest queue", max(depths), "", most=QUEUE_DEPTH, how="gauge at /metrics, once a second"),
         row(
             "8 answered from 2 s after",
             100 * back,
@@ -152,4 +154,4 @@ async def _depths(url: str, depths: list[float]) -> None:
     wire = Wire(url)
     while True:
         depths.append(gauge(await wire.metrics(), "exactperm_queue_depth"))
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(1.0)
