@@ -19,6 +19,8 @@ from app.statistics.problem import Additive
 
 # A full null distribution is listed at about this rate.
 _SECONDS_PER_MASS = 2e-6
+# Wins, ties and losses.
+_SECONDS_PER_ITEM = 1e-9
 # A certificate worse than this is no answer: the next method is asked.
 _PROVEN = 1e-6
 
@@ -46,7 +48,7 @@ class AdditiveTest:
             if self.options.pmf == "none"
             else min(predicted_nanoseconds(self.form), MAX_PICTURE_NANOSECONDS) * 1e-9
         )
-        return self.plan.chosen.seconds + beside + listed + pictured
+        return self.plan.chosen.seconds + beside + listed + pictured + _SECONDS_PER_ITEM * self.problem.items
 
     def solve(self) -> Findings:
         """Run the planned method and summarise the null."""
