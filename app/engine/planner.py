@@ -33,6 +33,8 @@ _RATES = {
     "monte_carlo": 2.0,
 }
 _MAX_ENUMERATED = 28
+# Cells of `dp` that stay close to the processor; more cost several times as much each.
+_CACHED_CELLS = 1 << 13
 _MAX_MET = 52
 
 
@@ -181,7 +183,8 @@ def _dp(form: CanonicalForm, region: Region) -> Cost:
         upper = max(low, form.range - high)
         depth = max(depth, form.range - upper if 2 * upper > form.range else upper)
     cells = min(depth, form.range) + 1
-    return Cost("dp", form.nonzero * (cells // 2 + 2_500) + 60_000, 64 * cells)
+    each = cells // 2 if cells <= _CACHED_CELLS else 2 * cells
+    return Cost("dp", form.nonzero * (each + 2_500) + 60_000, 64 * cells)
 
 
 def _rational(form: CanonicalForm) -> Cost:

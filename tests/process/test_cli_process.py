@@ -114,14 +114,19 @@ def large(tmp_path: Path) -> Path:
 
 
 def started(*arguments: object) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [*COMMAND, *map(str, arguments)],
-        cwd=ROOT,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    """A process that an interrupt reaches, even where the tests run in the background and ignore it themselves."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            [*COMMAND, *map(str, arguments)],
+            cwd=ROOT,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_an_interrupt_ends_it_at_once_with_status_130(tmp_path: Path) -> None:
