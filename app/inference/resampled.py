@@ -114,7 +114,7 @@ def bootstrap_test(
 def _plan(options: Options, budget: Budget, *candidates: Cost) -> Plan:
     if options.method == "auto":
         chosen = next((cost for cost in candidates if cost.fits(budget)), None)
-        reason = "the bootstrap distribution, with no resampling" if chosen is candidates[0] else "sampled"
+        reason = _why(chosen, candidates)
     else:
         chosen = next((cost for cost in candidates if cost.method == options.method), None)
         reason = "asked for"
@@ -129,6 +129,15 @@ def _plan(options: Options, budget: Budget, *candidates: Cost) -> Plan:
         )
         raise PlanTooLarge(detail, flaws=(Flaw("/method", "plan_too_large", detail),))
     return Plan(chosen, reason, tuple(cost for cost in candidates if cost is not chosen))
+
+
+def _why(chosen: Cost | None, candidates: tuple[Cost, ...]) -> str:
+    if chosen is not None and chosen.exact:
+        return "the bootstrap distribution, with no resampling"
+    exact = next((cost for cost in candidates if cost.exact), None)
+    if exact is None:
+        return "sampled: no exact method covers the bootstrap of several sums"
+    return f"sampled: exactly, by {exact.method}, it would take {exact.operations:.3g} operations, more than the budget"
 
 
 def _one_resample(draws: int) -> tuple[float, float]:

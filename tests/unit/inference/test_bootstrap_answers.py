@@ -13,7 +13,7 @@ from app.engine.planner import Budget
 from app.errors import InvalidTest
 from app.inference.options import Alternative, Options
 from app.inference.paired_test import run_test
-from app.statistics.paired import Counts, Effects, Scores, StatisticSpec
+from app.statistics.paired import Counts, Effects, Paired, Scores, StatisticSpec
 
 EFFECTS = [(3, -1, 2, 0, 1), (1, 1, -2, 4), (5, -5, 1, 2, 2, -1), (2, 3)]
 
@@ -126,3 +126,18 @@ def test_scores_on_no_lattice_are_resampled_however_many_there_are(items: int) -
     assert interval is not None
     sd = float(effects.std()) * math.sqrt(items)
     assert [interval.low, interval.high] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.1 * sd)
+
+
+def test_the_reason_says_why_it_is_sampled_and_only_then() -> None:
+    counts = {"tp": np.array([2, 1, 0, 3]), "incorrect": np.array([1, 0, 2, 1])}
+    other = {"tp": np.array([1, 1, 1, 2]), "incorrect": np.array([2, 0, 1, 3])}
+    whole, real = Effects(np.array([3, -1, 2, 0, 1])), Effects(np.random.default_rng(0).normal(size=50))
+    asked: list[tuple[Paired, str]] = [
+        (Counts(counts, other), "f1"),
+        (real, "expression"),
+        (whole, "expression"),
+    ]
+    options = Options(test="bootstrap")
+    found = [run_test(data, StatisticSpec(name), options, Budget()).method for data, name in asked]
+    assert [method.exact for method in found] == [False, False, True]
+    assert ["sampled:" in method.reason for method in found] == [True, True, False]
