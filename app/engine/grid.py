@@ -17,6 +17,7 @@ from app.engine.grid_box import Box, Extreme, bounding_box
 from app.engine.grid_region import runs_of
 from app.engine.grid_small import small_probability
 from app.engine.grid_sum import run_sum
+from app.engine.grid_tiles import Tiles
 from app.engine.null import CERTAIN, Probability
 from app.engine.vector_form import VectorForm
 from app.engine.vector_tilt import untilted
@@ -24,17 +25,20 @@ from app.engine.vector_tilt import untilted
 # Below this an untilted answer may lose digits; its certificate decides.
 _OUTSIDE = 1e-17
 _GOOD = 1e-10
-# On large boxes seven certified digits of a p-value are worth more than the time for the rest.
+# On large boxes nine certified digits of a p-value are worth more than the time for the rest.
 _LARGE_BOX = 1 << 20
-_GOOD_ENOUGH = 1e-7
+_GOOD_ENOUGH = 1e-9
 # A direct sum of positive terms up to here; beyond, the tilt.
 _DIRECT = 400_000_000
 # So few additions cost less than a transform.
 _TINY = 200_000
 
 
-def probability(form: VectorForm, extreme: Extreme) -> Probability:
-    """P(S is extreme), with its certificate."""
+def probability(form: VectorForm, extreme: Extreme, tiles: Tiles | None = None) -> Probability:
+    """P(S is extreme), with its certificate; the bound is infinite when nothing could be proven.
+
+    `tiles` tells of whole boxes of states whether all are extreme or none, which reaches tails of any depth.
+    """
     if form.rank == 0:
         return CERTAIN
     direct = form.nonzero <= grid_dp.MAX_ITEMS
@@ -46,19 +50,19 @@ def probability(form: VectorForm, extreme: Extreme) -> Probability:
         return found
     if direct and grid_dp.operations(form) <= _DIRECT:
         return grid_dp.probability(form, extreme)
-    small = small_probability(form, extreme, math.exp(found.log_p))
+    small = small_probability(form, extreme, found.log_p, tiles)
     if small.relative_error_bound <= _GOOD or not direct:
         return min(found, small, key=lambda part: part.relative_error_bound)
     return grid_dp.probability(form, extreme)
 
 
 def _untilted(form: VectorForm, box: Box, extreme: Extreme) -> Probability:
-    """The plain sum over the box, right to about 1e-16 absolutely."""
+    """The plain sum over the box, right to about 1e-16 absolutely; where that proves nothing, what it may be."""
     runs = runs_of(form, box, extreme)
     if len(runs) == 0:
-        return Probability(math.log(max(box.outside, 1e-300)), math.inf)
+        return Probability(math.log(box.outside or _OUTSIDE), math.inf)
     total, error, _ = run_sum(form, untilted(form), box, runs)
     bound = error + box.outside
     if total <= bound:
-        return Probability(math.log(max(bound, 1e-300)), math.inf)
+        return Probability(math.log(bound), math.inf)
     return Probability(math.log(min(total, 1.0)), bound / total)

@@ -23,11 +23,16 @@ _CELLS_AT_ONCE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Cells low[a] .. low[a] + shape[a] - 1 on each axis; `outside` bounds the mass it misses."""
+    """Cells low[a] .. low[a] + shape[a] - 1 on each axis; `outside` bounds the mass it misses.
+
+    `log_outside` is its natural logarithm, for masses far below the smallest double; minus infinity when the box
+    holds the whole support.
+    """
 
     low: Integers
     shape: tuple[int, ...]
     outside: float
+    log_outside: float = -math.inf
 
     @property
     def cells(self) -> int:
@@ -36,22 +41,35 @@ class Box:
 
 
 def bounding_box(form: VectorForm, law: Tilted, outside: float) -> Box:
-    """Bernstein's interval on every axis, cut to the support; misses at most `outside` of the law's mass."""
-    each = outside / form.rank
-    log_odds = math.log(2.0 / each)
+    """An interval on every axis, cut to the support; together they miss at most `outside` of the law's mass.
+
+    Bernstein's interval under a tilt. Without one, Hoeffding's: a coin of step v is within v / 2 of its mean, so the
+    variance itself is the sub-Gaussian bound (Boucheron, Lugosi & Massart 2013, sections 2.6 and 2.8).
+    """
+    return box_missing(form, law, math.log(outside))
+
+
+def box_missing(form: VectorForm, law: Tilted, log_outside: float) -> Box:
+    """`bounding_box` for a bound on the missed mass given by its natural logarithm."""
+    log_odds = math.log(2.0 * form.rank) - log_outside
     centre = means(form, law.tau)
-    low, shape, missed = [], [], 0.0
+    bernstein = bool(law.theta.any())
+    low, shape, cut = [], [], 0
     for axis in range(form.rank):
         steps = form.vectors[:, axis].astype(np.float64)
         variance = 0.25 * float(np.dot(form.counts * law.sech2, steps * steps))
-        slack = log_odds * float(np.abs(steps).max()) / 3.0
+        slack = log_odds * float(np.abs(steps).max()) / 3.0 if bernstein else 0.0
         reach = math.ceil(slack + math.sqrt(slack * slack + 2.0 * log_odds * variance)) + 1
         first = max(int(form.low[axis]), math.floor(float(centre[axis])) - reach)
         last = min(int(form.high[axis]), math.ceil(float(centre[axis])) + reach)
-        missed += each if last - first < int(form.high[axis] - form.low[axis]) else 0.0
+        cut += last - first < int(form.high[axis] - form.low[axis])
         low.append(first)
         shape.append(last - first + 1)
-    return Box(np.array(low, dtype=np.int64), tuple(shape), missed)
+    corner = np.array(low, dtype=np.int64)
+    if cut == 0:
+        return Box(corner, tuple(shape), 0.0)
+    log_missed = log_outside + math.log(cut / form.rank)
+    return Box(corner, tuple(shape), max(math.exp(log_missed), math.ulp(0.0)), log_missed)
 
 
 def mask_of(form: VectorForm, box: Box, extreme: Extreme) -> NDArray[np.bool_]:

@@ -57,7 +57,7 @@ def split(runs: Runs, direction: Reals, level: float) -> tuple[Runs, Runs]:
     base = runs.head @ direction[:-1]
     if slope == 0.0:
         above = base > level
-        return _chosen(runs, above), _chosen(runs, ~above)
+        return chosen(runs, above), chosen(runs, ~above)
     # The last cell on the lower side of the plane, going up the run when the slope is positive.
     edge = np.floor((level - base) / slope) if slope > 0 else np.ceil((level - base) / slope)
     edge = np.clip(edge, -(2.0**52), 2.0**52).astype(np.int64)
@@ -67,11 +67,33 @@ def split(runs: Runs, direction: Reals, level: float) -> tuple[Runs, Runs]:
     else:
         high = Runs(runs.head, runs.first, np.minimum(runs.last, edge - 1))
         low = Runs(runs.head, np.maximum(runs.first, edge), runs.last)
-    return _chosen(high, high.first <= high.last), _chosen(low, low.first <= low.last)
+    return chosen(high, high.first <= high.last), chosen(low, low.first <= low.last)
 
 
-def _chosen(runs: Runs, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Runs:
+def chosen(runs: Runs, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Runs:
+    """The runs where the mask holds."""
     return Runs(runs.head[mask], runs.first[mask], runs.last[mask])
+
+
+def clipped(runs: Runs, box: Box) -> Runs:
+    """The part of the runs inside the box."""
+    top = box.low + np.array(box.shape, dtype=np.int64) - 1
+    inside = ((runs.head >= box.low[:-1]) & (runs.head <= top[:-1])).all(axis=1)
+    first, last = np.maximum(runs.first, box.low[-1]), np.minimum(runs.last, top[-1])
+    return chosen(Runs(runs.head, first, last), inside & (first <= last))
+
+
+def lowest_cell(runs: Runs, theta: Reals) -> Reals:
+    """The cell x of the runs with the least theta . x, shape (r,)."""
+    ends = runs.first if theta[-1] >= 0.0 else runs.last
+    best = int((runs.head @ theta[:-1] + ends * theta[-1]).argmin())
+    return np.append(runs.head[best], ends[best]).astype(np.float64)
+
+
+def heights(runs: Runs, theta: Reals, centre: Reals) -> Reals:
+    """The least theta . (x - centre) over the cells of each run, shape (I,)."""
+    ends = runs.first if theta[-1] >= 0.0 else runs.last
+    return np.asarray((runs.head - centre[:-1]) @ theta[:-1] + (ends - centre[-1]) * theta[-1])
 
 
 def nearest(runs: Runs, centre: Reals, precision: Reals) -> Reals:

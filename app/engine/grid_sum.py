@@ -30,6 +30,8 @@ _FFT_CONSTANT = 2.0
 def run_sum(form: VectorForm, law: Tilted, box: Box, runs: Runs) -> tuple[float, float, float]:
     """sum over the runs of exp(-(theta . x - lowest)) P_theta(x), its error, and `lowest`, the least theta . x.
 
+    x counts from the box's low corner in `lowest`, whose digits are then those of the distance.
+
     Mass outside the box aliases into it; that is the caller's to bound.
     """
     lengths = tuple(
@@ -38,7 +40,7 @@ def run_sum(form: VectorForm, law: Tilted, box: Box, runs: Runs) -> tuple[float,
     found = frequencies(form, law, lengths, box.low)
     which, lines = _lines(found, lengths)
     anchor = runs.first if law.theta[-1] >= 0.0 else runs.last
-    height = runs.head @ law.theta[:-1] + anchor * law.theta[-1]
+    height = (runs.head - box.low[:-1]) @ law.theta[:-1] + (anchor - box.low[-1]) * law.theta[-1]
     lowest = float(height.min())
     weights = np.exp(lowest - height)
     total = size = 0.0

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from app.engine import fft, grid, grid_dp, vector_enumeration, vector_monte_carlo
 from app.engine.grid_box import sums_on
+from app.engine.grid_tiles import Tiles
 from app.engine.lattice import Integers
 from app.engine.monte_carlo import Estimate
 from app.engine.null import CERTAIN, Probability, Region
@@ -22,8 +23,8 @@ Extreme = Callable[[Sequence[Integers]], NDArray[np.bool_]]
 _MAX_PIECES = 64
 
 
-def exactly(method: str, form: VectorForm, extreme: Extreme) -> Probability:
-    """P(S is extreme) by an exact method of `vector_planner`."""
+def exactly(method: str, form: VectorForm, extreme: Extreme, tiles: Tiles | None = None) -> Probability:
+    """P(S is extreme) by an exact method of `vector_planner`; `tiles` decides whole boxes of states (see `grid`)."""
     if form.rank == 0:
         return CERTAIN
     if method == "enumeration":
@@ -31,8 +32,8 @@ def exactly(method: str, form: VectorForm, extreme: Extreme) -> Probability:
     if method == "dp":
         return grid_dp.probability(form, extreme)
     if method == "fft":
-        return _on_the_line(form, extreme)
-    return grid.probability(form, extreme)
+        return _on_the_line(form, extreme, tiles)
+    return grid.probability(form, extreme, tiles)
 
 
 def by_sampling(form: VectorForm, extreme: Extreme, *, samples: int, seed: int) -> Estimate:
@@ -42,12 +43,12 @@ def by_sampling(form: VectorForm, extreme: Extreme, *, samples: int, seed: int) 
     )
 
 
-def _on_the_line(form: VectorForm, extreme: Extreme) -> Probability:
+def _on_the_line(form: VectorForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
     """Rank one: the region is a few intervals of one sum, each solved with relative accuracy."""
     box = grid_dp.support(form)
     mask = extreme(sums_on(form, box)).reshape(-1)
     edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(np.int8), [0]))))
     if len(edges) > 2 * _MAX_PIECES:
-        return grid.probability(form, extreme)
+        return grid.probability(form, extreme, tiles)
     pieces = tuple((int(first), int(stop) - 1) for first, stop in list(pairwise(edges.tolist()))[::2])
     return fft.probability(form.line(), Region(pieces))

@@ -27,6 +27,11 @@ class Tilted:
     sech2: Reals
     cumulant: float
 
+    def covariance(self, form: VectorForm) -> Reals:
+        """Covariance of T under the tilt, shape (r, r)."""
+        steps = form.vectors.astype(np.float64)
+        return np.asarray(0.25 * (steps * (form.counts * self.sech2)[:, None]).T @ steps)
+
 
 def untilted(form: VectorForm) -> Tilted:
     """The law as it is."""
@@ -39,9 +44,9 @@ def tilted(form: VectorForm, theta: Reals) -> Tilted:
     half = 0.5 * (form.vectors @ theta)
     size = np.abs(half)
     decay = np.exp(-2.0 * size)
-    log_cosh = np.where(
-        size < 1.0, np.log(np.cosh(np.minimum(size, 1.0))), size + np.log1p(decay) - math.log(2.0)
-    )
+    # log cosh x = log(1 + 2 sinh(x / 2)^2) keeps its digits for small x.
+    small = np.log1p(2.0 * np.square(np.sinh(0.5 * np.minimum(size, 1.0))))
+    log_cosh = np.where(size < 1.0, small, size + np.log1p(decay) - math.log(2.0))
     return Tilted(
         theta, np.tanh(half), 4.0 * decay / (1.0 + decay) ** 2, math.fsum((form.counts * log_cosh).tolist())
     )
@@ -50,12 +55,11 @@ def tilted(form: VectorForm, theta: Reals) -> Tilted:
 def tilt_towards(form: VectorForm, target: Reals) -> Tilted:
     """A tilt whose mean is near `target`, shape (r,): damped Newton on K(theta) - theta . target."""
     theta = np.zeros(form.rank)
-    steps = form.vectors.astype(np.float64)
     centre = means(form)
     for _ in range(_ITERATIONS):
         law = tilted(form, theta)
         gradient = means(form, law.tau) - target
-        hessian = 0.25 * (steps * (form.counts * law.sech2)[:, None]).T @ steps
+        hessian = law.covariance(form)
         scale = math.sqrt(max(float(gradient @ np.linalg.pinv(hessian) @ gradient), 0.0))
         if scale < _NEAR_ENOUGH:
             return law

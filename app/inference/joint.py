@@ -63,7 +63,7 @@ class JointTest:
             return sampled(
                 vector_solve.by_sampling(self.form, self._extreme, samples=options.samples, seed=options.seed)
             )
-        found = certified(vector_solve.exactly(method, self.form, self._extreme))
+        found = certified(vector_solve.exactly(method, self.form, self._extreme, self._tiles))
         if options.exact_fraction and found.fraction is None:
             raise InvalidTest.at(
                 "/exact_fraction",
@@ -74,6 +74,11 @@ class JointTest:
 
     def _extreme(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
         return self.problem.function.extreme(sums, self.observed, self.options.alternative)
+
+    def _tiles(
+        self, low: Sequence[Reals], high: Sequence[Reals]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        return self.problem.function.settled(low, high, self.observed, self.options.alternative)
 
     def _values(self, sums: Sequence[Integers]) -> Reals:
         return self.problem.function.values(sums)

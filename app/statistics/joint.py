@@ -29,6 +29,12 @@ class SumFunction(Protocol):
         """
         ...
 
+    def settled(
+        self, low: Sequence[Reals], high: Sequence[Reals], observed: Integers, side: Side
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """(certainly extreme, certainly not) for boxes of states: each of the k sums between `low` and `high`, (M,)."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Joint:

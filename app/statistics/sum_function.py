@@ -34,6 +34,7 @@ from app.statistics.exact_value import (
     value_at,
 )
 from app.statistics.formula import Node
+from app.statistics.formula_range import range_of
 from app.statistics.joint import Side
 
 PRECISIONS = (256, 1024, 4096)
@@ -115,6 +116,32 @@ class FunctionOf:
             block = [_along(column, chosen, len(shape)) for column in sums]
             extreme[chosen] = self._block(block, observed, target, side)
         return extreme
+
+    def settled(
+        self, low: Sequence[Reals], high: Sequence[Reals], observed: Integers, side: Side
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """(certainly extreme, certainly not) for boxes of states, each sum between `low` and `high`, shape (M,).
+
+        Both are False where the range of the formula over the box does not tell.
+        """
+        nothing = np.zeros(len(low[0]), dtype=bool)
+        target = exact_value(self.quantity, observed.tolist())
+        if target is None:
+            return ~nothing, nothing
+        if not isinstance(self.quantity, Formula):
+            return nothing, nothing
+        found = range_of(self.quantity.node, low, high)
+        least, most, aim = found.low, found.high, as_float(target)
+        if side == "two-sided":
+            crosses = (least < 0.0) & (most > 0.0)
+            ends = np.abs(least), np.abs(most)
+            least, most, aim = np.where(crosses, 0.0, np.minimum(*ends)), np.maximum(*ends), abs(aim)
+        # The target is rounded, or the middle of a ball.
+        margin = 4.0 * _U * abs(aim) + 1e-300
+        if not isinstance(target, Fraction):
+            margin += 2.0 * float(target.rad())
+        above, below = least > aim + margin, most < aim - margin
+        return (below, above) if side == "less" else (above, below)
 
     def _block(
         self, sums: Sequence[Integers], observed: Integers, target: Exact, side: Side

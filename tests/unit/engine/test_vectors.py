@@ -123,7 +123,7 @@ def test_the_tilted_grid_keeps_its_digits_where_the_direct_sum_is_too_large() ->
     form, decide = swapped_form(u, v), DifferenceOfF1(u, v)
     direct = grid_dp.probability(form, decide)
     assert direct.p < 1e-9
-    tilted = grid_small.small_probability(form, decide, 1e-9)
+    tilted = grid_small.small_probability(form, decide, math.log(1e-9))
     assert abs(tilted.p / direct.p - 1) < 1e-8
     assert abs(tilted.p / direct.p - 1) <= tilted.relative_error_bound + direct.relative_error_bound
 
