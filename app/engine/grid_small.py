@@ -104,13 +104,14 @@ def _lobe(form: VectorForm, runs: Runs, splits: int) -> tuple[float, float]:
     if best[1] > _GOOD:
         flat = tilt_towards(form, _flattened(form, runs, law))
         best = min(best, under_tilt(form, runs, flat), key=lambda pair: pair[1])
-    if best[1] > _GOOD and splits:
-        along = tangents(form, law)[:, 0]
-        halves = [half for half in split(runs, along, float(along @ means(form, law.tau))) if len(half)]
+    axes = tangents(form, law)
+    if best[1] > _GOOD and splits and axes.shape[1]:
+        halves = [
+            half for half in split(runs, axes[:, 0], float(axes[:, 0] @ means(form, law.tau))) if len(half)
+        ]
         if len(halves) == 2:
-            best = min(
-                best, _added([_lobe(form, half, splits - 1) for half in halves]), key=lambda pair: pair[1]
-            )
+            parts = _added([_lobe(form, half, splits - 1) for half in halves])
+            best = min(best, parts, key=lambda pair: pair[1])
     return best
 
 
