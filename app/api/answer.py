@@ -71,6 +71,7 @@ def said_of(record: TestRecord, pairing: Pairing, reading: Reading | None) -> di
         "min_attainable_p": record.min_attainable_p,
         "alternative": record.alternative,
         "test": record.test,
+        "names": {"u": record.name_u, "v": record.name_v},
         "statistic": members(record.statistic),
         "items": members(record.items),
         "pairing": None

@@ -20,10 +20,12 @@ from app.api.queries import timeout_of_query
 from app.api.texts import TEXT_STATISTICS, as_gold, segments
 from app.errors import BodyTooLarge, InvalidTest
 from app.inference.options import Options, Resampling
+from app.inference.record import Caution
 from app.inputs import encodings, nested
 from app.inputs.formats.reading import Reading
 from app.inputs.nested import NamedCounts
-from app.inputs.pairing import ById, Given, pair
+from app.inputs.pairing import ById, Given, pair, shown
+from app.statistics import direction
 from app.statistics.paired import (
     Counts,
     Effects,
@@ -43,7 +45,8 @@ AVAILABLE_TESTS: tuple[Resampling, ...] = ("permutation", "bootstrap")
 class Asked:
     """A test that was asked for, decoded and validated.
 
-    `place` finds the parts of a request in what the client sent; `reading` says how files were read.
+    `place` finds the parts of a request in what the client sent; `reading` says how files were read, and `cautions`
+    what to know of that.
     """
 
     kind: str
@@ -53,6 +56,12 @@ class Asked:
     timeout_s: float | None
     place: Place = str
     reading: Reading | None = None
+    cautions: tuple[Caution, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How files were read, in sentences."""
+        return () if self.reading is None else self.reading.notes
 
     @property
     def heavy(self) -> bool:
@@ -107,6 +116,7 @@ def asked_of(said: Told, limits: Limits, timeout_s: float | None) -> Asked:
         if isinstance(data, Predictions) and spec.name in TEXT_STATISTICS:
             data, place = segments(data), places.after(as_gold, place)
         options = _options(request)
+        options = replace(options, higher_is_better=direction.of_test(data, spec, None))
         return Asked(said.kind, data, spec, options, _deadline(request, limits, timeout_s), place)
     except InvalidTest as error:
         raise moved(error, place) from None
@@ -118,11 +128,33 @@ def asked_of_files(said: FilesTold, limits: Limits, timeout_s: float | None) -> 
     try:
         _refuse_excess(request, limits)
         _refuse_too_many("The files hold", _length(reading.data), limits)
-        options = _options(request, reading.names)
+        options = _measured(_options(request, reading.names), reading, said.spec)
         deadline = _deadline(request, limits, timeout_s)
-        return Asked(reading.kind, reading.data, said.spec, options, deadline, said.place, reading)
+        return Asked(
+            reading.kind, reading.data, said.spec, options, deadline, said.place, reading,
+            _cautions_of_order(reading, options),
+        )  # fmt: skip
     except InvalidTest as error:
         raise moved(error, said.place) from None
+
+
+def _measured(options: Options, reading: Reading, spec: StatisticSpec) -> Options:
+    """The options with what was measured. Counts are a metric by their own statistic only: errors / words is a WER."""
+    known = isinstance(reading.data, Scores) or spec == reading.default_statistic
+    metric = reading.metric if known else None
+    higher = reading.higher_is_better if known else None
+    if higher is None:
+        higher = direction.of_test(reading.data, spec, metric)
+    return replace(options, metric=metric, higher_is_better=higher)
+
+
+def _cautions_of_order(reading: Reading, options: Options) -> tuple[Caution, ...]:
+    """A one-sided test depends on which system is U; who swapped the two would not see it."""
+    if reading.role_question is None or options.alternative == "two-sided":
+        return ()
+    u, v = reading.names or ("the first", "the second")
+    detail = f"U is {shown(u)} and V is {shown(v)} only because they stand in that order in the file; "
+    return (Caution("roles_by_order", f"{detail}say system_u and system_v to be certain."),)
 
 
 def _length(data: Paired) -> int:

@@ -14,7 +14,7 @@ from app.errors import InvalidTest, PlanTooLarge
 from app.inference.gate import Metric, PreparedMetric, finish_gate, prepare_metric
 from app.inference.gate_record import GateRecord, MetricRecord
 from app.inference.paired_test import ALGORITHM_VERSION
-from app.inference.record import TestRecord
+from app.inference.record import TestRecord, reported
 
 PASSED = 200
 OURS = "interval_not_available"  # nobody asked for the interval
@@ -58,14 +58,18 @@ def run_gate(prepared: PreparedGate) -> GateRecord:
     """Run every metric and decide."""
     gate = finish_gate(prepared.metrics, prepared.asked.on_inconclusive, ALGORITHM_VERSION)
     metrics = tuple(
-        metric if asked.interval_asked else replace(metric, test=_unasked(metric.test))
+        replace(metric, test=_test(asked, metric.test))
         for asked, metric in zip(prepared.asked.metrics, gate.metrics, strict=True)
     )
     return replace(gate, metrics=metrics)
 
 
-def _unasked(record: TestRecord) -> TestRecord:
-    return replace(record, warnings=tuple(caution for caution in record.warnings if caution.code != OURS))
+def _test(asked: MetricAsked, record: TestRecord) -> TestRecord:
+    """The test with what its parsing found, and without a warning about an interval that nobody asked for."""
+    if not asked.interval_asked:
+        kept = tuple(caution for caution in record.warnings if caution.code != OURS)
+        record = replace(record, warnings=kept)
+    return reported(record, asked.asked.notes, asked.cautions)
 
 
 def gate_id(gate: GateRecord) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.api import gate_form
+from app.api import gate_form, gate_roles
 from app.api.asked import Asked, asked_of, asked_of_files, pictured
 from app.api.bodies import Told
 from app.api.files import form_of, in_form, told_of
@@ -20,6 +20,7 @@ from app.api.queries import ELSEWHERE, literal, options_of_query, timeout_of_que
 from app.api.validation import validated
 from app.errors import InvalidTest
 from app.inference.gate_record import GateTerms, OnInconclusive
+from app.inference.record import Caution
 from app.inputs import json_body
 from app.inputs.pairing import shown
 
@@ -31,7 +32,8 @@ ROLES = ("candidate", "baseline")  # what the systems are called where nobody na
 class MetricAsked:
     """One metric; `term` finds its terms, as `asked.place` does its request, in what the client sent.
 
-    `interval_asked` says that the client wants a confidence interval, rather than we.
+    `interval_asked` says that the client wants a confidence interval, rather than we; `cautions` are about roles and
+    direction.
     """
 
     name: str
@@ -39,6 +41,7 @@ class MetricAsked:
     terms: GateTerms
     term: Place
     interval_asked: bool
+    cautions: tuple[Caution, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,8 @@ def _of_json(
         return prefix + pointer if getattr(metric, pointer[1:], None) is not None else pointer
 
     alpha = asked.options.alpha if gate.alpha is None else gate.alpha
-    return _metric(job, metric.name, asked, _terms(metric, gate, alpha), term, request.model_fields_set)
+    asked = replace(asked, options=replace(asked.options, alpha=alpha))
+    return _metric(job, metric, gate, asked, term, request.model_fields_set)
 
 
 def _of_form(job: Job, body: bytes | bytearray) -> GateAsked:
@@ -120,44 +124,59 @@ def _of_form(job: Job, body: bytes | bytearray) -> GateAsked:
         try:
             told = told_of(found.files, fields, job.limits)
             asked = asked_of_files(told, job.limits, timeout_of_query(job.query))
+            gate_roles.require(told.reading)
         except InvalidTest as error:
             raise moved(error, place) from None
         place = after(in_form, place)
         given = told.request.model_fields_set | ({"names"} if told.reading.names else set())
-        terms = _terms(own, form.gate, asked.options.alpha)
-        metrics.append(_metric(job, own.name, replace(asked, place=place), terms, place, given))
+        metrics.append(_metric(job, own, form.gate, replace(asked, place=place), place, given))
     _refuse_equal_names(metrics, "/options/metrics/{}/name")
     return GateAsked(
         tuple(metrics), form.gate.on_inconclusive or "pass", _fail_status(job, form.gate.fail_status)
     )
 
 
-def _terms(own: Terms, common: Terms, alpha: float) -> GateTerms:
-    """What is to be shown: what the metric says, else what the gate says, else the defaults."""
-    said = {
-        name: next(
-            (value for value in (getattr(own, name), getattr(common, name)) if value is not None), None
-        )
-        for name in ("policy", "margin", "higher_is_better")
-    }
-    return GateTerms(alpha=alpha, **{name: value for name, value in said.items() if value is not None})
-
-
 def _metric(
-    job: Job, name: str | None, asked: Asked, terms: GateTerms, term: Place, given: set[str]
+    job: Job, own: GateMetric | GateFields, common: Terms, asked: Asked, term: Place, given: set[str]
 ) -> MetricAsked:
     """The metric with what a gate's reports need: names, an interval that fits its level, a picture's data."""
-    options = replace(asked.options, alpha=terms.alpha)
+    higher, turned = gate_roles.direction(_wanted(own, common, "higher_is_better"), asked, term)
+    terms = _terms(own, common, asked.options.alpha, higher)
+    options = replace(asked.options, higher_is_better=higher)
     if "names" not in given:
         options = replace(options, name_u=ROLES[0], name_v=ROLES[1])
     if "confidence_level" not in given and terms.alpha < 0.5:
         # A one-sided test at alpha is decided by the two-sided interval at 1 - 2 alpha.
         options = replace(options, confidence_level=1 - 2 * terms.alpha)
+    name = own.name
     if name is not None and len(name) > job.limits.max_name_chars:
         detail = f"A name has at most {job.limits.max_name_chars} characters; this one has {len(name):,}."
         raise InvalidTest.at(term("/name"), "name_too_long", detail)
     asked = pictured(replace(asked, options=options), job.representation)
-    return MetricAsked(name or asked.spec.name, asked, terms, term, "confidence_level" in given)
+    cautions = (*turned, *gate_roles.swapped(asked))
+    return MetricAsked(name or _name(asked), asked, terms, term, "confidence_level" in given, cautions)
+
+
+def _terms(own: Terms, common: Terms, alpha: float, higher_is_better: bool) -> GateTerms:
+    """What is to be shown: what the metric says, else what the gate says, else the defaults."""
+    said = {name: _wanted(own, common, name) for name in ("policy", "margin")}
+    given = {name: value for name, value in said.items() if value is not None}
+    return GateTerms(alpha=alpha, higher_is_better=higher_is_better, **given)
+
+
+def _wanted(own: Terms, common: Terms, name: str) -> Any:
+    """A term as the metric says it, else as the gate does; None where neither does."""
+    value = getattr(own, name)
+    return getattr(common, name) if value is None else value
+
+
+def _name(asked: Asked) -> str:
+    """What a metric is called that nobody named: what was measured, and the statistic unless it is the usual one."""
+    metric, statistic = asked.options.metric, asked.spec.name
+    if metric is None:
+        return statistic
+    usual = asked.reading is not None and statistic == asked.reading.default_statistic.name
+    return metric if usual else f"{metric} ({statistic})"
 
 
 def _refuse_too_many(n: int, job: Job, where: str) -> None:

@@ -28,6 +28,7 @@ from app.engine.planner import Budget
 from app.errors import BodyTooLarge, ExactpermError, InvalidTest, PlanTooLarge
 from app.execution.frames import Control, Unbounded
 from app.inference.paired_test import Prepared, finish, plan_record, prepare
+from app.inference.record import reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ def _finished(
     assert isinstance(asked, Asked)
     if job.kind == "plan":
         return _rendered(job, encode(plan_answer(asked.kind, plan_record(prepared))), (), "json", started)
-    record = finish(prepared)
+    record = reported(finish(prepared), asked.notes, asked.cautions)
     if job.representation == "json":
         runtime = _runtime(job, started, planning)
         body = encode(answer(record, asked.data.pairing, runtime, asked.reading))

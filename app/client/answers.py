@@ -32,11 +32,24 @@ class Statistic:
     observed: float
     u: float | None
     v: float | None
+    metric: str | None = None
+    higher_is_better: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """What the systems are called."""
+
+    u: str
+    v: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Items:
-    """How many items there were; wins, ties and losses are U's, counted by what swaps together."""
+    """How many items there were; wins, ties and losses are U's, counted by what swaps together.
+
+    A win is more of the statistic, or less where `statistic.higher_is_better` is false.
+    """
 
     n: int
     nonzero: int
@@ -209,6 +222,7 @@ class TestResult:
     min_attainable_p: float
     alternative: str
     test: str
+    names: Names | None = None
     statistic: Statistic
     items: Items
     pairing: Pairing | None = None

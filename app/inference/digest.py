@@ -25,7 +25,7 @@ def request_digest(
     """
     settings = {
         "spec": [spec.name, dict(spec.parameters)],
-        "options": members(options),
+        "options": _said(options),
         "algorithm": algorithm,
     }
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
@@ -39,6 +39,15 @@ def request_digest(
     if moved is not None:
         digest.update(json.dumps([moved.toward_u, moved.toward_v]).encode())
     return digest.hexdigest()
+
+
+def _said(options: Options) -> dict[str, Any]:
+    """The options by name; what was measured and its direction only where the answer differs for them."""
+    named = members(options)
+    metric, higher = named.pop("metric"), named.pop("higher_is_better")
+    if metric is not None or higher is False:
+        named |= {"metric": metric, "higher_is_better": higher}
+    return named
 
 
 def _canonical(value: object) -> Iterator[bytes]:

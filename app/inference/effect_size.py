@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -23,8 +24,13 @@ def effect_size(
     problem: Additive | Joint,
     scores: tuple[Integers, Integers] | None,
     level: Fraction,
+    *,
+    lower_is_better: bool = False,
 ) -> EffectSize:
-    """The effect sizes that are defined for this data; `level` is that of the odds' interval."""
+    """The effect sizes that are defined for this data; `level` is that of the odds' interval.
+
+    An item that one system alone got right is one where that system's 0 or 1 is the better of the two.
+    """
     if scores is not None:
         units = clustered(scores[0] - scores[1], data.pairing)
         d_z, delta = cohens_d_z(units), cliffs_delta(*scores)
@@ -32,6 +38,8 @@ def effect_size(
         delta = None
         d_z = None if isinstance(problem, Joint) else cohens_d_z(differences.of_problem(problem))
     seen = paired_binary(data, spec)
+    if seen is not None and lower_is_better:
+        seen = replace(seen, only_u=seen.only_v, only_v=seen.only_u)
     return EffectSize(d_z, delta, None if seen is None else discordant(seen, level))
 
 

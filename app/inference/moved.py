@@ -11,12 +11,15 @@ from app.statistics.paired import Pairing
 MOST = 10
 
 
-def moved(differences: Integers | Reals, pairing: Pairing) -> Moved:
-    """The ten largest of `differences`, shape (N,), by their size and then by their place; noughts do not count."""
+def moved(differences: Integers | Reals, pairing: Pairing, *, lower_is_better: bool = False) -> Moved:
+    """The ten largest of `differences`, shape (N,), by their size and then by their place; noughts do not count.
+
+    An item moved toward the system that it favours: the one with more, or with less where lower is better.
+    """
     sizes = np.abs(differences)
     order = _largest(sizes, min(MOST, int(np.count_nonzero(sizes))))
     names = [str(place) if pairing.ids is None else str(pairing.ids[place]) for place in order]
-    upwards = [bool(differences[place] > 0) for place in order]
+    upwards = [bool(differences[place] > 0) != lower_is_better for place in order]
     return Moved(
         toward_u=tuple(name for name, up in zip(names, upwards, strict=True) if up),
         toward_v=tuple(name for name, up in zip(names, upwards, strict=True) if not up),

@@ -15,7 +15,11 @@ PmfDetail = Literal["none", "summary", "full"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Common options of every test; the defaults are those of the HTTP contract."""
+    """Common options of every test; the defaults are those of the HTTP contract.
+
+    `metric` is what was measured, for reports; `higher_is_better` says which system a difference favours, None where
+    that is not known: then wins and items that moved go by the larger score.
+    """
 
     alternative: Alternative = "two-sided"
     method: Method = "auto"
@@ -29,3 +33,5 @@ class Options:
     exact_fraction: bool = False
     name_u: str = "U"
     name_v: str = "V"
+    metric: str | None = None
+    higher_is_better: bool | None = None

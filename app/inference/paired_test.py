@@ -23,6 +23,7 @@ from app.inference.record import (
     Caution,
     EffectSize,
     ItemLevel,
+    ItemsRecord,
     MethodRecord,
     Moved,
     PlanAlternative,
@@ -138,8 +139,8 @@ def finish(prepared: Prepared) -> TestRecord:
         min_attainable_p=found.attainable,
         alternative=options.alternative,
         test=options.test,
-        statistic=found.statistic,
-        items=found.items,
+        statistic=replace(found.statistic, metric=options.metric, higher_is_better=options.higher_is_better),
+        items=_items(found.items, options),
         method=MethodRecord(
             name=found.method or plan.chosen.method,
             exact=exact,
@@ -162,16 +163,24 @@ def finish(prepared: Prepared) -> TestRecord:
     )
 
 
+def _items(items: ItemsRecord, options: Options) -> ItemsRecord:
+    """Wins are U's: with less of the statistic where lower is better."""
+    if options.higher_is_better is not False:
+        return items
+    return replace(items, wins=items.losses, losses=items.wins)
+
+
 def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
     """Effect sizes, and the items that moved most, when an interval was asked for."""
     level, data, spec = level_of(prepared.options), prepared.data, prepared.spec
     if level is None:
         return None, None
-    problem = prepared.solvable.problem
+    problem, lower = prepared.solvable.problem, prepared.options.higher_is_better is False
     scores = differences.scores_of(data, spec)
     by_item = prepared.item_level.problem if prepared.item_level else problem
     each = differences.of_problem(by_item) if scores is None else scores[0] - scores[1]
-    return effect_size(data, spec, problem, scores, level), moved(each, data.pairing)
+    sizes = effect_size(data, spec, problem, scores, level, lower_is_better=lower)
+    return sizes, moved(each, data.pairing, lower_is_better=lower)
 
 
 def _reason(plan: Plan, method: str | None) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from app.inference.options import Alternative, Resampling
@@ -26,17 +27,26 @@ class Fraction2:
 
 @dataclass(frozen=True, slots=True)
 class StatisticRecord:
-    """Which statistic, its value as observed, and each system's own score where there is one."""
+    """Which statistic, its value as observed, and each system's own score where there is one.
+
+    `metric` is what was measured, where more is known of it than the statistic's name (wer, las, ndcg_cut_10).
+    `higher_is_better` is None where nobody said.
+    """
 
     name: str
     observed: float
     u: float | None
     v: float | None
+    metric: str | None = None
+    higher_is_better: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ItemsRecord:
-    """How many items there were; wins, ties and losses are U's, counted per swapping unit."""
+    """How many items there were; wins, ties and losses are U's, counted per swapping unit.
+
+    A win is a larger share of the statistic, or a smaller one where lower is known to be better.
+    """
 
     n: int
     nonzero: int
@@ -167,7 +177,11 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class TestRecord:
-    """The answer to one test. The last three are there when a `confidence_level` was asked for."""
+    """The answer to one test.
+
+    `confidence_interval`, `effect_size` and `moved` are there when a `confidence_level` was asked for; `notes` say how
+    files were read.
+    """
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
 
@@ -193,6 +207,12 @@ class TestRecord:
     confidence_interval: ConfidenceInterval | None = None
     effect_size: EffectSize | None = None
     moved: Moved | None = None
+    notes: tuple[str, ...] = ()
+
+
+def reported(record: TestRecord, notes: Sequence[str], cautions: Sequence[Caution]) -> TestRecord:
+    """The record with how its data was read, and with what to know of that before its other warnings."""
+    return replace(record, notes=tuple(notes), warnings=(*cautions, *record.warnings))
 
 
 @dataclass(frozen=True, slots=True)

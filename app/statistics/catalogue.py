@@ -38,12 +38,16 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """A statistic of one kind of data, as `GET /v1/meta` and the README describe it."""
+    """A statistic of one kind of data, as `GET /v1/meta` and the README describe it.
+
+    `higher_is_better` is None where that depends on what was measured: of scores, ratios and expressions.
+    """
 
     name: str
     kind: str
     meaning: str
     parameters: tuple[Parameter, ...] = ()
+    higher_is_better: bool | None = True
 
 
 _EXPRESSION = "arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0"
@@ -67,14 +71,16 @@ _ENTRIES = (
         "effects",
         "h of the sums x1..xm of the effects",
         (Parameter("expression", f"over x1..xm; {_EXPRESSION}", default="x1"),),
+        None,
     ),
-    Statistic("mean_difference", "scores", "mean of U minus mean of V", (_UNIT,)),
-    Statistic("sum_difference", "scores", "sum of U minus sum of V", (_UNIT,)),
+    Statistic("mean_difference", "scores", "mean of U minus mean of V", (_UNIT,), None),
+    Statistic("sum_difference", "scores", "sum of U minus sum of V", (_UNIT,), None),
     Statistic(
         "sign",
         "scores",
         "wins minus losses of U: the sign test; McNemar's exact test on 0/1 scores",
         (_UNIT,),
+        None,
     ),
     Statistic(
         "signed_rank",
@@ -86,6 +92,7 @@ _ENTRIES = (
             ),
             _UNIT,
         ),
+        None,
     ),
     Statistic("f1", "counts", "F1 from tp, incorrect; or tp, fp, fn; or tp, predicted, gold"),
     Statistic(
@@ -106,12 +113,14 @@ _ENTRIES = (
             Parameter("numerator", "the name of a count, such as errors"),
             Parameter("denominator", "the name of a count, such as ref_words"),
         ),
+        None,
     ),
     Statistic(
         "expression",
         "counts",
         "f(sums of U's counts) - f(sums of V's)",
         (Parameter("expression", f"over the names of the counts; {_EXPRESSION}"),),
+        None,
     ),
     Statistic(
         "bleu", "counts", "corpus BLEU from sys_len, ref_len, correct_1..4, total_1..4 of each segment"
@@ -119,7 +128,7 @@ _ENTRIES = (
     Statistic(
         "chrf", "counts", "corpus chrF from hyp_1.., ref_1.., match_1.. of each segment", (_CHRF_BETA,)
     ),
-    Statistic("ter", "counts", "corpus TER from edits, ref_len of each segment; less is better"),
+    Statistic("ter", "counts", "corpus TER from edits, ref_len of each segment; less is better", (), False),
     Statistic("accuracy", "predictions", "labels that equal gold; of sequences, their tokens"),
     Statistic("exact_match", "predictions", "items that equal gold as a whole"),
     Statistic("token_accuracy", "predictions", "tokens that equal gold"),
@@ -154,6 +163,7 @@ _ENTRIES = (
             Parameter("normalized", "Tercom's normalisation first", default="false"),
             Parameter("case_sensitive", "keep upper and lower case apart", default="false"),
         ),
+        False,
     ),
 )
 STATISTICS: Mapping[str, tuple[Statistic, ...]] = {
@@ -176,6 +186,16 @@ _PREDICTIONS: Mapping[str, Callable[[Predictions, StatisticSpec], Additive | Joi
     **_CLASSES,
     **_SPAN_SCORES,
 }
+
+
+def kind_of(data: Paired) -> str:
+    """What kind of data it is: effects, scores, counts, predictions or segments."""
+    return _KINDS[type(data)]
+
+
+def statistic_of(kind: str, name: str) -> Statistic | None:
+    """The entry of a statistic; None where there is no such statistic of this kind of data."""
+    return next((entry for entry in STATISTICS[kind] if entry.name == name), None)
 
 
 def reduce(data: Paired, spec: StatisticSpec) -> Additive | Joint:

@@ -21,7 +21,11 @@ POLICY = (
     "significantly better, by more than margin."
 )
 MARGIN = "In the statistic's units. Exact for differences of means and sums; Tango's score test for single 0/1 items."
-HIGHER = "Whether more is better; false for error rates, losses and latencies."
+HIGHER = (
+    "Whether more is better. If left out, the metric's name or the statistic says it (wer, ter, loss, latency: less; "
+    "accuracy, f1, bleu, map: more); scores without a name are better when higher; anything else (a ratio, an "
+    "expression, an unknown metric) is refused until this says it."
+)
 
 SAID = "Whether a gate that could not tell passes. Default pass."
 FAIL = "The status of a failed gate: 200 turns the 409 off; or 400 to 499."
@@ -44,7 +48,7 @@ class Terms(Wire):
 
     policy: Annotated[Policy | None, Field(description=f"{POLICY} Default no_regression.")] = None
     margin: Annotated[float | None, Field(ge=0, description=f"{MARGIN} Default 0.")] = None
-    higher_is_better: Annotated[bool | None, Field(description=f"{HIGHER} Default true.")] = None
+    higher_is_better: Annotated[bool | None, Field(description=HIGHER)] = None
 
 
 class GateFields(Terms):

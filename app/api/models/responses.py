@@ -26,17 +26,37 @@ class FractionAnswer(Said):
     log2_denominator: int
 
 
+class NamesAnswer(Said):
+    """What the systems are called: as asked, else as the files say, else U and V (in a gate candidate and baseline)."""
+
+    u: str
+    v: str
+
+
 class StatisticAnswer(Said):
-    """The statistic as observed."""
+    """The statistic as observed; `observed` is U's less V's, whichever direction is better."""
 
     name: str
     observed: float
     u: float | None
     v: float | None
+    metric: Annotated[
+        str | None,
+        Field(description="What files say was measured: wer, las, ndcg_cut_10; null where they do not."),
+    ]
+    higher_is_better: Annotated[
+        bool | None,
+        Field(
+            description="By the metric's name or the statistic, or as asked of a gate; null where nobody said."
+        ),
+    ]
 
 
 class ItemsAnswer(Said):
-    """How many items there were; wins, ties and losses are U's, by swapping unit."""
+    """How many items there were; wins, ties and losses are U's, by swapping unit.
+
+    A win of U is a unit with more of the statistic than V; with less where `statistic.higher_is_better` is false.
+    """
 
     n: int
     nonzero: int
@@ -159,7 +179,10 @@ class IntervalAnswer(Said):
 
 
 class DiscordantAnswer(Said):
-    """Items that only one system got right, and their odds with Clopper and Pearson's interval; null is infinity."""
+    """Items that only one system got right, and their odds with Clopper and Pearson's interval; null is infinity.
+
+    Right is the score 1; 0 where `statistic.higher_is_better` is false.
+    """
 
     only_u: int
     only_v: int
@@ -177,7 +200,10 @@ class EffectSizeAnswer(Said):
 
 
 class MovedAnswer(Said):
-    """Ids of the ten items that moved most, largest first; positions from nought where there are no ids."""
+    """Ids of the ten items that moved most, largest first; positions from nought where there are no ids.
+
+    They moved toward the system that did better on them: with more, or with less where lower is better.
+    """
 
     toward_u: list[str]
     toward_v: list[str]
@@ -201,6 +227,7 @@ class TestSaid(Said):
     min_attainable_p: float
     alternative: Alternative
     test: Resampling
+    names: NamesAnswer
     statistic: StatisticAnswer
     items: ItemsAnswer
     pairing: PairingAnswer | None

@@ -51,8 +51,12 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     consumed = name is not None and options.metric is None
     if name == "utterance_accuracy":
         mean = StatisticSpec("mean_difference")
-        return Reading("scores", scores(pairs), mean, tuple(notes), format_, statistic_read=consumed)
-    return Reading("counts", counts(pairs, NAMES), WER, tuple(notes), format_, statistic_read=consumed)
+        return Reading(
+            "scores", scores(pairs), mean, tuple(notes), format_, statistic_read=consumed, metric=name
+        )
+    return Reading(
+        "counts", counts(pairs, NAMES), WER, tuple(notes), format_, statistic_read=consumed, metric="wer"
+    )
 
 
 def _counted(source: Source, options: ReaderOptions, notes: list[str]) -> Answers:

@@ -120,6 +120,8 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     if options.delimiter is None and name in DEFAULT_DELIMITER:
         options = replace(options, delimiter=DEFAULT_DELIMITER[name])
     reading = reader.read(by_role, options, name)
+    if "u" in by_role and "v" in by_role:
+        reading = replace(reading, file_names=(by_role["u"].name, by_role["v"].name))
     if not guessed:
         return reading
     note = f"The format was guessed from the files' first bytes: {name} ({reader.summary})."

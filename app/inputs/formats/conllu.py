@@ -94,7 +94,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         ]
         data = Scores(scores[0], scores[1], _pairing(gold, options, notes, total))
         mean = StatisticSpec("mean_difference")
-        return Reading("scores", data, mean, tuple(notes), format_, statistic_read=consumed)
+        return Reading("scores", data, mean, tuple(notes), format_, statistic_read=consumed, metric=name)
     pairing = _pairing(gold, options, notes, total)
     counts = []
     for right in (right_u, right_v):
@@ -104,7 +104,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         else:
             counts.append({"correct": np.array(list(map(sum, right)), dtype=np.int64), "total": total})
     data_counts = Counts(counts[0], counts[1], pairing)
-    return Reading("counts", data_counts, spec, tuple(notes), format_, statistic_read=consumed)
+    return Reading("counts", data_counts, spec, tuple(notes), format_, statistic_read=consumed, metric=name)
 
 
 def _refuse_words(options: ReaderOptions, name: str) -> None:

@@ -13,9 +13,10 @@ from dataclasses import replace
 from app.errors import InvalidTest
 from app.inputs import count_table, delimited
 from app.inputs.formats.answers import Answers, matched, scores
+from app.inputs.formats.metrics import metric_of, metric_of_columns
 from app.inputs.formats.numerals import Numerals, parsed
 from app.inputs.formats.reading import ReaderOptions, Reading, choose
-from app.inputs.formats.roles import both
+from app.inputs.formats.roles import both, two_systems
 from app.inputs.formats.source import Source, below
 from app.inputs.formats.table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, FileTable, table
 from app.inputs.pairing import pair
@@ -125,12 +126,20 @@ def _reading(
 def _two_files(
     first: FileTable, second: FileTable, options: ReaderOptions, notes: list[str], format_: str
 ) -> Reading:
-    u, clustered_u = _answers(first, _score(first, options), options)
-    v, clustered_v = _answers(second, _score(second, options), options)
+    values = _score(first, options), _score(second, options)
+    u, clustered_u = _answers(first, values[0], options)
+    v, clustered_v = _answers(second, values[1], options)
     if clustered_u != clustered_v:
         detail = "One file has a cluster column and the other has none."
         raise InvalidTest.at(second.source.pointer, "mixed_forms", detail)
-    return _reading(u, v, clustered_u, None, options, notes, format_)
+    metrics = {_metric(data, value) for data, value in zip((first, second), values, strict=True)}
+    reading = _reading(u, v, clustered_u, None, options, notes, format_)
+    return replace(reading, metric=metrics.pop() if len(metrics) == 1 else None)
+
+
+def _metric(data: FileTable, value: int) -> str | None:
+    """What the column of scores says that it holds."""
+    return None if data.header is None else metric_of(data.header[value])
 
 
 def _score(data: FileTable, options: ReaderOptions) -> int:
@@ -185,11 +194,13 @@ def _headerless(data: FileTable, options: ReaderOptions, notes: list[str], forma
 
 
 def _wide(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
-    names = _two_systems(data.source, _other_columns(data, options), options, notes)
+    chosen = two_systems(_other_columns(data, options), options, data.source, notes)
+    names = chosen.u, chosen.v
     places = [data.position(name, f"system_{role}") for name, role in zip(names, "uv", strict=True)]
     u, clustered = _answers(data, places[0], options)
     v, _ = _answers(data, places[1], options)
-    return _reading(u, v, clustered, names, options, notes, format_)
+    reading = _reading(u, v, clustered, names, options, notes, format_)
+    return replace(reading, metric=metric_of_columns(names), role_question=chosen.question)
 
 
 def _long(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
@@ -202,38 +213,16 @@ def _long(data: FileTable, options: ReaderOptions, notes: list[str], format_: st
     rows: dict[str, list[int]] = {}
     for number, row in enumerate(data.rows):
         rows.setdefault(row[place].strip(), []).append(number)
-    names = _two_systems(data.source, list(rows), options, notes)
+    chosen = two_systems(list(rows), options, data.source, notes)
+    names = chosen.u, chosen.v
     value = _score(data, options)
     u, clustered = _answers(data, value, options, rows[names[0]])
     v, _ = _answers(data, value, options, rows[names[1]])
     others = len(data.rows) - len(u) - len(v)
     if others:
         notes.append(f"{others:,} lines of {len(rows) - 2} other systems were skipped.")
-    return _reading(u, v, clustered, names, options, notes, format_)
-
-
-def _two_systems(
-    source: Source, there: list[str], options: ReaderOptions, notes: list[str]
-) -> tuple[str, str]:
-    """The two to compare: as chosen; u and v by name; or, when there are just two, in their order."""
-    given = (options.system_u, options.system_v)
-    folded = {name.lower(): name for name in reversed(there)}
-    if given == (None, None):
-        if {"u", "v"} <= set(folded):
-            if len(there) > 2:
-                notes.append(f"{len(there) - 2} other columns or systems were skipped.")
-            return folded["u"], folded["v"]
-        if len(there) == 2:
-            notes.append(f"u is {there[0][:80]} and v is {there[1][:80]}, in the order of the file.")
-            return there[0], there[1]
-        raise choose(source.pointer, "system_u", "two systems", there, "Give system_u and system_v. ")
-    found = []
-    for role, name in zip("uv", given, strict=True):
-        match = name if name in there else folded.get((name or "").lower())
-        if match is None:
-            raise choose(source.pointer, f"system_{role}", f"system {role}", there)
-        found.append(match)
-    return found[0], found[1]
+    reading = _reading(u, v, clustered, names, options, notes, format_)
+    return replace(reading, metric=_metric(data, value), role_question=chosen.question)
 
 
 def _counts(
@@ -258,4 +247,5 @@ def _counts(
     spec = next(
         (spec for names_, spec in COUNT_STATISTICS if names_ <= set(found.u)), StatisticSpec("expression")
     )
-    return Reading("counts", Counts(found.u, found.v, pairing), spec, tuple(notes), format_)
+    metric = "wer" if spec.name == "ratio" else None
+    return Reading("counts", Counts(found.u, found.v, pairing), spec, tuple(notes), format_, metric=metric)

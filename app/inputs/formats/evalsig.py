@@ -9,6 +9,7 @@ from app.errors import InvalidTest
 from app.inputs import ndjson
 from app.inputs.formats.answers import Answers, matched, scores
 from app.inputs.formats.jsonl import key_of, value_of
+from app.inputs.formats.metrics import metric_of
 from app.inputs.formats.numerals import Numerals
 from app.inputs.formats.reading import ReaderOptions, Reading
 from app.inputs.formats.roles import needed
@@ -40,9 +41,11 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=any(with_cluster))
     notes.extend(numerals.note())
     names = (str(first.get("model_id", u.name)), str(second.get("model_id", v.name)))
+    metric = first.get("metric_name")
     return Reading(
-        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names
-    )
+        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names,
+        metric=metric_of(metric) if isinstance(metric, str) else None,
+    )  # fmt: skip
 
 
 def _frame(source: Source, notes: list[str]) -> dict[str, Any]:

@@ -60,6 +60,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         tuple(notes),
         format_,
         names=(names[0], names[1]),
+        metric=metric,
     )
 
 

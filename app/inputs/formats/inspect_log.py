@@ -14,6 +14,7 @@ from app.errors import InvalidTest
 from app.inputs.formats.answers import Answers, Value, matched, scores
 from app.inputs.formats.inspect_archive import Log, load
 from app.inputs.formats.jsonl import key_of
+from app.inputs.formats.metrics import metric_of
 from app.inputs.formats.numerals import Number, Numerals, parsed
 from app.inputs.formats.reading import ReaderOptions, Reading, choose
 from app.inputs.formats.roles import needed
@@ -47,9 +48,18 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
     notes.extend(numerals.note())
     names = (logs[0].model, logs[1].model)
+    metric = scorers[0] if options.metric is None else f"{scorers[0]}/{options.metric}"
     return Reading(
-        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names
-    )
+        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names,
+        metric=metric_of(metric), higher_is_better=True if all(_graded(log, scorers[0]) for log in logs) else None,
+    )  # fmt: skip
+
+
+def _graded(log: Log, scorer: str) -> bool:
+    """Whether the scores are letters or booleans, right or wrong: then more is better, whatever the scorer's name."""
+    scores = [_scores(sample).get(scorer) for sample in log.samples]
+    values = [score.get("value") for score in scores if isinstance(score, dict)]
+    return all(isinstance(value, bool) or value in (*LETTERS, NO_ANSWER) for value in values)
 
 
 def _log(source: Source, options: ReaderOptions, notes: list[str]) -> Log:

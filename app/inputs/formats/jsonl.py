@@ -7,14 +7,16 @@ of numbers is several samples of the item.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from app.errors import InvalidTest
 from app.inputs import ndjson
 from app.inputs.formats.answers import Answers, Value, matched, scores
+from app.inputs.formats.metrics import metric_of, metric_of_columns
 from app.inputs.formats.numerals import Number, Numerals
 from app.inputs.formats.reading import ReaderOptions, Reading, choose
-from app.inputs.formats.roles import both
+from app.inputs.formats.roles import both, by_names, two_systems
 from app.inputs.formats.source import Source, escaped
 from app.inputs.formats.table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES
 from app.statistics.paired import StatisticSpec
@@ -33,20 +35,33 @@ MEAN = StatisticSpec("mean_difference")
 Placed = tuple[str, dict[str, Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What names in the files say: the metric, the two systems, and what a gate must ask about these."""
+
+    metric: str | None
+    systems: tuple[str, str] | None = None
+    question: str | None = None
+
+
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
     """Scores of two systems."""
     notes: list[str] = []
     first, second = both(files, format_)
-    names = None
     if first is not second:
-        u = _answers(first, list(records(first, notes)), options)
-        v = _answers(second, list(records(second, notes)), options)
+        placed = list(records(first, notes)), list(records(second, notes))
+        u, v = (_answers(source, each, options) for source, each in zip((first, second), placed, strict=True))
+        fields = {metric_of(_score_field(each[0][1], options, "")) for each in placed}
+        named = Named(fields.pop() if len(fields) == 1 else None)
     else:
-        u, v, names = _one_file(first, list(records(first, notes)), options, notes)
+        u, v, named = _one_file(first, list(records(first, notes)), options, notes)
     clustered = any(cluster is not None for answers in (u, v) for cluster in answers.clusters)
     pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
     notes.extend(Numerals.of(options).note())
-    return Reading("scores", scores(pairs), MEAN, tuple(notes), format_, names=names)
+    return Reading(
+        "scores", scores(pairs), MEAN, tuple(notes), format_,
+        names=named.systems, metric=named.metric, role_question=named.question,
+    )  # fmt: skip
 
 
 def records(source: Source, notes: list[str]) -> Iterator[Placed]:
@@ -72,41 +87,42 @@ def records(source: Source, notes: list[str]) -> Iterator[Placed]:
 
 def _one_file(
     source: Source, placed: list[Placed], options: ReaderOptions, notes: list[str]
-) -> tuple[Answers, Answers, tuple[str, str] | None]:
+) -> tuple[Answers, Answers, Named]:
+    if not placed:
+        raise source.empty()
     first = placed[0][1]
     system = options.system_column or next((name for name in SYSTEM_NAMES if name in first), None)
     if system is None:
-        fields = (options.system_u or "u", options.system_v or "v")
-        for role, name in zip("uv", fields, strict=True):
-            if name not in first:
-                raise choose(
-                    f"{source.pointer}/{placed[0][0]}", f"system_{role}", f"field of {role}", list(first)
-                )
+        fields = _fields(source, placed[0], options, notes)
         u, v = (_answers(source, placed, options, field=name) for name in fields)
-        return u, v, None if fields == ("u", "v") else fields
+        return u, v, Named(metric_of_columns(fields), None if fields == ("u", "v") else fields)
     groups: dict[str, list[Placed]] = {}
     for place, record in placed:
         groups.setdefault(key_of(record.get(system), source, place, system), []).append((place, record))
-    names = two_of(list(groups), options, source, notes)
-    others = len(placed) - sum(len(groups[name]) for name in names)
+    chosen = two_systems(list(groups), options, source, notes)
+    u, v = (_answers(source, groups[name], options) for name in (chosen.u, chosen.v))
+    others = len(placed) - len(groups[chosen.u]) - len(groups[chosen.v])
     if others:
         notes.append(f"{others:,} lines of {len(groups) - 2} other systems were skipped.")
-    return _answers(source, groups[names[0]], options), _answers(source, groups[names[1]], options), names
+    metric = metric_of(_score_field(first, options, ""))
+    return u, v, Named(metric, (chosen.u, chosen.v), chosen.question)
 
 
-def two_of(there: list[str], options: ReaderOptions, source: Source, notes: list[str]) -> tuple[str, str]:
-    """The two systems to compare: as chosen, or, when there are just two, in the order of the file."""
-    if options.system_u is None and options.system_v is None:
-        if len(there) != 2:
-            raise choose(source.pointer, "system_u", "two systems", there, "Give system_u and system_v. ")
-        notes.append(f"u is {there[0][:80]} and v is {there[1][:80]}, in the order of the file.")
-        return there[0], there[1]
-    for role, name in (("u", options.system_u), ("v", options.system_v)):
-        if name not in there:
-            raise choose(source.pointer, f"system_{role}", f"system {role}", there)
-    assert options.system_u is not None
-    assert options.system_v is not None
-    return options.system_u, options.system_v
+def _fields(source: Source, placed: Placed, options: ReaderOptions, notes: list[str]) -> tuple[str, str]:
+    """The fields of the two systems: as chosen, u and v, or by names that say who is the candidate."""
+    place, first = placed
+    chosen = (options.system_u, options.system_v) != (None, None)
+    if not chosen and not ("u" in first and "v" in first):
+        numbers = [name for name, value in first.items() if isinstance(value, int | float | list)]
+        told = by_names(numbers) if len(numbers) > 1 else None
+        if told is not None:
+            notes.append(f"u is {told[0][:80]} and v is {told[1][:80]}, by their names.")
+            return told
+    fields = (options.system_u or "u", options.system_v or "v")
+    for role, name in zip("uv", fields, strict=True):
+        if name not in first:
+            raise choose(f"{source.pointer}/{place}", f"system_{role}", f"field of {role}", list(first))
+    return fields
 
 
 def _answers(

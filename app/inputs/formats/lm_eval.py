@@ -68,8 +68,16 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes.extend(Numerals.of(options).note())
     names = (u.filter, v.filter) if first is second else None
     return Reading(
-        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names
-    )
+        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names, metric=metric,
+        higher_is_better=_direction(u, metric),
+    )  # fmt: skip
+
+
+def _direction(samples: Samples, metric: str) -> bool | None:
+    """What a log says of its metric's direction, as `higher_is_better` of the harness's results; most say nothing."""
+    found = samples.records[0].value.get("higher_is_better")
+    found = found.get(metric) if isinstance(found, dict) else found
+    return found if isinstance(found, bool) else None
 
 
 def _samples(

@@ -11,6 +11,7 @@ from app.errors import InvalidTest
 from app.inputs.formats.answers import counts, matched, scores
 from app.inputs.formats.count_files import count_file
 from app.inputs.formats.documents import DOCUMENT, coded, from_file
+from app.inputs.formats.metrics import metric_of
 from app.inputs.formats.numerals import Number, Numerals
 from app.inputs.formats.reading import ReaderOptions, Reading, choose
 from app.inputs.formats.roles import needed
@@ -96,7 +97,15 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
         notes.append(f"The score of a segment is its {metric[:40]}.")
         notes.extend(numerals.note())
         mean = StatisticSpec("mean_difference")
-        return Reading("scores", scores(pairs), mean, tuple(notes), format_, statistic_read=consumed)
+        return Reading(
+            "scores",
+            scores(pairs),
+            mean,
+            tuple(notes),
+            format_,
+            statistic_read=consumed,
+            metric=metric_of(metric),
+        )
     if options.decimals is not None:
         raise InvalidTest.at(
             "/options", "invalid_option", "Counts are taken as they are: decimals= has no meaning."
@@ -111,8 +120,9 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
                 )
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
     return Reading(
-        "counts", counts(pairs, names), CORPUS_METRICS[metric], tuple(notes), format_, statistic_read=consumed
-    )
+        "counts", counts(pairs, names), CORPUS_METRICS[metric], tuple(notes), format_, statistic_read=consumed,
+        metric=metric,
+    )  # fmt: skip
 
 
 def _is_count(value: Number) -> bool:

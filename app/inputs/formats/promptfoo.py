@@ -16,9 +16,10 @@ from typing import Any
 from app.errors import InvalidTest
 from app.inputs import ndjson
 from app.inputs.formats.answers import Answers, matched, scores
+from app.inputs.formats.metrics import metric_of
 from app.inputs.formats.numerals import Number, Numerals
 from app.inputs.formats.reading import ReaderOptions, Reading, choose
-from app.inputs.formats.roles import both
+from app.inputs.formats.roles import both, by_names, role_question
 from app.inputs.formats.source import Source, escaped
 from app.inputs.pairing import shown
 from app.statistics.paired import StatisticSpec
@@ -38,6 +39,17 @@ class Export:
     path: tuple[str, ...]
     columns: dict[tuple[int, str], list[int]]
 
+    def called(self, column: tuple[int, str]) -> str:
+        """The names that the export gives to a column: the labels of its provider and its prompt, or the provider."""
+        row = self.rows[self.columns[column][0]]
+        labels = [
+            inner.get("label")
+            for inner in (row.get("provider"), row.get("prompt"))
+            if isinstance(inner, dict)
+        ]
+        there = [label for label in labels if isinstance(label, str) and label]
+        return " ".join(there) if there else column[1]
+
     def title(self, column: tuple[int, str]) -> str:
         """How a column can be asked for when its provider alone is not enough."""
         return f"{column[0]}:{column[1]}"
@@ -49,8 +61,9 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     first, second = both(files, format_)
     left = _export(first, notes)
     right = left if first is second else _export(second, notes)
+    question = None
     if first is second:
-        columns = _two(left, options, notes)
+        columns, question = _two(left, options, notes)
     else:
         columns = _one(left, options.system_u, "system_u"), _one(right, options.system_v, "system_v")
     numerals = Numerals.of(options)
@@ -66,10 +79,15 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     clustered = options.clusters is not None
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
     notes.extend(numerals.note())
-    names = (columns[0][1], columns[1][1])
+    names = columns[0][1], columns[1][1]
+    if names[0] == names[1]:
+        names = left.title(columns[0]), right.title(columns[1])
     return Reading(
-        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names
-    )
+        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names,
+        metric=None if options.metric is None else metric_of(options.metric),
+        higher_is_better=True,  # a score says how far an assertion holds
+        role_question=question,
+    )  # fmt: skip
 
 
 def _export(source: Source, notes: list[str]) -> Export:
@@ -97,18 +115,24 @@ def _export(source: Source, notes: list[str]) -> Export:
     return Export(source, document, path, dict(sorted(columns.items())))
 
 
-def _two(export: Export, options: ReaderOptions, notes: list[str]) -> tuple[tuple[int, str], tuple[int, str]]:
+def _two(
+    export: Export, options: ReaderOptions, notes: list[str]
+) -> tuple[tuple[tuple[int, str], tuple[int, str]], str | None]:
+    """The two columns, and what a gate must ask where nothing says which is the candidate's."""
     columns = list(export.columns)
     if options.system_u is None and options.system_v is None and len(columns) == 2:
-        notes.append(
-            f"u is column {export.title(columns[0])[:80]} and v is column {export.title(columns[1])[:80]}."
-        )
-        return columns[0], columns[1]
+        called = [export.called(column) for column in columns]
+        told = by_names(called) if called[0] != called[1] else None
+        u, v = reversed(columns) if told and told[0] == called[1] else columns
+        titles = export.title(u), export.title(v)
+        how = "by their names" if told else "in the order of the file"
+        notes.append(f"u is column {titles[0][:80]} and v is column {titles[1][:80]}, {how}.")
+        return (u, v), None if told else role_question(called, titles)
     found = _one(export, options.system_u, "system_u"), _one(export, options.system_v, "system_v")
     if found[0] == found[1]:
         detail = "system_u and system_v are the same column."
         raise InvalidTest.at(export.source.pointer, "same_system", detail)
-    return found
+    return found, None
 
 
 def _one(export: Export, wanted: str | None, option: str) -> tuple[int, str]:

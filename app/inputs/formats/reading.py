@@ -143,6 +143,11 @@ class Reading:
     `notes` tell how many items were read, what was skipped and why, and what was chosen for the caller.
     `names` are those the files give to the systems, if they do. `statistic_read` says that the option `statistic`
     chose what was read (`upos`, `wer`), so that `default_statistic` is the one to compute.
+
+    `metric` is what was measured, in the field's own words: of scores, whatever is computed of them; of counts, of
+    `default_statistic` only. None where nobody said more than "score". `higher_is_better` is what the format itself
+    knows of it. `role_question` is None where the files, their names or the options tell which system is U; else
+    what has to be said so that a gate knows the candidate. `file_names` are those of u and v, where each has a file.
     """
 
     kind: Kind
@@ -153,6 +158,10 @@ class Reading:
     guessed: bool = False
     names: tuple[str, str] | None = None
     statistic_read: bool = False
+    metric: str | None = None
+    higher_is_better: bool | None = None
+    role_question: str | None = None
+    file_names: tuple[str, str] | None = None
 
 
 def choose(pointer: str, option: str, what: str, there: list[str], why: str = "") -> InvalidTest:

@@ -1,11 +1,16 @@
-"""Which files a reader needs and which it can use."""
+"""Which files a reader needs and can use; and which of two systems in one file is U, the candidate."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from app.errors import InvalidTest
+from app.inputs.formats.reading import ReaderOptions, choose
 from app.inputs.formats.source import Source
+from app.inputs.pairing import shown
 
 WHAT = {
     "u": "the first system (the candidate)",
@@ -15,6 +20,29 @@ WHAT = {
     "qrels": "the relevance judgements",
     "file": "both systems in one file",
 }
+
+Role = Literal["u", "v"]
+# These say a role wherever they stand in a name (gpt4-baseline, candidate_v2).
+CLEAR: Mapping[str, Role] = {"candidate": "u", "treatment": "u", "baseline": "v", "control": "v"}
+# These are parts of other names, too (bert-base, new-york): they say a role only when nothing else is there.
+BRIEF: Mapping[str, Role] = {
+    "new": "u", "pr": "u", "base": "v", "old": "v", "reference": "v", "main": "v"
+}  # fmt: skip
+# What is written beside a role's name and says nothing: score_baseline, new_model.
+DECORATION = frozenset(
+    ("score", "scores", "model", "system", "run", "result", "results", "output", "outputs", "eval")
+)
+NEGATIONS = frozenset(("no", "non", "not", "vs", "versus", "over", "minus", "delta", "diff", "difference"))
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Systems:
+    """The two systems of a file. `question` is what a gate must ask: None when names or options told who is U."""
+
+    u: str
+    v: str
+    question: str | None = None
 
 
 def needed(files: Mapping[str, Source], role: str, format_: str) -> Source:
@@ -43,3 +71,109 @@ def only(files: Mapping[str, Source], allowed: Collection[str], format_: str) ->
     if "file" in files and ("u" in files or "v" in files):
         detail = "Give both systems in one file, or each in its own (u and v); not both ways."
         raise InvalidTest.at("/files/file", "unused_file", detail)
+
+
+def words(name: str) -> list[str]:
+    """The words of a name in lower case: `scoreBaseline`, `SCORE-BASELINE` and `score_baseline` are the same."""
+    return [word.lower() for word in WORD.findall(name)]
+
+
+def shared_words(names: Sequence[str]) -> list[str]:
+    """The words that all names have, in the order of the first: `wer_new` and `wer_old` share `wer`."""
+    common = set(words(names[0])).intersection(*(words(name) for name in names[1:]))
+    return [word for word in words(names[0]) if word in common]
+
+
+def role_of(name: str, beside: Collection[str] = ()) -> Role | None:
+    """What a name says of its system's role; words in `beside` say nothing, because the other system has them too.
+
+    >>> role_of("score_baseline"), role_of("New model"), role_of("bert-base"), role_of("gpt4")
+    ('v', 'u', None, None)
+    """
+    own = [word for word in words(name) if word not in beside and word not in DECORATION]
+    clear = {CLEAR[word] for word in own if word in CLEAR}
+    if NEGATIONS.intersection(own) or len(clear) > 1:
+        return None
+    if clear:
+        return clear.pop()
+    return BRIEF.get(own[0]) if len(own) == 1 else None
+
+
+def roles_of(names: Sequence[str]) -> list[Role | None]:
+    """The roles that names say, each beside the others."""
+    common = frozenset(shared_words(names))
+    return [role_of(name, common) for name in names]
+
+
+def by_names(there: Sequence[str]) -> tuple[str, str] | None:
+    """(candidate, baseline) where the names tell them: one of each; or two systems and one clear name."""
+    roles = roles_of(there)
+    if roles.count("u") == roles.count("v") == 1:
+        return there[roles.index("u")], there[roles.index("v")]
+    if len(there) != 2 or roles.count(None) != 1:
+        return None
+    known = 1 - roles.index(None)
+    if not CLEAR.keys() & set(words(there[known])):
+        return None  # base and large, main and feature: not clear enough to conclude from one name
+    return (there[known], there[1 - known]) if roles[known] == "u" else (there[1 - known], there[known])
+
+
+def two_systems(there: Sequence[str], options: ReaderOptions, source: Source, notes: list[str]) -> Systems:
+    """The two systems to compare, of those in one file.
+
+    As system_u and system_v say (of two systems, one of them is enough); else those named u and v; else by names that
+    say who is the candidate and who the baseline; else, when there are just two, in the order of the file, which is
+    enough for a test, and not for a gate.
+
+    Raises
+    ------
+    InvalidTest
+        There is no such system, or there are several and nothing chooses.
+    """
+    if (options.system_u, options.system_v) != (None, None):
+        return _chosen(there, options, source)
+    folded = {name.lower(): name for name in reversed(there)}
+    if {"u", "v"} <= set(folded):
+        found, how = (folded["u"], folded["v"]), ""
+    else:
+        told = by_names(there) if len(there) > 1 else None
+        if told is None and len(there) != 2:
+            raise choose(
+                source.pointer, "system_u", "two systems", list(there), "Give system_u and system_v. "
+            )
+        found = told or (there[0], there[1])
+        how = "by their names" if told else "in the order of the file"
+    if how:
+        notes.append(f"u is {found[0][:80]} and v is {found[1][:80]}, {how}.")
+    rest = [name for name in there if name not in found]
+    if rest:
+        more = f" and {len(rest) - 5:,} more" if len(rest) > 5 else ""
+        named = ", ".join(shown(name) for name in rest[:5])
+        notes.append(f"{len(rest)} other columns or systems were skipped: {named}{more}.")
+    return Systems(*found, role_question(there, found) if how == "in the order of the file" else None)
+
+
+def role_question(names: Sequence[str], choices: tuple[str, str]) -> str:
+    """What to say so that a gate knows the candidate, both ways; `choices` are values of system_u and system_v."""
+    first, second = (shown(choice) for choice in choices)
+    roles = roles_of(names)
+    why = f"Nothing says which of {first} and {second} is the candidate."
+    if roles[0] is not None and roles[0] == roles[1]:
+        kind = "a candidate" if roles[0] == "u" else "a baseline"
+        why = f"Both {first} and {second} are called {kind}."
+    return (
+        f"{why} Say either system_u={first} and system_v={second} (the candidate is {first}), "
+        f"or system_u={second} and system_v={first} (it is {second})."
+    )
+
+
+def _chosen(there: Sequence[str], options: ReaderOptions, source: Source) -> Systems:
+    folded = {name.lower(): name for name in reversed(there)}
+    found: list[str | None] = []
+    for role, name in zip("uv", (options.system_u, options.system_v), strict=True):
+        match = None if name is None else name if name in there else folded.get(name.lower())
+        if match is None and (name is not None or len(there) != 2):
+            raise choose(source.pointer, f"system_{role}", f"system {role}", list(there))
+        found.append(match)
+    u, v = (one if one is not None else next(name for name in there if name not in found) for one in found)
+    return Systems(u, v)

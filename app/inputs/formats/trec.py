@@ -15,7 +15,7 @@ from app.inputs.formats.numerals import Numerals
 from app.inputs.formats.reading import ReaderOptions, Reading, choose
 from app.inputs.formats.roles import needed
 from app.inputs.formats.source import Source
-from app.inputs.formats.trec_runs import evaluated
+from app.inputs.formats.trec_runs import MEASURE, evaluated
 from app.inputs.pairing import shown
 from app.statistics.paired import StatisticSpec
 
@@ -23,6 +23,7 @@ ROLES = ("u", "v", "qrels")
 USES = frozenset(("measure", "on_missing", "decimals"))
 ALL = "all"
 NO_MEASURES = ("runid", "relstring")
+NEITHER = ("num_ret", "num_rel")  # sizes of the run and of the judgements
 SIZES = "num_"  # num_ret, num_rel, num_rel_ret, num_q: counts, tested only when asked for by name
 
 
@@ -40,7 +41,11 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes.append(f"The measure is {measure[:40]}.")
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes)
     notes.extend(numerals.note())
-    return Reading("scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_)
+    better = True if MEASURE.fullmatch(measure) and measure not in NEITHER else None
+    return Reading(
+        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, metric=measure,
+        higher_is_better=better,
+    )  # fmt: skip
 
 
 Row = tuple[int, str, str]  # line, query, value

@@ -1,0 +1,88 @@
+"""Which direction is better: of a statistic of the catalogue, and of a metric that is known by its name."""
+
+from __future__ import annotations
+
+import re
+
+from app.statistics.catalogue import kind_of, statistic_of
+from app.statistics.paired import Paired, Scores, StatisticSpec
+
+LOWER = frozenset(
+    (
+        "brier", "cer", "cost", "costs", "duration", "ece", "edits", "eer", "err", "error", "errors", "failed", "failures",
+        "hter", "incorrect", "latency", "loss", "losses", "mae", "mape", "mer", "milliseconds", "mistakes", "ms", "mse",
+        "nll", "perplexity", "ppl", "price", "rmse", "runtime", "seconds", "secs", "ter", "time", "wer", "wil", "wrong",
+    )
+)  # fmt: skip
+HIGHER = frozenset(
+    (
+        "acc", "accuracy", "ap", "auc", "auprc", "auroc", "bertscore", "bleu", "bleurt", "chrf", "chrf++", "cider",
+        "comet", "correct", "dice", "em", "f1", "fbeta", "iou", "jaccard", "kappa", "kendall", "las", "lemma", "map",
+        "match", "matthews", "mcc", "meteor", "mrr", "ndcg", "pass", "passed", "pearson", "precision", "psnr", "recall",
+        "right", "rouge", "rougel", "sacrebleu", "sensitivity", "spearman", "specificity", "ssim", "success", "uas",
+        "upos", "win", "wins", "xpos",
+    )
+)  # fmt: skip
+# Names that words alone do not tell.
+WHOLE = {
+    "bits_per_byte": False,
+    "bits_per_character": False,
+    "bpb": False,
+    "bpc": False,
+    "log_likelihood": True,
+    "loglikelihood": True,
+    "neg_log_likelihood": False,
+    "negative_log_likelihood": False,
+    "likelihood_diff": False,  # lm-evaluation-harness: CrowS-Pairs
+    "mc1": True,
+    "mc2": True,
+}
+# Beside these a word may mean its contrary (error_reduction, tokens_per_second, time_saved), or nothing at all.
+TURNED = frozenset(
+    (
+        "decrease", "delta", "diff", "difference", "drop", "false", "free", "gain", "improvement", "increase", "inv",
+        "inverse", "minus", "neg", "negative", "no", "non", "not", "per", "reduction", "saved", "saving", "savings",
+        "without",
+    )
+)  # fmt: skip
+# What a score is called where nobody said what it measures.
+GENERIC = frozenset(("score", "scores", "value", "values", "u", "v"))
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
+
+
+def of_name(name: str) -> bool | None:
+    """Whether more of the metric of this name is better; None where the name does not tell.
+
+    >>> of_name("word_perplexity"), of_name("acc_norm"), of_name("rougeL"), of_name("error_reduction")
+    (False, True, True, None)
+    """
+    parts = [part for part in re.split(r"[^\w+]+|_", name.lower()) if part]
+    whole = "_".join(parts)
+    if whole in WHOLE:
+        return WHOLE[whole]
+    found = {part for part in parts if part in LOWER or part in HIGHER}
+    if not found:  # errorRate, rouge1, f1score
+        parts = [word.lower() for word in WORD.findall(name)]
+        found = set(parts)
+    if TURNED.intersection(parts):
+        return None
+    lower, higher = bool(found & LOWER), bool(found & HIGHER)
+    return None if lower == higher else higher
+
+
+def of_test(data: Paired, spec: StatisticSpec, metric: str | None) -> bool | None:
+    """Whether a larger statistic is better for the system that has it; None where nothing tells.
+
+    `metric` is what the items' scores measure, where that is known. A ratio is told by the name of what it counts.
+    """
+    if isinstance(data, Scores):
+        return None if metric is None else of_name(metric)
+    entry = statistic_of(kind_of(data), spec.name)
+    if entry is not None and entry.higher_is_better is not None:
+        return entry.higher_is_better
+    if metric is not None and of_name(metric) is not None:
+        return of_name(metric)
+    if spec.name != "ratio":
+        return None
+    above, below = (of_name(str(spec.parameters.get(part, ""))) for part in ("numerator", "denominator"))
+    return above if below is None else None
