@@ -49,7 +49,7 @@ def direction(wanted: bool | None, asked: Asked, term: Place) -> tuple[bool, tup
 def _plain(asked: Asked) -> bool:
     """Scores that nobody named, and effects themselves: these are higher where they are better, as documented."""
     if isinstance(asked.data, Effects):
-        return asked.spec.parameters.get("expression", DEFAULT_EXPRESSION) == DEFAULT_EXPRESSION
+        return str(asked.spec.parameters.get("expression", DEFAULT_EXPRESSION)) == DEFAULT_EXPRESSION
     return isinstance(asked.data, Scores) and asked.options.metric is None
 
 

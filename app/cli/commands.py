@@ -35,11 +35,12 @@ metric), the refusal lists what there is.
 GATE_EXAMPLES = """\b
 Examples:
   exactperm gate new.jsonl old.jsonl              fail only if new is significantly worse
-  exactperm gate new.tsv old.tsv --statistic wer --lower-is-better --margin 0.01 --policy non_inferior
+  exactperm gate new.tsv old.tsv --statistic wer --margin 0.01 --policy non_inferior
   exactperm gate new.conllu old.conllu --gold gold.conllu --metrics upos,las -o gate.xml
   exactperm gate new.jsonl old.jsonl -f markdown >> "$GITHUB_STEP_SUMMARY"
 
-The first file is the candidate and the second the baseline. A comparison that could not be made is never a pass.
+The first file is the candidate and the second the baseline. Of two systems in one file the names tell (candidate, new; baseline,
+old, main), or --system-u and --system-v. A comparison that could not be made is never a pass.
 
 """
 

@@ -176,7 +176,7 @@ DIRECTION = (
         "--higher-is-better/--lower-is-better",
         "higher_is_better",
         default=None,
-        help="Which direction is good [higher].",
+        help="Which direction is good [by the metric: higher for accuracy, lower for wer].",
     ),
     _in("Gate")(
         "--metrics",

@@ -27,8 +27,11 @@ BY_SUFFIX = {
 MAX_SHOWN = 20
 INTERNAL = 500  # in this process there is no request id to ask for
 FIELDS = frozenset(field.name for section in SECTIONS.values() for field in section)
+DIRECTIONS = {"true": "--higher-is-better", "false": "--lower-is-better"}
 # The service speaks of fields and members; here they are options.
 IN_WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r'\b(system_[uv])=(?=")'), lambda m: f"{option(m[1])} "),
+    (re.compile(r"\bhigher_is_better=(true|false)"), lambda m: DIRECTIONS[m[1]]),
     (re.compile(r"\((\w+)=\)"), lambda m: f"({option(m[1])})"),
     (re.compile(r"\bsay (\w+)=(?=\W|$)"), lambda m: f"say {option(m[1])}"),
     (re.compile(r'\bsay "(\w+)": "(\w+)"'), lambda m: f"say {option(m[1])} {m[2]}"),

@@ -145,7 +145,7 @@ def _metric_record(
     return MetricRecord(
         name=metric.name,
         terms=metric.terms,
-        hypothesis=hypothesis(metric.terms, record.statistic.name),
+        hypothesis=hypothesis(metric.terms, record.statistic.metric or record.statistic.name),
         verdict=verdict,
         reason=reason(metric.terms, judgement, record, metrics),
         decision=judgement.decision,

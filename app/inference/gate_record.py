@@ -85,6 +85,11 @@ class GateRecord:
         return self.verdict == "pass" or (self.verdict == "inconclusive" and self.on_inconclusive == "pass")
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """How files were read, each note once, whatever number of metrics has it."""
+        return tuple(dict.fromkeys(note for metric in self.metrics for note in metric.test.notes))
+
+    @property
     def deciding(self) -> MetricRecord:
         """The metric that the gate's own p-value is taken from; see `deciding`."""
         return deciding(self.metrics, self.verdict)

@@ -27,7 +27,7 @@ from app.reports.numerals import (
     probability,
 )
 from app.reports.sentence import over_items
-from app.reports.titles import names_of
+from app.reports.titles import measured, names_of
 
 _MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 _ALTERNATIVES = {
@@ -100,7 +100,7 @@ def _key_estimates(record: TestRecord) -> Iterable[Fact]:
     yield Fact(
         "Difference" if scored else "Statistic",
         _signed(record.statistic.observed) if scored else number(record.statistic.observed),
-        short(record.statistic.name),
+        short(measured(record)),
     )
     if record.confidence_interval is not None:
         yield _interval(record.confidence_interval, record.alternative)
@@ -137,9 +137,11 @@ def _difference(record: TestRecord) -> Iterable[Fact]:
         u, v = apart(statistic.u, statistic.v)
         yield Fact(f"Score of {names.u}", u)
         yield Fact(f"Score of {names.v}", v)
-        yield Fact("Difference, U minus V", _signed(statistic.observed), short(statistic.name))
+        yield Fact("Difference, U minus V", _signed(statistic.observed), short(measured(record)))
     else:
-        yield Fact("Statistic", number(statistic.observed), short(statistic.name))
+        yield Fact("Statistic", number(statistic.observed), short(measured(record)))
+    if statistic.higher_is_better is not None:
+        yield Fact("Better", "higher" if statistic.higher_is_better else "lower")
     if record.confidence_interval is not None:
         yield _interval(record.confidence_interval, record.alternative)
     sizes = record.effect_size

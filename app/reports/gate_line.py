@@ -5,19 +5,20 @@ from __future__ import annotations
 from app.inference.gate_record import GateRecord, MetricRecord
 from app.reports.certainty import decision_p_text, kind_of_decision
 from app.reports.labels import for_line
-from app.reports.line import said_of_the_data
+from app.reports.line import read, said_of_the_data
 from app.reports.numerals import exactly
 from app.reports.titles import VERDICTS, head
 
 
 def gate_line(gate: GateRecord, gate_id: str) -> str:
     """The verdict, then what every metric's rests on, without the line's end."""
+    notes = "".join(f" {word}" for word in read(gate.notes))
     if len(gate.metrics) == 1:
-        return f"{head(gate)}: {_metric(gate.metrics[0])} {gate_id}"
+        return f"{head(gate)}: {_metric(gate.metrics[0])} {gate_id}{notes}"
     metrics = "; ".join(
         f"{for_line(metric.name)} {VERDICTS[metric.verdict]}: {_metric(metric)}" for metric in gate.metrics
     )
-    return f"{head(gate)}: {len(gate.metrics)} metrics, Holm; {metrics}; {gate_id}"
+    return f"{head(gate)}: {len(gate.metrics)} metrics, Holm; {metrics}; {gate_id}{notes}"
 
 
 def _metric(metric: MetricRecord) -> str:

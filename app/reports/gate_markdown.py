@@ -6,7 +6,7 @@ from app.inference.gate_record import GateRecord, MetricRecord
 from app.inference.record import Caution
 from app.reports.certainty import decision_p_text, kind_of_decision
 from app.reports.labels import for_markdown, prose_for_markdown
-from app.reports.markdown import folded, item_cells, moved_lists, quoted, score_cells, table
+from app.reports.markdown import folded, item_cells, moved_lists, quoted, reading, score_cells, table
 from app.reports.numerals import exactly
 from app.reports.sentence import metric_sentences, summary
 from app.reports.titles import SYMBOLS, VERDICTS, head
@@ -24,6 +24,7 @@ def gate_markdown(gate: GateRecord, gate_id: str) -> str:
             *_sentences(gate),
             *_moved(gate),
             *quoted(_warnings(gate)),
+            *reading(gate.notes),
             f"<sub>exactperm {gate_id}</sub>\n",
         ]
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.inference.gate_record import GateRecord, MetricRecord
 from app.reports.labels import for_csv
-from app.reports.row import boolean, data_fields, description_fields, written
+from app.reports.row import boolean, data_fields, description_fields, listed, written
 
 
 def gate_rows(gate: GateRecord, gate_id: str) -> str:
@@ -47,4 +47,5 @@ def _row(gate: GateRecord, gate_id: str, metric: MetricRecord) -> dict[str, str]
         "warnings": " ".join(caution.code for caution in record.warnings),
         **description_fields(record),
         "reason": for_csv(metric.reason),
+        "notes": listed(record.notes),
     }

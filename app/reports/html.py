@@ -18,7 +18,7 @@ from app.reports.facts import groups, key_facts, key_facts_of_metric, terms_grou
 from app.reports.labels import for_sentence, short, single_line
 from app.reports.markdown import verdict
 from app.reports.sentence import metric_sentences, sentences, summary
-from app.reports.titles import SYMBOLS, VERDICTS, head, names_of
+from app.reports.titles import SYMBOLS, VERDICTS, head, measured, names_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -32,7 +32,7 @@ def html(record: TestRecord, test_id: str, signature: str, picture: str) -> str:
     return _rendered(
         "test.html",
         names=names_of(record, short),
-        statistic=short(record.statistic.name),
+        statistic=short(measured(record)),
         test=record.test,
         verdict=verdict(record),
         tone=tone,
@@ -40,6 +40,7 @@ def html(record: TestRecord, test_id: str, signature: str, picture: str) -> str:
         key=key_facts(record),
         signature=signature,
         id=test_id,
+        notes=[single_line(note) for note in record.notes],
         **_body(record, sentences(record, for_sentence), picture),
     )
 
@@ -62,6 +63,7 @@ def gate_html(gate: GateRecord, gate_id: str, pictures: Sequence[str]) -> str:
             for place, (metric, picture) in enumerate(zip(gate.metrics, pictures, strict=True), start=1)
         ],
         id=gate_id,
+        notes=[single_line(note) for note in gate.notes],
     )
 
 

@@ -67,6 +67,8 @@ def _suite(gate: GateRecord, gate_id: str, metric: MetricRecord, outcome: str | 
         metric.reason,
         *metric_sentences(metric, for_sentence),
     ]
+    said += [f"{caution.code}: {caution.detail}" for caution in metric.test.warnings]
+    said += [f"Read: {note}" for note in metric.test.notes]
     body = "\n".join(for_xml(sentence) for sentence in said)
     if outcome is not None:
         element = ET.SubElement(case, outcome, type=metric.terms.policy, message=for_xml(metric.reason))
@@ -91,6 +93,7 @@ def _properties(gate: GateRecord, gate_id: str, metric: MetricRecord) -> dict[st
         "log10_p_value_adjusted": repr(decision.log10_p_value_adjusted),
         "correction": gate.correction or "none",
         "statistic": record.statistic.name,
+        **({} if record.statistic.metric is None else {"metric": record.statistic.metric}),
         "observed": repr(record.statistic.observed),
         "items": str(record.items.n),
         "warnings": " ".join(caution.code for caution in record.warnings),

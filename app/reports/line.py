@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from app.inference.record import TestRecord
 from app.reports.certainty import ends, kind, p_text
 from app.reports.labels import for_line
 from app.reports.numerals import apart, exactly, number, probability
 
-__all__ = ["kind", "line", "said_of_the_data"]
+__all__ = ["kind", "line", "read", "said_of_the_data"]
+
+
+_ITEMS_READ = re.compile(r"[uv]: [\d,]+ items read from .*")
 
 
 def line(record: TestRecord, test_id: str) -> str:
@@ -23,13 +29,20 @@ def line(record: TestRecord, test_id: str) -> str:
         words.append(f"p_by_item={probability(level.p_value, level.log10_p_value, record.alpha)}")
     words.append(f"{'significant' if record.significant else 'not significant'} at {exactly(record.alpha)}")
     words += [f"[{caution.code}]" for caution in record.warnings]
-    return " ".join([*words, test_id])
+    return " ".join([*words, test_id, *read(record.notes)])
+
+
+def read(notes: Sequence[str]) -> list[str]:
+    """How files were read, as one word of a line; that all items of a file were read is said by their number."""
+    kept = [note for note in notes if not _ITEMS_READ.fullmatch(note)]
+    return [f"read={for_line(' '.join(kept))}"] if kept else []
 
 
 def said_of_the_data(record: TestRecord) -> list[str]:
     """The statistic, the systems' own scores, the number of items, and interval and effect size where there are any."""
     statistic, items = record.statistic, record.items
-    words = [f"{for_line(statistic.name)}={number(statistic.observed)}"]
+    words = [] if statistic.metric is None else [f"metric={for_line(statistic.metric)}"]
+    words.append(f"{for_line(statistic.name)}={number(statistic.observed)}")
     if statistic.u is not None and statistic.v is not None:
         u, v = apart(statistic.u, statistic.v)
         words += [f"{for_line(record.name_u)}={u}", f"{for_line(record.name_v)}={v}"]

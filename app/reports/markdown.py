@@ -14,7 +14,9 @@ from app.reports.sentence import sentences
 def markdown(record: TestRecord, test_id: str) -> str:
     """The answer as GitHub-flavoured Markdown."""
     p = f"p = {p_text(record)} ({record.alternative}, {kind(record)})"
-    cells = {**score_cells(record), "p-value": p_text(record), **item_cells(record)}
+    metric = record.statistic.metric
+    cells = {"metric": for_markdown(metric)} if metric is not None else {}
+    cells |= {**score_cells(record), "p-value": p_text(record), **item_cells(record)}
     if record.item_level is not None:
         level = record.item_level
         cells["p-value by item"] = probability(level.p_value, level.log10_p_value, record.alpha)
@@ -25,6 +27,7 @@ def markdown(record: TestRecord, test_id: str) -> str:
             " ".join(sentences(record, for_markdown)),
             *folded(moved_lists(record)),
             *quoted(record.warnings),
+            *reading(record.notes),
             f"<sub>exactperm {test_id}, method `{record.method.name}`</sub>\n",
         ]
     )
@@ -87,11 +90,16 @@ def moved_lists(record: TestRecord, toward: str = "toward") -> list[str]:
     ]
 
 
-def folded(lines: Sequence[str]) -> list[str]:
+def folded(lines: Sequence[str], title: str = "Items that moved most") -> list[str]:
     """A list that opens with a click; GitHub reads Markdown inside an element only after an empty line."""
     if not lines:
         return []
-    return ["<details><summary>Items that moved most</summary>\n\n" + "\n".join(lines) + "\n\n</details>"]
+    return [f"<details><summary>{title}</summary>\n\n" + "\n".join(lines) + "\n\n</details>"]
+
+
+def reading(notes: Iterable[str]) -> list[str]:
+    """How files were read, one note a line."""
+    return folded([f"* {prose_for_markdown(note)}" for note in notes], "What was read")
 
 
 def quoted(warnings: Iterable[Caution]) -> list[str]:

@@ -13,6 +13,7 @@ from app.reports.labels import single_line
 from app.reports.numerals import number
 from app.reports.picture_scale import scaled
 from app.reports.picture_tail import Bar, is_empty, legend, regions_on, tail_regions, tails_of
+from app.reports.titles import measured
 
 # The axis is stretched to the observed value while the null keeps at least this share of it.
 LEAST_SHARE = 0.45
@@ -115,7 +116,7 @@ def _title(record: TestRecord) -> str:
 
 
 def _name(record: TestRecord) -> str:
-    name = single_line(record.statistic.name)
+    name = single_line(measured(record))
     return name if len(name) <= MAX_NAME_CHARS else name[: MAX_NAME_CHARS - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 

@@ -17,7 +17,7 @@ def row(record: TestRecord, test_id: str) -> str:
     Every column is always there. Where there is a `interval_method`, an empty end is one that no data of this size
     can set; where there are `only_u` and `only_v`, empty odds are infinite.
     """
-    level, method = record.item_level, record.method
+    level, method, higher = record.item_level, record.method, record.statistic.higher_is_better
     fields = {
         "id": test_id,
         "p_value": repr(record.p_value),
@@ -30,6 +30,8 @@ def row(record: TestRecord, test_id: str) -> str:
         "min_attainable_p": repr(record.min_attainable_p),
         "alternative": record.alternative,
         "test": record.test,
+        "metric": for_csv(record.statistic.metric or ""),
+        "higher_is_better": "" if higher is None else boolean(higher),
         **data_fields(record),
         "item_level_p_value": optional(None if level is None else level.p_value),
         "method": method.name,
@@ -37,6 +39,7 @@ def row(record: TestRecord, test_id: str) -> str:
         "relative_error_bound": optional(method.relative_error_bound),
         "warnings": " ".join(caution.code for caution in record.warnings),
         **description_fields(record),
+        "notes": listed(record.notes),
     }
     return written([fields])
 
@@ -87,8 +90,8 @@ def description_fields(record: TestRecord) -> dict[str, str]:
         "odds": optional(None if odds is None else odds.odds),
         "odds_low": optional(None if odds is None else odds.odds_low),
         "odds_high": optional(None if odds is None else odds.odds_high),
-        "moved_toward_u": "" if moved is None else _ids(moved.toward_u),
-        "moved_toward_v": "" if moved is None else _ids(moved.toward_v),
+        "moved_toward_u": "" if moved is None else listed(moved.toward_u),
+        "moved_toward_v": "" if moved is None else listed(moved.toward_v),
     }
 
 
@@ -102,5 +105,6 @@ def optional(value: float | None) -> str:
     return "" if value is None else repr(value)
 
 
-def _ids(ids: Iterable[str]) -> str:
-    return json.dumps([single_line(name) for name in ids])
+def listed(texts: Iterable[str]) -> str:
+    """Ids or notes as a list of JSON."""
+    return json.dumps([single_line(text) for text in texts])

@@ -64,15 +64,18 @@ def estimate(record: TestRecord, names: Names, say: Say, up: str = "higher", dow
         return capitalised(_wins(record, names, statistic.u, statistic.v))
     u, v = apart(statistic.u, statistic.v)
     lead = _lead(statistic.observed, names, up, down)
+    if up == "higher" and statistic.higher_is_better is False:
+        lead += " (lower is better)"
     if name == "signed_rank":
         ranks = f"the ranks of the differences sum to {u} where {names.u} had the higher score and to {v}"
         return capitalised(
             f"{ranks} where {names.v} had, {over}: {_lead_of_ranks(statistic.observed, names)}."
         )
     if name in _MEANS_AND_SUMS:
-        said = f"{names.u} scored {u} and {names.v} {v} {_MEANS_AND_SUMS[name]} {over}"
+        what = "" if statistic.metric is None else f" {statistic_title(statistic.metric, say)}"
+        said = f"{names.u} scored {u} and {names.v} {v} {_MEANS_AND_SUMS[name]}{what} {over}"
     else:
-        said = f"{names.u} reached {u} and {names.v} {v} in {statistic_title(name, say)} {over}"
+        said = f"{names.u} reached {u} and {names.v} {v} in {statistic_title(statistic.metric or name, say)} {over}"
     return capitalised(f"{said}: {lead}.")
 
 

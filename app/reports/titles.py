@@ -11,12 +11,15 @@ from app.inference.record import TestRecord
 Say = Callable[[str], str]
 
 _STATISTICS = {
+    "acc": "accuracy",
     "accuracy": "accuracy",
     "bleu": "BLEU",
     "chrf": "chrF",
+    "correct": "accuracy",
     "exact_match": "exact match",
     "f1": "F1",
     "fbeta": "F-beta",
+    "is_correct": "accuracy",
     "jaccard": "the Jaccard index",
     "las": "LAS",
     "las_full": "LAS with subtypes",
@@ -56,6 +59,12 @@ class Names(NamedTuple):
 def statistic_title(name: str, say: Say) -> str:
     """A known statistic in words, a formula as a label."""
     return _STATISTICS.get(name) or say(name)
+
+
+def measured(record: TestRecord) -> str:
+    """What was measured and the statistic of it, as a label: `wer (ratio)`, or the statistic alone where that is all."""
+    name, metric = record.statistic.name, record.statistic.metric
+    return name if metric in {None, name} else f"{metric} ({name})"
 
 
 def names_of(record: TestRecord, say: Say) -> Names:

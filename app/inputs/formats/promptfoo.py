@@ -40,15 +40,15 @@ class Export:
     columns: dict[tuple[int, str], list[int]]
 
     def called(self, column: tuple[int, str]) -> str:
-        """The names that the export gives to a column: the labels of its provider and its prompt, or the provider."""
+        """The names that somebody gave to a column, its provider's and its prompt's; the provider where nobody did.
+
+        A prompt without a name has its own text as its label, which says nothing of its role.
+        """
         row = self.rows[self.columns[column][0]]
-        labels = [
-            inner.get("label")
-            for inner in (row.get("provider"), row.get("prompt"))
-            if isinstance(inner, dict)
-        ]
-        there = [label for label in labels if isinstance(label, str) and label]
-        return " ".join(there) if there else column[1]
+        parts = [part for part in (row.get("provider"), row.get("prompt")) if isinstance(part, dict)]
+        labels = [part.get("label") for part in parts if part.get("label") != part.get("raw")]
+        named = [label for label in labels if isinstance(label, str) and label]
+        return " ".join(named) or column[1]
 
     def title(self, column: tuple[int, str]) -> str:
         """How a column can be asked for when its provider alone is not enough."""

@@ -23,10 +23,10 @@ WHAT = {
 
 Role = Literal["u", "v"]
 # These say a role wherever they stand in a name (gpt4-baseline, candidate_v2).
-CLEAR: Mapping[str, Role] = {"candidate": "u", "treatment": "u", "baseline": "v", "control": "v"}
-# These are parts of other names, too (bert-base, new-york): they say a role only when nothing else is there.
+CLEAR: Mapping[str, Role] = {"candidate": "u", "baseline": "v"}
+# These are parts of other names, too (bert-base, new-york, ControlNet): they say a role only when nothing else is there.
 BRIEF: Mapping[str, Role] = {
-    "new": "u", "pr": "u", "base": "v", "old": "v", "reference": "v", "main": "v"
+    "new": "u", "pr": "u", "treatment": "u", "base": "v", "old": "v", "reference": "v", "main": "v", "control": "v",
 }  # fmt: skip
 # What is written beside a role's name and says nothing: score_baseline, new_model.
 DECORATION = frozenset(

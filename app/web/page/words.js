@@ -62,7 +62,7 @@ export const READER_OPTIONS = {
   scheme: { label: "Scheme", choices: [["BIO", "BIO"], ["IOB2", "IOB2"]], fallback: "BIO" },
   token_column: { label: "Column of tokens", hint: "Counted from one.", numeric: true },
   tag_column: { label: "Column of tags", hint: "Counted from one.", numeric: true },
-  reduce_epochs: { label: "Several epochs", choices: [["mean", "Their mean"], ["max", "Their best"], ["none", "Refuse"]], fallback: "mean" },
+  reduce_epochs: { label: "Several epochs", choices: [["mean", "Their mean"], ["max", "Their best"], ["none", "Items of their own, clustered by sample"]], fallback: "mean" },
   allow_incomplete: { label: "Take logs of runs that did not finish", choices: YES_NO, fallback: "false" },
 };
 export const ENGINE_OPTIONS = {

@@ -48,7 +48,8 @@ def labelled(record: TestRecord, label: str) -> TestRecord:
         record,
         name_u=label,
         name_v=label + "2",
-        statistic=replace(record.statistic, name=label),
+        statistic=replace(record.statistic, name=label, metric=label + "3"),
+        notes=(f"u is {label}.", f"v is {label}."),
         moved=Moved((label, label), (label,)),
         warnings=(Caution("note", f"Of {label} much is said."),),
     )
