@@ -38,6 +38,7 @@ from app.statistics.paired import (
 )
 
 LIGHT_STATISTICS = frozenset({"accuracy", "exact_match", "token_accuracy"})  # of raw outputs
+MOST_METRIC_CHARS = 80
 AVAILABLE_TESTS: tuple[Resampling, ...] = ("permutation", "bootstrap")
 
 
@@ -141,7 +142,7 @@ def asked_of_files(said: FilesTold, limits: Limits, timeout_s: float | None) -> 
 def _measured(options: Options, reading: Reading, spec: StatisticSpec) -> Options:
     """The options with what was measured. Counts are a metric by their own statistic only: errors / words is a WER."""
     known = isinstance(reading.data, Scores) or spec == reading.default_statistic
-    metric = reading.metric if known else None
+    metric = reading.metric[:MOST_METRIC_CHARS] if known and reading.metric is not None else None
     higher = reading.higher_is_better if known else None
     if higher is None:
         higher = direction.of_test(reading.data, spec, metric)

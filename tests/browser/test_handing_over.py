@@ -57,7 +57,7 @@ def test_two_chosen_files_are_u_and_v_and_can_be_swapped(visit: Callable[..., Ta
     assert tab.page.locator("#f-name_u").input_value() == "gpt-4-0613"
     tab.submit()
     assert tab.verdict().startswith(
-        "The mean score of gpt-4-0613 is 0.15 higher than that of gpt-3.5-turbo-0125: 0.675 against 0.525, "
+        "The accuracy of gpt-4-0613 is 0.15 higher than that of gpt-3.5-turbo-0125: 0.675 against 0.525, "
         "but chance alone can do that (p = 0.146)"
     )
     answer = asked(
@@ -69,7 +69,7 @@ def test_two_chosen_files_are_u_and_v_and_can_be_swapped(visit: Callable[..., Ta
     tab.page.get_by_role("button", name="Swap U and V").click()
     assert tab.page.locator("#f-name_u").input_value() == "gpt-3.5-turbo-0125"
     tab.submit()
-    assert tab.verdict().startswith("The mean score of gpt-3.5-turbo-0125 is 0.15 lower")
+    assert tab.verdict().startswith("The accuracy of gpt-3.5-turbo-0125 is 0.15 lower")
 
 
 def test_dropped_files_find_their_roles_by_name(visit: Callable[..., Tab], server: Server) -> None:

@@ -82,7 +82,7 @@ def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | No
         f"v: {len(found.v):,} items read from {source.label}.",
     )
     pairing = replace(pairing, matched=len(found.u))
-    return Reading("scores", Scores(found.u, found.v, pairing), MEAN, notes, format_, names=("u", "v"))
+    return Reading("scores", Scores(found.u, found.v, pairing), MEAN, notes, format_)
 
 
 def _keys(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | None]:
@@ -199,7 +199,7 @@ def _wide(data: FileTable, options: ReaderOptions, notes: list[str], format_: st
     places = [data.position(name, f"system_{role}") for name, role in zip(names, "uv", strict=True)]
     u, clustered = _answers(data, places[0], options)
     v, _ = _answers(data, places[1], options)
-    reading = _reading(u, v, clustered, names, options, notes, format_)
+    reading = _reading(u, v, clustered, chosen.names, options, notes, format_)
     return replace(reading, metric=metric_of_columns(names), role_question=chosen.question)
 
 
@@ -221,7 +221,7 @@ def _long(data: FileTable, options: ReaderOptions, notes: list[str], format_: st
     others = len(data.rows) - len(u) - len(v)
     if others:
         notes.append(f"{others:,} lines of {len(rows) - 2} other systems were skipped.")
-    reading = _reading(u, v, clustered, names, options, notes, format_)
+    reading = _reading(u, v, clustered, chosen.names, options, notes, format_)
     return replace(reading, metric=_metric(data, value), role_question=chosen.question)
 
 

@@ -105,7 +105,7 @@ def _one_file(
     if others:
         notes.append(f"{others:,} lines of {len(groups) - 2} other systems were skipped.")
     metric = metric_of(_score_field(first, options, ""))
-    return u, v, Named(metric, (chosen.u, chosen.v), chosen.question)
+    return u, v, Named(metric, chosen.names, chosen.question)
 
 
 def _fields(source: Source, placed: Placed, options: ReaderOptions, notes: list[str]) -> tuple[str, str]:

@@ -44,6 +44,11 @@ class Systems:
     v: str
     question: str | None = None
 
+    @property
+    def names(self) -> tuple[str, str] | None:
+        """What they are called; None for u and v, which say their roles and no names."""
+        return None if (self.u.lower(), self.v.lower()) == ("u", "v") else (self.u, self.v)
+
 
 def needed(files: Mapping[str, Source], role: str, format_: str) -> Source:
     """The file in this role; raises InvalidTest when it is not there."""

@@ -6,6 +6,7 @@ import { ROLES } from "./words.js";
 const HINTS = [
   [/qrels/i, "qrels"], [/gold|truth|annotated/i, "gold"], [/(^|[._-])refs?([._-]|$)|reference/i, "ref"],
   [/document/i, "documents"],
+  [/(^|[ ._-])(candidate|new|treatment|pr)([ ._-]|$)/i, "u"], [/(^|[ ._-])(baseline|base|old|control|main)([ ._-]|$)/i, "v"],
 ];
 const MAX_NAME = 80;
 let rows = []; // {file, role, chosen: whether a person chose the role, id}

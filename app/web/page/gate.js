@@ -2,7 +2,7 @@
 import { number, percent, probability, shortProbability, signed } from "./numbers.js";
 import { card, keyList, movedCard, notesCard, numbersCard, table, verdictCard, warnings } from "./result.js";
 import { interval } from "./verdict.js";
-import { statisticLabel } from "./words.js";
+import { measured } from "./words.js";
 
 const TITLES = { pass: "Pass", fail: "Fail", inconclusive: "Cannot tell" };
 const TONES = { pass: "yes", fail: "no", inconclusive: "" };
@@ -26,18 +26,22 @@ export function gateCards(answer, names) {
   return [top, ...rest].filter(Boolean);
 }
 
+const ROLES = ["candidate", "baseline"];
+const capital = (sentence) => (sentence.startsWith("the ") ? `T${sentence.slice(1)}` : sentence);
+
 /** The verdict on one metric in a sentence; its reason, with the numbers, stands below. */
-function headline({ verdict, policy, margin, higher_is_better: up, metrics }, { u, v, statistic }) {
-  const label = statisticLabel(statistic ?? metrics[0].test.statistic.name);
+function headline({ verdict, policy, margin, higher_is_better: up, metrics }, names) {
+  const label = measured(metrics[0].test.statistic, names.statistic);
+  const [u, v] = [names.u, names.v].map((name, role) => (name === ROLES[role] ? `the ${name}` : name));
   const by = margin > 0 ? ` by more than ${number(margin)}` : "";
   const worse = `worse than ${v}${by}`;
-  const measured = ` (${label}, ${up ? "higher" : "lower"} is better)`;
+  const better = ` (${label}, ${up ? "higher" : "lower"} is better)`;
   const said = {
     no_regression: { pass: `${u} is not shown to be ${worse}`, fail: `${u} is shown to be ${worse}` },
     non_inferior: { pass: `${u} is shown not to be ${worse}`, fail: `It is not shown that ${u} is not ${worse}` },
     improve: { pass: `${u} is shown to be better than ${v}${by}`, fail: `${u} is not shown to be better than ${v}${by}` },
   }[policy]?.[verdict];
-  return `${said ?? `It cannot be told whether ${u} is ${worse}`}${measured}.`;
+  return `${capital(said ?? "") || `It cannot be told whether ${u} is ${worse}`}${better}.`;
 }
 
 /** With a margin the gate's test is another than that of no difference, which the picture and the numbers show. */
@@ -52,7 +56,7 @@ function key({ decision, test, alpha }, names) {
   const p = shortProbability(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha);
   const cells = [
     ["p-value of the gate", p, kind(decision)],
-    ["Difference U − V", signed(test.statistic.observed), statisticLabel(names.statistic ?? test.statistic.name)],
+    [`Difference, ${names.u} − ${names.v}`, signed(test.statistic.observed), measured(test.statistic, names.statistic)],
   ];
   if (found) cells.push([`${percent(test.confidence_interval.level)} interval`, found.text, ""]);
   return keyList(cells);

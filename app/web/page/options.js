@@ -97,9 +97,7 @@ export function fields() {
   for (const control of byId("form").elements) {
     const { name, type } = control;
     if (!name || ["mode", "source", "layout"].includes(name) || control.closest("[hidden]")) continue;
-    if (type === "checkbox") {
-      if (!control.checked) said.push([name, "false"]);
-    } else if (type === "radio") {
+    if (type === "radio") {
       if (control.checked && !("default" in control.dataset)) said.push([name, control.value]);
     } else {
       const value = control.value.trim();
@@ -112,7 +110,7 @@ export function fields() {
 /** Fields of an example; all others go back to what they were. */
 export function fill(given) {
   for (const control of byId("form").elements) {
-    if (!("default" in control.dataset) || ["radio", "checkbox"].includes(control.type)) continue;
+    if (!("default" in control.dataset) || control.type === "radio") continue;
     control.value = control.name === "confidence_level" ? "0.95" : control.dataset.default;
   }
   formatChosen();

@@ -28,7 +28,7 @@ function question() {
   const gate = options.mode() === "gate";
   return {
     gate, fields, files: data.files(), keyed: byId("f-key").value.trim() !== "", path: gate ? "v1/gate" : "v1/tests/files",
-    names: { u: said.name_u ?? "U", v: said.name_v ?? "V", statistic: said.statistic },
+    statistic: said.statistic,
   };
 }
 
@@ -112,7 +112,8 @@ function announce(text) {
 function show(asked, answer, text) {
   shown = { asked, place: element("div", { hidden: true }), description: "", caption: CAPTION };
   if (asked.gate) shown.caption = pictureCaption(answer) ?? CAPTION;
-  const cards = asked.gate ? gateCards(answer, asked.names) : testCards(answer, asked.names);
+  const names = { ...(asked.gate ? answer.metrics[0].test : answer).names, statistic: asked.statistic };
+  const cards = asked.gate ? gateCards(answer, names) : testCards(answer, names);
   cards.splice(1, 0, shown.place);
   cards.push(more(asked, answer, text));
   byId("empty").hidden = true;

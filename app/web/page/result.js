@@ -2,7 +2,7 @@
 import { button, element, icon } from "./dom.js";
 import { count, number, percent, power, probability, shortProbability, signed } from "./numbers.js";
 import { certainty, interval, verdict } from "./verdict.js";
-import { statisticLabel } from "./words.js";
+import { measured } from "./words.js";
 
 const QUESTIONS = { "two-sided": "different, either way", greater: "is U greater?", less: "is U less?" };
 const NULLS = { permutation: "paired permutation: systems exchanged", bootstrap: "bootstrap: items drawn with replacement" };
@@ -30,7 +30,7 @@ export function testCards(answer, names) {
 function keyNumbers(answer, names) {
   const found = interval(answer.confidence_interval, 4);
   const observed = answer.statistic.observed;
-  const label = statisticLabel(names.statistic ?? answer.statistic.name);
+  const label = measured(answer.statistic, names.statistic);
   const cells = [
     ["p-value", shortProbability(answer.p_value, answer.log10_p_value, answer.alpha), certainty(answer).split(/[,:]/)[0]],
     ["Difference U − V", signed(observed), label],
@@ -72,11 +72,12 @@ function scoreRows(answer, names) {
     ["p-value", probability(answer.p_value, answer.log10_p_value), certainty(answer)],
     fraction(answer.p_value_fraction),
     byItem(answer.item_level),
-    [statisticLabel(names.statistic ?? statistic.name), signed(statistic.observed), "U minus V"],
+    [measured(statistic, names.statistic), signed(statistic.observed), "U minus V"],
     found && ["Confidence interval", found.text, found.how],
     statistic.u !== null && [names.u, number(statistic.u)],
     statistic.v !== null && [names.v, number(statistic.v)],
     ["Items", count(items.n), inClusters(items)],
+    statistic.higher_is_better !== null && ["Better", statistic.higher_is_better ? "higher" : "lower"],
     ["Wins, ties, losses of U", tally(items, units)],
   ];
 }

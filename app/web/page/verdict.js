@@ -1,6 +1,6 @@
 // The answer in a sentence.
 import { count, number, often, percent, shortProbability } from "./numbers.js";
-import { statisticLabel } from "./words.js";
+import { measured } from "./words.js";
 
 /** {tone, badge, headline, details} of a test's answer. */
 export function verdict(answer, names) {
@@ -39,35 +39,37 @@ export function verdict(answer, names) {
 
 /** Who is ahead, and by how much. */
 function comparison({ statistic, items }, names) {
-  const { name, observed, u, v } = statistic;
+  const { name, observed, u, v, higher_is_better: better } = statistic;
   if (name === "sign") {
     const units = items.clusters === null ? "items" : "clusters";
-    return `${names.u} is higher on ${count(items.wins)} ${units} and lower on ${count(items.losses)}`;
+    const [more, less] = better === false ? [items.losses, items.wins] : [items.wins, items.losses];
+    return `${names.u} is higher on ${count(more)} ${units} and lower on ${count(less)}`;
   }
   if (name === "signed_rank") {
     if (observed === 0) return `The ranks of the differences favour neither ${names.u} nor ${names.v}`;
     return `The ranks of the differences favour ${observed > 0 ? names.u : names.v}`;
   }
-  const label = worded(names.statistic ?? name);
+  const label = worded(measured(statistic, names.statistic));
   if (observed === 0) return `${names.u} and ${names.v} have the same ${label}`;
   const by = `${number(Math.abs(observed), 4)} ${observed > 0 ? "higher" : "lower"}`;
   const scores = u === null || v === null ? "" : `: ${number(u, 4)} against ${number(v, 4)}`;
-  return `The ${label} of ${names.u} is ${by} than that of ${names.v}${scores}`;
+  const which = better === false ? " (lower is better)" : "";
+  return `The ${label} of ${names.u} is ${by} than that of ${names.v}${scores}${which}`;
 }
 
-/** A statistic's name within a sentence. */
-function worded(name) {
-  const label = statisticLabel(name);
+/** A statistic's label within a sentence. */
+function worded(label) {
   return /^[A-Z][a-z]/.test(label) && !/^(Matthews|Jaccard)/.test(label) ? label[0].toLowerCase() + label.slice(1) : label;
 }
 
 /** What p says, in words that a reader can check. */
 function meaning(answer, names) {
   const { p_value: p, log10_p_value: log10, alternative } = answer;
+  const [more, less] = answer.statistic.higher_is_better === false ? [names.v, names.u] : [names.u, names.v];
   const large = {
     "two-sided": "a difference at least this large, either way,",
-    greater: `a difference at least this much in favour of ${names.u}`,
-    less: `a difference at least this much in favour of ${names.v}`,
+    greater: `a difference at least this much in favour of ${more}`,
+    less: `a difference at least this much in favour of ${less}`,
   }[alternative];
   if (alternative !== "two-sided" && p >= 0.5) {
     const end = `If the two were equal, as much or more would be seen ${often(p, log10)}.`;

@@ -30,6 +30,8 @@ const STATISTICS = {
   las: ["LAS", "Heads and relations that are right, without subtypes."],
   las_full: ["LAS with subtypes", "Heads and whole relations that are right."],
 };
+// What files call their metrics; what is not here is shown under its own name.
+const METRICS = { acc: "Accuracy", correct: "Accuracy", is_correct: "Accuracy" };
 const KINDS = {
   csv: ["scores", "counts"], tsv: ["scores", "counts"], mqm: ["scores"], jsonl: ["scores"], "lm-eval": ["scores"],
   inspect: ["scores"], "every-eval-ever": ["scores"], promptfoo: ["scores"], evalsig: ["scores"], trec: ["scores"],
@@ -50,8 +52,8 @@ export const READER_OPTIONS = {
   filter_v: { label: "Filter of V" },
   task: { label: "Task" },
   scorer: { label: "Scorer" },
-  system_u: { label: "Which system is U", hint: "Its name or column, when a file has several." },
-  system_v: { label: "Which system is V" },
+  system_u: { label: "Which system is U, the candidate", hint: "Its name or column, when a file has several." },
+  system_v: { label: "Which system is V, the baseline" },
   id_column: { label: "Column of ids" },
   score_column: { label: "Column of scores" },
   system_column: { label: "Column of systems" },
@@ -84,6 +86,12 @@ export function statisticLabel(name) {
   if (Object.hasOwn(STATISTICS, name)) return STATISTICS[name][0];
   const column = name.replace(/_sentence$/, "");
   return column !== name && Object.hasOwn(STATISTICS, column) ? `${STATISTICS[column][0]}, whole sentences` : name;
+}
+
+/** What a test is of: the metric by its name in the files, else the statistic as it was asked for, else by its name. */
+export function measured({ metric, name }, asked) {
+  if (!metric) return statisticLabel(asked ?? name);
+  return Object.hasOwn(METRICS, metric) ? METRICS[metric] : statisticLabel(metric);
 }
 
 export function statisticHint(name, meaning = "") {

@@ -1,0 +1,76 @@
+"""The page's gate: it names the systems, asks who is the candidate and what is better, and shows the fitting interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import Tab
+
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("browser")]
+
+
+def table(first: str, second: str) -> str:
+    """The first system is right on 36 of 40 items, the second on 20."""
+    return f"id,{first},{second}\n" + "".join(f"q{n},{n % 10 > 0:d},{n % 2}\n" for n in range(40))
+
+
+def decide(tab: Tab, text: str) -> None:
+    tab.pick("Paste")
+    tab.pick("Decide (gate)")
+    tab.page.fill("#paste-file", text)
+    tab.submit("Decide")
+
+
+def test_a_baseline_in_the_first_column_is_no_candidate(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    decide(tab, table("baseline", "candidate"))
+    assert tab.verdict() == "The candidate is shown to be worse than the baseline (Mean score, higher is better)."
+    assert tab.page.locator(".badge").inner_text() == "Fail"
+    assert tab.row("candidate") == "0.5"
+
+
+def test_what_no_name_tells_is_asked_for_at_the_option_that_says_it(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.refused = 1
+    decide(tab, table("gpt-4", "llama"))
+    assert "Nothing says which" in tab.problem()
+    assert tab.page.get_attribute("#f-system_u", "aria-invalid") == "true"
+    assert tab.page.locator("#f-system_u").is_visible()
+    tab.page.fill("#f-system_u", "llama")
+    tab.page.fill("#f-system_v", "gpt-4")
+    tab.submit("Decide")
+    assert tab.verdict() == "llama is shown to be worse than gpt-4 (Mean score, higher is better)."
+
+
+def test_the_interval_of_a_gate_fits_its_one_sided_level(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    decide(tab, table("new", "old"))
+    assert tab.page.locator("#f-confidence_level").is_hidden()
+    assert "90 % interval" in tab.page.locator(".verdict").inner_text()
+    tab.page.fill("#f-alpha", "0.01")
+    tab.submit("Decide")
+    tab.verdict()
+    assert "98 % interval" in tab.page.locator(".verdict").inner_text()
+
+
+def test_better_is_what_the_metric_says_unless_it_is_chosen(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    decide(tab, table("latency_new", "latency_old"))
+    assert tab.verdict() == "latency_new is shown to be worse than latency_old (latency, lower is better)."
+    tab.page.select_option("#f-higher_is_better", "true")
+    tab.submit("Decide")
+    assert "(latency, higher is better)" in tab.verdict()
+    assert "usually the better one" in tab.page.locator(".warnings").inner_text()
+
+
+def test_chosen_files_have_the_roles_that_their_names_say(visit: Callable[..., Tab], tmp_path: Path) -> None:
+    paths = [tmp_path / "baseline.csv", tmp_path / "candidate.csv"]
+    for path in paths:
+        path.write_text("id,score\na,1\nb,0\n")
+    tab = visit()
+    tab.page.set_input_files("#chooser", paths)
+    roles = tab.page.locator("#rows select")
+    assert [roles.nth(place).input_value() for place in range(2)] == ["v", "u"]
