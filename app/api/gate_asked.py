@@ -142,7 +142,7 @@ def _metric(
     """The metric with what a gate's reports need: names, an interval that fits its level, a picture's data."""
     higher, turned = gate_roles.direction(_wanted(own, common, "higher_is_better"), asked, term)
     terms = _terms(own, common, asked.options.alpha, higher)
-    options = replace(asked.options, higher_is_better=higher)
+    options = asked.options
     if "names" not in given:
         options = replace(options, name_u=ROLES[0], name_v=ROLES[1])
     if "confidence_level" not in given and terms.alpha < 0.5:

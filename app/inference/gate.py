@@ -72,7 +72,12 @@ def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
         detail = "The policy decides which side a gate tests: leave alternative out."
         raise InvalidTest.at("/alternative", "alternative_by_policy", detail)
     question = question_of(terms)
-    options = replace(metric.options, alternative=question.alternative, alpha=terms.alpha)
+    options = replace(
+        metric.options,
+        alternative=question.alternative,
+        alpha=terms.alpha,
+        higher_is_better=terms.higher_is_better,
+    )
     test = prepare(metric.data, metric.spec, options, budget)
     _require_direction(test)
     margin = margin_test(test, question, budget) if terms.margin else None

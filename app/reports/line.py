@@ -13,6 +13,8 @@ from app.reports.numerals import apart, exactly, number, probability
 __all__ = ["kind", "line", "read", "said_of_the_data"]
 
 
+# What a format is takes no room in a line.
+_SUMMARY = re.compile(r"(The format was guessed .*?: [\w-]+) \(.*\)\.")
 _ITEMS_READ = re.compile(r"[uv]: [\d,]+ items read from .*")
 
 
@@ -34,7 +36,7 @@ def line(record: TestRecord, test_id: str) -> str:
 
 def read(notes: Sequence[str]) -> list[str]:
     """How files were read, as one word of a line; that all items of a file were read is said by their number."""
-    kept = [note for note in notes if not _ITEMS_READ.fullmatch(note)]
+    kept = [_SUMMARY.sub(r"\1.", note) for note in notes if not _ITEMS_READ.fullmatch(note)]
     return [f"read={for_line(' '.join(kept))}"] if kept else []
 
 

@@ -279,3 +279,20 @@ def test_mirrored_scores_and_direction_are_the_same_gate(service: Any) -> None:
         first, second = (said["metrics"][0]["test"] for said in (plain, turned))
         assert first["items"] == second["items"]
         assert first["moved"] == second["moved"]
+
+
+def test_two_files_that_name_their_scores_differently(service: Any, problem_of: Problem) -> None:
+    """Systems may be the names of the columns; metrics of two directions are no comparison."""
+    less = {"u": ("u.csv", scored("loss_a")["good"]), "v": ("v.csv", scored("loss_b")["bad"])}
+    said = gate(service, less, format="csv").json()
+    assert (said["verdict"], said["higher_is_better"], said["metrics"][0]["name"]) == ("pass", False, "loss")
+    systems = {"u": ("u.csv", scored("gpt")["good"]), "v": ("v.csv", scored("llama")["bad"])}
+    assert gate(service, systems, format="csv").json()["verdict"] == "fail"
+    mixed = {"u": ("u.csv", scored("loss")["good"]), "v": ("v.csv", scored("f1")["bad"])}
+    assert problem_of(gate(service, mixed, format="csv"), 422)["errors"][0]["code"] == "metric_mismatch"
+    half = {"u": ("u", json_lines("score")["good"]), "v": ("v", json_lines("correct")["bad"])}
+    said = gate(service, half, format="jsonl").json()
+    assert (said["verdict"], said["metrics"][0]["name"]) == ("fail", "correct")
+    notes = said["metrics"][0]["test"]["reading"]["notes"]
+    assert 'u: the score of an item is its "score".' in notes
+    assert 'v: the score of an item is its "correct".' in notes

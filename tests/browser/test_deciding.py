@@ -27,7 +27,10 @@ def decide(tab: Tab, text: str) -> None:
 def test_a_baseline_in_the_first_column_is_no_candidate(visit: Callable[..., Tab]) -> None:
     tab = visit()
     decide(tab, table("baseline", "candidate"))
-    assert tab.verdict() == "The candidate is shown to be worse than the baseline (Mean score, higher is better)."
+    assert (
+        tab.verdict()
+        == "The candidate is shown to be worse than the baseline (Mean score, higher is better)."
+    )
     assert tab.page.locator(".badge").inner_text() == "Fail"
     assert tab.row("candidate") == "0.5"
 

@@ -26,6 +26,7 @@ U, V = [0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82]
 WIRE: dict[type[Any], type[BaseModel]] = {
     answers.BinaryFraction: responses.FractionAnswer,
     answers.Statistic: responses.StatisticAnswer,
+    answers.Names: responses.NamesAnswer,
     answers.Items: responses.ItemsAnswer,
     answers.Pairing: responses.PairingAnswer,
     answers.ItemLevel: responses.ItemLevelAnswer,

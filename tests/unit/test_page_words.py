@@ -78,7 +78,9 @@ def test_every_option_of_the_readers_is_there_and_offers_what_the_reader_takes()
 @pytest.mark.parametrize("name", [name for name in CHOICES if name != "allow_incomplete"])
 def test_only_what_refuses_is_called_a_refusal(name: str) -> None:
     """reduce_epochs=none makes every epoch an item; it was called Refuse."""
-    refusing = [value for value, label in choices(members("READER_OPTIONS")[name]) if "refuse" in label.lower()]
+    refusing = [
+        value for value, label in choices(members("READER_OPTIONS")[name]) if "refuse" in label.lower()
+    ]
     assert refusing == (["error"] if name == "on_missing" else [])
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from app.errors import InvalidTest
 from app.inputs import count_table, delimited
 from app.inputs.formats.answers import Answers, matched, scores
-from app.inputs.formats.metrics import metric_of, metric_of_columns
+from app.inputs.formats.metrics import metric_of, metric_of_both, metric_of_columns
 from app.inputs.formats.numerals import Numerals, parsed
 from app.inputs.formats.reading import ReaderOptions, Reading, choose
 from app.inputs.formats.roles import both, two_systems
@@ -132,9 +132,11 @@ def _two_files(
     if clustered_u != clustered_v:
         detail = "One file has a cluster column and the other has none."
         raise InvalidTest.at(second.source.pointer, "mixed_forms", detail)
-    metrics = {_metric(data, value) for data, value in zip((first, second), values, strict=True)}
+    metric = None
+    if first.header is not None and second.header is not None:
+        metric = metric_of_both(first.header[values[0]], second.header[values[1]], second.source.line(1))
     reading = _reading(u, v, clustered_u, None, options, notes, format_)
-    return replace(reading, metric=metrics.pop() if len(metrics) == 1 else None)
+    return replace(reading, metric=metric)
 
 
 def _metric(data: FileTable, value: int) -> str | None:

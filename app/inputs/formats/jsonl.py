@@ -13,12 +13,13 @@ from typing import Any
 from app.errors import InvalidTest
 from app.inputs import ndjson
 from app.inputs.formats.answers import Answers, Value, matched, scores
-from app.inputs.formats.metrics import metric_of, metric_of_columns
+from app.inputs.formats.metrics import metric_of, metric_of_both, metric_of_columns
 from app.inputs.formats.numerals import Number, Numerals
 from app.inputs.formats.reading import ReaderOptions, Reading, choose
 from app.inputs.formats.roles import both, by_names, two_systems
 from app.inputs.formats.source import Source, escaped
 from app.inputs.formats.table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES
+from app.inputs.pairing import shown
 from app.statistics.paired import StatisticSpec
 
 ROLES = ("u", "v", "file")
@@ -51,8 +52,12 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     if first is not second:
         placed = list(records(first, notes)), list(records(second, notes))
         u, v = (_answers(source, each, options) for source, each in zip((first, second), placed, strict=True))
-        fields = {metric_of(_score_field(each[0][1], options, "")) for each in placed}
-        named = Named(fields.pop() if len(fields) == 1 else None)
+        fields = [_score_field(each[0][1], options, "") for each in placed]
+        notes += [
+            f"{role}: the score of an item is its {shown(field)}."
+            for role, field in zip("uv", fields, strict=True)
+        ]
+        named = Named(metric_of_both(fields[0], fields[1], f"{second.pointer}/{placed[1][0][0]}"))
     else:
         u, v, named = _one_file(first, list(records(first, notes)), options, notes)
     clustered = any(cluster is not None for answers in (u, v) for cluster in answers.clusters)
@@ -104,8 +109,9 @@ def _one_file(
     others = len(placed) - len(groups[chosen.u]) - len(groups[chosen.v])
     if others:
         notes.append(f"{others:,} lines of {len(groups) - 2} other systems were skipped.")
-    metric = metric_of(_score_field(first, options, ""))
-    return u, v, Named(metric, chosen.names, chosen.question)
+    field = _score_field(first, options, "")
+    notes.append(f"The score of an item is its {shown(field)}.")
+    return u, v, Named(metric_of(field), chosen.names, chosen.question)
 
 
 def _fields(source: Source, placed: Placed, options: ReaderOptions, notes: list[str]) -> tuple[str, str]:
