@@ -185,10 +185,12 @@ def test_one_clear_name_of_two_is_enough(service: Any) -> None:
         assert gate(service, "csv", wide(names, scores)).json()["verdict"] == verdict
 
 
-def test_of_two_systems_one_option_is_enough(service: Any) -> None:
-    content = wide(("gpt-4", "llama"), (GOOD, BAD))
-    assert gate(service, "csv", content, system_u="gpt-4").json()["verdict"] == "pass"
-    assert gate(service, "csv", content, system_v="gpt-4").json()["verdict"] == "fail"
+@pytest.mark.parametrize("form", ["csv", "csv long", "jsonl"])
+def test_of_two_systems_one_option_is_enough(service: Any, form: str) -> None:
+    content = FORMS[form](("gpt-4", "llama"), (GOOD, BAD))
+    for name, verdict in (("gpt-4", "pass"), ("llama", "fail")):
+        assert gate(service, form, content, system_u=name).json()["verdict"] == verdict
+    assert gate(service, form, content, system_v="gpt-4").json()["verdict"] == "fail"
 
 
 def test_two_known_roles_are_found_among_more_columns_and_the_others_are_named(service: Any) -> None:
