@@ -1,41 +1,19 @@
-"""The planner: what each method would cost, in exact integers and before any array exists.
+"""The planner: of the methods that could run, the one that will, by what each would cost.
 
-Operations are counted in each method's own elementary step; `seconds` turns them into time with
-the rates below, measured once on an ordinary core. The cheapest exact method within the budget is
-chosen; Monte Carlo only where nothing exact fits.
+What a method costs is predicted in exact integers before any array exists, by `additive_planner` for one sum,
+by `vector_planner` for several, by `bootstrap` for resampled ones. The choice between them is made here for all:
+the cheapest exact method within the budget; where none fits, a rigorous bracket; and only then Monte Carlo.
+Nothing runs that is planned over the budget, whether it was asked for or not.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.engine.bounds_price import steps_and_bytes
-from app.engine.lattice import CanonicalForm
-from app.engine.monte_carlo import COUNTED_BITS
-from app.engine.null import Region
-from app.engine.peeling import best_split, screening
-from app.engine.real_form import from_lattice
 from app.errors import Flaw, InvalidTest, PlanTooLarge
 
-EXACT_METHODS = ("fft", "dp", "rational", "enumeration", "meet_in_the_middle")
-FRACTION_METHODS = ("enumeration", "meet_in_the_middle", "rational")
-METHODS = (*EXACT_METHODS, "bounds", "monte_carlo")
 INEXACT_METHODS = ("bounds", "monte_carlo")
-
-# Nanoseconds per operation.
-_RATES = {
-    "fft": 1.0,
-    "dp": 1.0,
-    "rational": 0.6,
-    "enumeration": 2.0,
-    "meet_in_the_middle": 12.0,
-    "bounds": 20.0,
-    "monte_carlo": 2.0,
-}
-_MAX_ENUMERATED = 28
-# Cells of `dp` that stay close to the processor; more cost several times as much each.
-_CACHED_CELLS = 1 << 13
-_MAX_MET = 52
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +26,12 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A method's predicted cost."""
+    """A method's predicted cost, in elementary operations of `rate` nanoseconds each on an ordinary core."""
 
     method: str
     operations: int
     bytes: int
+    rate: float = 1.0
 
     @property
     def exact(self) -> bool:
@@ -62,7 +41,7 @@ class Cost:
     @property
     def seconds(self) -> float:
         """Predicted time on one ordinary core."""
-        return self.operations * _RATES[self.method] * 1e-9
+        return self.operations * self.rate * 1e-9
 
     def fits(self, budget: Budget) -> bool:
         """Whether both operations and bytes are within the budget."""
@@ -71,93 +50,119 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The method that will run, why, and what the others would have cost (cheapest first)."""
+    """The method that will run, why, what the others would have cost (cheapest exact first), and the budget."""
 
     chosen: Cost
     reason: str
     others: tuple[Cost, ...]
+    budget: Budget
+
+    def against(self, other: Cost) -> str:
+        """Why `other` was not chosen."""
+        if not other.fits(self.budget):
+            return "over the budget"
+        if other.exact and self.chosen.exact:
+            return f"about {other.seconds / max(self.chosen.seconds, 1e-12):.3g} times the cost"
+        if other.exact:
+            return "fits, but was not asked for"
+        if other.method == "bounds":
+            return "a rigorous bracket: where no exact method fits"
+        return "sampled: only where neither an exact method nor a bracket fits"
 
 
-def costs(form: CanonicalForm, region: Region, samples: int, precision: float = 1e-3) -> tuple[Cost, ...]:
-    """The cost of every method that could run at all: exact ones, cheapest first, bounds, Monte Carlo."""
-    found = [_fft(form), _dp(form, region), _rational(form)]
-    if form.nonzero <= _MAX_ENUMERATED:
-        found.append(_enumeration(form))
-    if 2 <= form.nonzero <= _MAX_MET:
-        found.append(_meet_in_the_middle(form))
-    found.sort(key=lambda cost: cost.seconds)
-    return (*found, _monte_carlo(form, samples))
-
-
-def plan(
-    form: CanonicalForm, region: Region, budget: Budget, *, method: str, samples: int, precision: float = 1e-3
+def choose(
+    candidates: Sequence[Cost],
+    budget: Budget,
+    *,
+    method: str,
+    where: str = "",
+    endless: Mapping[str, str] | None = None,
 ) -> Plan:
-    """The plan for `method`, or for the best one when it is `auto`.
+    """The plan for `method`, or for the best of `candidates` when it is `auto`.
 
-    Raises PlanTooLarge when the method asked for does not fit, InvalidTest when it does not apply.
+    `where` stands before the reason and says what the candidates have in common; `endless` says of methods that
+    are no candidates why they would never end. Raises PlanTooLarge when nothing fits, or the method that was asked
+    for does not; InvalidTest when it does not apply.
     """
-    candidates = costs(form, region, samples)
-    if method == "bounds" or not any(cost.fits(budget) for cost in candidates[:-1]):
-        # Predicting a bracket takes a look at the law, so only where one may be needed.
-        candidates = (*candidates[:-1], _bounds(form, region, precision), candidates[-1])
+    ordered = sorted(candidates, key=lambda cost: (_kind(cost), cost.seconds))
     if method == "auto":
-        fitting = next((cost for cost in candidates if cost.fits(budget)), None)
-        if fitting is None:
-            detail = _too_large(candidates[-1], (), budget)
-            raise PlanTooLarge(detail, flaws=(Flaw("/samples", "plan_too_large", detail),))
-        others = tuple(cost for cost in candidates if cost is not fitting)
-        return Plan(fitting, _why(fitting, others, budget), others)
-    chosen = _asked_for(method, form, candidates)
-    others = tuple(cost for cost in candidates if cost is not chosen)
-    if not chosen.fits(budget):
-        detail = _too_large(chosen, others, budget)
-        raise PlanTooLarge(detail, flaws=(Flaw("/method", "plan_too_large", detail),))
-    return Plan(chosen, "asked for", others)
+        chosen = next((cost for cost in ordered if cost.fits(budget)), None)
+        if chosen is None:
+            raise _nothing_fits(ordered, budget)
+        reason = _why(chosen, _without(ordered, chosen), budget)
+        return Plan(chosen, f"{where}: {reason}" if where else reason, _without(ordered, chosen), budget)
+    asked = next((cost for cost in ordered if cost.method == method), None)
+    if asked is None:
+        raise _not_applicable(method, ordered, endless or {}, budget)
+    others = _without(ordered, asked)
+    if not asked.fits(budget):
+        raise refusal(asked, others, budget)
+    return Plan(asked, "asked for", others, budget)
 
 
-def cheapest_fraction(form: CanonicalForm, region: Region, budget: Budget) -> Cost:
-    """The cheapest method that gives the exact fraction; raises PlanTooLarge when none fits."""
-    candidates = [cost for cost in costs(form, region, 0) if cost.method in FRACTION_METHODS]
-    for cost in candidates:
-        if cost.fits(budget):
-            return cost
-    detail = _too_large(candidates[0], (), budget)
-    raise PlanTooLarge(
-        f"An exact fraction does not fit: {detail}",
-        flaws=(Flaw("/exact_fraction", "plan_too_large", detail),),
-    )
+def refusal(cost: Cost, others: Sequence[Cost], budget: Budget, pointer: str = "/method") -> PlanTooLarge:
+    """The error for a method over the budget: what it would take, what is allowed, and what would fit."""
+    detail = f"{planned_against_allowed(cost, budget)} {_fitting(others, budget)}"
+    return PlanTooLarge(detail, flaws=(Flaw(pointer, "plan_too_large", detail),))
 
 
-def _asked_for(method: str, form: CanonicalForm, candidates: tuple[Cost, ...]) -> Cost:
-    for cost in candidates:
-        if cost.method == method:
-            return cost
-    if method in METHODS:
-        detail = f"{method} takes 2**n steps in n non-zero effects, and there are {form.nonzero}: use auto."
-        raise PlanTooLarge(detail, flaws=(Flaw("/method", "plan_too_large", detail),))
-    detail = f"The method {method} does not apply here: use auto or one of {', '.join(METHODS)}."
-    raise InvalidTest.at("/method", "method_not_applicable", detail)
-
-
-def _too_large(cost: Cost, others: tuple[Cost, ...], budget: Budget) -> str:
-    fitting = [other.method for other in others if other.fits(budget)]
-    advice = f" {', '.join(fitting)} would fit." if fitting else ""
+def planned_against_allowed(cost: Cost, budget: Budget) -> str:
+    """A sentence with the four numbers that decide."""
     return (
         f"{cost.method} is planned at {cost.operations} operations and {cost.bytes} bytes; "
-        f"{budget.operations} and {budget.bytes} are allowed.{advice}"
+        f"{budget.operations} and {budget.bytes} are allowed."
     )
 
 
-def _why(cost: Cost, others: tuple[Cost, ...], budget: Budget) -> str:
+def _kind(cost: Cost) -> int:
+    return 0 if cost.exact else 1 + INEXACT_METHODS.index(cost.method)
+
+
+def _without(costs: Sequence[Cost], chosen: Cost) -> tuple[Cost, ...]:
+    return tuple(cost for cost in costs if cost is not chosen)
+
+
+def _fitting(costs: Sequence[Cost], budget: Budget) -> str:
+    fitting = ", ".join(cost.method for cost in costs if cost.fits(budget))
+    return f"{fitting} would fit." if fitting else "No other method would fit."
+
+
+def _nothing_fits(ordered: Sequence[Cost], budget: Budget) -> PlanTooLarge:
+    """The error of `auto`: the last resort is sampling, whose operations are set by the samples."""
+    last = ordered[-1]
+    if last.bytes > budget.bytes:
+        pointer, advice = "/method", "Send fewer items."
+    else:
+        pointer, advice = "/samples", "Ask for fewer samples."
+    detail = f"No method fits: {planned_against_allowed(last, budget)} {advice}"
+    return PlanTooLarge(detail, flaws=(Flaw(pointer, "plan_too_large", detail),))
+
+
+def _not_applicable(
+    method: str, ordered: Sequence[Cost], endless: Mapping[str, str], budget: Budget
+) -> PlanTooLarge | InvalidTest:
+    if method in endless:
+        detail = f"{endless[method]} {_fitting(ordered, budget)}"
+        return PlanTooLarge(detail, flaws=(Flaw("/method", "plan_too_large", detail),))
+    names = ", ".join((*(cost.method for cost in ordered), *endless))
+    detail = f"The method {method} does not apply to this test: use auto or one of {names}."
+    return InvalidTest.at("/method", "method_not_applicable", detail)
+
+
+def _why(cost: Cost, others: Sequence[Cost], budget: Budget) -> str:
     exact = [other for other in others if other.exact]
     if not cost.exact:
-        nearest = min(exact, key=lambda other: other.seconds)
         instead = "a rigorous bracket" if cost.method == "bounds" else "sampled"
+        if not exact:
+            return f"no exact method covers this: {instead}"
+        nearest = exact[0]
         return (
             f"no exact method fits the budget (the cheapest, {nearest.method}, would take "
             f"{nearest.operations} operations and {nearest.bytes} bytes): {instead}"
         )
     fitting = [other for other in exact if other.fits(budget)]
+    if not exact:
+        return "the only exact method there is"
     if not fitting:
         return "the only exact method that fits the budget"
     return f"the cheapest exact method here; next best is {fitting[0].method} at about {_times(fitting[0], cost)} the cost"
@@ -166,54 +171,3 @@ def _why(cost: Cost, others: tuple[Cost, ...], budget: Budget) -> str:
 def _times(other: Cost, cost: Cost) -> str:
     ratio = other.seconds / max(cost.seconds, 1e-12)
     return f"{ratio:.1f} times" if ratio < 10 else f"{ratio:.0f} times"
-
-
-def _fft(form: CanonicalForm) -> Cost:
-    split = best_split(form)
-    screened, retained = screening(form)
-    groups = len(form.weights) - split.heavy
-    each = 130_000 + 2 * split.length + 8 * screened + 120 * groups * retained
-    held = 64 * min(split.length, 1 << 18) + 40 * split.length + 160 * min(groups * retained, 1 << 19)
-    return Cost("fft", split.combinations * each, held)
-
-
-def _dp(form: CanonicalForm, region: Region) -> Cost:
-    depth = 0
-    for low, high in region.intervals:
-        upper = max(low, form.range - high)
-        depth = max(depth, form.range - upper if 2 * upper > form.range else upper)
-    cells = min(depth, form.range) + 1
-    each = cells // 2 if cells <= _CACHED_CELLS else 2 * cells
-    return Cost("dp", form.nonzero * (each + 2_500) + 60_000, 64 * cells)
-
-
-def _rational(form: CanonicalForm) -> Cost:
-    limbs = form.nonzero // 64 + 1
-    doublings = max(form.nonzero, 2).bit_length()
-    coefficients = form.range + 1
-    return Cost(
-        "rational",
-        coefficients * limbs * doublings * 16 + 100 * coefficients + 3_000 * len(form.weights) + 20_000,
-        coefficients * (limbs * 8 + 32) * 3,
-    )
-
-
-def _enumeration(form: CanonicalForm) -> Cost:
-    return Cost("enumeration", 3 * (1 << form.nonzero) + 10_000, 24 << form.nonzero)
-
-
-def _meet_in_the_middle(form: CanonicalForm) -> Cost:
-    half = (form.nonzero + 1) // 2
-    return Cost("meet_in_the_middle", (1 << half) * (half + 4) + 5_000, 48 << half)
-
-
-def _bounds(form: CanonicalForm, region: Region, precision: float) -> Cost:
-    steps, held = steps_and_bytes(*from_lattice(form, region), precision)
-    return Cost("bounds", steps, held)
-
-
-def _monte_carlo(form: CanonicalForm, samples: int) -> Cost:
-    counted = int(form.counts[form.counts <= COUNTED_BITS].sum())
-    drawn = int((form.counts > COUNTED_BITS).sum())
-    draws = 3 * len(form.weights) + 2 * (counted // 64 + 1) + 40 * drawn
-    return Cost("monte_carlo", (samples + 4096) * draws + 30_000, 4096 * 64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.engine import planner, solve
+from app.engine import additive_planner, solve
 from app.engine.lattice import CanonicalForm, LatticeOverflowError, canonical_form, exact_total
 from app.engine.null import Probability, Region, region
 from app.engine.planner import Budget, Plan
@@ -119,12 +119,12 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
         ) from error
     observed = exact_total(problem.stay)
     tail = region(form, observed, options.alternative, absolute=problem.absolute)
-    plan = planner.plan(
+    plan = additive_planner.plan(
         form, tail, budget, method=options.method, samples=options.samples, precision=options.precision
     )
     fraction_by = None
-    if options.exact_fraction and plan.chosen.method not in planner.FRACTION_METHODS:
-        fraction_by = planner.cheapest_fraction(form, tail, budget).method
+    if options.exact_fraction and plan.chosen.method not in additive_planner.FRACTION_METHODS:
+        fraction_by = additive_planner.cheapest_fraction(form, tail, budget).method
     return AdditiveTest(options, problem, form, observed, tail, plan, fraction_by, budget)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from app.engine.planner import Budget, Cost, Plan
+from app.engine.planner import Budget, Plan
 from app.inference import differences
 from app.inference.additive import additive_test
 from app.inference.cautions import cautions
@@ -90,31 +90,19 @@ def _solvable(data: Paired, spec: StatisticSpec, options: Options, budget: Budge
     return additive_test(problem, options, budget)
 
 
-def plan_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> PlanRecord:
-    """Say what `run_test` would do and cost, without doing it."""
-    return plan_record(prepare(data, spec, options, budget))
-
-
 def plan_record(prepared: Prepared) -> PlanRecord:
-    """The plan of a prepared test."""
+    """What `finish` would do and cost, without doing it."""
     plan = prepared.solvable.plan
     chosen = plan.chosen
     others = tuple(
         PlanAlternative(
-            cost.method, cost.exact, cost.operations, cost.bytes, cost.seconds, _against(cost, chosen)
+            cost.method, cost.exact, cost.operations, cost.bytes, cost.seconds, plan.against(cost)
         )
         for cost in plan.others
     )
     return PlanRecord(
         chosen.method, chosen.exact, chosen.operations, chosen.bytes, chosen.seconds, plan.reason, others
     )
-
-
-def _against(cost: Cost, chosen: Cost) -> str:
-    if not cost.exact:
-        return "sampled: only where nothing exact fits"
-    ratio = cost.seconds / chosen.seconds if chosen.exact else 0.0
-    return f"about {ratio:.3g} times the cost" if ratio else "over the budget"
 
 
 def finish(prepared: Prepared) -> TestRecord:

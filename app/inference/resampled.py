@@ -16,8 +16,8 @@ from app.engine.bootstrap import bootstrap_law
 from app.engine.bootstrap_form import ResampleForm, resample_form, shifted_null, with_room
 from app.engine.bootstrap_spectrum import WindowTooLongError
 from app.engine.lattice import CanonicalForm, Integers, canonical_form, exact_total
-from app.engine.planner import Budget, Cost, Plan
-from app.errors import Flaw, InvalidTest, PlanTooLarge
+from app.engine.planner import Budget, Cost, Plan, choose
+from app.errors import InvalidTest
 from app.inference.additive import items_record
 from app.inference.answers import SMALLEST, Answer, certified, sampled
 from app.inference.null_record import QUANTILES, sampled_null_record
@@ -29,19 +29,9 @@ from app.statistics.problem import Additive
 
 _BINS = 101
 _PICTURE_S = 0.01
-_SECONDS_PER_DRAW = 5e-9
+_NANOSECONDS_PER_DRAW = 5.0
 # Joint statistics are doubles here: values this close to the threshold count as reaching it.
 _TIE = 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing(Cost):
-    """A cost whose operations are draws of a unit each."""
-
-    @property
-    def seconds(self) -> float:
-        """Predicted time on one ordinary core."""
-        return self.operations * _SECONDS_PER_DRAW
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,39 +95,9 @@ def bootstrap_test(
     form = resample_form(units)
     exact = Cost("fft", *bootstrap.cost(form))
     draws = (options.samples + 4096) * min(16 * len(form.values), form.draws)
-    drawing = Drawing("monte_carlo", draws, 1 << 24)
-    return BootstrapTest(
-        options, problem, form, problem.unit * 2**bits, _plan(options, budget, exact, drawing)
-    )
-
-
-def _plan(options: Options, budget: Budget, *candidates: Cost) -> Plan:
-    if options.method == "auto":
-        chosen = next((cost for cost in candidates if cost.fits(budget)), None)
-        reason = _why(chosen, candidates)
-    else:
-        chosen = next((cost for cost in candidates if cost.method == options.method), None)
-        reason = "asked for"
-        if chosen is None:
-            names = " or ".join(cost.method for cost in candidates)
-            detail = f"The bootstrap of this statistic is done by {names}: use one of them, or auto."
-            raise InvalidTest.at("/method", "method_not_applicable", detail)
-    if chosen is None or not chosen.fits(budget):
-        detail = (
-            f"The bootstrap is planned at {candidates[-1].operations} operations; {budget.operations} are allowed: "
-            "ask for fewer samples."
-        )
-        raise PlanTooLarge(detail, flaws=(Flaw("/method", "plan_too_large", detail),))
-    return Plan(chosen, reason, tuple(cost for cost in candidates if cost is not chosen))
-
-
-def _why(chosen: Cost | None, candidates: tuple[Cost, ...]) -> str:
-    if chosen is not None and chosen.exact:
-        return "the bootstrap distribution, with no resampling"
-    exact = next((cost for cost in candidates if cost.exact), None)
-    if exact is None:
-        return "sampled: no exact method covers the bootstrap of several sums"
-    return f"sampled: exactly, by {exact.method}, it would take {exact.operations:.3g} operations, more than the budget"
+    drawing = Cost("monte_carlo", draws, 1 << 24, _NANOSECONDS_PER_DRAW)
+    plan = choose((exact, drawing), budget, method=options.method)
+    return BootstrapTest(options, problem, form, problem.unit * 2**bits, plan)
 
 
 def _one_resample(draws: int) -> tuple[float, float]:
@@ -253,4 +213,5 @@ def _joint_items(problem: Joint) -> ItemsRecord:
 def _joint(problem: Joint, options: Options, budget: Budget) -> JointBootstrap:
     cells = len(problem.stay) * (options.samples + 4096)
     drawing = Cost("monte_carlo", cells * (4 + problem.stay.shape[1]), 1 << 25)
-    return JointBootstrap(options, problem, _plan(options, budget, drawing))
+    plan = choose((drawing,), budget, method=options.method, where="the bootstrap of several sums")
+    return JointBootstrap(options, problem, plan)

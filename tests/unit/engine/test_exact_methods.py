@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from app.engine import solve
+from app.engine.additive_planner import EXACT_METHODS, FRACTION_METHODS
 from app.engine.lattice import canonical_form, sum_by_cluster
 from app.engine.null import Region, region
-from app.engine.planner import EXACT_METHODS, FRACTION_METHODS
 from tests.unit.engine.cases import cases, posed
 from tests.unit.engine.exact_null import Case, Sums, check, enumerated, exact_p
 

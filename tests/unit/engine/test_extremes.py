@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from app.engine import dp, enumeration, fft, meet_in_the_middle, rational, solve
+from app.engine.additive_planner import EXACT_METHODS
 from app.engine.lattice import canonical_form
 from app.engine.null import Alternative, Region, region
-from app.engine.planner import EXACT_METHODS
 from tests.unit.engine.cases import ALTERNATIVES, posed
 from tests.unit.engine.exact_null import Case, check, exact_p, log10
 

@@ -11,18 +11,17 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from app.engine import dp, enumeration, fft, meet_in_the_middle, solve
-from app.engine.lattice import CanonicalForm, canonical_form
-from app.engine.null import Probability, Region, region
-from app.engine.planner import (
+from app.engine.additive_planner import (
     EXACT_METHODS,
     FRACTION_METHODS,
     METHODS,
-    Budget,
-    Cost,
     cheapest_fraction,
     costs,
     plan,
 )
+from app.engine.lattice import CanonicalForm, canonical_form
+from app.engine.null import Probability, Region, region
+from app.engine.planner import Budget, Cost, choose
 from app.errors import InvalidTest, PlanTooLarge
 
 PLENTY = Budget()
@@ -109,8 +108,8 @@ def test_a_method_over_the_budget_is_refused_with_planned_against_allowed(method
             assert str(number) in detail
         assert [flaw.pointer for flaw in caught.value.flaws] == ["/method"]
         fitting = [other.method for other in costs(form, tail, 100) if other.fits(budget)]
-        advice = detail.split(" are allowed.")[1]
-        assert advice == (f" {', '.join(fitting)} would fit." if fitting else "")
+        advice = detail.split(" are allowed. ")[1].removesuffix(" would fit.").split(", ")
+        assert [name for name in advice if name != "bounds"] == (fitting or ["No other method"])
     at_the_limit = Budget(cost.operations, cost.bytes)
     assert plan(form, tail, at_the_limit, method=method, samples=100).chosen.method == method
 
@@ -158,6 +157,61 @@ def test_auto_does_not_run_what_does_not_fit_either() -> None:
     assert not any(cost.fits(budget) for cost in costs(form, tail, 10**7))
     with pytest.raises(PlanTooLarge):
         plan(form, tail, budget, method="auto", samples=10**7)
+
+
+def made(method: str, operations: int, bytes_: int = 1) -> Cost:
+    return Cost(method, operations, bytes_)
+
+
+def test_a_plan_that_is_asked_for_says_of_every_other_method_whether_it_would_fit() -> None:
+    candidates = (made("monte_carlo", 5), made("bounds", 4), made("fft", 3), made("dp", 20))
+    sampled = choose(candidates, Budget(10, 10), method="monte_carlo")
+    said = {cost.method: sampled.against(cost) for cost in sampled.others}
+    assert said == {
+        "fft": "fits, but was not asked for",
+        "dp": "over the budget",
+        "bounds": "a rigorous bracket: where no exact method fits",
+    }
+    exact = choose(candidates, Budget(100, 10), method="auto")
+    assert exact.chosen.method == "fft"
+    assert {cost.method: exact.against(cost) for cost in exact.others}["dp"] == "about 6.67 times the cost"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "method"), [(100, "fft"), (29, "dp"), (19, "bounds"), (9, "monte_carlo"), (4, None)]
+)
+def test_an_exact_method_comes_before_a_bracket_and_a_bracket_before_sampling(
+    allowed: int, method: str | None
+) -> None:
+    """By kind and then by time, whatever order they come in and whatever the inexact ones cost."""
+    candidates = (
+        made("monte_carlo", 5),
+        made("bounds", 10),
+        Cost("dp", 20, 1, 2.0),
+        Cost("fft", 30, 1, 0.5),
+    )
+    budget = Budget(allowed, 1)
+    if method is None:
+        with pytest.raises(PlanTooLarge, match="fewer samples") as caught:
+            choose(candidates, budget, method="auto")
+        assert [flaw.pointer for flaw in caught.value.flaws] == ["/samples"]
+    else:
+        assert choose(candidates, budget, method="auto").chosen.method == method
+
+
+def test_a_refusal_lists_what_would_fit_or_says_that_nothing_would() -> None:
+    candidates = (made("fft", 30), made("dp", 2, 50), made("monte_carlo", 5))
+    with pytest.raises(PlanTooLarge, match=r"are allowed\. monte_carlo would fit\.$"):
+        choose(candidates, Budget(9, 9), method="fft")
+    with pytest.raises(PlanTooLarge, match=r"are allowed\. No other method would fit\.$"):
+        choose(candidates, Budget(3, 3), method="fft")
+    with pytest.raises(PlanTooLarge, match="fewer items") as caught:
+        choose((made("monte_carlo", 5, 50),), Budget(9, 9), method="auto")
+    assert [flaw.pointer for flaw in caught.value.flaws] == ["/method"]
+    with pytest.raises(PlanTooLarge, match=r"2\*\*n\. monte_carlo would fit\.$"):
+        choose(candidates, Budget(9, 9), method="enumeration", endless={"enumeration": "That is 2**n."})
+    with pytest.raises(InvalidTest, match="one of dp, fft, monte_carlo, enumeration"):
+        choose(candidates, Budget(9, 9), method="rational", endless={"enumeration": "That is 2**n."})
 
 
 def test_a_method_that_is_asked_for_runs_even_where_another_is_cheaper() -> None:

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from app.engine.additive_planner import EXACT_METHODS
 from app.engine.null import Alternative
-from app.engine.planner import EXACT_METHODS, Budget
+from app.engine.planner import Budget
 from app.errors import InvalidTest
 from app.inference.options import Options
-from app.inference.paired_test import plan_test, run_test
+from app.inference.paired_test import plan_record, prepare, run_test
 from app.statistics.paired import Scores, StatisticSpec
 from tests.unit.engine.cases import ALTERNATIVES, cases
 from tests.unit.engine.exact_null import Case, exact_p
@@ -169,7 +170,8 @@ def test_monte_carlo_is_reported_as_what_it_is() -> None:
 def test_the_plan_says_what_the_test_then_does(method: str) -> None:
     data, spec = Scores(column(U), column(V)), StatisticSpec("mean_difference")
     options = Options(method=method)  # type: ignore[arg-type]
-    planned, ran = plan_test(data, spec, options, Budget()), run_test(data, spec, options, Budget())
+    planned = plan_record(prepare(data, spec, options, Budget()))
+    ran = run_test(data, spec, options, Budget())
     assert (planned.method, planned.exact, planned.reason) == (
         ran.method.name,
         ran.method.exact,
