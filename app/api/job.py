@@ -70,13 +70,27 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """An answer ready to be sent.
+    """An answer ready to be sent: `before`, `own` and `after`, end to end.
 
-    `began_at`, when its computation began, is None for problems: these are never kept, and say who had them.
+    `own` is the part that differs from request to request: the runtime of a test, the instance of a problem. The parts
+    around it are shared, uncopied and unread, by all who ask the same. `began_at`, when its computation began, is None
+    for problems: these are never kept.
     """
 
     status: int
     headers: tuple[tuple[str, str], ...]
-    body: bytes
+    before: bytes
     began_at: float | None = None
     work: Work | None = None
+    own: bytes = b""
+    after: bytes = b""
+
+    @property
+    def body(self) -> bytes:
+        """The whole content."""
+        return b"".join((self.before, self.own, self.after)) if self.own else self.before
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole content."""
+        return len(self.before) + len(self.own) + len(self.after)

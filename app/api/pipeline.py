@@ -39,6 +39,7 @@ class Later:
     timeout_s: float | None = None
 
 
+Content = tuple[bytes, bytes, bytes]  # before, own and after of `Rendered`
 Answered = TypeVar("Answered", Rendered, Rendered | Later)
 
 # Pictures and reports bring their style with them; nothing else of theirs is let in.
@@ -128,25 +129,26 @@ def _finished(
     if isinstance(prepared, PreparedGate):
         gate = run_gate(prepared)
         if job.representation == "json":
-            body = encode(gate_answer(gate, prepared.asked, _runtime(job, started, planning)))
+            content = with_own(gate_answer(gate, prepared.asked, _runtime(job, started, planning)), "runtime")
         else:
-            body = gate_report(gate, gate_id(gate), job.representation, job.theme)
+            content = (gate_report(gate, gate_id(gate), job.representation, job.theme), b"", b"")
         status = status_of(gate, prepared.asked.fail_status)
         test = gate.deciding.test
         computed = (test.method.name, test.items.n)
-        return _rendered(job, body, headers_of(gate), job.representation, started, status, computed)
+        return _rendered(job, content, headers_of(gate), job.representation, started, status, computed)
     assert isinstance(asked, Asked)
     if job.kind == "plan":
-        return _rendered(job, encode(plan_answer(asked.kind, plan_record(prepared))), (), "json", started)
+        content = (encode(plan_answer(asked.kind, plan_record(prepared))), b"", b"")
+        return _rendered(job, content, (), "json", started)
     record = reported(finish(prepared), asked.notes, asked.cautions)
     if job.representation == "json":
         runtime = _runtime(job, started, planning)
-        body = encode(answer(record, asked.data.pairing, runtime, asked.reading))
+        content = with_own(answer(record, asked.data.pairing, runtime, asked.reading), "runtime")
     else:
-        body = test_report(record, job.representation, job.theme)
+        content = (test_report(record, job.representation, job.theme), b"", b"")
     etag = (("etag", f'W/"{answer_id(record)}"'),)
     computed = (record.method.name, record.items.n)
-    return _rendered(job, body, etag, job.representation, started, computed=computed)
+    return _rendered(job, content, etag, job.representation, started, computed=computed)
 
 
 def _runtime(job: Job, started: float, planning: float) -> dict[str, float]:
@@ -160,7 +162,7 @@ def _runtime(job: Job, started: float, planning: float) -> dict[str, float]:
 
 def _rendered(
     job: Job,
-    body: bytes,
+    content: Content,
     extra: tuple[tuple[str, str], ...],
     representation: Representation,
     started: float,
@@ -178,7 +180,8 @@ def _rendered(
     )
     styled = (("content-security-policy", STYLED),) if representation in {"svg", "html"} else ()
     work = None if computed is None else Work(*computed, queue_s, compute_s)
-    return Rendered(status, headers + styled + extra, body, started, work)
+    before, own, after = content
+    return Rendered(status, headers + styled + extra, before, started, work, own, after)
 
 
 def milliseconds(seconds: float) -> float:
@@ -192,6 +195,15 @@ def encode(value: dict[str, Any]) -> bytes:
     if b"NaN" in said or b"Infinity" in said:  # a number, or a part of somebody's label
         said = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
     return said + b"\n"
+
+
+def with_own(value: dict[str, Any], name: str) -> Content:
+    """The same as `encode` in three parts: before the member `name`, its value, and after it."""
+    names = list(value)
+    at = names.index(name)
+    before = encode({each: value[each] for each in names[:at]}).removesuffix(b"}\n")
+    after = encode({each: value[each] for each in names[at + 1 :]}).removeprefix(b"{")
+    return before + b',"' + name.encode() + b'":', encode(value[name]).rstrip(), b"," + after
 
 
 def warm_up(job: Job, body: bytes | bytearray, control: Control) -> None:

@@ -233,8 +233,8 @@ def render(
         "title": kind.title,
         "status": kind.status,
         "detail": cut(detail, MAX_DETAIL_CHARS),
-        "instance": request_id,
     }
+    before, own = encode(problem)[:-2] + b', "instance": ', instance(request_id)
     shown = [
         {
             "pointer": cut(flaw.pointer, MAX_POINTER_CHARS),
@@ -243,17 +243,21 @@ def render(
         }
         for flaw in flaws[:MAX_FLAWS]
     ]
-    while shown:
-        problem["errors"] = shown
-        body = encode(problem)
-        if len(body) <= MAX_PROBLEM_BYTES:
-            break
+    after = _after(shown)
+    while shown and len(before) + len(own) + len(after) > MAX_PROBLEM_BYTES:
         shown.pop()
-    else:
-        problem.pop("errors", None)
-        body = encode(problem)
+        after = _after(shown)
     fixed = (("content-type", MEDIA_TYPE), ("cache-control", "no-store"))
-    return Rendered(kind.status, fixed + headers, body)
+    return Rendered(kind.status, fixed + headers, before, own=own, after=after)
+
+
+def instance(request_id: str) -> bytes:
+    """The member of a problem that names the request, as JSON."""
+    return json.dumps(request_id).encode()
+
+
+def _after(shown: list[dict[str, str]]) -> bytes:
+    return b", " + encode({"errors": shown})[1:] if shown else b"}\n"
 
 
 def encode(problem: dict[str, Any]) -> bytes:

@@ -7,17 +7,14 @@ an answer may be kept. What says how long it took must not be passed on as if it
 from __future__ import annotations
 
 import json
-import re
 import time
 from dataclasses import replace
 from typing import Any
 
+from app.api import problems
 from app.api.job import Job, Rendered, Source, Work
 from app.api.pipeline import encode, milliseconds
 
-# Neither can stand inside a JSON string, where quotes are escaped.
-RUNTIME = b'"runtime":'
-INSTANCE = re.compile(rb'"instance": "[^"]*"')
 OF_THE_CALL = frozenset({"server-timing", "age"})
 NOT_ASKED = frozenset({"timeout_s"})  # of the query: how long to wait is not what is asked
 
@@ -44,24 +41,24 @@ def kept(rendered: Rendered, job: Job, age_s: float) -> Rendered:
     total_ms = milliseconds(time.monotonic() - job.received_at)
     runtime = {"engine_ms": 0.0, "total_ms": total_ms, "queue_ms": 0.0}
     headers = (("server-timing", f"cache;desc=hit, total;dur={total_ms}"), ("age", str(int(age_s))))
-    body = _with_runtime(rendered.body, runtime)
     work = _without_time(rendered.work, "kept", 0.0)
-    return replace(rendered, headers=_headers(rendered) + headers, body=body, work=work)
+    return replace(
+        rendered, headers=_headers(rendered) + headers, own=_runtime(rendered.own, runtime), work=work
+    )
 
 
 def shared(rendered: Rendered, job: Job) -> Rendered:
     """An answer, or a problem, that another request began and this one waited for, too."""
     if rendered.began_at is None:
-        mine = b'"instance": ' + json.dumps(job.request_id).encode()
-        return replace(rendered, body=INSTANCE.sub(lambda _: mine, rendered.body, count=1))
+        return replace(rendered, own=problems.instance(job.request_id))
     now = time.monotonic()
     queue_ms = milliseconds(rendered.began_at - job.submitted_at)
     runtime = {"total_ms": milliseconds(now - job.received_at), "queue_ms": queue_ms}
     compute_ms = milliseconds(now - max(rendered.began_at, job.submitted_at))
     timing = f"cache;desc=shared, queue;dur={queue_ms}, compute;dur={compute_ms}"
     headers = (*_headers(rendered), ("server-timing", timing))
-    body, work = _with_runtime(rendered.body, runtime), _without_time(rendered.work, "shared", queue_ms / 1e3)
-    return replace(rendered, headers=headers, body=body, work=work)
+    work = _without_time(rendered.work, "shared", queue_ms / 1e3)
+    return replace(rendered, headers=headers, own=_runtime(rendered.own, runtime), work=work)
 
 
 def _without_time(work: Work | None, source: Source, queue_s: float) -> Work | None:
@@ -73,12 +70,6 @@ def _headers(rendered: Rendered) -> tuple[tuple[str, str], ...]:
     return tuple(header for header in rendered.headers if header[0] not in OF_THE_CALL)
 
 
-def _with_runtime(body: bytes, runtime: dict[str, float]) -> bytes:
-    """The body with these members of its runtime; as it is where there is none (reports, plans)."""
-    start = body.rfind(RUNTIME + b"{")
-    if start < 0:
-        return body
-    start += len(RUNTIME)
-    end = body.index(b"}", start) + 1
-    said = {**json.loads(body[start:end]), **runtime}
-    return body[:start] + encode(said).rstrip() + body[end:]
+def _runtime(own: bytes, runtime: dict[str, float]) -> bytes:
+    """The runtime of a test with these members; nothing where an answer has none (reports, plans)."""
+    return encode({**json.loads(own), **runtime}).rstrip() if own else own
