@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
@@ -20,6 +21,7 @@ from app.api.pipeline import warm_up
 from app.api.routes import add_routes
 from app.api.self_test import KNOWN, self_test
 from app.errors import ExactpermError
+from app.execution import memory
 from app.execution.configured import executor_of
 from app.execution.executor import Executor
 from app.execution.frames import Unbounded
@@ -66,7 +68,9 @@ def create_app(
             await executor.start()
             await _test(executor, condition, settings)
             warm_up(first, b"", Unbounded())  # small tests run here, too
+            watching = asyncio.create_task(memory.give_back_after_peaks(metrics.held_bytes))
             yield
+            watching.cancel()
         finally:
             await executor.stop()
             if spans is not None:

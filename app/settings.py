@@ -42,7 +42,7 @@ class Settings(BaseSettings):
         int,
         Field(
             ge=1,
-            description="Bytes of all bodies being received or answered; beyond it larger ones get 503.",
+            description="Bytes of all bodies being answered and answers being sent; beyond it larger ones get 503.",
         ),
     ] = 256 * MIB
     max_items: Annotated[int, Field(ge=1, description="Most items in one test; beyond it 413.")] = 10_000_000
@@ -53,10 +53,18 @@ class Settings(BaseSettings):
 
     inplace_body_bytes: Annotated[
         int, Field(ge=0, description="Bodies up to this size are decoded in the web process.")
-    ] = 131_072
+    ] = 32_768
     inplace_engine_seconds: Annotated[
         float, Field(ge=0, description="Tests predicted to take at most this long run in the web process.")
     ] = 0.005
+    inplace_share: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            description="Share of the web process's time for what it computes itself; beyond it workers do.",
+        ),
+    ] = 0.5
 
     workers: Annotated[
         int,

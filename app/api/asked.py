@@ -33,11 +33,9 @@ from app.statistics.paired import (
     Pairing,
     Predictions,
     Scores,
-    Segments,
     StatisticSpec,
 )
 
-LIGHT_STATISTICS = frozenset({"accuracy", "exact_match", "token_accuracy"})  # of raw outputs
 MOST_METRIC_CHARS = 80
 AVAILABLE_TESTS: tuple[Resampling, ...] = ("permutation", "bootstrap")
 
@@ -63,11 +61,6 @@ class Asked:
     def notes(self) -> tuple[str, ...]:
         """How files were read, in sentences."""
         return () if self.reading is None else self.reading.notes
-
-    @property
-    def heavy(self) -> bool:
-        """Whether even its preparation may be too long for the event loop: scoring texts, spans and classes is."""
-        return isinstance(self.data, Segments | Predictions) and self.spec.name not in LIGHT_STATISTICS
 
 
 def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:

@@ -1,8 +1,9 @@
 """The front desk: takes a request for a test in, and decides where it is computed.
 
-Small bodies are decoded in the web process and, when the planner predicts a short run, answered there; they do
+Small bodies are decoded in the web process and, when their price is known to be small, answered there; they do
 not pay for a process hop. Everything else goes to a worker as raw bytes and comes back as a rendered answer: the
-event loop never parses a large body and never computes for longer than a few milliseconds.
+event loop never parses a large body and never computes for longer than a few milliseconds. Requests take turns, and
+all that is done here together has a share of the process's time; what is beyond it goes to the workers, too.
 """
 
 from __future__ import annotations
@@ -15,26 +16,23 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from app.api import problems, reissue
+from app.api.admission import InPlace
 from app.api.body_digest import BodyDigest
-from app.api.job import DRAWN, Job, Kind, Limits, Rendered
-from app.api.negotiation import JSON, OFFERED, body_of, representation, theme
-from app.api.pipeline import handle, handle_in_place
+from app.api.job import Job, Kind, Limits, Rendered
+from app.api.negotiation import OFFERED, body_of, representation, theme
+from app.api.pipeline import handle
 from app.api.preconditions import unless_known
 from app.api.queries import timeout_of_query
-from app.api.ration import Ration
 from app.api.receipt import Guest, Room, disconnected, receive_body
+from app.api.sending import SlicedResponse
+from app.api.turns import Turns
 from app.errors import ExactpermError, InvalidTest
 from app.execution.cache import Cache
 from app.execution.executor import Executor
 from app.settings import Settings
 
-SLOWER_CODINGS = 8  # thousands of empty frames fit where thousands of bytes do
-SLOWER_TABLES = 4  # a table with quotes takes a few times longer to read than JSON of its size
 SECONDS_PER_BYTE = 2.5e-8  # measured: JSON of integers 1.5e-8, of decimals 3e-8
 INFLATION = 8  # compressed numbers are so much shorter, more or less
-# Of a processor, for looking into bodies while the queue is full: small tests are still answered in place, if not all.
-LOOKING_SHARE = 0.03
-LOOKING_SAVED_S = 0.05
 CLIENT_LEFT = 499  # nobody reads it; it is for the log only
 
 
@@ -63,18 +61,24 @@ class Desk:
     limits: Limits
     cache: Cache[Rendered]
     room: Room
-    looks: Ration = field(default_factory=lambda: Ration(LOOKING_SHARE, LOOKING_SAVED_S))
+    in_place: InPlace
+    turns: Turns = field(default_factory=Turns)
 
     async def answer(self, request: Request, kind: Kind) -> Response:
         """Answer a request for a test, or for the plan of one."""
-        with self.room.guest() as guest:
+        guest = self.room.guest()
+        try:
             return await self._answer(request, kind, guest)
+        except BaseException:
+            guest.leave()  # else it leaves with the response
+            raise
 
     async def _answer(self, request: Request, kind: Kind, guest: Guest) -> Response:
         received_at = time.monotonic()
         request_id = str(request.scope.get("request_id", ""))
         try:
             head = self._head(request, kind, request_id, received_at)
+            turn = await self.turns.mine()
             digest = BodyDigest()
             body = await receive_body(
                 request.receive,
@@ -84,16 +88,18 @@ class Desk:
                 digest,
             )
             rendered = unless_known(
-                await self._rendered(request, head, body, digest),
+                await self._rendered(request, head, body, digest, turn),
                 request.headers.get("if-none-match"),
                 request_id,
             )
+            self.room.answer(guest, rendered)
         except ExactpermError as error:
             rendered = problems.of_error(error, request_id, retry_after_s=self.settings.retry_after_s)
         except ClientDisconnect:
+            guest.leave()
             return Response(status_code=CLIENT_LEFT)
         request.scope["exactperm.work"] = rendered.work  # for the log and the metrics
-        return sent(rendered)
+        return SlicedResponse(rendered, guest, self.turns)
 
     def _head(self, request: Request, kind: Kind, request_id: str, received_at: float) -> Job:
         """Everything about the request that is known before its body: refused early when it is wrong."""
@@ -116,30 +122,25 @@ class Desk:
             theme=theme(_only(query, "theme"), answer_in),
         )
 
-    async def _rendered(self, request: Request, head: Job, body: bytearray, digest: BodyDigest) -> Rendered:
-        job = replace(head, submitted_at=time.monotonic())
-        predicted, asked_s = predicted_s(job, len(body)), timeout_of_query(job.query)
-        small = self.settings.inplace_body_bytes
-        if job.body.media_type != JSON:
-            small //= SLOWER_TABLES
-        # While the queue is full most looks would end in a refusal: they must not take the workers' processors.
-        full = self.executor.full
-        if (
-            job.representation not in DRAWN
-            and len(body) <= (small if job.body.coding is None else small // SLOWER_CODINGS)
-            and (not full or self.looks.left(job.submitted_at))
-        ):
-            answered = handle_in_place(job, body, self.settings.inplace_engine_seconds, small)
-            if isinstance(answered, Rendered):
-                return answered
-            if full:
-                self.looks.spend(time.monotonic() - job.submitted_at)
-            predicted = max(predicted, answered.seconds)
-            asked_s = asked_s if answered.timeout_s is None else answered.timeout_s
-        key = reissue.key_of(job, await digest.finished())
+    async def _rendered(
+        self, request: Request, head: Job, body: bytearray, digest: BodyDigest, turn: int
+    ) -> Rendered:
+        hashed = await digest.finished()
+        await self.turns.mine(turn)
+        key = reissue.key_of(head, hashed, self._client(request))
         found = self.cache.get(key)
         if found is not None:
-            return reissue.kept(found.value, job, time.monotonic() - found.at)
+            return reissue.kept(found.value, head, time.monotonic() - found.at)
+        job = replace(head, submitted_at=time.monotonic())
+        predicted, asked_s = predicted_s(job, len(body)), timeout_of_query(job.query)
+        answered = None
+        if not self.executor.under_way(key):
+            answered = self.in_place.try_to(job, body, full=self.executor.full)
+        if isinstance(answered, Rendered):
+            return answered
+        if answered is not None:
+            predicted = max(predicted, answered.seconds)
+            asked_s = asked_s if answered.timeout_s is None else answered.timeout_s
         self.executor.refuse_unless_room(key, len(body), predicted)
         computing = asyncio.ensure_future(self._computed(key, job, body, predicted, asked_s))
         leaving = asyncio.ensure_future(disconnected(request.receive))
@@ -152,6 +153,10 @@ class Desk:
             for task in (computing, leaving):
                 task.cancel()
             await asyncio.gather(computing, leaving, return_exceptions=True)
+
+    def _client(self, request: Request) -> str:
+        """Whose answers these are: what was computed for one API key is not kept for another."""
+        return request.headers.get("authorization", "") if self.settings.api_key_digests.strip() else ""
 
     async def _computed(
         self, key: bytes, job: Job, body: bytearray, predicted: float, asked_s: float | None

@@ -58,11 +58,6 @@ class GateAsked:
         asked = [metric.asked.timeout_s for metric in self.metrics if metric.asked.timeout_s is not None]
         return max(asked, default=None)
 
-    @property
-    def heavy(self) -> bool:
-        """Whether the preparation of one of its tests may be too long for the event loop."""
-        return any(metric.asked.heavy for metric in self.metrics)
-
 
 def gate_decoded(job: Job, body: bytes | bytearray) -> GateAsked:
     """Decode, validate and pair; raises InputError."""

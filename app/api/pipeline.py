@@ -19,6 +19,7 @@ from app.api.answer import answer, answer_id, plan_answer
 from app.api.asked import Asked, decoded, inflated
 from app.api.gate import PreparedGate, gate_answer, gate_id, headers_of, prepare_gate, run_gate, status_of
 from app.api.gate_asked import GateAsked, gate_decoded
+from app.api.in_place import may_run
 from app.api.job import Job, Rendered, Representation, Work
 from app.api.negotiation import MULTIPART, PRODUCED, TEXTS
 from app.api.places import moved
@@ -81,7 +82,7 @@ def handle_in_place(
         except BodyTooLarge:
             return Later()  # a worker will see whether it is too large
         asked = _decoded(job, plain)
-        if asked.heavy:
+        if not may_run(asked):
             return Later(timeout_s=asked.timeout_s)
         planning = time.monotonic()
         prepared = _prepared(job, asked)

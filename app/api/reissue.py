@@ -19,8 +19,10 @@ OF_THE_CALL = frozenset({"server-timing", "age"})
 NOT_ASKED = frozenset({"timeout_s"})  # of the query: how long to wait is not what is asked
 
 
-def key_of(job: Job, digest: Any) -> bytes:
-    """A digest of everything that an answer depends on; `digest` is the hash object of the body, used up by this."""
+def key_of(job: Job, digest: Any, client: str = "") -> bytes:
+    """A digest of everything that an answer depends on, and of who asks: whether an answer was kept says that somebody
+    had sent the same. `digest` is the hash object of the body, used up by this.
+    """
     query = [item for item in job.query if item[0] not in NOT_ASKED]
     asked = (
         job.kind,
@@ -30,6 +32,7 @@ def key_of(job: Job, digest: Any) -> bytes:
         job.representation,
         job.theme,
         query,
+        client,
     )
     digest.update(b"\0" + json.dumps(asked).encode())
     key: bytes = digest.digest()

@@ -8,6 +8,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
+from app.api.admission import InPlace
 from app.api.desk import Desk, limits_of
 from app.api.docs import add_docs
 from app.api.gate_operation import gate_operation
@@ -32,7 +33,10 @@ def add_routes(
     cache: Cache[Rendered] = Cache(settings.cache_bytes, settings.cache_entries)
     most = max(settings.bodies_bytes, settings.max_body_bytes)
     room = Room(most, partial(metrics.refused, "bodies_bytes"))
-    app.include_router(test_router(Desk(settings, executor, limits_of(settings), cache, room)))
+    in_place = InPlace(settings)
+    metrics.held_bytes = lambda: room.held
+    metrics.in_place_seconds = lambda: in_place.seconds
+    app.include_router(test_router(Desk(settings, executor, limits_of(settings), cache, room, in_place)))
     app.include_router(meta_router(settings))
     app.include_router(health_router(condition.not_alive, condition.not_ready, settings.retry_after_s))
     app.include_router(metrics_router(metrics))

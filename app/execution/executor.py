@@ -167,6 +167,10 @@ class Executor:
         result, _ = await self.run_shared(object(), function, job, body, deadline_s, longest_s)
         return result
 
+    def under_way(self, key: Hashable) -> bool:
+        """Whether a call of this key is being computed, or waits."""
+        return key in self._flights
+
     def refuse_unless_room(self, key: Hashable, size: int, predicted_s: float = 0.0) -> None:
         """Refuse a call here and now rather than begin it, where it would be the first of its key and find no room.
 

@@ -39,7 +39,7 @@ REJECTIONS = (
 OF_STATUS = {401: "unauthorized", 408: "body_timeout", 413: "body_bytes"}
 QUEUE_REJECTIONS = ("queue_bytes", "queue_depth", "queue_seconds", "stopping")
 SOURCES = ("computed", "kept", "shared")
-RESTARTS = ("deadline", "died", "disconnect", "memory")
+RESTARTS = ("deadline", "died", "disconnect", "memory", "stopped")
 
 
 class Execution(Protocol):
@@ -77,6 +77,8 @@ class Metrics:
         self.registry = CollectorRegistry(auto_describe=True)
         self.in_flight = 0
         self.connections: Callable[[], int] = lambda: 0
+        self.held_bytes: Callable[[], int] = lambda: 0
+        self.in_place_seconds: Callable[[], float] = lambda: 0.0
         self._versions = {**versions, "python": platform.python_version()}
         self._request = Histogram(
             "http_server_request_duration_seconds",
@@ -165,6 +167,17 @@ class Now(Collector):
         yield build
         yield _gauge("exactperm_requests_in_flight", "Requests that are being answered.", metrics.in_flight)
         yield _gauge("exactperm_connections_open", "Open connections.", metrics.connections())
+        yield _gauge(
+            "exactperm_held_bytes",
+            "Bodies being received or answered, and answers being sent, in bytes.",
+            metrics.held_bytes(),
+        )
+        in_place = CounterMetricFamily(
+            "exactperm_inplace_seconds",
+            "Time that tests took in the web process, where others wait for them.",
+        )
+        in_place.add_metric((), metrics.in_place_seconds())
+        yield in_place
         yield _gauge("exactperm_queue_depth", "Requests that wait for a worker.", execution.queued)
         pending_s = execution.pending_seconds
         yield _gauge(

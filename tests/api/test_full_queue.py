@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api import desk
+from app.api import admission
 from app.execution.executor import Executor
 from app.main import create_app
 from app.settings import Settings
@@ -43,8 +43,8 @@ async def fill(client: httpx.AsyncClient, executor: Executor) -> list[asyncio.Ta
 
 async def while_full(monkeypatch: pytest.MonkeyPatch) -> None:
     # A ration of next to nothing: one look in vain, and there is none for years.
-    monkeypatch.setattr(desk, "LOOKING_SHARE", 1e-9)
-    monkeypatch.setattr(desk, "LOOKING_SAVED_S", 1e-9)
+    monkeypatch.setattr(admission, "LOOKING_SHARE", 1e-9)
+    monkeypatch.setattr(admission, "LOOKING_SAVED_S", 1e-9)
     # Every test runs in the one worker that there is, and none counts as long.
     app = create_app(Settings(workers=1, queue_depth=DEPTH, long_test_seconds=1e6, cache_bytes=0))
     executor: Executor = app.state.executor

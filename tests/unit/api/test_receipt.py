@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.api.receipt import SMALL_BYTES, Room, receive_body
+from app.api.job import Rendered
+from app.api.receipt import SENDING_BYTES, SMALL_BYTES, Room, receive_body
 from app.errors import Overloaded
 
 LARGE = SMALL_BYTES + 1
@@ -39,3 +40,76 @@ def test_a_large_body_beside_others_is_refused_when_there_is_no_room_and_a_small
 
 def test_a_body_that_is_alone_has_all_the_room_it_needs() -> None:
     assert received(Room(1), 10 * LARGE) == 10 * LARGE
+
+
+def answer_of(size: int) -> Rendered:
+    return Rendered(200, (), bytes(size - 10), own=b"x" * 5, after=b"y" * 5)
+
+
+def test_an_answer_takes_the_place_of_its_body_until_it_is_written() -> None:
+    room = Room(10**9)
+    with room.guest() as guest:
+        room.take(guest, 7 * LARGE)
+        room.answer(guest, answer_of(1_000))
+        assert room.held == 1_000
+        guest.leave()
+        assert room.held == 0
+    assert room.held == 0
+
+
+def test_an_answer_that_many_are_sent_is_there_once_and_a_few_slices_of_it_for_each() -> None:
+    room, answer = Room(10**9), answer_of(40 * SENDING_BYTES)
+    guests = [room.guest() for _ in range(5)]
+    for number, guest in enumerate(guests, 1):
+        room.answer(guest, answer)
+        assert room.held == len(answer.before) + number * SENDING_BYTES
+    other = room.guest()
+    room.answer(other, answer_of(40 * SENDING_BYTES))  # equal, and yet another one
+    assert room.held == 2 * len(answer.before) + 6 * SENDING_BYTES
+    for guest in (*guests, other, *guests):
+        guest.leave()
+    assert room.held == 0
+
+
+def test_a_large_answer_that_finds_no_room_is_refused_with_a_time_and_a_small_one_never() -> None:
+    refusals: list[str] = []
+    room = Room(50 * SENDING_BYTES, lambda: refusals.append("bodies_bytes"))
+    first, second, third = room.guest(), room.guest(), room.guest()
+    room.answer(first, answer_of(40 * SENDING_BYTES))
+    room.take(second, SMALL_BYTES)
+    with pytest.raises(Overloaded) as caught:
+        room.answer(second, answer_of(40 * SENDING_BYTES))
+    assert refusals == ["bodies_bytes"]
+    assert caught.value.retry_after_s is not None
+    assert room.held == len(answer_of(40 * SENDING_BYTES).before) + SENDING_BYTES  # its body has left
+    room.answer(third, answer_of(SMALL_BYTES))
+    for guest in (first, second, third):
+        guest.leave()
+    assert room.held == 0
+
+
+def test_retry_after_is_as_long_as_large_ones_stay_and_not_the_same_for_all() -> None:
+    now = [0.0]
+    room = Room(1, clock=lambda: now[0])
+
+    def waits(many: int) -> list[int]:
+        found = []
+        for _ in range(many):
+            with pytest.raises(Overloaded) as caught, room.guest() as guest:
+                room.take(guest, LARGE)
+            found.append(int(caught.value.retry_after_s or 0))
+        return found
+
+    with room.guest() as slow:
+        room.take(slow, LARGE)
+        assert waits(3) == [1, 1, 1]  # it has just come
+        now[0] = 20.0
+        told = waits(50)
+        assert min(told) >= 10
+        assert max(told) <= 30
+        assert len(set(told)) >= 15
+        now[0] = 10_000.0
+        assert max(waits(50)) == 60
+    with room.guest() as quick:
+        room.take(quick, LARGE)
+        assert min(waits(20)) > 1  # the last one stayed long

@@ -1,0 +1,51 @@
+"""How much the web process answers itself: small bodies, and a share of its time for all of them together."""
+
+from __future__ import annotations
+
+import time
+
+from app.api.job import DRAWN, Job, Rendered
+from app.api.negotiation import JSON
+from app.api.pipeline import Later, handle_in_place
+from app.api.ration import Ration
+from app.settings import Settings
+
+SLOWER_CODINGS = 8  # thousands of empty frames fit where thousands of bytes do
+SLOWER_TABLES = 4  # a table with quotes takes a few times longer to read than JSON of its size
+SAVED_S = 0.1
+# Of a processor, for looking into bodies while the queue is full: small tests are still answered in place, if not all.
+LOOKING_SHARE = 0.03
+LOOKING_SAVED_S = 0.05
+
+
+class InPlace:
+    """Admits requests to be answered in the web process; `seconds` is the time that all of them took."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.seconds = 0.0
+        self._engine_seconds = settings.inplace_engine_seconds
+        self._most_bytes = settings.inplace_body_bytes
+        self._share = Ration(settings.inplace_share, SAVED_S)
+        self._looks = Ration(LOOKING_SHARE, LOOKING_SAVED_S)
+
+    def try_to(self, job: Job, body: bytearray, *, full: bool) -> Rendered | Later | None:
+        """The answer; or how long it will take, if that was found out; or None where nobody looked.
+
+        While the queue is `full` most looks would end in a refusal: they must not take the workers' processors.
+        """
+        small = self._most_bytes if job.body.media_type == JSON else self._most_bytes // SLOWER_TABLES
+        now = time.monotonic()
+        if (
+            job.representation in DRAWN
+            or len(body) > (small if job.body.coding is None else small // SLOWER_CODINGS)
+            or not self._share.left(now)
+            or (full and not self._looks.left(now))
+        ):
+            return None
+        found = handle_in_place(job, body, self._engine_seconds, small)
+        took = time.monotonic() - now
+        self.seconds += took
+        self._share.spend(took)
+        if full and isinstance(found, Later):
+            self._looks.spend(took)
+        return found
