@@ -73,6 +73,11 @@ class Pool:
         return tuple(sorted(worker.pid for worker in self._workers))
 
     @property
+    def workers(self) -> tuple[WorkerProcess, ...]:
+        """The warm workers."""
+        return tuple(self._workers)
+
+    @property
     def all_pids(self) -> tuple[int, ...]:
         """Process ids of the warm workers and of those that are not warm yet."""
         return tuple(worker.pid for worker in (*self._workers, *self._starting))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 PROC = Path("/proc")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-UTIME, STIME = 11, 12  # fields of stat, counted after the name in parentheses
+STATE, UTIME, STIME = 0, 11, 12  # fields of stat, counted after the name in parentheses
 
 
 def resident_bytes(pid: int) -> int | None:
@@ -18,11 +18,13 @@ def resident_bytes(pid: int) -> int | None:
         return None
 
 
-def cpu_ticks(pid: int) -> int | None:
-    """CPU time that a process has used, in clock ticks (usually 10 ms)."""
+def state_and_ticks(pid: int) -> tuple[str, int] | None:
+    """The state of a process (R runs, S sleeps, T is stopped, D waits for a device), and the CPU time that it has used,
+    in clock ticks (usually 10 ms).
+    """
     try:
         fields = (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
-        return int(fields[UTIME]) + int(fields[STIME])
+        return fields[STATE].decode(), int(fields[UTIME]) + int(fields[STIME])
     except (OSError, IndexError, ValueError):
         return None
 

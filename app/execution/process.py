@@ -28,6 +28,7 @@ from app.execution.frames import (
 )
 
 SOCKET_BUFFER_BYTES = 2**20
+DYING_S = 1.0  # a process that waits for a device is not even killed before the device answers
 
 
 class ProcessLost(Exception):
@@ -72,6 +73,7 @@ class WorkerProcess:
         self._connection = connection
         self.warm_bytes = 0  # resident, once it was warm
         self.ending: str | None = None  # why it was killed, when it was we who did it
+        self._given_up = asyncio.Event()
 
     @classmethod
     async def start(cls, memory_bytes: int, preload: str = "") -> WorkerProcess:
@@ -173,9 +175,24 @@ class WorkerProcess:
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
 
+    def give_up(self, why: str) -> None:
+        """End it, and what is being said to it, even if it cannot be ended now."""
+        self.kill(why)
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+        self._given_up.set()
+
     async def gone(self) -> None:
-        """Wait until it has exited, however that came, and let go of its socket."""
-        await self.process.wait()
+        """Wait until it has exited, however that came, or was given up, and let go of its socket."""
+        loop = asyncio.get_running_loop()
+        exited = loop.create_task(self.process.wait())
+        given_up = loop.create_task(self._given_up.wait())
+        try:
+            await asyncio.wait({exited, given_up}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({exited}, timeout=DYING_S)
+        finally:
+            exited.cancel()
+            given_up.cancel()
         self._connection.close()
 
     async def _send(self, data: bytes | bytearray) -> None:

@@ -1,21 +1,26 @@
-"""Looks after the workers several times a second: memory, progress, and calls that take longer than predicted."""
+"""Looks after the workers several times a second: memory, progress, and calls that take longer than predicted.
+
+A worker that stands still while another can work is given up: its call is tried again, and it is replaced. When none can
+work that is for whoever asks `/livez`, because all were stopped together, and may go on together.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from app.execution.lanes import Lanes, Ticket
 from app.execution.pool import Pool
-from app.execution.proc import cpu_ticks, resident_bytes
+from app.execution.proc import resident_bytes, state_and_ticks
 from app.execution.process import WorkerProcess
-from app.execution.progress import Progress
+from app.execution.progress import Progress, Standstill
 
 log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 0.1
+STOPPED_S = 2.0
 
 
 class Supervisor:
@@ -24,6 +29,7 @@ class Supervisor:
     def __init__(self, pool: Pool, lanes: Lanes, memory_bytes: int, stall_s: float) -> None:
         self.busy: dict[WorkerProcess, Ticket] = {}
         self.progress = Progress(stall_s, time.monotonic())
+        self._standstill = Standstill(min(STOPPED_S, 0.5 * stall_s), stall_s)
         self.on_overrun: Callable[[], None] = lambda: None
         self._pool = pool
         self._lanes = lanes
@@ -49,10 +55,20 @@ class Supervisor:
             if held is not None and held > worker.warm_bytes + self._memory_bytes:
                 log.warning("worker %d holds %d bytes and is ended", worker.pid, held)
                 worker.kill("memory")
-        ticks = {pid: cpu_ticks(pid) for pid in self._pool.all_pids}
-        self.progress.compare({pid: used for pid, used in ticks.items() if used is not None}, now)
+        found = {pid: state_and_ticks(pid) for pid in self._pool.all_pids}
+        states = {pid: state for pid, state in found.items() if state is not None}
+        self._give_up_what_stands_still(states, now)
+        self.progress.compare({pid: ticks for pid, (_, ticks) in states.items()}, now)
         if self._lanes.overran(now):
             self.on_overrun()
+
+    def _give_up_what_stands_still(self, states: Mapping[int, tuple[str, int]], now: float) -> None:
+        too_long, standing = self._standstill.look(states, now)
+        if too_long and set(self._pool.pids) - standing:
+            for worker in self._pool.workers:
+                if worker.pid in too_long:
+                    log.warning("worker %d stands still and is given up", worker.pid)
+                    worker.give_up("stopped")
 
     @property
     def _pending(self) -> bool:

@@ -320,6 +320,57 @@ def test_stopped_workers_with_work_are_a_stall_and_going_on_is_none() -> None:
     run(scenario)
 
 
+def test_one_stopped_worker_loses_no_call_is_replaced_and_is_no_stall() -> None:
+    async def scenario() -> None:
+        async with executor(workers=2, stall_s=2.0) as pool:
+            calls = [asyncio.ensure_future(pool.run(jobs.sleep, 0.3, b"", 60)) for _ in range(2)]
+            await until(lambda: pool.running == 2)
+            (victim, _) = pool.pids
+            os.kill(victim, signal.SIGSTOP)
+            stalls = 0
+            while not all(call.done() for call in calls):
+                stalls += pool.stalled
+                await asyncio.sleep(0.02)
+            assert [await call for call in calls] == ["slept"] * 2  # long before the deadline
+            assert not stalls
+            await until(lambda: len(pool.pids) == 2)
+            assert victim not in pool.pids
+            assert not alive(victim)
+            assert dict(pool.restarts) == {"stopped": 1}
+            assert quiet(pool)
+
+    run(scenario)
+
+
+def test_an_idle_worker_that_was_stopped_keeps_no_call() -> None:
+    async def scenario() -> None:
+        async with executor(workers=2, stall_s=2.0) as pool:
+            assert await pool.run(jobs.sleep, 0, b"", 30) == "slept"
+            os.kill(pool.pids[0], signal.SIGSTOP)
+            calls = [asyncio.ensure_future(pool.run(jobs.sleep, 0.1, b"", 60)) for _ in range(6)]
+            assert await asyncio.gather(*calls) == ["slept"] * 6
+            assert dict(pool.restarts) == {"stopped": 1}
+
+    run(scenario)
+
+
+def test_a_worker_that_cannot_be_killed_is_given_up_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        async with executor(workers=2, stall_s=1.0) as pool:
+            calls = [asyncio.ensure_future(pool.run(jobs.sleep, 0.3, b"", 60)) for _ in range(2)]
+            await until(lambda: pool.running == 2)
+            victim = pool._pool.workers[0]
+            with monkeypatch.context() as patched:
+                patched.setattr(victim.process, "kill", lambda: None)
+                os.kill(victim.pid, signal.SIGSTOP)
+                assert await asyncio.gather(*calls) == ["slept"] * 2
+                await until(lambda: len(pool.pids) == 2 and victim.pid not in pool.pids)
+                assert alive(victim.pid)
+            victim.process.kill()
+
+    run(scenario)
+
+
 def test_a_computation_that_holds_the_interpreter_is_busy_and_not_stalled() -> None:
     async def scenario() -> None:
         async with executor(stall_s=1.0) as pool:
