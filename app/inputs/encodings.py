@@ -1,7 +1,8 @@
 """Content codings undone: gzip and zstd, one at a time, and never beyond a cap on the inflated size.
 
 A body is inflated piece by piece and given up as soon as it is over the cap: a small body that would become a large
-one costs no more than the cap.
+one costs no more than the cap. It is read piece by piece, too: what a decoder finds behind the end of a member is copied,
+so that the rest of a body, given to it whole, would be copied as often as there are members.
 """
 
 from __future__ import annotations
@@ -25,62 +26,103 @@ GZIP_WINDOW_BITS = 16 + zlib.MAX_WBITS  # 16: with gzip's header and checksum, n
 # RFC 9659: in HTTP a zstd window is at most 8 MB. It is the memory that a stranger's body may claim.
 ZSTD_WINDOW_LOG = 23
 CODINGS = ("gzip", "zstd")
-# What follows a member is copied, so a body of nothing but members would cost the square of its size.
+FED_BYTES = 2**16
+# bgzip and pzstd write a member for every so many bytes, so that large files have hundreds.
 MAX_MEMBERS = 1000
+
+
+class _Source:
+    """Compressed bytes, a piece at a time; what a decoder has no use for comes back."""
+
+    def __init__(self, body: bytes | bytearray) -> None:
+        self._view = memoryview(body)
+        self._at = 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether all was taken."""
+        return self._at >= len(self._view)
+
+    def take(self) -> memoryview:
+        """The next piece; of no length at the end."""
+        piece = self._view[self._at : self._at + FED_BYTES]
+        self._at += len(piece)
+        return piece
+
+    def give_back(self, size: int) -> None:
+        """The last so many bytes belong to what follows."""
+        self._at -= size
+
+    def skip_zeros(self) -> None:
+        """Go on behind zeros."""
+        while not self.empty:
+            piece = self.take()
+            left = len(bytes(piece).lstrip(b"\0"))
+            if left:
+                self.give_back(left)
+                return
 
 
 class _Decoder(Protocol):
     """What both codings look like from here."""
 
-    def pieces(self, body: bytes) -> Iterator[bytes]: ...
+    def pieces(self, source: _Source) -> Iterator[bytes]: ...
 
 
 class _Gzip:
     """RFC 1952: one or more members end to end."""
 
-    def pieces(self, body: bytes) -> Iterator[bytes]:
-        rest = body
+    def pieces(self, source: _Source) -> Iterator[bytes]:
         for _ in range(MAX_MEMBERS):
-            if not rest:
+            if source.empty:
                 return
-            member = zlib.decompressobj(GZIP_WINDOW_BITS)
             try:
-                while not member.eof:
-                    piece = member.decompress(rest, PIECE_BYTES)
-                    rest = member.unconsumed_tail
-                    if not piece and not rest and not member.eof:
-                        raise MalformedBody("The gzip data is truncated: it ends in the middle of a member.")
-                    yield piece
+                yield from self._member(source)
             except zlib.error as error:
                 raise MalformedBody(f"The data is not valid gzip: {error}.") from None
             # Some writers pad with zeros to a block's end, and gzip itself lets them.
-            rest = member.unused_data.lstrip(b"\0")
-        if rest:
+            source.skip_zeros()
+        if not source.empty:
             raise MalformedBody(f"The gzip data has more than {MAX_MEMBERS} members; compress it in one go.")
+
+    def _member(self, source: _Source) -> Iterator[bytes]:
+        member = zlib.decompressobj(GZIP_WINDOW_BITS)
+        rest: bytes | memoryview = b""
+        piece = b""
+        while not member.eof:
+            if not rest and len(piece) < PIECE_BYTES:  # nothing is left inside
+                rest = source.take()
+                if not rest:
+                    raise MalformedBody("The gzip data is truncated: it ends in the middle of a member.")
+            piece = member.decompress(rest, PIECE_BYTES)
+            rest = member.unconsumed_tail
+            yield piece
+        source.give_back(len(member.unused_data))
 
 
 class _Zstd:
     """RFC 8878: one or more frames end to end."""
 
-    def pieces(self, body: bytes) -> Iterator[bytes]:
-        rest = body
-        options = {int(zstd.DecompressionParameter.window_log_max): ZSTD_WINDOW_LOG}
+    def pieces(self, source: _Source) -> Iterator[bytes]:
         for _ in range(MAX_MEMBERS):
-            if not rest:
+            if source.empty:
                 return
-            frame = zstd.ZstdDecompressor(options=options)
             try:
-                while not frame.eof:
-                    piece = frame.decompress(rest, PIECE_BYTES)
-                    rest = b""
-                    yield piece
-                    if frame.needs_input:  # all of the body was given already
-                        raise MalformedBody("The zstd data is truncated: it ends in the middle of a frame.")
+                yield from self._frame(source)
             except zstd.ZstdError as error:
                 raise MalformedBody(f"The data is not valid zstd: {error}.") from None
-            rest = frame.unused_data
-        if rest:
+        if not source.empty:
             raise MalformedBody(f"The zstd data has more than {MAX_MEMBERS} frames; compress it in one go.")
+
+    def _frame(self, source: _Source) -> Iterator[bytes]:
+        options = {int(zstd.DecompressionParameter.window_log_max): ZSTD_WINDOW_LOG}
+        frame = zstd.ZstdDecompressor(options=options)
+        while not frame.eof:
+            given: bytes | memoryview = source.take() if frame.needs_input else b""
+            if frame.needs_input and not given:
+                raise MalformedBody("The zstd data is truncated: it ends in the middle of a frame.")
+            yield frame.decompress(given, PIECE_BYTES)
+        source.give_back(len(frame.unused_data))
 
 
 def decode(body: bytes | bytearray, content_encoding: str | None, *, max_bytes: int) -> bytes:
@@ -104,7 +146,7 @@ def decode(body: bytes | bytearray, content_encoding: str | None, *, max_bytes: 
     coding = codings[0].removeprefix("x-")  # RFC 9110, section 8.4.1.3: x-gzip is gzip
     if coding not in CODINGS:
         raise UnsupportedMedia(f"This content coding is not taken; give {' or '.join(CODINGS)}, or none.")
-    return _inflated(bytes(body), _Gzip() if coding == "gzip" else _Zstd(), max_bytes)
+    return _inflated(body, _Gzip() if coding == "gzip" else _Zstd(), max_bytes)
 
 
 def inflated(content: bytes, *, max_bytes: int) -> bytes:
@@ -122,12 +164,12 @@ def inflated(content: bytes, *, max_bytes: int) -> bytes:
     return content
 
 
-def _inflated(body: bytes, decoder: _Decoder, max_bytes: int) -> bytes:
+def _inflated(body: bytes | bytearray, decoder: _Decoder, max_bytes: int) -> bytes:
     if not body:
         raise MalformedBody("There is no compressed data; the body is empty.")
     parts: list[bytes] = []
     size = 0
-    for piece in decoder.pieces(body):
+    for piece in decoder.pieces(_Source(body)):
         size += len(piece)
         if size > max_bytes:
             raise BodyTooLarge(f"Inflated, this is more than the {max_bytes:,} bytes that are taken.")

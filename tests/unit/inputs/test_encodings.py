@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from app.errors import BodyTooLarge, MalformedBody, UnsupportedMedia
+from app.inputs import encodings
 from app.inputs.encodings import decode, inflated
 
 if sys.version_info >= (3, 14):
@@ -98,3 +99,57 @@ def test_a_body_of_nothing_but_members_is_refused(coding: str) -> None:
     one = gzip.compress(b"") if coding == "gzip" else zstd.compress(b"")
     with pytest.raises(MalformedBody, match="more than"):
         decode(one * 5000, coding, max_bytes=1000)
+
+
+SKIPPABLE = b"\x50\x2a\x4d\x18" + bytes(4)  # a zstd frame of nothing
+ZEROS = bytes(60_000)
+
+
+@pytest.mark.parametrize(
+    ("coding", "body", "refused"),
+    [
+        ("gzip", gzip.compress(b"") * 100_000, True),
+        ("gzip", (gzip.compress(b"") + ZEROS) * 300, False),
+        ("gzip", (gzip.compress(b"") + ZEROS) * 1100, True),
+        ("gzip", gzip.compress(b"1,2\n" * 20_000) * 300, False),
+        ("zstd", SKIPPABLE * 1_000_000, True),
+        ("zstd", zstd.compress(b"1,2\n" * 20_000) * 300, False),
+    ],
+    ids=["members", "padding", "more-padding", "blocks", "skippable", "frames"],
+)
+def test_a_body_of_many_members_is_read_about_once_and_refused_where_it_goes_too_far(
+    coding: str, body: bytes, *, refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = 0
+
+    class Counting(encodings._Source):
+        def take(self) -> memoryview:
+            nonlocal read
+            piece = super().take()
+            read += len(piece)
+            return piece
+
+    monkeypatch.setattr(encodings, "_Source", Counting)
+    if refused:
+        with pytest.raises(MalformedBody, match="more than 1000"):
+            decode(body, coding, max_bytes=2**26)
+    else:
+        decode(body, coding, max_bytes=2**26)
+    members = 1000 if refused else 300
+    assert read <= 2 * min(len(body), members * (len(ZEROS) + 100)) + 2 * members * encodings.FED_BYTES
+
+
+@CODINGS
+@pytest.mark.parametrize("size", [1, 2, 7, 65_535, 65_536, 65_537, 262_144, 262_145, 1_000_000])
+def test_wherever_a_piece_ends_the_body_is_the_same(
+    coding: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = bytes(index * 7919 % 251 for index in range(min(size, 70_000))) * max(1, size // 70_000)
+    packed = gzip.compress(text) if coding == "gzip" else zstd.compress(text)
+    for fed in (
+        (1, 5, len(packed), len(packed) + 1) if len(packed) < 5000 else (len(packed) - 1, len(packed), 4096)
+    ):
+        monkeypatch.setattr(encodings, "FED_BYTES", fed)
+        assert decode(packed * 2, coding, max_bytes=2 * len(text)) == text * 2
+        with pytest.raises(MalformedBody, match="truncated"):
+            decode(packed[:-1], coding, max_bytes=len(text))
