@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from app.api.job import Job, TestKind
@@ -111,23 +112,20 @@ def _table(job: Job, body: bytes | bytearray, kind: TestKind) -> Told:
     table = (count_table if kind == "counts" else delimited).read(body, delimiter)
     columns = {"u": table.u, "v": table.v, "ids": table.ids, "clusters": table.clusters}
 
+    @cache
+    def rows() -> list[tuple[int, list[str]]]:
+        """Read once more when something is refused, and once for all that is."""
+        return delimited.rows_of(delimited.text_of(body), delimiter)
+
     def place(pointer: str) -> str:
         found = item_of(pointer, len(body))
-        return in_query(pointer) if found is None else _field(body, delimiter, kind, *found)
+        return in_query(pointer) if found is None else _field(rows(), kind, *found)
 
     return _validated(kind, job, columns, place)
 
 
-def _field(
-    body: bytes | bytearray,
-    delimiter: delimited.Delimiter,
-    kind: TestKind,
-    column: str,
-    item: int,
-    rest: list[str],
-) -> str:
-    """Line and field of a value; for the one that is refused, the table is read once more."""
-    rows = delimited.rows_of(delimited.text_of(body), delimiter)
+def _field(rows: list[tuple[int, list[str]]], kind: TestKind, column: str, item: int, rest: list[str]) -> str:
+    """Line and field of a value in a table's rows."""
     name = {"ids": "id", "clusters": "cluster"}.get(column, column)
     if kind == "counts" and rest:
         name = f"{rest[0]}_{column}"
