@@ -43,10 +43,12 @@ RUN PATH=$PWD/.venv/bin:$PATH PYTHONPATH=. python /check/image_check.py /check \
  && .venv/bin/python -m compileall -q -f --invalidation-mode unchecked-hash -i /check/loaded
 
 FROM ${PYTHON}
+# Ours is MIT. FLINT, GMP and MPFR, which python-flint brings as shared libraries, are LGPL-3.0-or-later; all licences are in
+# the packages' metadata.
 LABEL org.opencontainers.image.title="exactperm" \
       org.opencontainers.image.description="Exact paired-permutation p-values over HTTP" \
       org.opencontainers.image.version="0.1.0" \
-      org.opencontainers.image.licenses="MIT"
+      org.opencontainers.image.licenses="MIT AND LGPL-3.0-or-later"
 # Inside a container it listens on all addresses, and whoever publishes the port decides who reaches it. With API keys
 # (EXACTPERM_API_KEY_DIGESTS), or with EXACTPERM_ALLOW_ANONYMOUS=false so that it does not start without, it is closed.
 ENV PATH=/srv/exactperm/.venv/bin:$PATH \

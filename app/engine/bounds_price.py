@@ -18,6 +18,8 @@ _PER_TAIL = 100_000
 _PER_BLOCK = 64
 _SAMPLED_GROUPS = 2048
 _HALVINGS = 30
+# The degree for a precision below this is no double; nothing comes near to it, so that its price is as good.
+_FINEST = 1e-280
 
 
 def steps_and_bytes(form: RealForm, region: RealRegion, precision: float) -> tuple[int, int]:
@@ -50,7 +52,7 @@ def tail_steps(form: RealForm, theta: float, precision: float) -> tuple[int, int
     # The normal law's density at the edge against its tail, both tilted.
     sd = math.sqrt(2.0) / _width(form, law, 1.0)
     hazard = math.sqrt(2.0 / math.pi) / (sd * float(special.erfcx(theta * sd / math.sqrt(2.0))))
-    degree = math.ceil(1.1 * period * hazard / precision)
+    degree = math.ceil(1.1 * period * hazard / max(precision, _FINEST))
     level = circle.level(below)
     if level < 0:
         retained = degree
@@ -63,7 +65,9 @@ def tail_steps(form: RealForm, theta: float, precision: float) -> tuple[int, int
 
 def negligible(precision: float) -> float:
     """-log of what a retired frequency may be, at most."""
-    return math.log(4.0e4 / precision)
+    if precision > _FINEST:
+        return math.log(4.0e4 / precision)
+    return math.log(4.0e4) - math.log(max(precision, math.ulp(0.0)))  # their quotient may be no double
 
 
 def _sample(form: RealForm) -> RealForm:

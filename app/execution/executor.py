@@ -180,7 +180,7 @@ class Executor:
         """
         ticket = Ticket(max(predicted_s, self._pace.usual_s), size, math.inf)
         if key not in self._flights and (reason := self._refusal(ticket)):
-            raise self._queue.refused(reason, ticket.lane)
+            raise self._queue.refused(reason, ticket)
 
     def _refusal(self, ticket: Ticket) -> Reason | None:
         self._lanes.enter(ticket)
@@ -237,7 +237,7 @@ class Executor:
                 return await self._converse(conversation, worker)
             except PutOff:
                 if conversation.ticket.refused is not None:
-                    raise self._queue.refused(conversation.ticket.refused, "long") from None
+                    raise self._queue.refused(conversation.ticket.refused, conversation.ticket) from None
             except ProcessOutOfMemory:
                 detail = "The test needed more memory than a worker may use. Ask for a cheaper method, or send less."
                 raise OutOfMemory(detail) from None

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 
 from app.errors import Overloaded
-from app.execution.lanes import Lane, Lanes, Ticket
+from app.execution.lanes import Lanes, Ticket
 from app.execution.pace import Pace
 from app.execution.pool import Pool
 from app.execution.process import WorkerProcess
@@ -58,7 +58,7 @@ class Queue:
         """
         now = time.monotonic()
         if self.closed:
-            raise self.refused("stopping", ticket.lane)
+            raise self.refused("stopping", ticket)
         if not self._lanes.waiting() and not self._lanes.running():
             self._supervisor.progress.note(now)
         if ticket.state == "new":
@@ -67,7 +67,7 @@ class Queue:
                 self._begin(ticket, worker, now)
                 return worker
             if reason := self._lanes.refusal(ticket, now):
-                raise self.refused(reason, ticket.lane)
+                raise self.refused(reason, ticket)
         ticket.waiter = asyncio.get_running_loop().create_future()
         self._lanes.wait(ticket, first=first)
         self._dispatch()
@@ -95,11 +95,17 @@ class Queue:
         self._dispatch()  # beside a long call there may be room for a short one
         return goes_on
 
-    def refused(self, reason: str, lane: Lane) -> Overloaded:
+    def refused(self, reason: str, ticket: Ticket) -> Overloaded:
         """The error for a call that finds no room, and when there will be some."""
         self.rejections[reason] += 1
-        now = time.monotonic()
-        wait = self._pace.retry_after_s(self._lanes, lane, self._pool.size, now, self._least_retry_after_s)
+        wait = self._pace.retry_after_s(
+            self._lanes,
+            ticket.lane,
+            self._pool.size,
+            time.monotonic(),
+            self._least_retry_after_s,
+            ticket.seconds,
+        )
         return Overloaded(SENTENCES[reason], retry_after_s=wait)
 
     def _dispatch(self) -> None:

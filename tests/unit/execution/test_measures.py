@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
+from collections import Counter
+
 import pytest
 
 from app.execution.cache import OVERHEAD_BYTES, Cache
@@ -45,6 +49,63 @@ def test_retry_after_is_never_less_than_the_setting_nor_more_than_ten_minutes() 
     pace = Pace()
     assert pace.retry_after_s(lanes_with(0.1, 0), "short", 1, now=0.0, least_s=3) == 3
     assert pace.retry_after_s(lanes_with(1e6, 5), "long", 2, now=0.0, least_s=3) == MAX_RETRY_AFTER_S
+
+
+@pytest.mark.parametrize(
+    ("clients", "seconds", "newcomers_s"), [(64, 0.4, 1e9), (150, 0.4, 1e9), (64, 0.4, 1.0)]
+)
+def test_most_who_wait_as_long_as_they_are_told_are_then_accepted(
+    clients: int, seconds: float, newcomers_s: float
+) -> None:
+    """A simulation: all ask at once, two processes serve, eight may wait, and now and then somebody new asks."""
+    lanes, pace = Lanes(long_places=2, long_s=0.5, bounds=Bounds(8, 1e9, 10**12)), Pace()
+    events: list[tuple[float, int, str, int, Ticket | None]] = []
+    number = itertools.count()
+
+    def later(at: float, what: str, tries: int, ticket: Ticket | None = None) -> None:
+        heapq.heappush(events, (at, next(number), what, tries, ticket))
+
+    def begin(ticket: Ticket, now: float) -> None:
+        lanes.begin(ticket, now)
+        later(now + seconds, "end", 0, ticket)
+
+    for client in range(clients):
+        later(0.001 * client, "ask", 1)
+    for count in range(1, int(60 / newcomers_s) + 1):
+        later(count * newcomers_s, "ask", 0)
+    accepted: Counter[int] = Counter()
+    while events:
+        now, _, what, tries, ticket = heapq.heappop(events)
+        if what == "end":
+            assert ticket is not None
+            lanes.stop(ticket, again=False)
+            if (after := lanes.next()) is not None:
+                begin(after, now)
+            continue
+        ticket = Ticket(seconds, 1, FAR)
+        lanes.enter(ticket)
+        if lanes.running() < 2 and lanes.may_begin(ticket):
+            begin(ticket, now)
+        elif lanes.refusal(ticket, now):
+            told = pace.retry_after_s(lanes, ticket.lane, 2, now, 1, seconds)
+            later(now + told, "ask", tries + 1 if tries else 0)
+            continue
+        else:
+            lanes.wait(ticket)
+        accepted[tries] += 1
+    waited = clients - accepted[1]
+    assert waited > clients / 2
+    assert accepted[2] > (0.9 if newcomers_s > 60 else 0.8) * waited
+
+
+def test_those_who_are_refused_are_spread_over_a_minute_and_no_more() -> None:
+    lanes, pace = lanes_with(2.0, 10), Pace()
+    told = [pace.retry_after_s(lanes, "long", 1, 0.0, 1, 0.5) for _ in range(1000)]
+    assert told[0] == 20
+    assert max(told) <= 81
+    counts = Counter(told)
+    assert max(counts.values()) <= 20  # five to eight rounds of two in a second
+    assert pace.retry_after_s(lanes, "short", 1, 0.0, 1, 0.5) == 1
 
 
 def test_what_a_short_call_usually_takes_is_learnt() -> None:
