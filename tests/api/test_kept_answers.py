@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from app.api.self_test import KNOWN
+from app.ops.keys import new_key
 from app.settings import Settings
 from tests.api.conftest import Service, problem, running
 
@@ -43,6 +44,20 @@ def test_another_representation_is_another_answer_of_the_same_tag(keeping: Servi
     assert text.text.startswith("p=")
     assert text.headers["etag"] == json.headers["etag"]
     assert ask(keeping, "/v1/tests/effects?format=text").content == text.content
+
+
+def test_no_key_learns_what_was_asked_with_another() -> None:
+    keys = [new_key() for _ in range(2)]
+    digests = ",".join(digest for _, digest in keys)
+    for service in running(Settings(workers=1, inplace_body_bytes=0, api_key_digests=digests)):
+        mine, other = ({"authorization": f"Bearer {key}"} for key, _ in keys)
+        assert "hit" not in ask(service, **mine).headers["server-timing"]
+        foreign = ask(service, **other)
+        assert foreign.status_code == 200
+        assert "cache" not in foreign.headers["server-timing"]
+        assert "age" not in foreign.headers
+        for headers in (mine, other):
+            assert "hit" in ask(service, **headers).headers["server-timing"]
 
 
 def test_problems_are_not_kept(keeping: Service) -> None:
