@@ -94,6 +94,7 @@ class Desk:
             )
             self.room.answer(guest, rendered)
         except ExactpermError as error:
+            guest.leave()
             rendered = problems.of_error(error, request_id, retry_after_s=self.settings.retry_after_s)
         except ClientDisconnect:
             guest.leave()
@@ -169,7 +170,7 @@ class Desk:
         if shared:
             return reissue.shared(rendered, job)
         if rendered.began_at is not None:
-            self.cache.put(key, rendered, len(rendered.body), time.monotonic())
+            self.cache.put(key, rendered, rendered.size, time.monotonic())
         return rendered
 
 
