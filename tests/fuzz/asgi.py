@@ -24,6 +24,7 @@ CHEAP = Settings(
     engine_budget_operations=20_000_000,
     engine_budget_bytes=20_000_000,
     inplace_engine_seconds=1.0,
+    inplace_share=1.0,
     cache_bytes=0,
     max_timeout_s=60.0,
     access_log=False,
