@@ -51,14 +51,15 @@ class Peaks:
 
     def __init__(self, resident: int) -> None:
         self._needed = resident
+        self._held = 0
 
     def over(self, resident: int, held: int) -> bool:
         """Whether memory should be given back now."""
-        return resident - held > self._needed + WORTH_BYTES
+        return max(resident - held - self._needed, self._held - held) > WORTH_BYTES
 
     def gave_back(self, resident: int, held: int) -> None:
         """So much stayed, and so much of it is held by requests."""
-        self._needed = resident - held
+        self._needed, self._held = resident - held, held
 
 
 async def give_back_after_peaks(held: Callable[[], int]) -> None:

@@ -15,8 +15,8 @@ from tests.api.conftest import Service, running
 CHANCE = random.Random(0)
 U, V = [CHANCE.random() for _ in range(300)], [0.5] * 300
 NAMES = ('"runtime":{', 'x"runtime":{"queue_ms":1}y', '"instance": "', "{}", 'NaN "runtime":{}')
-FORMATS = {"/v1/tests/scores": ("json", "text", "markdown", "csv", "html", "svg")}
-FORMATS["/v1/gate"] = (*FORMATS["/v1/tests/scores"], "junit")
+OF_TESTS = ("json", "text", "markdown", "csv", "html", "svg")
+FORMATS: dict[str, tuple[str, ...]] = {"/v1/tests/scores": OF_TESTS, "/v1/gate": (*OF_TESTS, "junit")}
 
 
 @pytest.fixture(scope="module")
