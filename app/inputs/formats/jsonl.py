@@ -156,6 +156,12 @@ def _answers(
             place,
             None if cluster is None else key_of(record.get(cluster), source, place, cluster),
         )
+    if key is None and len(answers) == 1 and isinstance(record.get(score), list):
+        detail = (
+            f"{source.label}: the file is one object without an id, with a list for {escaped(score)}, which would be one "
+            'item. Give one object a line for each item; or, if it is many items, a JSON request: {"u": […], "v": […]}.'
+        )
+        raise InvalidTest.at(f"{source.pointer}/{place}/{escaped(score)}", "one_item_of_lists", detail)
     return answers
 
 
