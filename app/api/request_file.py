@@ -123,9 +123,7 @@ def test_in(request: RequestFile, fields: Fields) -> Told:
 test_in.__test__ = False  # type: ignore[attr-defined]
 
 
-def _told(
-    kind: TestKind, value: dict[str, Any], context: dict[str, Any], fields: Fields, below: str
-) -> Told:
+def _told(kind: TestKind, value: dict[str, Any], context: dict[str, Any], fields: Fields, below: str) -> Told:
     whole = with_fields(value, fields, kind)
     names = {name for name, _ in fields}
 

@@ -25,7 +25,10 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "counts": ("counts", COUNTS),
     "counts with a statistic": ("counts", {**COUNTS, "statistic": {"name": "jaccard"}}),
-    "counts by item": ("counts", {"u": [{"tp": 1, "incorrect": 0}] * 3, "v": [{"tp": 0, "incorrect": 2}] * 3}),
+    "counts by item": (
+        "counts",
+        {"u": [{"tp": 1, "incorrect": 0}] * 3, "v": [{"tp": 0, "incorrect": 2}] * 3},
+    ),
     "counts by id": (
         "counts",
         {
@@ -75,7 +78,11 @@ def test_a_gate_takes_the_same_files(name: str, service: Any) -> None:
     gate = {"kind": kind, "request": body}
     wanted = service.post(GATE, {**gate, "policy": "improve"})
     assert wanted.status_code in {200, 409}, wanted.text
-    for value, fields in ((body, {"policy": "improve"}), (gate, {"policy": "improve"}), ({**gate, "policy": "improve"}, {})):
+    for value, fields in (
+        (body, {"policy": "improve"}),
+        (gate, {"policy": "improve"}),
+        ({**gate, "policy": "improve"}, {}),
+    ):
         response = send(service, GATE, value, **fields)
         assert response.status_code == wanted.status_code
         assert response.json()["id"] == wanted.json()["id"]
@@ -102,7 +109,12 @@ def test_a_gate_of_several_metrics_may_come_as_a_file(service: Any) -> None:
 def test_fields_say_what_the_file_does_not(service: Any) -> None:
     wanted = service.post(
         "/v1/tests/scores",
-        {**EIGHT, "alpha": 0.01, "statistic": {"name": "signed_rank", "zero_method": "pratt"}, "names": {"u": "x"}},
+        {
+            **EIGHT,
+            "alpha": 0.01,
+            "statistic": {"name": "signed_rank", "zero_method": "pratt"},
+            "names": {"u": "x"},
+        },
     )
     fields = {"alpha": "0.01", "statistic": "signed_rank", "zero_method": "pratt", "name_u": "x"}
     assert same(send(service, FILES, EIGHT, **fields).json()) == same(wanted.json())
@@ -154,7 +166,10 @@ def test_lines_are_still_lines(service: Any) -> None:
 
 def test_one_object_with_lists_and_no_id_is_never_one_item(service: Any, problem_of: Any) -> None:
     """The other ways into the reader of JSON lines: an array, two files, another name of the columns."""
-    for value, fields in (([EIGHT], {}), ({"new": [1, 1], "old": [0, 1]}, {"system_u": "new", "system_v": "old"})):
+    for value, fields in (
+        ([EIGHT], {}),
+        ({"new": [1, 1], "old": [0, 1]}, {"system_u": "new", "system_v": "old"}),
+    ):
         said = problem_of(send(service, FILES, value, **fields), 422)
         assert said["errors"][0]["code"] == "one_item_of_lists"
     files = {role: (f"{role}.json", json.dumps({"score": [1, 0, 1]}).encode()) for role in "uv"}
@@ -166,7 +181,9 @@ def test_one_object_with_lists_and_no_id_is_never_one_item(service: Any, problem
     ("kind", "body"),
     [("scores", EIGHT), ("predictions", {"gold": ["a", "b"], "u": ["a", "b"], "v": ["b", "b"]}), ("effects", {"stay": [3, -1]})],
 )  # fmt: skip
-def test_a_request_sent_as_lines_is_never_one_item(kind: str, body: Any, service: Any, problem_of: Any) -> None:
+def test_a_request_sent_as_lines_is_never_one_item(
+    kind: str, body: Any, service: Any, problem_of: Any
+) -> None:
     path, line = f"/v1/tests/{kind}", json.dumps(body)
     said = problem_of(service.body(path, line.encode(), "application/x-ndjson"), 422)
     assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == ("/line/1", "one_item_of_lists")
@@ -183,11 +200,17 @@ def test_random_requests_agree_with_the_json_route(seed: int, service: Any) -> N
         body: dict[str, Any] = {name: [random_.choice([0, 1, 0.5, 2.25]) for _ in range(n)] for name in "uv"}
         if random_.random() < 0.3:
             ids = [f"q{index}" for index in range(n)]
-            body = {name: dict(zip(random_.sample(ids, n), column, strict=True)) for name, column in body.items()}
+            body = {
+                name: dict(zip(random_.sample(ids, n), column, strict=True)) for name, column in body.items()
+            }
         if random_.random() < 0.3:
             body["alternative"] = random_.choice(["less", "greater"])
         text = json.dumps(body, indent=random_.choice([None, 1, 4]))
         text = random_.choice(["", "\n", " \r\n", "\ufeff"]) + text + random_.choice(["", "\n", "\r\n\n"])
         wanted = service.post("/v1/tests/scores", body).json()
         found = send(service, FILES, text).json()
-        assert (found["p_value"], found["items"], found["id"]) == (wanted["p_value"], wanted["items"], wanted["id"])
+        assert (found["p_value"], found["items"], found["id"]) == (
+            wanted["p_value"],
+            wanted["items"],
+            wanted["id"],
+        )
