@@ -46,7 +46,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def send(service: Any, path: str, value: Any, *, indent: int | None = None, **fields: str) -> Any:
+def send(service: Any, path: str, value: Any, *, indent: Any = None, **fields: str) -> Any:
     text = value if isinstance(value, str) else json.dumps(value, indent=indent)
     return service.request("POST", path, files={"file": ("b.json", text.encode())}, data=fields)
 
