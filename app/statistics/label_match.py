@@ -32,12 +32,12 @@ def label_warnings(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
         Items are labels in gold and sequences of labels in a system, or the other way round; or a label of a system has
         another type than the same label of gold. Pointers are `/u` and `/v`.
     """
-    gold, found = _labels(data.gold, spec), []
+    (gold, gold_sequences), found = _labels(data.gold, spec), []
     for role, items in (("u", data.u), ("v", data.v)):
-        if _are_sequences(items) != _are_sequences(data.gold):
+        labels, sequences = _labels(items, spec)
+        if sequences != gold_sequences:
             detail = f"Items are labels in one of gold and {role}, and lists of labels in the other: they never match."
             raise InvalidTest.at(f"/{role}", "mixed_forms", detail)
-        labels = _labels(items, spec)
         unknown = labels - gold
         if unknown and gold:
             _refuse_other_types(role, unknown, gold)
@@ -46,10 +46,6 @@ def label_warnings(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
         else:
             found.extend(_otherwise_written(role, unknown, gold, data.gold))
     return found
-
-
-def _are_sequences(items: Sequence[Item]) -> bool:
-    return any(isinstance(item, list | tuple) for item in items)
 
 
 def _tagged(items: Sequence[Item], spec: StatisticSpec) -> bool:
@@ -61,13 +57,19 @@ def _flat(items: Sequence[Item]) -> Iterable[Any]:
     return chain.from_iterable(item if isinstance(item, list | tuple) else (item,) for item in items)
 
 
-def _labels(items: Sequence[Item], spec: StatisticSpec) -> Labels:
-    """The labels that may be right: of spans their types, where a span can begin."""
-    labels: Labels = set(_flat(items)) if _are_sequences(items) else set(items)
+def _labels(items: Sequence[Item], spec: StatisticSpec) -> tuple[Labels, bool]:
+    """The labels that may be right, of spans their types, where a span can begin; and whether items are sequences."""
+    try:
+        labels: Labels = set(items)
+        sequences = any(isinstance(label, tuple) for label in labels)
+    except TypeError:  # a list cannot be in a set
+        sequences = True
+    if sequences:
+        labels = set(_flat(items))
     if spec.name not in SPANS:
-        return labels
+        return labels, sequences
     begin = ("B",) if spec.parameters.get("scheme") == "IOB2" else ("B", "I")
-    return {label[2:] for label in labels if isinstance(label, str) and label.startswith(begin)}
+    return {label[2:] for label in labels if isinstance(label, str) and label.startswith(begin)}, sequences
 
 
 def _refuse_other_types(role: str, unknown: Labels, gold: Labels) -> None:

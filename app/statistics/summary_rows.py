@@ -18,7 +18,7 @@ SHOWN_CHARS = 40
 
 
 def is_summary(name: object) -> bool:
-    """Whether an id is one that tools give to a row of averages or totals.
+    """Whether an id is one that tools give to a row of averages or totals; blank is one, too.
 
     >>> [is_summary(name) for name in ("Mean", "macro avg", "ALL", "q12", "meaning", 3)]
     [True, True, True, False, False, False]
@@ -26,7 +26,7 @@ def is_summary(name: object) -> bool:
     if not isinstance(name, str) or len(name) > SHOWN_CHARS:
         return False
     text = " ".join(name.replace("_", " ").split()).strip(" :.*-").casefold()
-    return SUMMARY.fullmatch(text) is not None and text != "score"
+    return not text or (SUMMARY.fullmatch(text) is not None and text != "score")
 
 
 def summary_rows(ids: Sequence[object]) -> list[int]:

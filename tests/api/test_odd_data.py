@@ -153,6 +153,17 @@ def test_right_labels_are_not_warned_of(service: Any) -> None:
     assert said["statistic"]["v"] == 0.0
 
 
+def test_transcripts_without_a_word_of_the_references_are_refused(service: Any, problem_of: Any) -> None:
+    texts = {
+        "ref": b"a b c (s-1)\nd e (s-2)\n",
+        "u": b"A B C (s-1)\nD (s-2)\n",
+        "v": b"a b (s-1)\nd x (s-2)\n",
+    }
+    files = {role: (f"{role}.trn", text) for role, text in texts.items()}
+    error = problem_of(service.request("POST", FILES, files=files), 422)["errors"][0]
+    assert (error["pointer"], error["code"]) == ("/files/u/line/1", "labels_never_match")
+
+
 def wide(rows: list[tuple[str, float, float]]) -> bytes:
     return ("id,u,v\n" + "".join(f"{key},{u},{v}\n" for key, u, v in rows)).encode()
 
@@ -203,6 +214,11 @@ def test_a_row_of_averages_is_warned_of(way: str, name: str, service: Any, probl
         assert (
             problem_of(service.request("POST", GATE, files=files), 422)["errors"][0]["code"] == "summary_row"
         )
+
+
+@pytest.mark.parametrize("way", ["csv file", "lines", "objects"])
+def test_a_last_row_without_an_id_is_warned_of(way: str, service: Any) -> None:
+    assert warned(WAYS[way](service, [*ROWS, ("", 0.5, 0.5)]).json()) == ["summary_row"]
 
 
 @pytest.mark.parametrize("way", WAYS)
