@@ -76,14 +76,12 @@ def test_a_gate_takes_the_same_files(name: str, service: Any) -> None:
     kind, body = REQUESTS[name]
     body = {key: value for key, value in body.items() if key != "alternative"}
     gate = {"kind": kind, "request": body}
-    wanted = service.post(GATE, {**gate, "policy": "improve"})
+    terms = {"policy": "improve", "higher_is_better": True}
+    wanted = service.post(GATE, {**gate, **terms})
     assert wanted.status_code in {200, 409}, wanted.text
-    for value, fields in (
-        (body, {"policy": "improve"}),
-        (gate, {"policy": "improve"}),
-        ({**gate, "policy": "improve"}, {}),
-    ):
-        response = send(service, GATE, value, **fields)
+    fields = {"policy": "improve", "higher_is_better": "true"}
+    for value, beside in ((body, fields), (gate, fields), ({**gate, **terms}, {})):
+        response = send(service, GATE, value, **beside)
         assert response.status_code == wanted.status_code
         assert response.json()["id"] == wanted.json()["id"]
         assert response.json()["metrics"][0]["test"]["items"] == wanted.json()["metrics"][0]["test"]["items"]
