@@ -1,12 +1,14 @@
 ARG PYTHON=python:3.13-slim-trixie
 
 FROM ${PYTHON} AS build
+# serve: with the libraries that read transcripts (asr), texts (mt) and runs with qrels (trec).
+ARG REQUIREMENTS=main
 WORKDIR /srv/exactperm
-COPY requirements/main.txt requirements/main.txt
+COPY requirements/${REQUIREMENTS}.txt requirements/
 # The virtual environment gets no pip of its own.
 RUN python -m venv --without-pip .venv \
  && python -m pip --python .venv/bin/python install --no-cache-dir --disable-pip-version-check --no-compile \
-      --only-binary :all: --require-hashes --requirement requirements/main.txt \
+      --only-binary :all: --require-hashes --requirement requirements/${REQUIREMENTS}.txt \
  && rm -rf requirements
 # What no request needs goes, some 115 MB of it; the packages' metadata, with their licences, stays. Of SciPy we use fft
 # and special; of fontTools matplotlib reads the list of glyph names. Matplotlib draws SVG and PNG: no contours, triangles,

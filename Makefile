@@ -13,15 +13,18 @@ SOURCES = $(wildcard app tests loadtest)
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
-# One stamp per requirements file: the second call finds nothing to do. dev.txt contains main.txt.
+# One stamp per requirements file: the second call finds nothing to do. dev.txt contains serve.txt, and that main.txt.
 .venv/.main: requirements/main.txt .ci/venv
 	.ci/venv $<
 	@touch $@
-.venv/.dev: requirements/dev.txt .ci/venv
+.venv/.serve: requirements/serve.txt .ci/venv
 	.ci/venv $<
 	@touch .venv/.main $@
+.venv/.dev: requirements/dev.txt .ci/venv
+	.ci/venv $<
+	@touch .venv/.main .venv/.serve $@
 
-serve: .venv/.main ## Start the service on EXACTPERM_HOST:EXACTPERM_PORT (127.0.0.1:8000)
+serve: .venv/.serve ## Start the service on EXACTPERM_HOST:EXACTPERM_PORT (127.0.0.1:8000)
 	exec $(PY) -m app
 
 test: .venv/.dev ## Run all tests (PYTEST_ARGS="tests/unit -k fft" for some)
@@ -59,8 +62,9 @@ openapi-check: .venv/.main ## Fail if openapi/openapi.json is not what the code 
 bench: .venv/.dev ## Measure, write loadtest/RESULTS.md and the README's figures (BENCH_ARGS=--quick)
 	$(PY) -m loadtest.bench $(BENCH_ARGS)
 
-image: ## Build the container image exactperm:latest
-	docker build --tag exactperm .
+REQUIREMENTS ?= main
+image: ## Build the container image exactperm:latest (REQUIREMENTS=serve: with the readers of asr, mt and trec)
+	docker build --build-arg REQUIREMENTS=$(REQUIREMENTS) --tag exactperm .
 
 # One file for every Python and platform, with one NumPy and one SciPy: the same digits and the same types everywhere.
 # The pins in the files are kept unless UPGRADE=--upgrade.
@@ -69,6 +73,7 @@ LOCK = $(PY) -m uv pip compile pyproject.toml --quiet --universal --fork-strateg
 lock: .venv/.dev ## Pin pyproject.toml's dependencies again (UPGRADE=--upgrade for newer versions)
 	$(LOCK) --all-extras --group dev --output-file requirements/dev.txt
 	$(LOCK) --constraint requirements/dev.txt --output-file requirements/main.txt
+	$(LOCK) --constraint requirements/dev.txt --extra asr --extra mt --extra trec --output-file requirements/serve.txt
 	@! grep -nE 'https?://|file:|find-links|index-url' requirements/*.txt
 
 clean: ## Remove .venv and caches

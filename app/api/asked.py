@@ -10,19 +10,20 @@ from numpy.typing import NDArray
 
 from app.api import places
 from app.api.bodies import REQUIRED, Told, told
-from app.api.files import FilesTold, files_told
+from app.api.files import FilesTold, form_of, told_of
 from app.api.job import DRAWN, Job, Limits, Representation
 from app.api.models.requests import AnyRequest, Choices, CountsRequest, EffectsRequest, ScoresRequest
 from app.api.models.statistics import spec_of
 from app.api.negotiation import MULTIPART
 from app.api.places import Place, moved
-from app.api.queries import timeout_of_query
+from app.api.queries import ELSEWHERE, options_of_query, timeout_of_query
+from app.api.request_file import reading_of, request_in, test_in
 from app.api.texts import TEXT_STATISTICS, as_gold, segments
 from app.errors import BodyTooLarge, InvalidTest
 from app.inference.options import Options, Resampling
 from app.inference.record import Caution
 from app.inputs import encodings, nested
-from app.inputs.formats.reading import Reading
+from app.inputs.formats.reading import Kind, Reading
 from app.inputs.nested import NamedCounts
 from app.inputs.pairing import ById, Given, pair, shown
 from app.statistics import direction
@@ -48,7 +49,7 @@ class Asked:
     what to know of that.
     """
 
-    kind: str
+    kind: Kind
     data: Paired
     spec: StatisticSpec
     options: Options
@@ -85,10 +86,26 @@ def decoded(job: Job, body: bytes | bytearray) -> Asked:
     """
     timeout_s = timeout_of_query(job.query)
     if job.body.media_type == MULTIPART:
-        asked = asked_of_files(files_told(job, body), job.limits, timeout_s)
+        asked = _of_form(job, body, timeout_s)
     else:
         asked = asked_of(told(job, body), job.limits, timeout_s)
     return pictured(asked, job.representation)
+
+
+def _of_form(job: Job, body: bytes | bytearray, timeout_s: float | None) -> Asked:
+    """Evaluation files; or one file that is a JSON request."""
+    options_of_query(job.query, ELSEWHERE)
+    form = form_of(job, body)
+    request = request_in(form.files, form.fields)
+    if request is None:
+        return asked_of_files(told_of(form.files, form.fields, job.limits), job.limits, timeout_s)
+    test = test_in(request, form.fields)
+    return as_read(asked_of(test, job.limits, timeout_s))
+
+
+def as_read(asked: Asked) -> Asked:
+    """The same, saying that it was read from a file."""
+    return replace(asked, reading=reading_of(asked.kind, asked.data, asked.spec))
 
 
 def pictured(asked: Asked, representation: Representation) -> Asked:

@@ -10,6 +10,7 @@ from typing import Any
 from app.api.job import Job, TestKind
 from app.api.models.fields import NO_BOOLEANS
 from app.api.models.requests import REQUEST_MODELS, AnyRequest, PlanEnvelope
+from app.api.models.statistics import spec_of
 from app.api.negotiation import CSV, JSON, NDJSON, NPY
 from app.api.places import Place, below, in_lines, in_query, item_of, moved
 from app.api.queries import ELSEWHERE, options_of_query
@@ -51,16 +52,38 @@ def told(job: Job, body: bytes | bytearray) -> Told:
 
 
 def _json(job: Job, body: bytes | bytearray) -> Told:
-    options_of_query(job.query, ELSEWHERE)
     read = json_body.decode(body)
     context = {NO_BOOLEANS: read.no_booleans}
     if job.kind == "plan":
+        options_of_query(job.query, ELSEWHERE)
         envelope = validated(PlanEnvelope, read.value)
         inner = validated(REQUEST_MODELS[envelope.kind], envelope.request, prefix="/request", context=context)
         return Told(envelope.kind, inner, below("/request"))
     assert job.kind != "files"
     assert job.kind != "gate"
-    return Told(job.kind, validated(REQUEST_MODELS[job.kind], read.value, context=context), str)
+    given = options_of_query(job.query, kind=job.kind)
+    request = validated(REQUEST_MODELS[job.kind], read.value, context=context)
+    _refuse_contradictions(given, request, job.kind)
+    return Told(job.kind, request, str)
+
+
+def _refuse_contradictions(given: Mapping[str, Any], request: AnyRequest, kind: TestKind) -> None:
+    """Refuse a query that says something else than the body or, where that is silent, its default.
+
+    A JSON body says everything itself; a page may still repeat in the query what is the default there.
+    """
+    statistic = spec_of(request.statistic, kind)
+    parameters = {"name": statistic.name, **request.statistic.model_dump(), **statistic.parameters}
+    for name, value in given.items():
+        members = value if isinstance(value, dict) else {name: value}
+        there = {"statistic": parameters, "names": request.names.model_dump()}.get(name)
+        for member, one in members.items():
+            if name != "timeout_s" and one != (
+                getattr(request, name) if there is None else there.get(member)
+            ):
+                option = in_query(f"/{name}" if there is None else f"/{name}/{member}")
+                detail = f"{option[2:]} is something else in the JSON body, or left at its default there: say it in the body."
+                raise InvalidTest.at(option, "given_twice", detail)
 
 
 def _validated(kind: TestKind, job: Job, columns: Mapping[str, Any], place: Place) -> Told:

@@ -17,7 +17,7 @@ from app.api.models.fields import escape
 from app.api.models.requests import Choices
 from app.api.models.statistics import STATISTIC_MODELS, entries, spec_of
 from app.api.places import Place, moved, option_of
-from app.api.queries import ELSEWHERE, LITERAL, NAMES, TEXT, options_of, options_of_query, parameters_of
+from app.api.queries import LITERAL, NAMES, TEXT, options_of, parameters_of
 from app.api.validation import validated
 from app.errors import Flaw, InvalidTest
 from app.inputs.formats import catalogue
@@ -43,13 +43,6 @@ class FilesTold:
     spec: StatisticSpec
     request: Choices
     place: Place
-
-
-def files_told(job: Job, body: bytes | bytearray) -> FilesTold:
-    """Read a multipart body; raises InputError."""
-    options_of_query(job.query, ELSEWHERE)
-    found = form_of(job, body)
-    return told_of(found.files, found.fields, job.limits)
 
 
 def form_of(job: Job, body: bytes | bytearray) -> form.Form:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.api import gate_form, gate_roles
-from app.api.asked import Asked, asked_of, asked_of_files, pictured
+from app.api.asked import Asked, as_read, asked_of, asked_of_files, pictured
 from app.api.bodies import Told
 from app.api.files import form_of, in_form, told_of
+from app.api.gate_file import gate_request
 from app.api.job import Job
 from app.api.models.fields import NO_BOOLEANS
 from app.api.models.gate import GateFields, GateMetric, GateRequest, Terms
@@ -17,6 +18,7 @@ from app.api.models.requests import REQUEST_MODELS
 from app.api.negotiation import MULTIPART
 from app.api.places import Place, after, below, in_query, moved
 from app.api.queries import ELSEWHERE, literal, options_of_query, timeout_of_query
+from app.api.request_file import Fields, RequestFile, request_in
 from app.api.validation import validated
 from app.errors import InvalidTest
 from app.inference.gate_record import GateTerms, OnInconclusive
@@ -65,9 +67,13 @@ def gate_decoded(job: Job, body: bytes | bytearray) -> GateAsked:
     if job.body.media_type == MULTIPART:
         return _of_form(job, body)
     read = json_body.decode(body)
-    gate = validated(GateRequest, read.value)
+    return _of_request(job, read.value, {NO_BOOLEANS: read.no_booleans})
+
+
+def _of_request(job: Job, value: Any, context: dict[str, Any]) -> GateAsked:
+    """A gate's JSON request, decoded."""
+    gate = validated(GateRequest, value)
     _refuse_too_many(len(gate.metrics or ()), job, "/metrics")
-    context = {NO_BOOLEANS: read.no_booleans}
     if gate.metrics is None:
         metrics = [_of_json(job, gate, _single(gate), "", context)]
     else:
@@ -110,6 +116,9 @@ def _of_json(
 def _of_form(job: Job, body: bytes | bytearray) -> GateAsked:
     """Files and fields; each of `metrics` is a form of its own, with some fields in place of the common ones."""
     found = form_of(job, body)
+    request = request_in(found.files, found.fields)
+    if request is not None:
+        return _of_file(job, request, found.fields)
     form = gate_form.taken(found.fields)
     _refuse_too_many(len(form.overrides), job, "/options/metrics")
     metrics = []
@@ -129,6 +138,24 @@ def _of_form(job: Job, body: bytes | bytearray) -> GateAsked:
     return GateAsked(
         tuple(metrics), form.gate.on_inconclusive or "pass", _fail_status(job, form.gate.fail_status)
     )
+
+
+def _of_file(job: Job, request: RequestFile, fields: Fields) -> GateAsked:
+    """A JSON request, of a gate or of a test, that came as a file."""
+    value, place = gate_request(request, fields)
+    try:
+        gate = _of_request(job, value, request.context)
+    except InvalidTest as error:
+        raise moved(error, place) from None
+    metrics = tuple(
+        replace(
+            metric,
+            asked=replace(as_read(metric.asked), place=after(metric.asked.place, place)),
+            term=after(metric.term, place),
+        )
+        for metric in gate.metrics
+    )
+    return replace(gate, metrics=metrics)
 
 
 def _metric(

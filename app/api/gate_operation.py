@@ -9,14 +9,25 @@ from app.api import negotiation
 from app.api.gate_form import FIELDS
 from app.api.models.gate import FAIL, GateFields, GateRequest
 from app.api.models.gate_responses import GateAnswer
-from app.api.operations import BINARY, CODING, FORMAT, THEME, TIMEOUT, form_schema, operation, reference
+from app.api.operations import (
+    BINARY,
+    CODING,
+    FORMAT,
+    THEME,
+    TIMEOUT,
+    as_text,
+    form_schema,
+    json_content,
+    operation,
+    reference,
+)
 
 FAIL_STATUS = {
     "name": "fail_status",
     "in": "query",
     "required": False,
-    "description": FAIL,
-    "schema": {"type": "integer", "minimum": 200, "maximum": 499, "default": 409},
+    "description": f"{FAIL} Default 409.",
+    "schema": {"type": "integer", "minimum": 200, "maximum": 499},
 }
 HEADERS = {
     "X-Verdict": {
@@ -38,7 +49,7 @@ METRICS = {
 def gate_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for the gate."""
     content = {
-        negotiation.JSON: {"schema": reference(GateRequest)},
+        negotiation.JSON: json_content(GateRequest),
         negotiation.MULTIPART: {"schema": _form()},
     }
     formats = negotiation.OFFERED["gate"]
@@ -59,7 +70,7 @@ def gate_operation() -> dict[str, Any]:
 
 def _form() -> dict[str, Any]:
     fields = GateFields.model_json_schema()["properties"]
-    said = {name: {k: v for k, v in fields[name].items() if k != "title"} for name in FIELDS}
+    said = {name: as_text(fields[name]) for name in FIELDS}
     return {
         "type": "object",
         "properties": {**form_schema(), **said, "metrics": METRICS},

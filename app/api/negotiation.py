@@ -49,6 +49,7 @@ OFFERED: dict[Kind, tuple[Representation, ...]] = {
     "gate": (*OF_A_TEST, "junit"),
 }
 THEMES: tuple[Theme, ...] = ("light", "dark")
+DEFAULT_THEME: Theme = "light"
 THEMED: tuple[Representation, ...] = ("svg", "png")
 MAX_ACCEPT_CHARS = 1_000
 MAX_BOUNDARY_CHARS = 70  # RFC 2046, section 5.1.1
@@ -87,10 +88,10 @@ def theme(name: str | None, drawn: Representation) -> Theme:
 
     Raises
     ------
-        InvalidTest: there is no such theme, or what was asked for has none.
+        InvalidTest: there is no such theme, or what was asked for has none but the default.
     """
-    if name is None:
-        return "light"
+    if name is None or name == DEFAULT_THEME:
+        return DEFAULT_THEME
     if drawn not in THEMED:
         detail = "theme is for pictures only (format svg or png); an HTML report follows its reader's."
         raise InvalidTest.at("/?theme", "unused_parameter", detail)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from pydantic import BaseModel
@@ -75,12 +76,22 @@ def reference(model: type[BaseModel]) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{model.__name__}"}
 
 
+def json_content(model: type[BaseModel]) -> Schema:
+    """A JSON body with its examples, the first of which a page fills in."""
+    extra: Any = model.model_config["json_schema_extra"]
+    values = enumerate(extra["examples"], 1)
+    return {
+        "schema": reference(model),
+        "examples": {f"example {number}": {"value": value} for number, value in values},
+    }
+
+
 def test_operation(kind: TestKind, summary: str) -> dict[str, Any]:
     """Arguments of `add_api_route` for a test."""
     content: dict[str, Any] = {}
     for media in negotiation.CONSUMED[kind]:
         if media == negotiation.JSON:
-            content[media] = {"schema": reference(REQUEST_MODELS[kind])}
+            content[media] = json_content(REQUEST_MODELS[kind])
         elif media == negotiation.NPY:
             content[media] = {"schema": {**BINARY, "description": ARRAYS[kind]}}
         else:
@@ -119,8 +130,7 @@ def form_schema() -> dict[str, Schema]:
     said["format"] = {
         "type": "string",
         "enum": [catalogue.AUTO, *catalogue.FORMATS, *catalogue.ALIASES],
-        "default": catalogue.AUTO,
-        "description": f"{formats}.",
+        "description": f"{catalogue.AUTO}, the default, guesses. {formats}.",
     }
     said["statistic"] = {
         "type": "string",
@@ -146,7 +156,7 @@ test_operation.__test__ = False  # type: ignore[attr-defined]
 
 def plan_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for the plan."""
-    content = {negotiation.JSON: {"schema": reference(PlanEnvelope)}}
+    content = {negotiation.JSON: json_content(PlanEnvelope)}
     return operation(
         "Predict what a test costs",
         "tests",
@@ -212,8 +222,8 @@ THEME = {
     "name": "theme",
     "in": "query",
     "required": False,
-    "description": "The colours of a picture (svg, png).",
-    "schema": {"type": "string", "enum": list(negotiation.THEMES), "default": "light"},
+    "description": "The colours of a picture (svg, png). Default light.",
+    "schema": {"type": "string", "enum": list(negotiation.THEMES)},
 }
 TIMEOUT = {
     "name": "timeout_s",
@@ -242,7 +252,7 @@ CODING = {
 
 
 def _members(kinds: tuple[TestKind, ...], model: type[Choices]) -> dict[str, Schema]:
-    """The parameters of statistics and the choices of tests, with the schemas they have in a JSON body."""
+    """The parameters of statistics and the choices of tests, as text: for a query or a form."""
     members: dict[str, Schema] = {}
     for kind in kinds:
         statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]
@@ -250,20 +260,41 @@ def _members(kinds: tuple[TestKind, ...], model: type[Choices]) -> dict[str, Sch
     schema = model.model_json_schema()["properties"]
     members.update({name: schema[name] for name in (*TEXT, *LITERAL) if name in schema})
     members.update({name: {"type": "string", "description": "What the system is called."} for name in NAMES})
-    return {name: {k: v for k, v in member.items() if k != "title"} for name, member in members.items()}
+    return {name: as_text(member) for name, member in members.items()}
+
+
+def as_text(schema: Schema) -> Schema:
+    """The schema of a member of a body, for a query or a form.
+
+    There is no null there. A default stands in the description alone: pages and generated clients send what a schema
+    has as its default, beside a body that says something else.
+    """
+    said = {key: value for key, value in schema.items() if key not in {"title", "default", "anyOf"}}
+    for kind in schema.get("anyOf", ()):
+        said.update(kind if kind != {"type": "null"} else {})
+    if said.get("type") == "array":
+        said = {"type": "string", "description": f"{said['description']} A JSON list, or between commas."}
+    default = schema.get("default")
+    if default is not None:
+        said["description"] = f"{said.get('description', '')} Default {literal_of(default)}.".strip()
+    return said
+
+
+def literal_of(value: Any) -> str:
+    """A default as somebody would write it into a query."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _parameters(kind: TestKind) -> list[dict[str, Any]]:
     """The options of a body that has no room for them."""
     statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]["name"]
-    members = {"statistic": {key: value for key, value in statistic.items() if key != "title"}}
-    members.update(_members((kind,), REQUEST_MODELS[kind]))
+    members = {"statistic": as_text(statistic), **_members((kind,), REQUEST_MODELS[kind])}
     return [
         {
             "name": name,
             "in": "query",
             "required": False,
-            "description": "Not for application/json: such a body says it itself. "
+            "description": "For bodies without options; one of application/json says it itself. "
             + member.get("description", ""),
             "schema": {key: value for key, value in member.items() if key != "description"},
         }

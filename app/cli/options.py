@@ -80,6 +80,9 @@ READING = (
     Field("ner_mode", "conll: lenient or strict [lenient].", "NAME"),
     Field("token_column", "conll: the column of tokens, from 1.", "NUMBER"),
     Field("tag_column", "conll: the column of tags, from 1.", "NUMBER"),
+    Field("tag_column_gold", "That of the gold standard.", "NUMBER"),
+    Field("tag_column_u", "That of the first system.", "NUMBER"),
+    Field("tag_column_v", "That of the second system.", "NUMBER"),
     Field("reduce_epochs", "inspect: mean, max or none [mean].", "NAME"),
     Field("allow_incomplete", "inspect: take logs of runs that did not end.", flag=True),
 )

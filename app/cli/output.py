@@ -25,6 +25,7 @@ BY_SUFFIX = {
     ".htm": "html",
 }
 MAX_SHOWN = 20
+UNAUTHORIZED = 401
 INTERNAL = 500  # in this process there is no request id to ask for
 FIELDS = frozenset(field.name for section in SECTIONS.values() for field in section)
 DIRECTIONS = {"true": "--higher-is-better", "false": "--lower-is-better"}
@@ -56,10 +57,21 @@ def option(name: str) -> str:
 
 
 def format_of(asked: str | None, path: str | None) -> str:
-    """The representation: as asked, or as the file's ending says, or a line of text."""
-    if asked is not None:
-        return asked
-    return BY_SUFFIX.get(Path(path).suffix.lower(), "text") if path is not None else "text"
+    """The representation: as asked, or as the file's ending says, or a line of text where it has none.
+
+    Raises
+    ------
+        BadParameter: the ending is of nothing that can be written.
+    """
+    suffix = Path(path).suffix.lower() if path is not None else ""
+    if asked is not None or not suffix:
+        return asked or "text"
+    if suffix not in BY_SUFFIX:
+        detail = (
+            f"There is no report with the ending {suffix}; there are {', '.join(BY_SUFFIX)}. Or say --format."
+        )
+        raise click.BadParameter(detail, param_hint="--output")
+    return BY_SUFFIX[suffix]
 
 
 def write(content: bytes, path: str | None) -> None:
@@ -94,6 +106,8 @@ def complain(problem: Mapping[str, Any], paths: Mapping[str, str]) -> None:
             lines.append(f"  {where}: {said}" if where else f"  {said}")
         elif where and where not in detail:
             lines.append(f"  at {where}")
+    if problem.get("status") == UNAUTHORIZED:
+        lines.append("  Give the key with --api-key, or in EXACTPERM_API_KEY.")
     click.echo("\n".join(map(printable, lines)), err=True)
 
 

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+import difflib
+import os
+import re
 from collections.abc import Mapping
 
+import click
 from pydantic import ValidationError
 
 from app.cli.output import Refused
 from app.settings import Settings
+
+PREFIX = "EXACTPERM_"
+LIKENESS = 0.85
+OF_THE_CLIENT = ("EXACTPERM_URL", "EXACTPERM_API_KEY", "EXACTPERM_TRACEBACK")
+# What Kubernetes and Docker set for a service that is called exactperm.
+OF_LINKS = re.compile(
+    r"EXACTPERM_(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP))\w*|EXACTPERM_ENV_\w+|EXACTPERM_NAME"
+)
+ADDRESS = re.compile(r"(tcp|udp)://")
+
+
+def _look_at_names(environment: Mapping[str, str]) -> None:
+    """Refuse a variable whose name is nearly that of a setting, and warn of one that is nothing here."""
+    known = [*(PREFIX + name.upper() for name in Settings.model_fields), *OF_THE_CLIENT]
+    for given, value in environment.items():
+        name = given.upper()
+        if not name.startswith(PREFIX) or name in known or OF_LINKS.fullmatch(name) or ADDRESS.match(value):
+            continue
+        if near := difflib.get_close_matches(name, known, 1, LIKENESS):
+            raise Refused(f"{given[:80]}: there is no such setting; did you mean {near[0]}?")
+        click.echo(f"exactperm: {given[:80]} is no setting of exactperm, and does nothing.", err=True)
 
 
 def settings_of(given: Mapping[str, str]) -> Settings:
@@ -15,8 +40,9 @@ def settings_of(given: Mapping[str, str]) -> Settings:
 
     Raises
     ------
-        Refused: one of them is not what it should be.
+        Refused: one of them is not what it should be, or a variable looks like one and is none.
     """
+    _look_at_names(os.environ)
     try:
         return Settings.model_validate(given) if given else Settings()
     except ValidationError as error:

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Literal, TypedDict, Unpack
 
 from app.client.data import plain, table
 from app.client.errors import InvalidData
+from app.client.indexed import by_index
 
 Kind = Literal["effects", "scores", "counts", "predictions", "files"]
 Policy = Literal["no_regression", "non_inferior", "improve"]
@@ -125,25 +126,28 @@ def effects(stay: Any, swap: Any = None, **options: Unpack[Options]) -> TestRequ
 
     Here a `statistic` that is a text is an expression over the sums x1, x2, …
     """
-    said = _options(options)
-    if "statistic" in said and isinstance(options["statistic"], str):
-        said["statistic"] = {"expression": options["statistic"]}
-    return TestRequest("effects", {"stay": stay, "swap": swap}, said)
+    statistic = options.get("statistic")
+    if isinstance(statistic, str):
+        options["statistic"] = {"expression": statistic}
+    return _request("effects", {"stay": stay, "swap": swap}, options)
 
 
 def scores(u: Any, v: Any = None, **options: Unpack[Options]) -> TestRequest:
-    """One number per item and system: two vectors, lists or {id: number}; or one N x 2 array."""
-    return TestRequest("scores", {"u": u, "v": v}, _options(options))
+    """One number per item and system: two vectors, lists or {id: number}; or one N x 2 array.
+
+    Columns of a pandas data frame are paired by their index.
+    """
+    return _request("scores", {"u": u, "v": v}, options)
 
 
 def counts(u: Any, v: Any = None, **options: Unpack[Options]) -> TestRequest:
     """Named counts: {name: [one per item]}, [{name: count}] or {id: {name: count}}; or one N x 4 array."""
-    return TestRequest("counts", {"u": u, "v": v}, _options(options))
+    return _request("counts", {"u": u, "v": v}, options)
 
 
 def predictions(gold: Any, u: Any, v: Any, **options: Unpack[Options]) -> TestRequest:
     """What both systems said and what is right: a label per item, or a list of them, or a text."""
-    return TestRequest("predictions", {"gold": gold, "u": u, "v": v}, _options(options))
+    return _request("predictions", {"gold": gold, "u": u, "v": v}, options)
 
 
 def files(**files_and_fields: FileLike | Any) -> TestRequest:
@@ -171,6 +175,12 @@ def gate(test: TestRequest | Sequence[Metric], **terms: Unpack[GateTerms]) -> Ga
     if "metrics" in terms and metrics[0].test.kind != "files":
         raise InvalidData("metrics= is for files; give a sequence of metric(name, test) instead.")
     return GateRequest(metrics, dict(terms))
+
+
+def _request(kind: Kind, columns: Mapping[str, Any], options: Options) -> TestRequest:
+    """A test of columns, paired by their indexes where they have any."""
+    paired, beside = by_index(kind, columns, options)
+    return TestRequest(kind, paired, _options(beside))
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:

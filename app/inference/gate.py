@@ -15,6 +15,7 @@ from typing import get_args
 from app.engine.planner import Budget
 from app.errors import InvalidTest
 from app.inference.additive import AdditiveTest
+from app.inference.data_warnings import refuse_undecidable
 from app.inference.gate_decision import Judgement, judgements, overall, verdict_of
 from app.inference.gate_margin import MarginTest, Outcome, Question, margin_test, question_of, without_margin
 from app.inference.gate_record import GateRecord, GateTerms, MetricRecord, OnInconclusive, Policy, deciding
@@ -79,6 +80,7 @@ def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
         higher_is_better=terms.higher_is_better,
     )
     test = prepare(metric.data, metric.spec, options, budget)
+    refuse_undecidable(test.data_warnings)
     _require_direction(test)
     margin = margin_test(test, question, budget) if terms.margin else None
     return PreparedMetric(metric.name, terms, question, test, margin)

@@ -13,6 +13,7 @@ from app.inference import differences
 from app.inference.additive import additive_test
 from app.inference.cautions import cautions
 from app.inference.confidence import Found, PlannedInterval, level_of
+from app.inference.data_warnings import data_warnings
 from app.inference.digest import request_digest
 from app.inference.effect_size import effect_size
 from app.inference.interval import interval_of, planned_interval
@@ -33,6 +34,7 @@ from app.inference.record import (
 from app.inference.resampled import bootstrap_test
 from app.inference.solvable import Solvable
 from app.statistics.catalogue import reduce
+from app.statistics.data_warning import DataWarning
 from app.statistics.joint import Joint
 from app.statistics.paired import Paired, StatisticSpec
 
@@ -53,6 +55,7 @@ class Prepared:
     solvable: Solvable
     item_level: Solvable | None = None
     interval: PlannedInterval | None = None
+    data_warnings: tuple[DataWarning, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -76,9 +79,8 @@ def prepare(data: Paired, spec: StatisticSpec, options: Options, budget: Budget)
             replace(data, pairing=replace(data.pairing, clusters=None)), spec, alone, budget
         )
     test = _solvable(data, spec, options, budget)
-    return Prepared(
-        data, spec, options, test, item_level, planned_interval(data, spec, options, budget, test)
-    )
+    interval = planned_interval(data, spec, options, budget, test)
+    return Prepared(data, spec, options, test, item_level, interval, data_warnings(data, spec))
 
 
 def _solvable(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> Solvable:
@@ -139,6 +141,7 @@ def finish(prepared: Prepared) -> TestRecord:
         ),
         null=found.null,
         warnings=(
+            *(Caution(warning.code, warning.detail) for warning in prepared.data_warnings),
             *cautions(options, found, item_level, exact=exact),
             *(Caution(code, detail) for code, detail in interval.cautions),
         ),

@@ -35,6 +35,7 @@ def read(body: bytes | bytearray, needed: Sequence[str], optional: Sequence[str]
         It is not UTF-8, or a line is not JSON.
     InvalidTest
         A line lacks a field, or has one that is unknown or that other lines lack; pointers are `/line/<n>/<field>`.
+        Or the only line has lists and no id: it may be a whole request.
     """
     records = list(ndjson.records(text_of(body).split("\n")))
     if not records:
@@ -43,8 +44,20 @@ def read(body: bytes | bytearray, needed: Sequence[str], optional: Sequence[str]
     there = [name for name in known if name in records[0].value]
     for record in records:
         _refuse_fields(record, there, needed, list(known))
+    if len(records) == 1 and "id" not in there:
+        _refuse_whole_request(records[0], needed)
     columns = {known[name]: [record.value[name] for record in records] for name in there}
     return ItemLines(columns, [record.line for record in records])
+
+
+def _refuse_whole_request(record: ndjson.Record, needed: Sequence[str]) -> None:
+    """A JSON request on one line would be one item of as many samples as it has items."""
+    if all(isinstance(record.value[name], list) for name in needed):
+        detail = (
+            f"Line {record.line:,} is the only one, with a list for {' and '.join(needed)}, which would be one item. If it "
+            "is many items, send it as application/json; if it is one, give it an id."
+        )
+        raise InvalidTest.at(f"/line/{record.line}", "one_item_of_lists", detail)
 
 
 def _refuse_fields(record: ndjson.Record, there: list[str], needed: Sequence[str], known: list[str]) -> None:

@@ -84,6 +84,11 @@ def _chosen(codes: CodedLabels, spec: StatisticSpec) -> list[int] | None:
     if max(found) < 0:
         detail = "None of these labels occurs in gold, u or v."
         raise InvalidTest.at("/statistic/labels", "unknown_label", detail)
+    texts = {str(label) for label in codes.labels}
+    for label, code in zip(labels, found, strict=True):
+        if code < 0 and str(label) in texts:
+            detail = "A label is a text here and an integer in gold, u and v, or the other way round: they never match."
+            raise InvalidTest.at("/statistic/labels", "other_label_type", detail)
     return found
 
 

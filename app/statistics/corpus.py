@@ -114,7 +114,8 @@ def _metric(spec: StatisticSpec) -> Any:
     try:
         metrics: Any = importlib.import_module("sacrebleu.metrics")
     except ImportError as error:
-        detail = f"{spec.name} of texts needs sacrebleu, which this server does not have; post the segments' counts."
+        detail = f"{spec.name} of texts needs sacrebleu, which is not installed here (make serve installs it; in an image, "
+        detail += "REQUIREMENTS=serve); or post the segments' counts."
         raise InvalidTest.at("/statistic/name", "not_installed", detail) from error
     asked = spec.parameters
     if spec.name == "bleu":

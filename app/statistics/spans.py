@@ -37,9 +37,14 @@ def reduce_spans(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
     scheme = _scheme(spec)
     types = _types(spec)
     require_aligned(data)
-    gold = _spans_of(data.gold, "/gold", scheme, types)
-    u = _counts(gold, _spans_of(data.u, "/u", scheme, types))
-    v = _counts(gold, _spans_of(data.v, "/v", scheme, types))
+    gold, *systems = (
+        _spans_of(items, pointer, scheme, types)
+        for items, pointer in ((data.gold, "/gold"), (data.u, "/u"), (data.v, "/v"))
+    )
+    if types is not None and not any(map(any, (gold, *systems))):
+        detail = "No entity of these types occurs in gold, u or v."
+        raise InvalidTest.at("/statistic/labels", "unknown_label", detail)
+    u, v = (_counts(gold, system) for system in systems)
     node = parse(_SCORES[spec.name], ("tp", "predicted", "gold"))
     return difference_of_scores(spec.name, node, u, v, data.pairing)
 

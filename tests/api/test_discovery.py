@@ -145,3 +145,36 @@ def test_head_answers_like_get_without_the_content(service: Any) -> None:
         head, get = service.request("HEAD", path), service.get(path)
         assert (head.status_code, head.content) == (200, b"")
         assert head.headers["content-type"] == get.headers["content-type"]
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("/v1/tests/scores/", "/v1/tests/scores"),
+        ("/tests/scores", "/v1/tests/scores"),
+        ("/scores", "/v1/tests/scores"),
+        ("/v1/test/scores", "/v1/tests/scores"),
+        ("/V1/Tests/Counts", "/v1/tests/counts"),
+        ("/gate", "/v1/gate"),
+        ("/v1/Plan/", "/v1/plan"),
+        ("/health", "/healthz"),
+        ("/openapi.jsn", "/openapi.json"),
+    ],
+)
+def test_a_path_that_is_nearly_one_is_told(path: str, meant: str, service: Any, problem_of: Any) -> None:
+    for method in ("GET", "POST"):
+        assert f"did you mean {meant}?" in problem_of(service.request(method, path), 404)["detail"]
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/", "/" + "a" * 20_000, "/v1/tests/<script>"])
+def test_a_path_that_is_nothing_is_not_given_back(path: str, service: Any) -> None:
+    response = service.request("POST", path)
+    assert response.status_code in {404, 405}
+    assert len(response.text) < 600
+    assert "script" not in response.text
+
+
+@pytest.mark.parametrize("path", ["/v1/tests/scores", "/v1/gate", "/v1/plan"])
+def test_a_browser_at_a_post_route_is_told_to_post(path: str, service: Any, problem_of: Any) -> None:
+    said = problem_of(service.get(path), 405)
+    assert said["detail"].startswith(f"Use POST for {path}; see /docs.")

@@ -223,3 +223,84 @@ def test_nothing_that_happens_ends_in_a_traceback(
     monkeypatch.setattr(commands, "_run", fail)
     assert commands._status(["test", "x"]) == status
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["r.pdf", "r.HTLM", "answer.tsv"])
+def test_a_report_of_an_unknown_ending_is_refused(name: str, scores: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    result = run("test", scores, "-o", str(path))
+    assert (result.exit_code, path.exists()) == (2, False)
+    assert f"no report with the ending {path.suffix.lower()}; there are .json, .md, .txt" in result.stderr
+    assert run("test", scores, "-o", str(path), "-f", "text").exit_code == 0
+    assert path.read_text().startswith("p=")
+    assert run("test", scores, "-o", str(tmp_path / "r")).exit_code == 0
+
+
+def test_a_server_that_wants_a_key_is_told_how(scores: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"type": "/docs/problems#unauthorized", "title": "No key", "status": 401, "detail": "Give a key."}
+    refusal = httpx.Response(401, json=said, headers={"content-type": "application/problem+json"})
+
+    def client(url: str, **_: Any) -> Client:
+        return Client(url, transport=httpx.MockTransport(lambda _: refusal))
+
+    monkeypatch.setattr(asking, "Client", client)
+    result = run("test", scores, "--url", "http://there")
+    assert result.exit_code == 2
+    assert "--api-key" in result.stderr
+    assert "EXACTPERM_API_KEY" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("EXACTPERM_WORKER", "EXACTPERM_WORKERS"),
+        ("EXACTPERM_API_KEY_DIGEST", "EXACTPERM_API_KEY_DIGESTS"),
+        ("exactperm_max_item", "EXACTPERM_MAX_ITEMS"),
+    ],
+)
+def test_a_variable_that_is_nearly_a_setting_is_refused(
+    name: str, meant: str, scores: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "2")
+    for arguments in (("test", scores), ("serve", "--port", "99999")):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert f"did you mean {meant}?" in result.stderr
+
+
+def test_other_variables_are_warned_of_or_set_by_kubernetes(
+    scores: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (
+        ("EXACTPERM_SERVICE_HOST", "10.0.0.1"),
+        ("EXACTPERM_SERVICE_PORT_HTTP", "8000"),
+        ("EXACTPERM_PORT_8000_TCP_ADDR", "10.0.0.1"),
+        ("EXACTPERM_WEB_PORT", "tcp://10.0.0.1:8000"),
+        ("EXACTPERM_TRACEBACK", ""),
+        ("EXACTPERM_LOG_FORMAT", "json"),
+    ):
+        monkeypatch.setenv(name, value)
+    assert run("test", scores).stderr == ""
+    monkeypatch.setenv("EXACTPERM_COLOUR", "red")
+    result = run("test", scores)
+    assert result.exit_code == 0
+    assert result.stderr == "exactperm: EXACTPERM_COLOUR is no setting of exactperm, and does nothing.\n"
+
+
+def test_a_json_request_is_a_file_like_any_other(tmp_path: Path) -> None:
+    """One item of samples it was, with p = 1, and a gate passed it."""
+    path = tmp_path / "b.json"
+    path.write_text('{"u": [0, 0, 0, 0, 0, 0, 0, 0],\n "v": [1, 1, 1, 1, 1, 1, 1, 1]}\n')
+    assert answer("test", str(path))["p_value"] == 0.0078125
+    assert answer("test", str(path), "--alternative", "less")["p_value"] == 0.00390625
+    result = run("gate", str(path))
+    assert (result.exit_code, result.stdout.startswith("FAIL: ")) == (1, True)
+    assert run("gate", str(path), "--policy", "improve").exit_code == 1
+    planned = run("plan", str(path))
+    assert (planned.exit_code, "exact" in planned.stdout) == (0, True)
+    path.write_text('{"kind": "scores", "request": {"u": [0, "x"], "v": [1, 1]}}')
+    result = run("gate", str(path))
+    assert result.exit_code == 2
+    assert f"{path}, request/u/1" in result.stderr
+    path.write_text('{"kind": "scores", "request": {"u": [0, 1], "v": [1, 1]}, "policy": "improve"}')
+    assert "exactperm gate" in run("test", str(path)).stderr

@@ -106,11 +106,21 @@ def _aligned(
     return u, v
 
 
+def _require_common_words(truth: Transcript, said: Transcript) -> None:
+    """A transcript none of whose words is in the references is written in another way, or is another text."""
+    here, there = ({word for words in one.words.values() for word in words} for one in (said, truth))
+    if here and there and here.isdisjoint(there):
+        detail = f"no word of this file occurs in the references: here is {shown(min(here))}, there {shown(min(there))}. "
+        detail += "Capitals and punctuation count: write both the same way."
+        raise said.source.refused(min(said.lines.values()), "labels_never_match", detail)
+
+
 def _system(truth: Transcript, said: Transcript, options: ReaderOptions, notes: list[str]) -> Answers:
     extra = [key for key in said.lines if key not in truth.lines]
     if extra:
         detail = f"the utterance {shown(extra[0])} is not in the references ({len(extra):,} are not)."
         raise said.source.refused(said.lines[extra[0]], "unmatched_ids", detail)
+    _require_common_words(truth, said)
     there = [key for key in truth.words if key in said.words]
     errors = dict(
         zip(there, word_errors([truth.words[k] for k in there], [said.words[k] for k in there]), strict=True)

@@ -1,8 +1,10 @@
 """CoNLL columns of BIO tags: gold, u and v in files of their own; or gold and prediction side by side.
 
-* `gold`, `u` and `v`: the token and its tag (UNER's .iob2 has an index before and annotators after them);
+* `gold`, `u` and `v`: the token and its tag (UNER's .iob2 has an index before, other tags and annotators after them);
 * `u` and `v` alone: the last two columns of tags are gold and prediction, as conlleval reads them;
 * one `file`: the last three are gold, u and v.
+
+Where other columns of tags differ from these, they must be chosen.
 
 Items are sentences of tags; span_f1 takes each apart. Documents (`# newdoc`, `-DOCSTART-`, or a table `documents` with
 one line a sentence) can be clusters.
@@ -17,12 +19,16 @@ from app.inputs.formats.documents import DOCUMENT, coded, document_clusters, fro
 from app.inputs.formats.reading import ReaderOptions, Reading
 from app.inputs.formats.roles import both, needed
 from app.inputs.formats.source import Source
-from app.inputs.formats.tag_columns import Tokens, tag_columns, token_column, tokens
+from app.inputs.formats.tag_columns import Tokens, chosen, tag_columns, token_column, tokens
 from app.inputs.pairing import shown
 from app.statistics.paired import Pairing, Predictions, StatisticSpec
 
 ROLES = ("gold", "u", "v", "file", "documents")
-USES = frozenset(("clusters", "ner_mode", "scheme", "token_column", "tag_column"))
+USES = frozenset(
+    (
+        "clusters", "ner_mode", "scheme", "token_column", "tag_column", "tag_column_gold", "tag_column_u", "tag_column_v",
+    )
+)  # fmt: skip
 
 Sequences = list[list[str]]
 
@@ -63,41 +69,58 @@ def _three_files(
 
 
 def _tags(found: Tokens, options: ReaderOptions, notes: list[str]) -> Sequences:
-    place = tag_columns(found, token_column(found, options), options, 1)[0]
+    role = found.source.role
+    own = getattr(options, f"tag_column_{role}")
+    column = options.tag_column if own is None else own
+    if column is None:
+        names = f"tag_column_{role}= (or tag_column= for all files)"
+        place = tag_columns(found, token_column(found, options), 1, names)[0]
+    else:
+        place = chosen(found, column)
     if found.width > 2:
-        notes.append(f"{found.source.role}: the tags are column {place + 1} of {found.width}.")
+        notes.append(
+            f"{role}: the tags are column {place + 1} of {found.width}; tag_column_{role} chooses another."
+        )
     return found.column(place)
 
 
 def _two_files(first: Source, second: Source, options: ReaderOptions, notes: list[str]) -> Found:
     u, v = tokens(first, notes), tokens(second, notes)
-    _refuse_tag_column(options)
     token_u, token_v = token_column(u, options), token_column(v, options)
     _require_same(u, v, token_u, token_v, "token")
-    gold_u, said_u = tag_columns(u, token_u, options, 2)
-    gold_v, said_v = tag_columns(v, token_v, options, 2)
+    gold_u, column_u = _beside(u, token_u, options, ("gold", "u"))
+    gold_v, column_v = _beside(v, token_v, options, ("gold", "v"))
     _require_same(u, v, gold_u, gold_v, "gold tag")
     notes.append(
-        f"There is no gold file: in u and v, columns {gold_u + 1} and {said_u + 1} are gold and prediction."
+        f"There is no gold file: columns {gold_u + 1} and {column_u + 1} of u, and {gold_v + 1} and {column_v + 1} of v, "
+        "are gold and prediction."
     )
-    return u, (u.column(gold_u), u.column(said_u), v.column(said_v))
+    return u, (u.column(gold_u), u.column(column_u), v.column(column_v))
 
 
 def _one_file(source: Source, options: ReaderOptions, notes: list[str]) -> Found:
     found = tokens(source, notes)
-    _refuse_tag_column(options)
-    places = tag_columns(found, token_column(found, options), options, 3)
+    places = _beside(found, token_column(found, options), options, ("gold", "u", "v"))
     notes.append(f"Columns {', '.join(str(place + 1) for place in places)} are gold, u and v.")
     gold, u, v = (found.column(place) for place in places)
     return found, (gold, u, v)
 
 
-def _refuse_tag_column(options: ReaderOptions) -> None:
+def _beside(found: Tokens, token: int, options: ReaderOptions, roles: tuple[str, ...]) -> list[int]:
+    """The columns of gold and predictions that stand in one file: all chosen, or none."""
     if options.tag_column is not None:
         detail = (
-            "tag_column is for files with one column of tags; here the last ones are gold and predictions."
+            "Gold and predictions are in one file here: give tag_column_gold, tag_column_u and tag_column_v."
         )
         raise InvalidTest.at("/options/tag_column", "invalid_option", detail)
+    columns = [getattr(options, f"tag_column_{role}") for role in roles]
+    if columns.count(None) == len(columns):
+        return tag_columns(found, token, len(roles), " and ".join(f"tag_column_{role}=" for role in roles))
+    if None in columns or len(set(columns)) < len(columns):
+        names = " and ".join(f"tag_column_{role}" for role in roles)
+        detail = f"Give {names}, each another column, or none of them."
+        raise InvalidTest.at(f"/options/tag_column_{roles[0]}", "invalid_option", detail)
+    return [chosen(found, column) for column in columns]
 
 
 def _require_same(base: Tokens, system: Tokens, mine: int, other: int, what: str) -> None:

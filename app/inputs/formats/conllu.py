@@ -54,7 +54,14 @@ METRICS: Mapping[str, Right] = {
 }
 SENTENCE = "_sentence"  # upos_sentence: 1 where the whole sentence is right
 STATISTICS = (*METRICS, *(metric + SENTENCE for metric in METRICS))
-SCORED_COLUMN = {"upos": UPOS, "xpos": XPOS, "lemma": LEMMA, "uas": HEAD, "las": HEAD, "las_full": HEAD}
+SCORED_COLUMNS: Mapping[str, Mapping[str, int]] = {
+    "upos": {"UPOS": UPOS},
+    "xpos": {"XPOS": XPOS},
+    "lemma": {"LEMMA": LEMMA},
+    "uas": {"HEAD": HEAD},
+    "las": {"HEAD": HEAD, "DEPREL": DEPREL},
+    "las_full": {"HEAD": HEAD, "DEPREL": DEPREL},
+}
 
 
 @dataclass(slots=True)
@@ -82,6 +89,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         _require_same_words(gold, system)
         _require_annotated(system, metric)
     _require_annotated(gold, metric)
+    for system in (u, v):
+        _require_same_labels(gold, system, metric)
     right_u, right_v = (_right(gold, system, METRICS[metric]) for system in (u, v))
     total = np.array([len(words) for words in gold.words], dtype=np.int64)
     notes.append(f"{len(total):,} sentences and {total.sum():,} words, scored by {name}.")
@@ -187,10 +196,25 @@ def _require_same_words(gold: Treebank, system: Treebank) -> None:
 
 def _require_annotated(bank: Treebank, metric: str) -> None:
     """A column that is `_` throughout was never predicted; scoring it would say so of the system."""
-    column = SCORED_COLUMN[metric]
-    if all(word[column] == "_" for words in bank.words for word in words):
-        detail = f"{bank.source.label}: the column that {metric} compares is _ in every line; it was not filled in."
-        raise InvalidTest.at(bank.source.line(bank.lines[0][0], metric), "not_annotated", detail)
+    for name, column in SCORED_COLUMNS[metric].items():
+        if _values(bank, column) == {"_"}:
+            detail = f"{bank.source.label}: the column {name}, which {metric} compares, is _ in every line; it was not filled in."
+            raise InvalidTest.at(bank.source.line(bank.lines[0][0], metric), "not_annotated", detail)
+
+
+def _require_same_labels(gold: Treebank, system: Treebank, metric: str) -> None:
+    """A column none of whose values occurs in gold has other labels than gold's, or other columns."""
+    for name, column in SCORED_COLUMNS[metric].items():
+        mine, other = _values(gold, column), _values(system, column)
+        if metric == "las":
+            mine, other = set(map(_universal, mine)), set(map(_universal, other))
+        if column != HEAD and mine.isdisjoint(other):
+            detail = f"no {name} of this file occurs in gold: here is {shown(min(other))}, in gold {shown(min(mine))}."
+            raise system.source.refused(system.lines[0][0], "labels_never_match", detail, name)
+
+
+def _values(bank: Treebank, column: int) -> set[str]:
+    return {word[column] for words in bank.words for word in words}
 
 
 def _right(gold: Treebank, system: Treebank, right: Right) -> list[list[bool]]:

@@ -19,8 +19,9 @@ from app.inputs.formats.reading import ReaderOptions, Reading, choose
 from app.inputs.formats.roles import both, two_systems
 from app.inputs.formats.source import Source, below
 from app.inputs.formats.table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, FileTable, table
-from app.inputs.pairing import pair
+from app.inputs.pairing import pair, shown
 from app.statistics.paired import Counts, Scores, StatisticSpec
+from app.statistics.summary_rows import summary_rows
 
 ROLES = ("u", "v", "file")
 USES = frozenset(
@@ -100,6 +101,8 @@ def _answers(
 ) -> tuple[Answers, bool]:
     """One system's values in column `value` of these rows (all when None), and whether items have clusters."""
     key, cluster = _keys(data, options)
+    if key is None:
+        _refuse_summary(data, value, cluster)
     numerals = Numerals.of(options)
     answers = Answers(data.source, by_order=key is None)
     for count, place in enumerate(range(len(data.rows)) if rows is None else rows):
@@ -112,6 +115,23 @@ def _answers(
             None if cluster is None else row[cluster].strip(),
         )
     return answers, cluster is not None
+
+
+def _refuse_summary(data: FileTable, value: int, cluster: int | None) -> None:
+    """Refuse a row of averages where no column is known to hold ids: it would be paired as an item, by its order.
+
+    Raises
+    ------
+    InvalidTest
+        The first or the last row calls itself `mean`, `total` or the like, in a column where nothing else does.
+    """
+    for column, name in enumerate(data.header or []):
+        cells = [row[column] for row in data.rows]
+        rows = [] if column in (value, cluster) else summary_rows(cells)
+        if rows and all(cells.count(cells[row]) == 1 for row in rows):
+            detail = f"the column {shown(name)} says {shown(cells[rows[-1]])} here: a row of averages or totals is no item. "
+            detail += f"Drop it; or say id_column={name[:40]}, if it is one."
+            raise data.source.refused(data.lines[rows[-1]], "summary_row", detail, column + 1)
 
 
 def _reading(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,9 +11,11 @@ from app.errors import InvalidTest
 from app.inputs.formats.reading import ReaderOptions
 from app.inputs.formats.source import Source
 from app.inputs.formats.table import table
+from app.inputs.pairing import shown
 from app.statistics.paired import Pairing
 
 DOCUMENT = "document"
+COLUMNS = "\t,|;"
 
 
 def coded(keys: Sequence[object]) -> Pairing:
@@ -53,13 +56,31 @@ def document_clusters(
 def from_file(source: Source, n: int, options: ReaderOptions, notes: list[str]) -> list[str]:
     """The document of each of n sentences: the last column of a table, in the order of the sentences.
 
+    A header is known by its being a line more; between blanks there are no columns, unless `delimiter` says so.
+
     Raises
     ------
     InvalidTest
         It has not one line a sentence.
     """
-    rows = table(source, options, notes)
-    if len(rows.rows) != n:
-        detail = f"{source.label} has {len(rows.rows):,} lines for {n:,} sentences; one for each is needed."
+    names = _names(source, options, notes)
+    if len(names) == n + 1:
+        notes.append(f"{source.label}: the first line, {shown(names[0])}, is the header.")
+        return names[1:]
+    if len(names) != n:
+        detail = f"{source.label} has {len(names):,} lines for {n:,} sentences; one for each is needed, and perhaps a header."
         raise InvalidTest.at(source.pointer, "length_mismatch", detail)
-    return [row[-1].strip() for row in rows.rows]
+    return names
+
+
+def _names(source: Source, options: ReaderOptions, notes: list[str]) -> list[str]:
+    """The last field of every line, the header's first if there is one."""
+    lines = list(
+        itertools.dropwhile(lambda line: line.startswith("#"), filter(str.strip, source.lines(notes)))
+    )
+    if options.delimiter is None and not any(
+        delimiter in line for line in lines[:1] for delimiter in COLUMNS
+    ):
+        return [line.strip() for line in lines]
+    rows = table(source, options, notes)
+    return [row[-1].strip() for row in [*([] if rows.header is None else [rows.header]), *rows.rows]]

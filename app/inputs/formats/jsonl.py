@@ -21,6 +21,7 @@ from app.inputs.formats.source import Source, escaped
 from app.inputs.formats.table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES
 from app.inputs.pairing import shown
 from app.statistics.paired import StatisticSpec
+from app.statistics.summary_rows import is_summary
 
 ROLES = ("u", "v", "file")
 USES = frozenset(
@@ -156,7 +157,25 @@ def _answers(
             place,
             None if cluster is None else key_of(record.get(cluster), source, place, cluster),
         )
+    if key is None:
+        _refuse_summary(source, placed)
+    if key is None and len(answers) == 1 and isinstance(record.get(score), list):
+        detail = (
+            f"{source.label}: the file is one object without an id, with a list for {escaped(score)}, which would be one "
+            'item. Give one object a line for each item; or, if it is many items, a JSON request: {"u": […], "v": […]}.'
+        )
+        raise InvalidTest.at(f"{source.pointer}/{place}/{escaped(score)}", "one_item_of_lists", detail)
     return answers
+
+
+def _refuse_summary(source: Source, placed: list[Placed]) -> None:
+    """Refuse an object of averages at either end where no field is known to hold ids."""
+    for place, record in (placed[0], placed[-1]):
+        for name, value in record.items():
+            if is_summary(value) and sum(other.get(name) == value for _, other in placed) == 1 < len(placed):
+                detail = f"{source.label}, {place}: {escaped(name)} is {shown(value)}: averages or totals are no item. "
+                detail += f"Drop them; or say id_column={escaped(name)}, if it is one."
+                raise InvalidTest.at(f"{source.pointer}/{place}/{escaped(name)}", "summary_row", detail)
 
 
 def _score_field(record: dict[str, Any], options: ReaderOptions, pointer: str) -> str:

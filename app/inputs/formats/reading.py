@@ -20,7 +20,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "reduce_epochs": ("mean", "max", "none"),
     "allow_incomplete": ("true", "false"),
 }
-WHOLE = ("decimals", "token_column", "tag_column")
+TAG_COLUMNS = ("tag_column", "tag_column_gold", "tag_column_u", "tag_column_v")
+WHOLE = ("decimals", "token_column", *TAG_COLUMNS)
 MAX_DECIMALS = 12
 DELIMITERS = {
     "comma": ",",
@@ -78,6 +79,9 @@ class ReaderOptions:
     scheme: Literal["BIO", "IOB2"] = "BIO"
     token_column: int | None = None  # counted from one
     tag_column: int | None = None
+    tag_column_gold: int | None = None
+    tag_column_u: int | None = None
+    tag_column_v: int | None = None
     reduce_epochs: Literal["mean", "max", "none"] = "mean"
     allow_incomplete: bool = False
     max_inflated_bytes: int = MAX_INFLATED_BYTES  # the server's, not the caller's
@@ -89,8 +93,7 @@ class ReaderOptions:
                 raise _refused(name, f"{name} must be one of: {', '.join(allowed)}.")
         for name, least, most in (
             ("decimals", 0, MAX_DECIMALS),
-            ("token_column", 1, 1_000),
-            ("tag_column", 1, 1_000),
+            *((name, 1, 1_000) for name in ("token_column", *TAG_COLUMNS)),
         ):
             value = getattr(self, name)
             if value is not None and not least <= value <= most:

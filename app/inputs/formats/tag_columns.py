@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from app.inputs.formats.reading import ReaderOptions
+from app.errors import InvalidTest
+from app.inputs.formats.reading import ReaderOptions, choose
 from app.inputs.formats.source import Source
 from app.inputs.pairing import shown
 
@@ -100,26 +101,64 @@ def _row(found: Tokens, number: int, line: str, *, by_tab: bool) -> list[str]:
 def token_column(found: Tokens, options: ReaderOptions) -> int:
     """The first column; the second where the first counts the tokens of a sentence from 1, as UNER's does."""
     if options.token_column is not None:
-        return _chosen(found, options.token_column)
-    first = found.sentences[0]
+        return chosen(found, options.token_column)
+    return 1 if _counts_tokens(found) else 0
+
+
+def _counts_tokens(found: Tokens) -> bool:
     counted = found.width > 2 and all(
         row[0] == str(place) for sentence in found.sentences for place, row in enumerate(sentence, 1)
     )
-    return 1 if counted and len(first[0]) > 1 else 0
+    return counted and any(len(sentence) > 1 for sentence in found.sentences)
 
 
-def tag_columns(found: Tokens, token: int, options: ReaderOptions, wanted: int) -> list[int]:
-    """The last `wanted` columns in which every value is a BIO tag; or the one that was chosen."""
-    if options.tag_column is not None and wanted == 1:
-        return [_chosen(found, options.tag_column)]
-    there = [
-        place
-        for place in range(token + 1, found.width)
-        if all(TAG.fullmatch(row[place]) for sentence in found.sentences for row in sentence)
-    ]
-    if len(there) >= wanted:
+def tag_columns(found: Tokens, token: int, wanted: int, options: str) -> list[int]:
+    """The columns of BIO tags after the token, when it is certain which they are.
+
+    As many as are `wanted`; or all there are, if these agree; or the last ones of the file, where gold and predictions
+    stand beside each other, as conlleval reads them. Behind an index and a token the tag follows (UNER).
+
+    Raises
+    ------
+    InvalidTest
+        There are too few, or others besides (`options` choose among them), or a column has tags but for some values.
+    """
+    there = []
+    for place in range(token + 1, found.width):
+        tags = sum(TAG.fullmatch(row[place]) is not None for sentence in found.sentences for row in sentence)
+        if tags == sum(map(len, found.sentences)):
+            there.append(place)
+        elif tags * 2 > sum(map(len, found.sentences)) and _has_entities(found, place):
+            raise _no_tags(found, place, "All others of this column are BIO tags", options)
+    if len(there) < wanted:
+        place = min(token + 1, found.width - 1) if wanted == 1 else found.width - 1
+        needed = "1 column of BIO tags is" if wanted == 1 else f"{wanted} columns of BIO tags are"
+        why = f"{needed} needed after the token and {len(there)} {'is' if len(there) == 1 else 'are'} there"
+        raise _no_tags(found, place, why, options)
+    if wanted == 1:
+        if token and _counts_tokens(found) and there[0] == token + 1:
+            return there[:1]
+        if all(found.column(place) == found.column(there[0]) for place in there[1:]):
+            return there[:1]
+    elif len(there) == wanted or there[-wanted:] == list(range(found.width - wanted, found.width)):
         return there[-wanted:]
-    place = min(token + 1, found.width - 1) if wanted == 1 else found.width - 1
+    columns = [f"{place + 1} ({_example(found, place)})" for place in there]
+    why = f"There are {len(there)} columns of BIO tags after the token, and they differ. Give {options}, counted from one. "
+    raise choose(found.source.pointer, "tag_column", "column of tags", columns, why)
+
+
+def _has_entities(found: Tokens, place: int) -> bool:
+    return any(row[place][:2] in {"B-", "I-"} for sentence in found.sentences for row in sentence)
+
+
+def _example(found: Tokens, place: int) -> str:
+    """A tag of the column that is not O, if it has one."""
+    values = (row[place] for sentence in found.sentences for row in sentence)
+    return next((value for value in values if value != "O"), "O")
+
+
+def _no_tags(found: Tokens, place: int, why: str, options: str) -> InvalidTest:
+    """The refusal that names the first value of a column which is no tag."""
     number, value = next(
         (
             (number, row[place])
@@ -129,14 +168,12 @@ def tag_columns(found: Tokens, token: int, options: ReaderOptions, wanted: int) 
         ),
         (found.lines[0][0], found.sentences[0][0][place]),
     )
-    detail = f"{wanted} column{'s' * (wanted != 1)} of BIO tags {'are' if wanted != 1 else 'is'} needed after the token "
-    detail += f"and {len(there)} {'is' if len(there) == 1 else 'are'} there; column {place + 1} here is {shown(value)}. "
-    raise found.source.refused(
-        number, "no_tags", detail + "tag_column= chooses one, counted from 1.", place + 1
-    )
+    detail = f"{why}; column {place + 1} here is {shown(value)}. {options} chooses, counted from 1."
+    return found.source.refused(number, "no_tags", detail, place + 1)
 
 
-def _chosen(found: Tokens, column: int) -> int:
+def chosen(found: Tokens, column: int) -> int:
+    """Where the column of this number stands, which is counted from one; raises InvalidTest if there is none."""
     if column > found.width:
         detail = f"there are {found.width} columns, and no column {column}."
         raise found.source.refused(found.lines[0][0], "wrong_field_count", detail)

@@ -55,7 +55,7 @@ def word_errors(references: Sequence[Sequence[str]], hypotheses: Sequence[Sequen
     try:
         import jiwer
     except ImportError:
-        detail = "Transcripts need jiwer, which is not installed here (the extra asr); or send counts per utterance."
+        detail = "Transcripts need jiwer, which is not installed here (make serve installs it); or send counts per utterance."
         raise InvalidTest.at("/files/ref", "missing_extra", detail) from None
     aligned = jiwer.process_words([" ".join(w) for w in references], [" ".join(w) for w in hypotheses])
     return [

@@ -72,7 +72,7 @@ def _values(judged: Judged, ranked: Ranked, measure: str) -> dict[str, float]:
     try:
         import pytrec_eval
     except ImportError:
-        detail = "Runs and qrels need pytrec_eval, which is not installed here (the extra trec); or send the output of "
+        detail = "Runs and qrels need pytrec_eval, which is not installed here (make serve installs it); or send the output of "
         raise InvalidTest.at("/files/qrels", "missing_extra", detail + "trec_eval -q instead.") from None
     results: dict[str, dict[str, float]] = pytrec_eval.RelevanceEvaluator(judged, {measure}).evaluate(ranked)
     names = {name for values in results.values() for name in values}

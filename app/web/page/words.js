@@ -65,6 +65,9 @@ export const READER_OPTIONS = {
   token_column: { label: "Column of tokens", hint: "Counted from one.", numeric: true },
   tag_column: { label: "Column of tags", hint: "Counted from one.", numeric: true },
   reduce_epochs: { label: "Several epochs", choices: [["mean", "Their mean"], ["max", "Their best"], ["none", "Items of their own, clustered by sample"]], fallback: "mean" },
+  tag_column_gold: { label: "Column of gold’s tags", hint: "Where it is another.", numeric: true },
+  tag_column_u: { label: "Column of U’s tags", numeric: true },
+  tag_column_v: { label: "Column of V’s tags", numeric: true },
   allow_incomplete: { label: "Take logs of runs that did not finish", choices: YES_NO, fallback: "false" },
 };
 export const ENGINE_OPTIONS = {

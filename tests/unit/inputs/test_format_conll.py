@@ -77,7 +77,10 @@ def test_an_index_column_before_and_annotators_after_are_understood(uner: Files,
 def test_columns_can_be_chosen(read_files: Read, refusal: Refusal) -> None:
     text = "B-X\tB-PER\tAnn\tI-ORG\n"
     files = dict.fromkeys(("gold", "u", "v"), text)
-    assert predictions(read_files("conll", files)).gold == [["I-ORG"]]
+    error = refusal("conll", files).flaws[0]
+    assert (error.pointer, error.code) == ("/files/gold", "choose_tag_column")
+    assert '"2 (B-PER)", "4 (I-ORG)"' in error.detail
+    assert predictions(read_files("conll", files, tag_column=4)).gold == [["I-ORG"]]
     assert predictions(read_files("conll", files, token_column=3, tag_column=2)).gold == [["B-PER"]]
     assert refusal("conll", files, tag_column=5).flaws[0].code == "wrong_field_count"
 

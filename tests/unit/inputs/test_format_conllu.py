@@ -184,3 +184,20 @@ def test_documents_that_are_not_marked_cannot_be_clusters(refusal: Refusal) -> N
     text = WORD.format(1) + "\n# newdoc\n" + WORD.format(1) + "\n"
     files = dict.fromkeys(("gold", "u", "v"), text)
     assert refusal("conllu", files, metric="upos", clusters="document").flaws[0].code == "no_documents"
+
+
+@pytest.mark.parametrize("metric", ["upos", "xpos", "lemma", "las", "las_full"])
+def test_labels_of_another_set_are_no_score_of_nought(
+    metric: str, read_files: Read, refusal: Refusal
+) -> None:
+    """A LAS of 0 it was where DEPREL was never filled in, and a UPOS of 0 where tags were in small letters."""
+    gold = ["1", "Hi", "hi", "INTJ", "UH", "_", "0", "root:x", "_", "_"]
+    column = {"upos": 3, "xpos": 4, "lemma": 2}.get(metric, 7)
+    files = {"gold": "\t".join(gold) + "\n\n"} | {"u": "\t".join(gold) + "\n\n"}
+    for value, code in (("_", "not_annotated"), ("other", "labels_never_match")):
+        v = "\t".join([*gold[:column], value, *gold[column + 1 :]]) + "\n\n"
+        error = refusal("conllu", {**files, "v": v}, metric=metric)
+        assert (error.flaws[0].pointer.rpartition("/")[0], error.flaws[0].code) == ("/files/v/line/1", code)
+    subtype = "\t".join([*gold[:7], "root:y", *gold[8:]]) + "\n\n"
+    if metric == "las":
+        read_files("conllu", {**files, "v": subtype}, metric=metric)

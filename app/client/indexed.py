@@ -1,0 +1,136 @@
+"""Columns of data frames are paired by their index, as pandas itself does, and not by their order.
+
+An index that is not 0, 1, 2, … names the items: columns in one order are sent as lists with `ids`, others as
+`{id: value}`, which the server pairs. Arrays, lists and polars have no index, and are paired by order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.client.data import plain
+from app.client.errors import InvalidData
+
+Columns = Mapping[str, Any]
+Labels = list[str]
+# The columns of one frame with both systems, when it has these names: whatever their order.
+WHOLE = {"scores": ("u", "v"), "counts": ("tp_u", "incorrect_u", "tp_v", "incorrect_v")}
+BY_ORDER = "use .reset_index(drop=True) or .to_numpy() to pair by order."
+
+
+def by_index(kind: str, columns: Columns, options: Columns) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Columns and options as they are; or with ids, or keyed by id, where an index says so.
+
+    Raises
+    ------
+        InvalidData: an index has a label twice; or only some columns have one; or indexes differ where nothing can be
+            paired by id.
+    """
+    given = {name: _frame(kind, value, alone=columns.get("v") is None) for name, value in columns.items()}
+    leaves = _leaves(kind, given)
+    beside = {f"/{name}": options[name] for name in ("ids", "clusters") if options.get(name) is not None}
+    labels = {at: _labels(at, value) for at, value in leaves.items() if has_index(value)}
+    keyed = kind != "counts" and any(isinstance(value, Mapping) for value in leaves.values())
+    if not labels:
+        return given, dict(options)
+    beside_labels = {at: _labels(at, value) for at, value in beside.items() if has_index(value)}
+    if not keyed and all(map(_counts_rows, (*labels.values(), *beside_labels.values()))):
+        return given, dict(options)
+    for at, value in leaves.items():
+        if at not in labels and not (keyed and isinstance(value, Mapping)):
+            raise InvalidData(f"This has no index, and another column has one: {BY_ORDER}", pointer=at)
+    first = next(iter(labels.values()))
+    if not keyed and all(one == first for one in (*labels.values(), *beside_labels.values())):
+        return given, {**options, "ids": first if options.get("ids") is None else options["ids"]}
+    _require_ids(kind, options, {**labels, **beside_labels}, first)
+    return _by_id(kind, given, labels), _clusters_by_id(options, beside_labels.get("/clusters"))
+
+
+def has_index(value: Any) -> bool:
+    """Whether it is a Series or a data frame, by what it can do; a list's `index` is a method."""
+    index = getattr(value, "index", None)
+    return hasattr(value, "__array__") and index is not None and not callable(index)
+
+
+def _frame(kind: str, value: Any, *, alone: bool) -> Any:
+    """A data frame as columns by name, for counts; the one of both systems with its columns in our order."""
+    if not has_index(value) or not hasattr(value, "columns"):
+        return value
+    names = [str(name) for name in value.columns]
+    wanted = WHOLE.get(kind, ())
+    if alone:
+        return value[list(wanted)] if set(names) == set(wanted) else value
+    return {name: value[name] for name in names} if kind == "counts" else value
+
+
+def _leaves(kind: str, columns: Columns) -> dict[str, Any]:
+    """Every column under its pointer; counts by name are a column each."""
+    found: dict[str, Any] = {}
+    for name, value in columns.items():
+        if kind == "counts" and isinstance(value, Mapping):
+            found.update({f"/{name}/{inner}": one for inner, one in value.items()})
+        elif value is not None:
+            found[f"/{name}"] = value
+    return found
+
+
+def _labels(at: str, value: Any) -> Labels:
+    """The labels of an index as text; raises InvalidData where one stands twice."""
+    labels = [str(label) for label in value.index]
+    if len(set(labels)) != len(labels):
+        raise InvalidData(f"Its index, by which items are paired, has a label twice: {BY_ORDER}", pointer=at)
+    return labels
+
+
+def _counts_rows(labels: Labels) -> bool:
+    """Whether an index only counts the rows, so that it and the order say the same."""
+    return all(label == str(place) for place, label in enumerate(labels))
+
+
+def _require_ids(kind: str, options: Columns, labels: Mapping[str, Labels], first: Labels) -> None:
+    """Refuse what cannot be paired by id."""
+    if kind == "effects":
+        other = next((at for at, one in labels.items() if one != first), "/swap")
+        raise InvalidData(f"Effects are paired by order, and these indexes differ: {BY_ORDER}", pointer=other)
+    if options.get("ids") is not None:
+        raise InvalidData(
+            f"The columns are paired by their indexes, which differ: leave ids out; or {BY_ORDER}",
+            pointer="/ids",
+        )
+    clusters = options.get("clusters")
+    if clusters is not None and "/clusters" not in labels and not isinstance(clusters, Mapping):
+        detail = f"The columns are paired by their indexes, which differ; this has none: {BY_ORDER}"
+        raise InvalidData(detail, pointer="/clusters")
+
+
+def _by_id(kind: str, columns: Columns, labels: Mapping[str, Labels]) -> dict[str, Any]:
+    """Every column as `{id: value}`, or `{id: {name: count}}`."""
+    found: dict[str, Any] = {}
+    for name, value in columns.items():
+        if kind != "counts":
+            found[name] = (
+                value if isinstance(value, Mapping) else _keyed(value, labels[f"/{name}"], f"/{name}")
+            )
+            continue
+        counts = {
+            inner: _keyed(one, labels[f"/{name}/{inner}"], f"/{name}/{inner}") for inner, one in value.items()
+        }
+        first = next(iter(counts.values()))
+        for inner, one in counts.items():
+            if one.keys() != first.keys():
+                raise InvalidData(
+                    "Its index has other labels than that of the first count.", pointer=f"/{name}/{inner}"
+                )
+        found[name] = {key: {inner: one[key] for inner, one in counts.items()} for key in first}
+    return found
+
+
+def _keyed(value: Any, labels: Labels, at: str) -> dict[str, Any]:
+    return dict(zip(labels, plain(value, at), strict=True))
+
+
+def _clusters_by_id(options: Columns, labels: Labels | None) -> dict[str, Any]:
+    if labels is None:
+        return dict(options)
+    return {**options, "clusters": _keyed(options["clusters"], labels, "/clusters")}

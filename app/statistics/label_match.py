@@ -1,0 +1,133 @@
+"""Labels that cannot match: of another type than gold's, or written in another way.
+
+Nothing is converted. `1` and `"1"` are different labels, `yes` and `Yes` too, and a system that writes them otherwise
+than gold does is never right: its score of 0 says nothing of the system.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+from app.errors import InvalidTest
+from app.statistics.data_warning import DataWarning
+from app.statistics.paired import Item, Predictions, StatisticSpec
+
+SPANS = frozenset({"span_f1", "span_precision", "span_recall"})
+SHOWN_CHARS = 40
+# Where every label of gold stands for so many items or more, labels are classes and no free text.
+ITEMS_PER_CLASS = 2
+
+Labels = set[Hashable]
+
+
+def label_warnings(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
+    """What is odd about the labels of u and v; usually nothing.
+
+    Raises
+    ------
+    InvalidTest
+        Items are labels in gold and sequences of labels in a system, or the other way round; or a label of a system has
+        another type than the same label of gold. Pointers are `/u` and `/v`.
+    """
+    (gold, gold_sequences), found = _labels(data.gold, spec), []
+    for role, items in (("u", data.u), ("v", data.v)):
+        labels, sequences = _labels(items, spec)
+        if sequences != gold_sequences:
+            detail = f"Items are labels in one of gold and {role}, and lists of labels in the other: they never match."
+            raise InvalidTest.at(f"/{role}", "mixed_forms", detail)
+        unknown = labels - gold
+        if unknown and gold:
+            _refuse_other_types(role, unknown, gold)
+        if gold and unknown == labels and (labels or _tagged(items, spec)):
+            found.append(_never(role, labels, gold, spec))
+        else:
+            found.extend(_otherwise_written(role, unknown, gold, data.gold))
+    return found
+
+
+def _tagged(items: Sequence[Item], spec: StatisticSpec) -> bool:
+    """Whether there are tags of entities; in IOB2 none begins without a B-."""
+    return spec.name in SPANS and any(label != "O" for label in _flat(items))
+
+
+def _flat(items: Sequence[Item]) -> Iterable[Any]:
+    return chain.from_iterable(item if isinstance(item, list | tuple) else (item,) for item in items)
+
+
+def _labels(items: Sequence[Item], spec: StatisticSpec) -> tuple[Labels, bool]:
+    """The labels that may be right, of spans their types, where a span can begin; and whether items are sequences."""
+    try:
+        labels: Labels = set(items)
+        sequences = any(isinstance(label, tuple) for label in labels)
+    except TypeError:  # a list cannot be in a set
+        sequences = True
+    if sequences:
+        labels = set(_flat(items))
+    if spec.name not in SPANS:
+        return labels, sequences
+    begin = ("B",) if spec.parameters.get("scheme") == "IOB2" else ("B", "I")
+    return {label[2:] for label in labels if isinstance(label, str) and label.startswith(begin)}, sequences
+
+
+def _refuse_other_types(role: str, unknown: Labels, gold: Labels) -> None:
+    by_text = {str(label): label for label in gold}
+    for label in sorted(unknown, key=repr):
+        same = by_text.get(str(label))
+        if same is not None and type(same) is not type(label):
+            detail = (
+                f"The label {_shown(label)} of {role} is {_type(label)}, and {_shown(same)} in gold is {_type(same)}: they "
+                "never match. Write both the same way."
+            )
+            raise InvalidTest.at(f"/{role}", "other_label_type", detail)
+
+
+def _never(role: str, labels: Labels, gold: Labels, spec: StatisticSpec) -> DataWarning:
+    what = "entity type" if spec.name in SPANS else "label"
+    said = f"it has {_some(labels)}" if labels else "it has tags and no B- to begin an entity with (IOB2)"
+    detail = (
+        f"No {what} of {role} occurs in gold, so that {role} is never right: {said}, and gold has {_some(gold)}. Are "
+        "these its labels, and written as in gold?"
+    )
+    return DataWarning(f"/{role}", "labels_never_match", detail)
+
+
+def _otherwise_written(role: str, unknown: Labels, gold: Labels, items: Sequence[Item]) -> list[DataWarning]:
+    """A label that gold has in other capitals, with other blanks, or as a decimal number.
+
+    Free texts may differ so, and it is the system's fault; classes may not.
+    """
+    written = {_folded(label): label for label in gold} if unknown else {}
+    for label in sorted(unknown, key=repr):
+        same = written.get(_folded(label))
+        if same is not None:
+            detail = (
+                f"The label {_shown(label)} of {role} does not occur in gold, where {_shown(same)} does: capitals, blanks "
+                "and decimals count, so these never match."
+            )
+            classes = len(gold) * ITEMS_PER_CLASS <= sum(1 for _ in _flat(items))
+            return [DataWarning(f"/{role}", "labels_written_otherwise", detail, classes)]
+    return []
+
+
+def _folded(label: Hashable) -> str:
+    text = " ".join(str(label).split()).casefold()
+    whole, point, decimals = text.partition(".")
+    return whole if point and whole.lstrip("-").isdigit() and not decimals.strip("0") else text
+
+
+def _type(label: Hashable) -> str:
+    return "an integer" if isinstance(label, int) else "a text"
+
+
+def _some(labels: Labels) -> str:
+    first = sorted(labels, key=repr)[:3]
+    return ", ".join(map(_shown, first)) + (", …" if len(labels) > len(first) else "")
+
+
+def _shown(label: Hashable) -> str:
+    if not isinstance(label, str):
+        return str(label)[:SHOWN_CHARS]
+    return json.dumps(label if len(label) <= SHOWN_CHARS else label[:SHOWN_CHARS] + "…", ensure_ascii=False)

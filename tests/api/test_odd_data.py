@@ -1,0 +1,272 @@
+"""Data that is a valid test and looks like a mistake: a warning in a test, a refusal in a gate; or refused in both."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+PREDICTIONS, FILES, GATE = "/v1/tests/predictions", "/v1/tests/files", "/v1/gate"
+GOLD = ["yes", "no", "yes", "no", "yes", "no"]
+Body = dict[str, Any]
+
+
+def warned(said: Body) -> list[str]:
+    return [one["code"] for one in said["warnings"] if one["code"].startswith(("labels_", "summary_"))]
+
+
+def gate_of(kind: str, body: Body) -> Body:
+    return {"kind": kind, "request": body}
+
+
+OTHER_TYPES = {
+    "strings for integers": ([0, 1, 2], ["0", "1", "2"], "accuracy"),
+    "integers for strings": (["0", "1", "2"], [0, 1, 2], "macro"),
+    "one of them": ([0, 1, 2], [0, 1, "2"], "accuracy"),
+    "tokens": ([["1", "2"], ["1"]], [["1", 2], ["1"]], "token_accuracy"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_TYPES)
+def test_labels_of_another_type_than_golds_are_refused(name: str, service: Any, problem_of: Any) -> None:
+    gold, other, statistic = OTHER_TYPES[name]
+    named = {"name": "f1", "average": "macro"} if statistic == "macro" else {"name": statistic}
+    for role in "uv":
+        body = {"gold": gold, "u": gold, "v": gold, role: other, "statistic": named}
+        for path, sent in ((PREDICTIONS, body), (GATE, gate_of("predictions", body))):
+            said = problem_of(service.post(path, sent), 422)
+            where = f"/request/{role}" if path == GATE else f"/{role}"
+            assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == (where, "other_label_type")
+
+
+@pytest.mark.parametrize(
+    ("gold", "other"), [(["a", "b"], [["a"], ["b"]]), ([["a"], ["b"]], ["a", "b"])], ids=["flat", "lists"]
+)
+def test_labels_for_lists_of_labels_are_refused(gold: Any, other: Any, service: Any, problem_of: Any) -> None:
+    for name in ("exact_match", "accuracy"):
+        body = {"gold": gold, "u": other, "v": gold, "statistic": {"name": name}}
+        assert problem_of(service.post(PREDICTIONS, body), 422)["errors"][0]["code"] == "mixed_forms"
+
+
+NEVER = {
+    "capitals": (["Yes" if label == "yes" else "NO" for label in GOLD], "accuracy"),
+    "blanks": ([f"{label} " for label in GOLD], "exact_match"),
+    "other words": (["A", "B"] * 3, "mcc"),
+}
+
+
+@pytest.mark.parametrize("name", NEVER)
+@pytest.mark.parametrize("role", ["u", "v"])
+def test_labels_that_never_match_are_warned_of_and_no_gate_decides_by_them(
+    name: str, role: str, service: Any, problem_of: Any
+) -> None:
+    other, statistic = NEVER[name]
+    body = {"gold": GOLD, "u": GOLD, "v": GOLD, role: other, "statistic": {"name": statistic}}
+    said = service.post(PREDICTIONS, body)
+    assert said.status_code == 200, said.text
+    assert warned(said.json()) == ["labels_never_match"]
+    assert said.json()["warnings"][0]["detail"].startswith(f"No label of {role} occurs in gold")
+    assert (
+        problem_of(service.post(GATE, gate_of("predictions", body)), 422)["errors"][0]["code"]
+        == "labels_never_match"
+    )
+
+
+def test_one_label_in_other_capitals(service: Any, problem_of: Any) -> None:
+    other = ["Yes" if label == "yes" else label for label in GOLD]
+    body = {"gold": GOLD, "u": GOLD, "v": other}
+    said = service.post(PREDICTIONS, body).json()
+    assert warned(said) == ["labels_written_otherwise"]
+    assert '"Yes"' in said["warnings"][0]["detail"]
+    error = problem_of(service.post(GATE, gate_of("predictions", body)), 422)["errors"][0]
+    assert (error["pointer"], error["code"]) == ("/request/v", "labels_written_otherwise")
+
+
+def test_free_texts_may_differ_in_capitals_before_a_gate(service: Any) -> None:
+    texts = ["Paris", "the Nile", "1789", "Ada Lovelace"]
+    body = {
+        "gold": texts,
+        "u": texts,
+        "v": ["Paris", "The Nile", "1789", "nobody"],
+        "statistic": {"name": "exact_match"},
+    }
+    assert warned(service.post(PREDICTIONS, body).json()) == ["labels_written_otherwise"]
+    assert service.post(GATE, gate_of("predictions", body)).status_code == 200
+
+
+def test_decimals_of_an_integer_label(service: Any) -> None:
+    said = service.post(
+        PREDICTIONS, {"gold": [0, 1, 1, 0], "u": [0, 1, 1, 0], "v": ["0.0", "1.0", "1.0", "0.0"]}
+    )
+    assert warned(said.json()) == ["labels_never_match"]
+
+
+TAGS = {
+    "other types": ("B-PERSON", {}, ["labels_never_match"]),
+    "other capitals": ("B-per", {}, ["labels_never_match"]),
+    "nothing found": ("O", {}, []),
+    "no beginnings": ("I-PER", {"scheme": "IOB2"}, ["labels_never_match"]),
+    "stray insides": ("I-PER", {}, []),
+}
+
+
+@pytest.mark.parametrize("name", TAGS)
+def test_types_of_entities_that_never_match(name: str, service: Any) -> None:
+    tag, parameters, wanted = TAGS[name]
+    gold = [["B-PER", "O"], ["O", "B-PER"]]
+    body = {
+        "gold": gold,
+        "u": [[tag if one != "O" else "O" for one in item] for item in gold],
+        "v": gold,
+        "statistic": {"name": "span_f1", **parameters},
+    }
+    response = service.post(PREDICTIONS, body)
+    assert warned(response.json()) == wanted
+    assert service.post(GATE, gate_of("predictions", body)).status_code == (422 if wanted else 200)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "gold", "code"),
+    [
+        ({"name": "f1", "average": "micro", "labels": [0, "1"]}, [0, 1, 1], "other_label_type"),
+        ({"name": "f1", "average": "micro", "labels": ["0", "1"]}, [0, 1, 1], "unknown_label"),
+        ({"name": "span_f1", "labels": ["per"]}, [["B-PER"], ["O"], ["O"]], "unknown_label"),
+    ],
+)
+def test_classes_that_are_asked_for_and_never_occur(
+    statistic: Body, gold: Any, code: str, service: Any, problem_of: Any
+) -> None:
+    said = problem_of(
+        service.post(PREDICTIONS, {"gold": gold, "u": gold, "v": gold, "statistic": statistic}), 422
+    )
+    assert (said["errors"][0]["pointer"], said["errors"][0]["code"]) == ("/statistic/labels", code)
+
+
+def test_right_labels_are_not_warned_of(service: Any) -> None:
+    """A system may have a class that gold lacks, lack one that gold has, and be wrong everywhere."""
+    body = {"gold": GOLD, "u": ["maybe", "no", "no", "yes", "no", "no"], "v": ["no", "yes"] * 3}
+    said = service.post(PREDICTIONS, body).json()
+    assert warned(said) == []
+    assert said["statistic"]["v"] == 0.0
+
+
+def test_transcripts_without_a_word_of_the_references_are_refused(service: Any, problem_of: Any) -> None:
+    texts = {
+        "ref": b"a b c (s-1)\nd e (s-2)\n",
+        "u": b"A B C (s-1)\nD (s-2)\n",
+        "v": b"a b (s-1)\nd x (s-2)\n",
+    }
+    files = {role: (f"{role}.trn", text) for role, text in texts.items()}
+    error = problem_of(service.request("POST", FILES, files=files), 422)["errors"][0]
+    assert (error["pointer"], error["code"]) == ("/files/u/line/1", "labels_never_match")
+
+
+def wide(rows: list[tuple[str, float, float]]) -> bytes:
+    return ("id,u,v\n" + "".join(f"{key},{u},{v}\n" for key, u, v in rows)).encode()
+
+
+def by_id(rows: list[tuple[str, float, float]]) -> Body:
+    return {"u": {key: u for key, u, _ in rows}, "v": {key: v for key, _, v in rows}}
+
+
+ROWS = [("q1", 0.5, 0.6), ("q2", 0.75, 0.5), ("q3", 0.25, 0.5)]
+WAYS: dict[str, Callable[[Any, list[tuple[str, float, float]]], Any]] = {
+    "csv file": lambda service, rows: service.request("POST", FILES, files={"file": ("t.csv", wide(rows))}),
+    "tsv file with choices": lambda service, rows: service.request(
+        "POST", FILES, files={"file": ("t.tsv", wide(rows).replace(b",", b"\t"))}, data={"decimals": "3"}
+    ),
+    "long file": lambda service, rows: service.request(
+        "POST",
+        FILES,
+        files={"file": ("t.csv", ("id,system,score\n" + "".join(f"{k},a,{u}\n{k},b,{v}\n" for k, u, v in rows)).encode())},
+    ),
+    "lines": lambda service, rows: service.request(
+        "POST",
+        FILES,
+        files={"file": ("t.jsonl", "\n".join(json.dumps({"id": k, "u": u, "v": v}) for k, u, v in rows).encode())},
+    ),
+    "csv body": lambda service, rows: service.body("/v1/tests/scores", wide(rows), "text/csv"),
+    "objects": lambda service, rows: service.post("/v1/tests/scores", by_id(rows)),
+    "lists with ids": lambda service, rows: service.post(
+        "/v1/tests/scores", {"u": [r[1] for r in rows], "v": [r[2] for r in rows], "ids": [r[0] for r in rows]}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["mean", "Average", "all", "macro avg", "TOTAL", "Overall score", "weighted_avg"]
+)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_row_of_averages_is_warned_of(way: str, name: str, service: Any, problem_of: Any) -> None:
+    mean = (name, 0.5, 8 / 15)
+    for rows, where in (([*ROWS, mean], "last"), ([mean, *ROWS], "first")):
+        said = WAYS[way](service, rows)
+        assert said.status_code == 200, said.text
+        assert warned(said.json()) == ["summary_row"]
+        assert where in said.json()["warnings"][0]["detail"]
+        assert name in said.json()["warnings"][0]["detail"]
+        error = problem_of(service.post(GATE, gate_of("scores", by_id(rows))), 422)["errors"][0]
+        assert error["code"] == "summary_row"
+        files = {"file": ("t.csv", wide(rows))}
+        assert (
+            problem_of(service.request("POST", GATE, files=files), 422)["errors"][0]["code"] == "summary_row"
+        )
+
+
+@pytest.mark.parametrize("way", ["csv file", "lines", "objects"])
+def test_a_last_row_without_an_id_is_warned_of(way: str, service: Any) -> None:
+    assert warned(WAYS[way](service, [*ROWS, ("", 0.5, 0.5)]).json()) == ["summary_row"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_items_of_ordinary_names_are_not_warned_of(way: str, service: Any) -> None:
+    for name in ("means", "q-all", "allegory", "7", "score", "summary of the day"):
+        assert warned(WAYS[way](service, [*ROWS, (name, 0.5, 0.25)]).json()) == []
+    assert warned(WAYS[way](service, [ROWS[0], ("mean", 0.5, 0.25), *ROWS[1:]]).json()) == []
+
+
+def test_a_row_of_averages_without_known_ids_is_refused(service: Any, problem_of: Any) -> None:
+    table = b"question,u,v\nq1,.5,.6\nq2,.7,.6\nmean,.6,.6\n"
+    lines = (
+        b'{"task": "a", "u": 1, "v": 0}\n{"task": "b", "u": 1, "v": 0}\n{"task": "mean", "u": 1, "v": 0}\n'
+    )
+    for content, pointer in ((table, "/files/file/line/4/1"), (lines, "/files/file/line/3/task")):
+        response = service.request("POST", FILES, files={"file": ("t", content)}, data={})
+        error = problem_of(response, 422)["errors"][0]
+        assert (error["pointer"], error["code"]) == (pointer, "summary_row")
+    files = {"file": ("t.csv", table)}
+    said = service.request("POST", FILES, files=files, data={"id_column": "question", "format": "csv"}).json()
+    assert warned(said) == ["summary_row"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_labels_against_counting_by_hand(seed: int, service: Any) -> None:
+    """Whatever the labels: refused, warned of, or as right as equality says."""
+    rng = random.Random(seed)
+    pool: list[Any] = ["a", "b", "A", "a ", "1", "2", 1, 2, "x y", "", "é", "O"]
+    seen = {200: 0, 422: 0}
+    for _ in range(120):
+        n = rng.randint(1, 8)
+        columns = {role: [rng.choice(rng.sample(pool, 4)) for _ in range(n)] for role in ("gold", "u", "v")}
+        response = service.post(PREDICTIONS, {**columns, "pmf": "none"})
+        seen[response.status_code] += 1
+        texts = {
+            str(label): {type(one) for one in columns["gold"] if str(one) == str(label)}
+            for label in columns["gold"]
+        }
+        for role in "uv":
+            mixed = any(label not in columns["gold"] and str(label) in texts for label in columns[role])
+            assert not (mixed and response.status_code == 200)
+        if response.status_code == 422:
+            assert response.json()["errors"][0]["code"] == "other_label_type"
+            continue
+        said = response.json()
+        for role in "uv":
+            right = sum(one == other for one, other in zip(columns["gold"], columns[role], strict=True))
+            assert said["statistic"][role] == pytest.approx(right / n, abs=1e-15)
+            never = not set(columns[role]) & set(columns["gold"])
+            assert never == any(f"No label of {role} " in one["detail"] for one in said["warnings"])
+    assert min(seen.values()) > 5

@@ -1,0 +1,43 @@
+"""The locked requirements: what each file is for, and that all have the same versions."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+READERS = {"asr": "jiwer", "mt": "sacrebleu", "trec": "pytrec-eval-terrier"}
+PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
+
+
+def pins(name: str) -> dict[str, str]:
+    """Packages and versions; every one of them with hashes."""
+    text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
+    found = dict(PIN.findall(text))
+    assert len(found) > 20
+    for block in re.split(r"^(?=[A-Za-z0-9])", text, flags=re.MULTILINE)[1:]:
+        assert "--hash=sha256:" in block
+    return found
+
+
+def test_main_is_part_of_serve_and_that_of_dev() -> None:
+    assert pins("main").items() < pins("serve").items() < pins("dev").items()
+
+
+def test_serve_has_the_readers_of_files_and_main_has_none() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    for extra, package in READERS.items():
+        assert re.match(r"[A-Za-z-]+", extras[extra][0])[0] == package  # type: ignore[index]
+        assert package in pins("serve")
+        assert package not in pins("main")
+
+
+def test_make_serve_installs_what_the_readme_says() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(r"^serve: \.venv/\.serve\b", makefile, re.MULTILINE)
+    assert re.search(r"^\.venv/\.serve: requirements/serve\.txt\b", makefile, re.MULTILINE)
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n")
+    assert {"!requirements/main.txt", "!requirements/serve.txt"} <= set(ignored)
