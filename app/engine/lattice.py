@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, wraps
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,7 +19,11 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
+# Exact Python integers, dtype object: for what 64 bits do not hold.
+Wide = NDArray[np.object_]
+Whole = Integers | Wide
 Found = TypeVar("Found")
+Exact = TypeVar("Exact", bound=NDArray[Any])
 
 MAX_DECIMALS = 15
 # Rounded products x * 10**k are integers that a double holds exactly only below this.
@@ -146,11 +150,11 @@ def _distinct(magnitudes: Integers) -> tuple[Integers, Integers]:
     return values[first:], counts[first:].astype(np.int64)
 
 
-def sum_by_cluster(values: Integers, codes: Integers, clusters: int) -> Integers:
+def sum_by_cluster(values: Exact, codes: Integers, clusters: int) -> Exact:
     """Sums of `values`, shape (N,) or (N, m), inside each cluster; exact integers, shape (clusters, ...)."""
-    sums = np.zeros((clusters, *values.shape[1:]), dtype=np.int64)
+    sums = np.zeros_like(values, shape=(clusters, *values.shape[1:]))
     np.add.at(sums, codes, values)
-    return sums
+    return cast(Exact, sums)
 
 
 def decimal_lattice(*columns: Reals) -> tuple[Fraction, tuple[Integers, ...]] | None:

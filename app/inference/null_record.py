@@ -16,15 +16,25 @@ from app.inference.record import NullRecord
 QUANTILES = (0.005, 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975, 0.995)
 _NAMES = tuple(map(str, QUANTILES))
 MAX_FULL_PMF = 200_000
+# A full null distribution is listed at about this rate.
+_SECONDS_PER_MASS = 2e-6
 # A picture that would take longer is drawn from weights rounded to 1/512 of a standard deviation.
 MAX_PICTURE_NANOSECONDS = 50_000_000
+
+
+def null_seconds(form: CanonicalForm, detail: PmfDetail) -> float:
+    """Predicted time of `null_record`."""
+    if detail == "none":
+        return 0.0
+    listed = form.range * _SECONDS_PER_MASS if detail == "full" else 0.0
+    return listed + min(predicted_nanoseconds(form), MAX_PICTURE_NANOSECONDS) * 1e-9
 
 
 def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absolute: bool) -> NullRecord:
     """Moments, range, quantiles and probabilities of t = unit * S, or of unit * |S|."""
     low, high = form.offset, form.offset + form.step * form.range
     mean = (Fraction(form.offset) + Fraction(form.step * form.range, 2)) * unit
-    sd = form.step * math.sqrt(form.variance) * float(unit)
+    sd = float(Fraction(form.step * math.sqrt(form.variance)) * unit)  # a unit alone may underflow
     if detail == "none" and not absolute:
         return NullRecord(_float(mean), sd, _float(low * unit), _float(high * unit), None, None, None)
     rounded = detail != "full" and predicted_nanoseconds(form) > MAX_PICTURE_NANOSECONDS

@@ -30,7 +30,8 @@ from app.inference.record import (
     PlanRecord,
     TestRecord,
 )
-from app.inference.resampled import bootstrap_test
+from app.inference.resampled import BootstrapTest, bootstrap_test
+from app.inference.rounded import RoundedTest
 from app.inference.solvable import Solvable
 from app.statistics.catalogue import reduce
 from app.statistics.joint import Joint
@@ -140,6 +141,7 @@ def finish(prepared: Prepared) -> TestRecord:
         null=found.null,
         warnings=(
             *cautions(options, found, item_level, exact=exact),
+            *_rounded(prepared.solvable),
             *(Caution(code, detail) for code, detail in interval.cautions),
         ),
         name_u=options.name_u,
@@ -169,6 +171,21 @@ def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
     each = differences.of_problem(by_item) if scores is None else scores[0] - scores[1]
     sizes = effect_size(data, spec, problem, scores, level, lower_is_better=lower)
     return sizes, moved(each, data.pairing, lower_is_better=lower)
+
+
+def _rounded(test: Solvable) -> tuple[Caution, ...]:
+    """That everything is of rounded numbers, where methods know no others."""
+    problem = test.problem
+    rounded = problem.rounded if isinstance(problem, Joint) else problem.rounding is not None
+    if isinstance(test, BootstrapTest):
+        rounded = rounded or test.unit != test.problem.unit
+    if not rounded or isinstance(test, RoundedTest):
+        return ()
+    detail = (
+        "The numbers take more than 60 bits together and were rounded to 60: the p-value, and what is said of its "
+        "error, are of the rounded ones. Fewer digits (`decimals`) are taken exactly."
+    )
+    return (Caution("scores_rounded", detail),)
 
 
 def _reason(plan: Plan, method: str | None) -> str:
