@@ -8,15 +8,26 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
 
+import numpy as np
+
+from app.engine.enumeration import subset_sums
+from app.engine.lattice import Integers
 from app.engine.null import Alternative, Probability, from_fraction
 
-# Of time, a step of a walk in nanoseconds; of memory, an integer with its count.
-NANOSECONDS_PER_STATE = 1_500
-BYTES_PER_STATE = 250
+# Of time, nanoseconds; of memory, bytes: of a distinct sum as a Python integer, and of a sum in two arrays.
+_PER_STATE = (4_000, 250)
+_PER_ROW = (400, 100)
 _BITS_PER_STATE = 512  # longer integers cost more
+# A sum in two arrays has so many bits in each; as many as 2**5 of them are added without overflow.
+_LIMB = 57
+_MASK = (1 << _LIMB) - 1
+_MOST_ROWS = 26
+
+Counts = Callable[[int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +44,37 @@ class WideForm:
         """The number of effects that a swap changes."""
         return sum(self.counts)
 
+    @property
+    def reach(self) -> int:
+        """The largest S less the smallest."""
+        return sum(w * c for w, c in zip(self.weights, self.counts, strict=True))
+
     def price(self) -> tuple[int, int]:
         """Predicted nanoseconds and bytes."""
+        nanoseconds, held = min(self._listed(), self._grouped())
+        return 30_000 + nanoseconds, held
+
+    def _grouped(self) -> tuple[int, int]:
+        """What it costs with the distinct sums of a half."""
         states = sum(math.prod(count + 1 for _, count in half) for half in _halves(self))
         longer = 1 + sum(self.weights).bit_length() // _BITS_PER_STATE
-        return 30_000 + NANOSECONDS_PER_STATE * longer * states, BYTES_PER_STATE * longer * states
+        return _PER_STATE[0] * longer * states, _PER_STATE[1] * longer * states
+
+    def _listed(self) -> tuple[int, int]:
+        """What it costs with every sum of a half."""
+        half = (self.nonzero + 1) // 2
+        rows = 2 << half
+        if half > _MOST_ROWS or self.reach.bit_length() > 2 * _LIMB:
+            rows = 1 << 200  # never
+        return _PER_ROW[0] * rows, _PER_ROW[1] * rows
+
+    def at_most(self) -> Counts:
+        """How many assignments have sum_j weights[j] B_j at most the argument."""
+        if self._listed() < self._grouped():
+            weights = [w for w, c in zip(self.weights, self.counts, strict=True) for _ in range(c)]
+            return _listing(weights[::2], weights[1::2])
+        first, second = (_sums(half) for half in _halves(self))
+        return lambda limit: _walk(first, second, limit)
 
 
 def wide_form(stay: list[int], swap: list[int] | None) -> WideForm:
@@ -54,16 +91,19 @@ def probability(form: WideForm, alternative: Alternative, *, absolute: bool) -> 
     seen = form.observed
     size = abs(seen)
     every = 1 << form.nonzero
-    halves = [_sums(half) for half in _halves(form)]
+    at_most = form.at_most()
     if absolute and alternative == "less":
-        inside = _at_most(halves, size - form.base) - _at_most(halves, -size - 1 - form.base)
+        inside = at_most(size - form.base) - at_most(-size - 1 - form.base)
+    elif size == 0 and (absolute or alternative == "two-sided"):
+        inside = every
     elif absolute or alternative == "two-sided":
-        below = _at_most(halves, -size - form.base)
-        inside = every if size == 0 else below + every - _at_most(halves, size - 1 - form.base)
+        below = at_most(-size - form.base)
+        mirrored = 2 * form.base + form.reach == 0
+        inside = 2 * below if mirrored else below + every - at_most(size - 1 - form.base)
     elif alternative == "greater":
-        inside = every - _at_most(halves, seen - 1 - form.base)
+        inside = every - at_most(seen - 1 - form.base)
     else:
-        inside = _at_most(halves, seen - form.base)
+        inside = at_most(seen - form.base)
     return from_fraction(inside, form.nonzero)
 
 
@@ -93,16 +133,42 @@ def _sums(half: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
     return totals, list(accumulate(ways[total] for total in totals))
 
 
-def _at_most(halves: list[tuple[list[int], list[int]]], limit: int) -> int:
-    """The number of ways in which a sum of each half add up to at most `limit`."""
-    (first, reached), (second, cumulative) = halves
+def _walk(first: tuple[list[int], list[int]], second: tuple[list[int], list[int]], limit: int) -> int:
+    """The number of ways in which a sum of each half, distinct ones, add up to at most `limit`."""
+    totals, cumulative = second
     found, before = 0, 0
-    place = len(second)
-    for total, upto in zip(first, reached, strict=True):
-        while place and total + second[place - 1] > limit:
+    place = len(totals)
+    for total, upto in zip(*first, strict=True):
+        while place and total + totals[place - 1] > limit:
             place -= 1
         if place == 0:
             break
         found += (upto - before) * cumulative[place - 1]
         before = upto
     return found
+
+
+def _listing(first: list[int], second: list[int]) -> Counts:
+    """The same of all sums of two halves of at most 26 weights, each sum in two arrays of 57 bits."""
+    (high_a, low_a), (high_b, low_b) = (_limbs(half) for half in (first, second))
+    high_b, low_b = high_b + (low_b >> _LIMB), low_b & _MASK
+    reach = sum(first) + sum(second)
+
+    def at_most(limit: int) -> int:
+        limit = min(max(limit, -1), reach)
+        low = (limit & _MASK) - low_a
+        high = (limit >> _LIMB) - high_a + (low >> _LIMB)
+        low &= _MASK
+        # What of the second half is before (or at) what the first leaves of the limit, in one common order.
+        order = np.lexsort((np.concatenate([low_b, low]), np.concatenate([high_b, high])))
+        of_second = order < len(low_b)
+        return int(np.cumsum(of_second)[~of_second].sum())
+
+    return at_most
+
+
+def _limbs(weights: list[int]) -> tuple[Integers, Integers]:
+    """All sums of the upper and of the lower parts of some weights, shape (2**n,) each."""
+    upper = np.array([w >> _LIMB for w in weights], dtype=np.int64)
+    lower = np.array([w & _MASK for w in weights], dtype=np.int64)
+    return subset_sums(upper), subset_sums(lower)

@@ -20,7 +20,7 @@ from app.statistics.problem import Additive
 # Wins, ties and losses.
 _SECONDS_PER_ITEM = 1e-9
 # A certificate worse than this is no answer: the next method is asked.
-_PROVEN = 1e-6
+PROVEN = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class AdditiveTest:
             methods += [cost.method for cost in self.plan.others if cost.exact and cost.fits(self.budget)]
         for method in methods:
             found = solve.exactly(method, self.form, self.region)
-            if found.relative_error_bound <= _PROVEN:
+            if found.relative_error_bound <= PROVEN:
                 return method, found
         raise InvalidTest.at(
             "/method",

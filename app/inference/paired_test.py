@@ -30,8 +30,7 @@ from app.inference.record import (
     PlanRecord,
     TestRecord,
 )
-from app.inference.resampled import BootstrapTest, bootstrap_test
-from app.inference.rounded import RoundedTest
+from app.inference.resampled import bootstrap_test
 from app.inference.solvable import Solvable
 from app.statistics.catalogue import reduce
 from app.statistics.joint import Joint
@@ -110,7 +109,8 @@ def finish(prepared: Prepared) -> TestRecord:
     """Run a prepared test and reduce what comes out to a record."""
     options, plan = prepared.options, prepared.solvable.plan
     found = prepared.solvable.solve()
-    answer, exact = found.answer, plan.chosen.exact
+    answer = found.answer
+    exact = plan.chosen.exact if found.exact is None else found.exact
     item_level = _item_level(prepared)
     sizes, changed = _described(prepared)
     interval = Found(None)
@@ -176,10 +176,7 @@ def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
 def _rounded(test: Solvable) -> tuple[Caution, ...]:
     """That everything is of rounded numbers, where methods know no others."""
     problem = test.problem
-    rounded = problem.rounded if isinstance(problem, Joint) else problem.rounding is not None
-    if isinstance(test, BootstrapTest):
-        rounded = rounded or test.unit != test.problem.unit
-    if not rounded or isinstance(test, RoundedTest):
+    if not (isinstance(problem, Joint) and problem.rounded):
         return ()
     detail = (
         "The numbers take more than 60 bits together and were rounded to 60: the p-value, and what is said of its "
