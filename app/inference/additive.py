@@ -10,7 +10,7 @@ from app.engine.null import Probability, Region, region
 from app.engine.planner import Budget, Plan
 from app.errors import InvalidTest
 from app.inference.answers import Answer, bracketed, certified, sampled, smallest_attainable
-from app.inference.null_record import null_record, null_seconds
+from app.inference.null_record import null_record, null_seconds, require_listable
 from app.inference.options import Options
 from app.inference.record import Fraction2, ItemsRecord, LatticeRecord, StatisticRecord
 from app.inference.rounded import RoundedTest, rounded_test
@@ -110,6 +110,7 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
         raise InvalidTest.at(
             "", "effects_too_large", f"The data cannot be summed exactly: {error}."
         ) from error
+    require_listable(form, options.pmf)
     if problem.rounding is not None:
         return rounded_test(problem, form, options, budget)
     observed = exact_total(problem.stay)

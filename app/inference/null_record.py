@@ -7,8 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from app.engine.bins import binned, trimmed
 from app.engine.lattice import CanonicalForm, Reals
-from app.engine.summary import MAX_BINS, Law, binned, law_of_sum, predicted_nanoseconds, trimmed
+from app.engine.summary import (
+    MAX_BINS,
+    Law,
+    law_of_sum,
+    points_listed,
+    predicted_nanoseconds,
+    spacing_of,
+)
 from app.errors import InvalidTest
 from app.inference.options import PmfDetail
 from app.inference.record import NullRecord
@@ -26,8 +34,22 @@ def null_seconds(form: CanonicalForm, detail: PmfDetail) -> float:
     """Predicted time of `null_record`."""
     if detail == "none":
         return 0.0
-    listed = form.range * _SECONDS_PER_MASS if detail == "full" else 0.0
+    listed = (points_listed(form) or 0) * _SECONDS_PER_MASS if detail == "full" else 0.0
     return listed + min(predicted_nanoseconds(form), MAX_PICTURE_NANOSECONDS) * 1e-9
+
+
+def require_listable(form: CanonicalForm, detail: PmfDetail) -> None:
+    """Refuse a full null distribution that has too many values to be listed; raises InvalidTest at /pmf."""
+    if detail == "full" and points_listed(form) is None:
+        raise _too_many()
+
+
+def _too_many() -> InvalidTest:
+    return InvalidTest.at(
+        "/pmf",
+        "pmf_too_large",
+        f"The full null distribution has more than {MAX_FULL_PMF} points: ask for pmf 'summary'.",
+    )
 
 
 def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absolute: bool) -> NullRecord:
@@ -38,7 +60,7 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
     if detail == "none" and not absolute:
         return NullRecord(_float(mean), sd, _float(low * unit), _float(high * unit), None, None, None)
     rounded = detail != "full" and predicted_nanoseconds(form) > MAX_PICTURE_NANOSECONDS
-    found = law_of_sum(form, absolute=absolute, rounded=rounded)
+    found = law_of_sum(form, absolute=absolute, rounded=rounded, listed=detail == "full")
     if absolute:
         low, high = (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
         if found is not None:
@@ -48,35 +70,28 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
     if detail == "none" or found is None:
         return NullRecord(*moments, None, None, None)
     quantiles = tuple(
-        (name, value * unit.numerator / unit.denominator)  # integers divide with one rounding
-        for name, value in zip(_NAMES, found.quantiles(QUANTILES), strict=True)
+        (name, _float(value * unit)) for name, value in zip(_NAMES, found.quantiles(QUANTILES), strict=True)
     )
-    pmf, width = _pmf(found, form, unit, detail)
+    pmf, width = _pmf(found, spacing_of(form, found, absolute=absolute), unit, detail)
     return NullRecord(*moments, quantiles, pmf, width)
 
 
 def _pmf(
-    found: Law, form: CanonicalForm, unit: Fraction, detail: PmfDetail
+    found: Law, spacing: int, unit: Fraction, detail: PmfDetail
 ) -> tuple[tuple[tuple[float, float], ...], float]:
     """(value, probability) pairs and the width of a bin; a value is the middle of its bin."""
-    # Folding |S| interleaves two lattices when the offset is not a multiple of the step.
-    spacing = max(math.gcd(form.step, 2 * form.offset), found.width)
-    most = MAX_BINS
+    top, bottom = unit.numerator, unit.denominator
     if detail == "full":
-        most = (int(found.values[-1]) - int(found.values[0])) // spacing + 1
         if found.width > 1 or len(found.values) > MAX_FULL_PMF:
-            raise InvalidTest.at(
-                "/pmf",
-                "pmf_too_large",
-                f"The full null distribution has more than {MAX_FULL_PMF} points: ask for pmf 'summary'.",
-            )
-        kept = found
-    else:
-        kept = trimmed(found)
-    bins = binned(kept, spacing, most)
+            raise _too_many()
+        listed = found.masses > 0.0
+        # Integers divide with one rounding.
+        points = [value * top / bottom for value in found.values[listed].tolist()]
+        return tuple(zip(points, found.masses[listed].tolist(), strict=True)), _float(spacing * unit)
+    bins = binned(trimmed(found), spacing)
     # Twice the middle of a bin is an integer.
-    top, bottom = unit.numerator, 2 * unit.denominator
-    values = [(2 * first + bins.width - spacing) * top / bottom for first in bins.first.tolist()]
+    beyond = bins.width - spacing + found.width - 1
+    values = [(2 * first + beyond) * top / (2 * bottom) for first in bins.first.tolist()]
     return tuple(zip(values, bins.masses.tolist(), strict=True)), _float(bins.width * unit)
 
 
