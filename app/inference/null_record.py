@@ -72,12 +72,13 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
     quantiles = tuple(
         (name, _float(value * unit)) for name, value in zip(_NAMES, found.quantiles(QUANTILES), strict=True)
     )
-    pmf, width = _pmf(found, spacing_of(form, found, absolute=absolute), unit, detail)
+    spacing = spacing_of(form, found, absolute=absolute)
+    pmf, width = _pmf(found, spacing, unit, detail, symmetric=not absolute)
     return NullRecord(*moments, quantiles, pmf, width)
 
 
 def _pmf(
-    found: Law, spacing: int, unit: Fraction, detail: PmfDetail
+    found: Law, spacing: int, unit: Fraction, detail: PmfDetail, *, symmetric: bool
 ) -> tuple[tuple[tuple[float, float], ...], float]:
     """(value, probability) pairs and the width of a bin; a value is the middle of its bin."""
     top, bottom = unit.numerator, unit.denominator
@@ -92,7 +93,9 @@ def _pmf(
     # Twice the middle of a bin is an integer.
     beyond = bins.width - spacing + found.width - 1
     values = [(2 * first + beyond) * top / (2 * bottom) for first in bins.first.tolist()]
-    return tuple(zip(values, bins.masses.tolist(), strict=True)), _float(bins.width * unit)
+    # Added from the left, the masses of a bin round otherwise than those of its mirror image.
+    masses = (bins.masses + bins.masses[::-1]) / 2.0 if symmetric else bins.masses
+    return tuple(zip(values, masses.tolist(), strict=True)), _float(bins.width * unit)
 
 
 def _float(value: Fraction | int) -> float:
