@@ -34,7 +34,7 @@ MAX_POINTS = 1 << 22
 # Beyond this window there is no lattice to speak of: few items are listed, more are rounded.
 MAX_WINDOW = 1 << 25
 MAX_ENUMERATED = 18
-STEPS_PER_SD = 1 << 9
+STEPS_PER_SD = 1 << 11
 # So many values are listed, however far apart.
 MAX_LISTED = 400_000
 # For so few items listing is as cheap as transforming, and exact.

@@ -26,7 +26,7 @@ _NAMES = tuple(map(str, QUANTILES))
 MAX_FULL_PMF = 200_000
 # A full null distribution is listed at about this rate.
 _SECONDS_PER_MASS = 2e-6
-# A picture that would take longer is drawn from weights rounded to 1/512 of a standard deviation.
+# A picture that would take longer is drawn from weights rounded to 1/2048 of a standard deviation.
 MAX_PICTURE_NANOSECONDS = 50_000_000
 
 
@@ -102,10 +102,13 @@ def _float(value: Fraction | int) -> float:
     return float(value)
 
 
-def sampled_null_record(values: Reals, masses: Reals, detail: PmfDetail) -> NullRecord:
+def sampled_null_record(
+    values: Reals, masses: Reals, detail: PmfDetail, *, symmetric: bool = False
+) -> NullRecord:
     """The null of any statistic from its values and their probabilities (listed or sampled), shape (P,).
 
     `min` and `max` are those of the values that have mass, which is all there is to know without a lattice.
+    `symmetric` says that it is known to be symmetric about nought, whatever was sampled or rounded.
     """
     total = float(masses.sum())
     mean = float((values * masses).sum()) / total
@@ -113,28 +116,37 @@ def sampled_null_record(values: Reals, masses: Reals, detail: PmfDetail) -> Null
     scale = float(np.abs(centred).max()) or 1.0  # squares of values near the largest double overflow
     sd = scale * math.sqrt(float((np.square(centred / scale) * masses).sum()) / total)
     low, high = float(values.min()), float(values.max())
+    if symmetric:
+        mean, high = 0.0, max(-low, high)
+        low = -high
     if detail == "none":
         return NullRecord(mean, sd, low, high, None, None, None)
     order = np.argsort(values, kind="stable")
     cumulative = np.cumsum(masses[order]) / total
-    positions = np.minimum(np.searchsorted(cumulative, np.array(QUANTILES) - 1e-12), len(values) - 1)
-    quantiles = tuple(
-        (str(q), float(values[order[at]])) for q, at in zip(QUANTILES, positions.tolist(), strict=True)
-    )
-    pmf, width = _histogram(values, masses / total, (low, high))
+    found = np.zeros(len(QUANTILES))
+    for slack in (-1e-12, 1e-12):  # half way to the next value where one is just reached
+        positions = np.minimum(np.searchsorted(cumulative, np.array(QUANTILES) + slack), len(values) - 1)
+        found += values[order[positions]] / 2.0
+    if symmetric:
+        found = (found - found[::-1]) / 2.0
+    quantiles = tuple(zip(_NAMES, found.tolist(), strict=True))
+    pmf, width = _histogram(values, masses / total, (low, high), symmetric=symmetric)
     return NullRecord(mean, sd, low, high, quantiles, pmf, width)
 
 
 def _histogram(
-    values: Reals, masses: Reals, span: tuple[float, float]
+    values: Reals, masses: Reals, span: tuple[float, float], *, symmetric: bool
 ) -> tuple[tuple[tuple[float, float], ...], float]:
     """At most MAX_BINS bins of equal width; the middle of each with its probability."""
     low, high = span
     if high == low:
         return ((low, 1.0),), 0.0
+    half, centre = MAX_BINS // 2, low + (high - low) / 2.0
     width = (high - low) / (MAX_BINS - 1)
-    index = np.rint((values - low) / width).astype(np.int64)
+    index = np.rint((values - centre) / width).astype(np.int64) + half
     binned_masses = np.bincount(index, weights=masses, minlength=MAX_BINS)
+    if symmetric:
+        binned_masses = (binned_masses + binned_masses[::-1]) / 2.0
     filled = np.flatnonzero(binned_masses > 0.0)
-    centres = (low + filled * width).tolist()
+    centres = (centre + (filled - half) * width).tolist()
     return tuple(zip(centres, binned_masses[filled].tolist(), strict=True)), width
