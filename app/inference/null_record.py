@@ -144,7 +144,7 @@ def _histogram(
     half, centre = MAX_BINS // 2, low + (high - low) / 2.0
     width = (high - low) / (MAX_BINS - 1)
     index = np.rint((values - centre) / width).astype(np.int64) + half
-    binned_masses = np.bincount(index, weights=masses, minlength=MAX_BINS)
+    binned_masses: Reals = np.bincount(index, weights=masses, minlength=MAX_BINS).astype(np.float64)
     if symmetric:
         binned_masses = (binned_masses + binned_masses[::-1]) / 2.0
     filled = np.flatnonzero(binned_masses > 0.0)
