@@ -10,6 +10,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.engine.lattice import EXACT_DOUBLE, MAX_DECIMALS, Integers, Reals, Wide
 
@@ -18,6 +19,8 @@ DIGITS = 15
 # The largest power of ten that is a double.
 _MAX_POWER = 22
 _MANTISSA_BITS = 53
+# Decimals of single precision that are tried for all numbers at once.
+_MAX_NARROW_PLACES = 12
 
 
 def digits_and_places(column: Reals) -> tuple[Integers, Integers] | None:
@@ -63,6 +66,42 @@ def printed(value: float) -> tuple[int, int]:
     while digits % 10 == 0:
         digits, power = digits // 10, power + 1
     return digits, -power
+
+
+def takes_more_digits(column: Reals) -> NDArray[np.bool_]:
+    """Which numbers, shape (N,), print with more than 15 significant digits."""
+    sizes = np.abs(column)
+    found = np.zeros(len(column), dtype=bool)
+    with np.errstate(divide="ignore"):
+        places = np.where(sizes > 0.0, DIGITS - 1 - np.floor(np.log10(sizes)), 0.0)
+    plain = (places >= 0) & (places <= _MAX_POWER)
+    powers = 10.0 ** places[plain]
+    found[plain] = np.rint(column[plain] * powers) / powers != column[plain]
+    rest = np.flatnonzero(~plain)
+    values, where = np.unique(column[rest], return_inverse=True)
+    longer = np.array([abs(printed(value)[0]) >= 10**DIGITS for value in values.tolist()], dtype=bool)
+    if len(rest):
+        found[rest] = longer[where]
+    return found
+
+
+def shortest_decimals(reals: Reals, narrow: np.dtype[np.generic]) -> Reals:
+    """Numbers of single or half precision as the decimals that they print as: 0.1 of float32 is 0.1.
+
+    `reals` are such numbers as doubles, shape (N,); `narrow` is their type.
+    """
+    found = reals.copy()
+    left = np.flatnonzero(reals)
+    for places in range(_MAX_NARROW_PLACES + 1):
+        rest = reals[left]
+        with np.errstate(over="ignore"):
+            near = np.rint(rest * 10.0**places) / 10.0**places
+            hit = near.astype(narrow) == rest
+        found[left[hit]] = near[hit]
+        left = left[~hit]
+    # Very small ones; integers were hit at once.
+    found[left] = [float(str(x)) for x in reals[left].astype(narrow)]
+    return found
 
 
 def wide_decimals(*columns: Reals, most_places: int) -> tuple[Fraction, tuple[Wide, ...]] | None:

@@ -7,6 +7,7 @@ record: the four steps have these names here.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from app.engine.planner import Budget, Plan
 from app.inference import differences
@@ -14,6 +15,7 @@ from app.inference.additive import additive_test
 from app.inference.cautions import cautions
 from app.inference.confidence import Found, PlannedInterval, level_of
 from app.inference.digest import request_digest
+from app.inference.dust import Dust, planned_dust
 from app.inference.effect_size import effect_size
 from app.inference.interval import interval_of, planned_interval
 from app.inference.joint import joint_test
@@ -53,11 +55,16 @@ class Prepared:
     solvable: Solvable
     item_level: Solvable | None = None
     interval: PlannedInterval | None = None
+    dust: Dust | None = None
 
     @property
     def seconds(self) -> float:
         """Predicted engine time of the whole answer."""
-        parts = [part.seconds for part in (self.solvable, self.item_level, self.interval) if part is not None]
+        parts = [
+            part.seconds
+            for part in (self.solvable, self.item_level, self.interval, self.dust)
+            if part is not None
+        ]
         described = 0.0 if self.interval is None else _SECONDS_PER_ITEM * self.solvable.problem.items
         return sum(parts) + described
 
@@ -76,9 +83,9 @@ def prepare(data: Paired, spec: StatisticSpec, options: Options, budget: Budget)
             replace(data, pairing=replace(data.pairing, clusters=None)), spec, alone, budget
         )
     test = _solvable(data, spec, options, budget)
-    return Prepared(
-        data, spec, options, test, item_level, planned_interval(data, spec, options, budget, test)
-    )
+    interval = planned_interval(data, spec, options, budget, test)
+    dust = planned_dust(data, spec, options, partial(_solvable, budget=budget))
+    return Prepared(data, spec, options, test, item_level, interval, dust)
 
 
 def _solvable(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> Solvable:
@@ -142,6 +149,7 @@ def finish(prepared: Prepared) -> TestRecord:
         warnings=(
             *cautions(options, found, item_level, exact=exact),
             *_rounded(prepared.solvable),
+            *(() if prepared.dust is None else (prepared.dust.caution(),)),
             *(Caution(code, detail) for code, detail in interval.cautions),
         ),
         name_u=options.name_u,

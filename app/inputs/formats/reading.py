@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from app.errors import Flaw, InvalidTest
+from app.inputs.nested import MAX_DECIMALS
 from app.inputs.pairing import OnMissing, shown
 from app.statistics.paired import Paired, StatisticSpec
 
@@ -21,7 +22,6 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "allow_incomplete": ("true", "false"),
 }
 WHOLE = ("decimals", "token_column", "tag_column")
-MAX_DECIMALS = 12
 DELIMITERS = {
     "comma": ",",
     "tab": "\t",
