@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,13 +60,11 @@ def p_value(case: Case) -> Fraction:
     """By listing all 2**n assignments."""
     u, v = case.values()
     differences = [a - b for a, b in zip(u, v, strict=True)]
-    common = 1
-    for d in differences:
-        common = common * d.denominator // gcd(common, d.denominator)
+    common = math.lcm(*(d.denominator for d in differences))
     whole = [int(d * common) for d in differences]
     seen, sums = sum(whole), [0]
-    for d in whole:
-        sums = [s + e for s in sums for e in (d, -d)]
+    for effect in whole:
+        sums = [s + e for s in sums for e in (effect, -effect)]
     if case.alternative == "greater":
         extreme = sum(s >= seen for s in sums)
     elif case.alternative == "less":
@@ -73,13 +72,6 @@ def p_value(case: Case) -> Fraction:
     else:
         extreme = sum(abs(s) >= abs(seen) for s in sums)
     return Fraction(extreme, len(sums))
-
-
-def gcd(a: int, b: int) -> int:
-    """Greatest common divisor."""
-    while b:
-        a, b = b, a % b
-    return a
 
 
 def case(source: random.Random) -> Case:

@@ -55,13 +55,13 @@ def test_sums_of_decimals_are_recognised_as_decimals() -> None:
 
 def test_single_precision_is_recognised() -> None:
     rng = np.random.default_rng(1)
-    tenths = [rng.integers(0, 10, 12) / 10 for _ in "uv"]
-    u, v = (np.array(side, dtype=np.float32).astype(np.float64) for side in tenths)
+    first, second = (rng.integers(0, 10, 12) / 10 for _ in "uv")
+    u, v = (side.astype(np.float32).astype(np.float64) for side in (first, second))
     detail = dust(run(u, v))
     assert detail is not None
     assert "float32" in detail
     assert '"decimals": 1' in detail
-    assert named(detail) == pytest.approx(run(*tenths).p_value, rel=1e-5)
+    assert named(detail) == pytest.approx(run(first, second).p_value, rel=1e-5)
 
 
 def test_thirds_that_were_printed_are_recognised() -> None:

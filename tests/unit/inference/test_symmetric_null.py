@@ -55,7 +55,7 @@ def bins_are_exact(null: NullRecord, effects: list[int], unit: Fraction) -> None
     Where the picture would take long it is of rounded weights, and nearly so.
     """
     fine = predicted_nanoseconds(canonical_form(np.array(effects))) <= MAX_PICTURE_NANOSECONDS
-    near = {"rel": 1e-6, "abs": 3e-12} if fine else {"rel": 2e-3, "abs": 1e-6}
+    relative, absolute = (1e-6, 3e-12) if fine else (2e-3, 1e-6)
     low, ways = exact_law(effects)
     total = 2 ** sum(1 for effect in effects if effect)
     assert null.pmf is not None
@@ -65,7 +65,7 @@ def bins_are_exact(null: NullRecord, effects: list[int], unit: Fraction) -> None
         centre = Fraction(middle).limit_denominator(10**15)
         first, last = (math.ceil(((centre + sign * half) / unit - low) / 2) for sign in (-1, 1))
         inside = sum(ways[max(first, 0) : max(last, 0)])
-        assert mass == pytest.approx(float(Fraction(inside, total)), **near)
+        assert mass == pytest.approx(float(Fraction(inside, total)), rel=relative, abs=absolute)
 
 
 def test_the_bins_of_robust03_have_no_notch() -> None:
