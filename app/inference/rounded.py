@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from app.engine import bounds, monte_carlo, wide_sums
+from app.engine.additive_planner import costs
 from app.engine.bounds_price import steps_and_bytes
 from app.engine.lattice import CanonicalForm, Whole, exact_total
 from app.engine.null import Region, region
-from app.engine.planner import Budget, Cost, Plan, costs
+from app.engine.planner import Budget, Cost, Plan, choose, refusal
 from app.engine.real_form import RealForm, RealRegion
 from app.engine.rounded_form import real_problem
 from app.engine.wide_sums import WideForm, wide_form
-from app.errors import Flaw, InvalidTest, PlanTooLarge
 from app.inference.answers import Answer, bracketed, certified, sampled, smallest_attainable
 from app.inference.null_record import null_record, null_seconds
 from app.inference.options import Options
@@ -21,8 +21,7 @@ from app.inference.solvable import Findings
 from app.statistics.problem import Additive, Rounding
 
 # Nanoseconds per operation, as the planner has them.
-_MET = 12
-_METHODS = ("meet_in_the_middle", "bounds", "monte_carlo")
+_MET, _BOUNDS = 12, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,11 @@ class RoundedTest:
 
     @property
     def seconds(self) -> float:
-        """Predicted time."""
-        return self.plan.chosen.seconds + null_seconds(self.form, self.options.pmf)
+        """Predicted time: the p-value, the fraction beside it, and the null distribution."""
+        beside = 0.0
+        if self.options.exact_fraction and not self.plan.chosen.exact:
+            beside = sum(cost.seconds for cost in self.plan.others if cost.exact)
+        return self.plan.chosen.seconds + beside + null_seconds(self.form, self.options.pmf)
 
     def solve(self) -> Findings:
         """Run the planned method and summarise the null."""
@@ -124,9 +126,14 @@ def rounded_test(problem: Additive, form: CanonicalForm, options: Options, budge
     if _rounding(problem).exact is not None:
         stay, swap = _effects(problem)
         wide = wide_form(stay.tolist(), None if swap is None else swap.tolist())
-    observed = exact_total(problem.stay)
-    plan = _plan(_costs(problem, form, wide, options), wide, options, budget)
-    return RoundedTest(options, problem, form, observed, wide, plan)
+    candidates = _costs(problem, form, wide, options)
+    plan = choose(
+        candidates, budget, method=options.method, where="the scores take more than 60 bits together"
+    )
+    listing = candidates[0]
+    if options.exact_fraction and not (listing.exact and listing.fits(budget)):
+        raise refusal(listing, (), budget, "/exact_fraction")
+    return RoundedTest(options, problem, form, exact_total(problem.stay), wide, plan)
 
 
 def _costs(
@@ -136,45 +143,12 @@ def _costs(
     found = []
     if wide is not None:
         nanoseconds, held = wide.price()
-        found.append(Cost("meet_in_the_middle", nanoseconds // _MET, held))
-    found.append(Cost("bounds", *steps_and_bytes(*_real(problem, options), options.precision)))
+        found.append(Cost("meet_in_the_middle", nanoseconds // _MET, held, float(_MET)))
+    steps = steps_and_bytes(*_real(problem, options), options.precision)
+    found.append(Cost("bounds", *steps, float(_BOUNDS)))
     whole = region(form, 0, "two-sided")
     found.append(next(c for c in costs(form, whole, options.samples) if c.method == "monte_carlo"))
     return tuple(found)
-
-
-def _plan(candidates: tuple[Cost, ...], wide: WideForm | None, options: Options, budget: Budget) -> Plan:
-    fitting = [cost for cost in candidates if cost.fits(budget)]
-    pointer = "/samples"
-    if options.exact_fraction:
-        fitting = [cost for cost in fitting if cost.method == "meet_in_the_middle"]
-        pointer = "/exact_fraction"
-    if options.method != "auto":
-        if options.method not in _METHODS or (options.method == "meet_in_the_middle" and wide is None):
-            detail = (
-                f"The scores take more than 60 bits together, and {options.method} does not apply: use auto, or "
-                "fewer digits (`decimals`)."
-            )
-            raise InvalidTest.at("/method", "method_not_applicable", detail)
-        fitting = [cost for cost in fitting if cost.method == options.method]
-        pointer = "/method"
-    if not fitting:
-        cost = next((cost for cost in candidates if cost.method == options.method), candidates[0])
-        detail = (
-            f"{cost.method} is planned at {cost.operations} operations and {cost.bytes} bytes; "
-            f"{budget.operations} and {budget.bytes} are allowed."
-        )
-        raise PlanTooLarge(detail, flaws=(Flaw(pointer, "plan_too_large", detail),))
-    chosen = fitting[0]
-    reason = "asked for" if options.method != "auto" else _WHY[chosen.method]
-    return Plan(chosen, reason, tuple(cost for cost in candidates if cost is not chosen))
-
-
-_WHY = {
-    "meet_in_the_middle": "the only exact method for scores of more than 60 bits together",
-    "bounds": "the scores take more than 60 bits together, and are too many to be listed: a rigorous bracket",
-    "monte_carlo": "the scores take more than 60 bits together, and a bracket does not fit the budget: sampled",
-}
 
 
 def _real(problem: Additive, options: Options) -> tuple[RealForm, RealRegion]:

