@@ -26,6 +26,7 @@ _BITS_PER_STATE = 512  # longer integers cost more
 _LIMB = 57
 _MASK = (1 << _LIMB) - 1
 _MOST_ROWS = 26
+_NEVER = (1 << 200, 1 << 200)
 
 Counts = Callable[[int], int]
 
@@ -62,16 +63,24 @@ class WideForm:
 
     def _listed(self) -> tuple[int, int]:
         """What it costs with every sum of a half."""
-        half = (self.nonzero + 1) // 2
-        rows = 2 << half
-        if half > _MOST_ROWS or self.reach.bit_length() > 2 * _LIMB:
-            rows = 1 << 200  # never
-        return _PER_ROW[0] * rows, _PER_ROW[1] * rows
+        return self._rows((self.nonzero + 1) // 2, 2)
 
-    def at_most(self) -> Counts:
+    def price_of_all(self) -> tuple[int, int] | None:
+        """Predicted nanoseconds and bytes of every sum by itself; None where there are too many or too large ones."""
+        found = self._rows(self.nonzero, 1)
+        return None if found == _NEVER else found
+
+    def _rows(self, items: int, times: int) -> tuple[int, int]:
+        if items > _MOST_ROWS or self.reach.bit_length() > 2 * _LIMB:
+            return _NEVER
+        return _PER_ROW[0] * times << items, _PER_ROW[1] * times << items
+
+    def at_most(self, *, all_sums: bool = False) -> Counts:
         """How many assignments have sum_j weights[j] B_j at most the argument."""
+        weights = [w for w, c in zip(self.weights, self.counts, strict=True) for _ in range(c)]
+        if all_sums:
+            return _listing(weights, [])
         if self._listed() < self._grouped():
-            weights = [w for w, c in zip(self.weights, self.counts, strict=True) for _ in range(c)]
             return _listing(weights[::2], weights[1::2])
         first, second = (_sums(half) for half in _halves(self))
         return lambda limit: _walk(first, second, limit)
@@ -86,12 +95,17 @@ def wide_form(stay: list[int], swap: list[int] | None) -> WideForm:
     return WideForm(base, weights, tuple(groups[w] for w in weights), sum(stay))
 
 
-def probability(form: WideForm, alternative: Alternative, *, absolute: bool) -> Probability:
-    """P(S at least as extreme as observed) as an exact fraction; the alternatives are those of `null.region`."""
+def probability(
+    form: WideForm, alternative: Alternative, *, absolute: bool, all_sums: bool = False
+) -> Probability:
+    """P(S at least as extreme as observed) as an exact fraction; the alternatives are those of `null.region`.
+
+    `all_sums` lists every sum by itself (`enumeration`), where `price_of_all` is not None.
+    """
     seen = form.observed
     size = abs(seen)
     every = 1 << form.nonzero
-    at_most = form.at_most()
+    at_most = form.at_most(all_sums=all_sums)
     if absolute and alternative == "less":
         inside = at_most(size - form.base) - at_most(-size - 1 - form.base)
     elif size == 0 and (absolute or alternative == "two-sided"):

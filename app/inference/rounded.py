@@ -21,7 +21,7 @@ from app.inference.solvable import Findings
 from app.statistics.problem import Additive, Rounding
 
 # Nanoseconds per operation, as the planner has them.
-_MET, _BOUNDS = 12, 20
+_MET, _LISTED, _BOUNDS = 12, 2, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ class RoundedTest:
         """Predicted time: the p-value, the fraction beside it, and the null distribution."""
         beside = 0.0
         if self.options.exact_fraction and not self.plan.chosen.exact:
-            beside = sum(cost.seconds for cost in self.plan.others if cost.exact)
+            beside = min(cost.seconds for cost in self.plan.others if cost.exact)
         return self.plan.chosen.seconds + beside + null_seconds(self.form, self.options.pmf)
 
     def solve(self) -> Findings:
         """Run the planned method and summarise the null."""
         options, problem, form = self.options, self.problem, self.form
         cautions: tuple[tuple[str, str], ...] = ()
-        if self.plan.chosen.method != "meet_in_the_middle":
+        if not self.plan.chosen.exact:
             cautions = (("scores_rounded", _ROUNDED),)
         return Findings(
             answer=self._answer(),
@@ -65,12 +65,23 @@ class RoundedTest:
     def _answer(self) -> Answer:
         options, problem = self.options, self.problem
         method = self.plan.chosen.method
-        if method == "meet_in_the_middle":
+        exact = None
+        if self.plan.chosen.exact or options.exact_fraction:
             assert self.wide is not None
-            return certified(wide_sums.probability(self.wide, options.alternative, absolute=problem.absolute))
+            exact = certified(
+                wide_sums.probability(
+                    self.wide,
+                    options.alternative,
+                    absolute=problem.absolute,
+                    all_sums=method == "enumeration",
+                )
+            )
+        if exact is not None and self.plan.chosen.exact:
+            return exact
+        beside = None if exact is None else exact.fraction
         if method == "bounds":
-            return bracketed(bounds.bracket(*_real(problem, options), precision=options.precision))
-        return self._sampled()
+            return bracketed(bounds.bracket(*_real(problem, options), precision=options.precision), beside)
+        return replace(self._sampled(), fraction=beside)
 
     def _sampled(self) -> Answer:
         """An estimate from the sums that are extreme or may be; the interval's lower end from those that are."""
@@ -144,6 +155,9 @@ def _costs(
     if wide is not None:
         nanoseconds, held = wide.price()
         found.append(Cost("meet_in_the_middle", nanoseconds // _MET, held, float(_MET)))
+        every = wide.price_of_all()
+        if every is not None:
+            found.append(Cost("enumeration", every[0] // _LISTED, every[1], float(_LISTED)))
     steps = steps_and_bytes(*_real(problem, options), options.precision)
     found.append(Cost("bounds", *steps, float(_BOUNDS)))
     whole = region(form, 0, "two-sided")

@@ -59,10 +59,16 @@ def test_both_ways_of_counting_are_exact(monkeypatch: pytest.MonkeyPatch, way: s
     monkeypatch.setattr(WideForm, other, lambda self: (1 << 200, 1))
     for alternative in ALTERNATIVES:
         for absolute in (False, True):
-            found = wide_sums.probability(form, alternative, absolute=absolute)  # type: ignore[arg-type]
-            assert found.fraction is not None
-            top, log2 = found.fraction
-            assert Fraction(top, 1 << log2) == exact_p(case, alternative, absolute=absolute)
+            truth = exact_p(case, alternative, absolute=absolute)
+            for all_sums in (False, True)[: 1 + (way == "_listed")]:
+                found = wide_sums.probability(
+                    form,
+                    alternative,  # type: ignore[arg-type]
+                    absolute=absolute,
+                    all_sums=all_sums,
+                )
+                assert found.fraction is not None
+                assert Fraction(found.fraction[0], 1 << found.fraction[1]) == truth
 
 
 @pytest.mark.parametrize("seed", range(60))
