@@ -45,6 +45,8 @@ def real_problem(
         slack,
         exact=error == 0 and not small.any(),
     )
+    if not whole:
+        return form, CERTAIN  # nothing moves, and what was seen is always extreme
     up = np.asarray(difference[moving] > 0, dtype=bool)
     chosen = np.bincount(group[up], minlength=len(whole)).astype(np.int64)
     total = sum(int(x) for x in stay.tolist())

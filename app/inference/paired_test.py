@@ -37,6 +37,7 @@ from app.inference.solvable import Solvable
 from app.statistics.catalogue import reduce
 from app.statistics.joint import Joint
 from app.statistics.paired import Paired, StatisticSpec
+from app.statistics.problem import Additive
 
 # Part of every id: raised whenever the same request would give other bytes.
 ALGORITHM_VERSION = "1"
@@ -118,6 +119,7 @@ def finish(prepared: Prepared) -> TestRecord:
     found = prepared.solvable.solve()
     answer = found.answer
     exact = plan.chosen.exact if found.exact is None else found.exact
+    exact = exact and not _is_rounded(prepared.solvable.problem)
     item_level = _item_level(prepared)
     sizes, changed = _described(prepared)
     interval = Found(None)
@@ -181,10 +183,14 @@ def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
     return sizes, moved(each, data.pairing, lower_is_better=lower)
 
 
+def _is_rounded(problem: Additive | Joint) -> bool:
+    """Whether the numbers of several sums were rounded: then nothing is exact for the numbers as they are."""
+    return isinstance(problem, Joint) and problem.rounded
+
+
 def _rounded(test: Solvable) -> tuple[Caution, ...]:
     """That everything is of rounded numbers, where methods know no others."""
-    problem = test.problem
-    if not (isinstance(problem, Joint) and problem.rounded):
+    if not _is_rounded(test.problem):
         return ()
     detail = (
         "The numbers take more than 60 bits together and were rounded to 60: the p-value, and what is said of its "

@@ -33,39 +33,61 @@ def reduce_effects(data: Effects, spec: StatisticSpec) -> Additive | Joint:
             detail = f"stay has {width} numbers per item and swap {_width(data.swap)}: they need the same functions."
             raise InvalidTest.at("/swap", "width_mismatch", detail)
     node = parse(text, [f"x{index + 1}" for index in range(width)])
+    name = "".join(text.split())
+    alone = _one_sum(name, node, data) if width == 1 else None
+    if alone is not None:
+        return alone
     units, stay, swap, roundings = _integers(data, width)
     if any(unit != 1 for unit in units):
         node = formula.substitute(node, lambda index: formula.scale_variable(index, units[index]))
-    found = function_of_sums("".join(text.split()), node, stay, swap, data.pairing, POINTER)
+    found = function_of_sums(name, node, stay, swap, data.pairing, POINTER)
     if all(rounding is None for rounding in roundings):
         return found
     if isinstance(found, Joint):
         return replace(found, rounded=True)
-    return replace(found, rounding=_rounding(node, units, roundings, data.pairing))
+    return replace(found, rounding=_rounding(node, roundings, data.pairing))
 
 
-def _rounding(
-    node: Node, units: list[Fraction], roundings: list[Rounding | None], pairing: Pairing
-) -> Rounding | None:
+def _rounding(node: Node, roundings: list[Rounding | None], pairing: Pairing) -> Rounding | None:
     """What the sum that `node` is of rounded effects is off by, in its own lattice units."""
     inner = node.arguments[0] if isinstance(node, Call) else node
     assert isinstance(inner, Linear)
     used = [(size, kept) for index, size in inner.terms if (kept := roundings[index]) is not None]
     if not used:
         return None
-    most = 1
-    if pairing.clusters is not None:
-        most = int(np.bincount(pairing.clusters).max(initial=1))
-    each = sum(abs(size) * kept.each for size, kept in used) * most
-    total = sum(abs(size) * kept.most for size, kept in used)
-    if len(inner.terms) > 1 or used[0][1].exact is None:
-        return Rounding(each, total)
-    (index, size), kept = inner.terms[0], used[0][1]
-    assert kept.exact is not None
-    sign = 1 if size > 0 else -1
-    exact = tuple(clustered(sign * column, pairing) for column in kept.exact)
-    unit = Fraction(abs(size), inner.divisor) * kept.exact_unit / units[index]
-    return Rounding(each, total, exact, unit)
+    each = sum(abs(size) * kept.each for size, kept in used) * _largest_cluster(pairing)
+    return Rounding(each, sum(abs(size) * kept.most for size, kept in used))
+
+
+def _one_sum(name: str, node: Node, data: Effects) -> Additive | None:
+    """The test of a multiple of a single sum, or of its size, that no 64 bits hold; None for any other."""
+    inner = node.arguments[0] if isinstance(node, Call) and node.function == "abs" else node
+    if not isinstance(inner, Linear) or inner.constant or len(inner.terms) != 1:
+        return None
+    sides = [data.stay] if data.swap is None else [data.stay, data.swap]
+    found = on_lattice(*(_column(side, 0) for side in sides))
+    if found.error == 0 and all(column.dtype != object for column in found.columns):
+        return None
+    factor = Fraction(inner.terms[0][1], inner.divisor)
+    sign = 1 if factor > 0 else -1
+    effects = [clustered(sign * column, data.pairing) for column in found.columns]
+    error = found.error * _largest_cluster(data.pairing)
+    unit, whole, rounding = effects_on(abs(factor) * found.unit, *effects, error=error)
+    return Additive(
+        name=name,
+        stay=whole[0],
+        swap=whole[1] if data.swap is not None else None,
+        unit=unit,
+        items=len(data.stay),
+        clusters=data.pairing.n_clusters,
+        absolute=inner is not node,
+        shiftable=data.swap is None and inner is node,
+        rounding=rounding,
+    )
+
+
+def _largest_cluster(pairing: Pairing) -> int:
+    return 1 if pairing.clusters is None else int(np.bincount(pairing.clusters).max(initial=1))
 
 
 def _width(column: Column) -> int:
