@@ -12,10 +12,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from app.engine.lattice import EXACT_DOUBLE, MAX_DECIMALS, Integers, Reals, Wide
+from app.engine.lattice import DIGITS, EXACT_DOUBLE, MAX_DECIMALS, Integers, Reals, Whole, Wide
 
-# Any decimal of so many digits comes back from the double nearest to it.
-DIGITS = 15
 # The largest power of ten that is a double.
 _MAX_POWER = 22
 _MANTISSA_BITS = 53
@@ -26,7 +24,7 @@ _MAX_NARROW_PLACES = 12
 def digits_and_places(column: Reals) -> tuple[Integers, Integers] | None:
     """(m, k), shape (N,) each, with x = m / 10**k as its shortest repr prints it; k may be negative.
 
-    None when a number takes more than 15 digits (or 16, below 2**53 and with at most 15 decimals).
+    None when a number takes more than 15 digits and is no integer below 2**53.
     """
     digits = np.zeros(len(column), dtype=np.int64)
     places = np.zeros(len(column), dtype=np.int64)
@@ -37,7 +35,7 @@ def digits_and_places(column: Reals) -> tuple[Integers, Integers] | None:
             return None
         with np.errstate(over="ignore"):
             scaled = np.rint(rest * 10.0**power)
-        most = EXACT_DOUBLE if power <= MAX_DECIMALS else 10**DIGITS
+        most = 10**DIGITS if power else EXACT_DOUBLE
         hit = (scaled / 10.0**power == rest) & (np.abs(scaled) < most)
         digits[left[hit]], places[left[hit]] = scaled[hit].astype(np.int64), power
         left = left[~hit]
@@ -69,7 +67,7 @@ def printed(value: float) -> tuple[int, int]:
 
 
 def takes_more_digits(column: Reals) -> NDArray[np.bool_]:
-    """Which numbers, shape (N,), print with more than 15 significant digits."""
+    """Which numbers, shape (N,), print with more than 15 significant digits; not integers below 2**53."""
     sizes = np.abs(column)
     found = np.zeros(len(column), dtype=bool)
     with np.errstate(divide="ignore"):
@@ -82,7 +80,7 @@ def takes_more_digits(column: Reals) -> NDArray[np.bool_]:
     longer = np.array([abs(printed(value)[0]) >= 10**DIGITS for value in values.tolist()], dtype=bool)
     if len(rest):
         found[rest] = longer[where]
-    return found
+    return np.asarray(found & ((sizes >= EXACT_DOUBLE) | (column != np.rint(column))))
 
 
 def shortest_decimals(reals: Reals, narrow: np.dtype[np.generic]) -> Reals:
@@ -104,8 +102,11 @@ def shortest_decimals(reals: Reals, narrow: np.dtype[np.generic]) -> Reals:
     return found
 
 
-def wide_decimals(*columns: Reals, most_places: int) -> tuple[Fraction, tuple[Wide, ...]] | None:
-    """(unit, exact integers) of short decimals; None when one is not short, or they span `most_places` places."""
+def wide_decimals(*columns: Reals, most_places: int, room: int) -> tuple[Fraction, tuple[Whole, ...]] | None:
+    """(unit, exact integers) of short decimals; None when one is not short, or they span `most_places` places.
+
+    In 64 bits where the sum of all sizes is below `room`, else Python integers.
+    """
     parts = []
     for column in columns:
         found = digits_and_places(column)
@@ -116,6 +117,10 @@ def wide_decimals(*columns: Reals, most_places: int) -> tuple[Fraction, tuple[Wi
     coarsest = min(int(places[digits != 0].min(initial=finest)) for digits, places in parts)
     if finest - coarsest > most_places:
         return None
+    if finest - coarsest < 19:
+        plain = tuple((d, np.where(d == 0, 0, finest - p)) for d, p in parts)
+        if sum(float((np.abs(d) * 10.0**p).sum()) for d, p in plain) < room / 2:
+            return Fraction(10) ** -finest, tuple(d * 10**p for d, p in plain)
     powers = {k: 10 ** (finest - k) for k in {int(k) for _, p in parts for k in np.unique(p)}}
     whole = tuple(
         np.array([m * powers[k] for m, k in zip(d.tolist(), p.tolist(), strict=True)], dtype=object)

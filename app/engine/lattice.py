@@ -26,6 +26,8 @@ Found = TypeVar("Found")
 Exact = TypeVar("Exact", bound=NDArray[Any])
 
 MAX_DECIMALS = 15
+# Any decimal of so many digits comes back from the double nearest to it.
+DIGITS = 15
 # Rounded products x * 10**k are integers that a double holds exactly only below this.
 EXACT_DOUBLE = 2**53
 # Sums of effects must stay inside int64 with a bit to spare for stay - swap.
@@ -161,9 +163,9 @@ def decimal_lattice(*columns: Reals) -> tuple[Fraction, tuple[Integers, ...]] | 
     """The coarsest decimal lattice that holds every number exactly as its shortest repr prints it.
 
     Finds the smallest k <= 15 such that each x equals round(x * 10**k) / 10**k as a double, and gives
-    (10**-k, the integers). None when there is no such k, or an integer reaches 2**53: the data is
-    then real-valued. Dividing by 10**k is correctly rounded (10**15 is exact), so equality means that
-    x is the double nearest to that decimal.
+    (10**-k, the integers). None when there is no such k, or an integer has more than 15 digits (with k = 0
+    reaches 2**53): several then have the same double, and this may not be the one that was written. Dividing by
+    10**k is correctly rounded (10**15 is exact), so equality means that x is the double nearest to that decimal.
     """
     places = 0
     for column in columns:
@@ -173,7 +175,8 @@ def decimal_lattice(*columns: Reals) -> tuple[Fraction, tuple[Integers, ...]] | 
         places = found
     with np.errstate(over="ignore"):
         scaled = tuple(np.rint(column * 10.0**places) for column in columns)
-    if any(len(column) and float(np.abs(column).max()) >= EXACT_DOUBLE for column in scaled):
+    most = 10**DIGITS if places else EXACT_DOUBLE
+    if any(len(column) and float(np.abs(column).max()) >= most for column in scaled):
         return None
     return Fraction(1, 10**places), tuple(column.astype(np.int64) for column in scaled)
 

@@ -63,7 +63,7 @@ def on_lattice(*columns: Column, exactly: bool = False) -> Lattice:
             "", "number_too_large", "The scores are too large to be summed: scale them down."
         )
     few = exactly or len(reals[0]) <= MAX_WIDE_ITEMS
-    wide = wide_decimals(*reals, most_places=_ALL_PLACES if few else _MANY_PLACES)
+    wide = wide_decimals(*reals, most_places=_ALL_PLACES if few else _MANY_PLACES, room=MAX_INTEGER)
     if wide is not None:
         return Lattice(*wide)
     unit, whole, exact = _binary_lattice(reals, _BITS - exponent)

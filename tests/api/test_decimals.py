@@ -153,3 +153,18 @@ def test_a_full_null_of_too_many_points_is_refused_with_advice(service: Any) -> 
     refused = problem(service.post("/v1/tests/effects", body), 422)
     assert refused["errors"][0]["pointer"] == "/pmf"
     assert "'summary'" in refused["detail"]
+
+
+def test_a_score_of_eleven_digits_beside_hundred_thousandths_is_what_is_written(service: Any) -> None:
+    """86999999999.93 in units of 0.00001 has 16 digits, and its double is nearest to several such integers."""
+    u, v = [86999999999.93, 1e-5, 2e-5, 0.03], [87e9, 0, 0, 0.1]
+    differences = [Fraction(repr(float(a))) - Fraction(repr(float(b))) for a, b in zip(u, v, strict=True)]
+    assert differences[0] == differences[3]
+    answer = service.post("/v1/tests/scores", {"u": u, "v": v, "alternative": "greater"}).json()
+    sums = [
+        sum(s * d for s, d in zip(signs, differences, strict=True))
+        for signs in itertools.product((1, -1), repeat=4)
+    ]
+    assert answer["p_value"] == sum(total >= sum(differences) for total in sums) / 16
+    swapped = {"u": [87e9, 0.07, 0], "v": [86999999999.93, 0, 2e-5], "alternative": "greater"}
+    assert service.post("/v1/tests/scores", swapped).json()["method"]["lattice"]["weights"] == 2

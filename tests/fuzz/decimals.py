@@ -49,11 +49,10 @@ def doubled(text: str) -> Fraction:
 
 
 def short(text: str) -> bool:
-    """Whether a number counts as the decimal that is written: at most 15 digits, or 16 with at most 15 decimals."""
+    """Whether a number counts as the decimal that is written: of at most 15 digits, or an integer below 2**53."""
     _, digits, exponent = Decimal(text).normalize().as_tuple()
     assert isinstance(exponent, int)
-    mantissa = int("".join(map(str, digits)))
-    return len(digits) <= SHORT_DIGITS or (-exponent <= SHORT_DIGITS and mantissa < 2**53)
+    return len(digits) <= SHORT_DIGITS or (exponent >= 0 and abs(Decimal(text)) < 2**53)
 
 
 def p_value(case: Case) -> Fraction:
