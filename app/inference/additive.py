@@ -8,21 +8,19 @@ from app.engine import additive_planner, solve
 from app.engine.lattice import CanonicalForm, LatticeOverflowError, canonical_form, exact_total
 from app.engine.null import Probability, Region, region
 from app.engine.planner import Budget, Plan
-from app.engine.summary import predicted_nanoseconds
 from app.errors import InvalidTest
 from app.inference.answers import Answer, bracketed, certified, sampled, smallest_attainable
-from app.inference.null_record import MAX_PICTURE_NANOSECONDS, null_record
+from app.inference.null_record import null_record, null_seconds, require_listable
 from app.inference.options import Options
 from app.inference.record import Fraction2, ItemsRecord, LatticeRecord, StatisticRecord
+from app.inference.rounded import RoundedTest, rounded_test
 from app.inference.solvable import Findings
 from app.statistics.problem import Additive
 
-# A full null distribution is listed at about this rate.
-_SECONDS_PER_MASS = 2e-6
 # Wins, ties and losses.
 _SECONDS_PER_ITEM = 1e-9
 # A certificate worse than this is no answer: the next method is asked.
-_PROVEN = 1e-6
+PROVEN = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +40,8 @@ class AdditiveTest:
     def seconds(self) -> float:
         """Predicted time: the p-value, the fraction beside it, and the null distribution."""
         beside = sum(cost.seconds for cost in self.plan.others if cost.method == self.fraction_by)
-        listed = self.form.range * _SECONDS_PER_MASS if self.options.pmf == "full" else 0.0
-        pictured = (
-            0.0
-            if self.options.pmf == "none"
-            else min(predicted_nanoseconds(self.form), MAX_PICTURE_NANOSECONDS) * 1e-9
-        )
-        return self.plan.chosen.seconds + beside + listed + pictured + _SECONDS_PER_ITEM * self.problem.items
+        pictured = null_seconds(self.form, self.options.pmf)
+        return self.plan.chosen.seconds + beside + pictured + _SECONDS_PER_ITEM * self.problem.items
 
     def solve(self) -> Findings:
         """Run the planned method and summarise the null."""
@@ -83,7 +76,7 @@ class AdditiveTest:
             methods += [cost.method for cost in self.plan.others if cost.exact and cost.fits(self.budget)]
         for method in methods:
             found = solve.exactly(method, self.form, self.region)
-            if found.relative_error_bound <= _PROVEN:
+            if found.relative_error_bound <= PROVEN:
                 return method, found
         raise InvalidTest.at(
             "/method",
@@ -109,7 +102,7 @@ class AdditiveTest:
         )
 
 
-def additive_test(problem: Additive, options: Options, budget: Budget) -> AdditiveTest:
+def additive_test(problem: Additive, options: Options, budget: Budget) -> AdditiveTest | RoundedTest:
     """Plan the test; raises InvalidTest and PlanTooLarge."""
     try:
         form = canonical_form(problem.stay, problem.swap)
@@ -117,6 +110,9 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
         raise InvalidTest.at(
             "", "effects_too_large", f"The data cannot be summed exactly: {error}."
         ) from error
+    require_listable(form, options.pmf)
+    if problem.rounding is not None:
+        return rounded_test(problem, form, options, budget)
     observed = exact_total(problem.stay)
     tail = region(form, observed, options.alternative, absolute=problem.absolute)
     plan = additive_planner.plan(

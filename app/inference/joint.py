@@ -53,7 +53,7 @@ class JointTest:
             attainable=attainable,
             items=self._items(),
             statistic=self._statistic(),
-            null=sampled_null_record(*self._law(), options.pmf),
+            null=sampled_null_record(*self._law(), options.pmf, symmetric=self.problem.mirrored),
             cautions=self._cautions(),
         )
 

@@ -6,7 +6,7 @@ P*(|S* - S| >= |S|) for two-sided. Exact for one sum on a lattice; statistics of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,11 +15,13 @@ from app.engine import bootstrap, bootstrap_monte_carlo
 from app.engine.bootstrap import bootstrap_law
 from app.engine.bootstrap_form import ResampleForm, resample_form, shifted_null, with_room
 from app.engine.bootstrap_spectrum import WindowTooLongError
+from app.engine.bounds import Bracket
 from app.engine.lattice import CanonicalForm, Integers, canonical_form, exact_total
+from app.engine.null import IMPOSSIBLE, UNIT_ROUNDOFF, Region
 from app.engine.planner import Budget, Cost, Plan, choose
 from app.errors import InvalidTest
-from app.inference.additive import items_record
-from app.inference.answers import SMALLEST, Answer, certified, sampled
+from app.inference.additive import PROVEN, items_record
+from app.inference.answers import SMALLEST, Answer, bracketed, certified, sampled
 from app.inference.null_record import QUANTILES, sampled_null_record
 from app.inference.options import Options
 from app.inference.record import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
@@ -32,6 +34,10 @@ _PICTURE_S = 0.01
 _NANOSECONDS_PER_DRAW = 5.0
 # Joint statistics are doubles here: values this close to the threshold count as reaching it.
 _TIE = 1e-12
+_ROUNDED = (
+    "The scores take more than 60 bits together with their resamples. p_value_bounds hold for the scores as they are; "
+    "the distribution beside them is of rounded ones. Fewer digits (`decimals`) are taken exactly."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,8 @@ class BootstrapTest:
     form: ResampleForm
     unit: Fraction  # of the form's sums
     plan: Plan
+    # What a resample's sum, less twice the observed one, is off by at most: where effects were rounded.
+    off: int = 0
 
     @property
     def seconds(self) -> float:
@@ -52,11 +60,20 @@ class BootstrapTest:
     def solve(self) -> Findings:
         """Run the planned method and summarise the bootstrap distribution, shifted to the null."""
         problem, form = self.problem, self.form
-        region = shifted_null(form, self.options.alternative)
+        region = shifted_null(form, self.options.alternative, self.off)
         cautions: tuple[tuple[str, str], ...] = ()
+        exact = None
         if self.plan.chosen.method == "monte_carlo":
             samples, seed = self.options.samples, self.options.seed
             answer = sampled(bootstrap_monte_carlo.estimate(form, region, samples=samples, seed=seed))
+            if self.off:
+                surely = shifted_null(form, self.options.alternative, -self.off)
+                least = bootstrap_monte_carlo.estimate(form, surely, samples=samples, seed=seed)
+                answer = replace(
+                    answer, bounds=(min(answer.bounds[0], least.interval()[0]), answer.bounds[1])
+                )
+        elif region.intervals and self.off:
+            answer, exact = self._between(region)
         elif region.intervals:
             answer = certified(bootstrap.probability(form, region))
         else:
@@ -69,8 +86,19 @@ class BootstrapTest:
             items=_items(problem),
             statistic=StatisticRecord(problem.name, value, *_scores(problem)),
             null=_null(form, self.unit, pictured=self.options.pmf != "none"),
-            cautions=cautions,
+            cautions=(*cautions, ("scores_rounded", _ROUNDED)) if self.off else cautions,
+            exact=exact,
         )
+
+    def _between(self, outer: Region) -> tuple[Answer, bool]:
+        """Of rounded effects: from what is surely extreme to what may be; exact where that is next to the same."""
+        inner = shifted_null(self.form, self.options.alternative, -self.off)
+        most = bootstrap.probability(self.form, outer)
+        least = bootstrap.probability(self.form, inner) if inner.intervals else IMPOSSIBLE
+        low = least.log_p + math.log1p(-min(least.relative_error_bound, 0.5)) - UNIT_ROUNDOFF
+        high = min(most.log_p + math.log1p(most.relative_error_bound) + UNIT_ROUNDOFF, 0.0)
+        found = Bracket(min(low, high), high, 0, 0, reached=True)
+        return bracketed(found), found.relative_width <= PROVEN
 
 
 def bootstrap_test(
@@ -97,7 +125,9 @@ def bootstrap_test(
     draws = (options.samples + 4096) * min(16 * len(form.values), form.draws)
     drawing = Cost("monte_carlo", draws, 1 << 24, _NANOSECONDS_PER_DRAW)
     plan = choose((exact, drawing), budget, method=options.method)
-    return BootstrapTest(options, problem, form, problem.unit * 2**bits, plan)
+    each = 0 if problem.rounding is None else problem.rounding.each
+    off = 3 * len(units) * ((each >> bits) + 2) if bits or each else 0
+    return BootstrapTest(options, problem, form, problem.unit * 2**bits, plan, off)
 
 
 def _one_resample(draws: int) -> tuple[float, float]:

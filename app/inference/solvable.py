@@ -26,6 +26,8 @@ class Findings:
     cautions: tuple[tuple[str, str], ...] = ()
     # The method that answered, where it is not the planned one.
     method: str | None = None
+    # Whether the answer is exact, where that is not for the planned method to say.
+    exact: bool | None = None
     # The statistic's values in resamples, shape (K,), where it is resampled.
     resampled: Reals | None = None
 
