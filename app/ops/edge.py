@@ -14,10 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from app.ops.parsing_turns import Turns
 from app.ops.peer import share_of
 from app.ops.request_head import Refusal
 from app.ops.security_headers import FIXED, NOTHING, POLICY
-from app.ops.turns import Turns
 from app.settings import Settings
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol, Request
 from app.ops.connection import CONNECTION, Connection
 from app.ops.edge import CROWDED, CROWDED_HEAD_BYTES, CROWDED_HEAD_S, SLOW_HEAD, Edge
 from app.ops.framing import Framing
+from app.ops.parsing_turns import AT_ONCE
 from app.ops.peer import untaken_bytes, was_reset
 from app.ops.request_head import Refusal
-from app.ops.turns import AT_ONCE
 
 LINGER_S = 5.0
 RESET_WITHIN_S = 0.1  # a client that has gone answers what we send with a reset, after a way there and back
