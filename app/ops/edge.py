@@ -84,7 +84,7 @@ class Limits:
 
         Raises ValueError when too few would be left to serve anybody.
         """
-        reserve = min(RESERVE, max((descriptors - self.max_connections) * 2 // 3, descriptors // 4))
+        reserve = min(RESERVE, max((descriptors - self.max_connections) * 2 // 3, descriptors // 8))
         served = min(self.max_connections, descriptors - reserve - max(1, reserve // 2))
         if served < min(self.max_connections, LEAST_CONNECTIONS):
             raise ValueError(f"{max(0, descriptors)} file descriptors for connections are too few")

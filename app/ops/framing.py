@@ -153,7 +153,8 @@ class Framing(h11.Connection):
             if self._chunks > self._free_chunks and self._content_bytes < LEAST_MEAN_CHUNK * self._chunks:
                 self._refuse(SMALL_CHUNKS)
         elif isinstance(event, h11.EndOfMessage):
-            self._look_at_trailers(there[: len(there) - len(self.trailing_data[0])], event)
+            begin = _begin(there) if size_line is not None else 0
+            self._look_at_trailers(there[begin : len(there) - len(self.trailing_data[0])], event)
         elif self._wire_bytes > 2 * self._content_bytes + FREE_FRAMING_BYTES + self._max_header_bytes:
             self._refuse(SMALL_CHUNKS)
         elif size_line is not None:
@@ -172,8 +173,13 @@ class Framing(h11.Connection):
         raise h11.RemoteProtocolError(refusal.detail, error_status_hint=refusal.status)
 
 
+def _begin(there: bytes) -> int:
+    """Where a line with a chunk's size begins: after the line end of the chunk before, of which h11 may have taken half."""
+    return len(there[:2]) - len(there[:2].lstrip(b"\r\n"))
+
+
 def _size_line(there: bytes) -> bytes | None:
-    """The line with a chunk's size, which the line end of the chunk before precedes; None until it is whole."""
-    begin = len(there[:2]) - len(there[:2].lstrip(b"\r\n"))
+    """The line with a chunk's size; None until it is whole."""
+    begin = _begin(there)
     end = there.find(b"\r\n", begin)
     return there[begin:end] if end >= 0 else None
