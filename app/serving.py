@@ -15,6 +15,7 @@ import gc
 import logging
 import math
 import signal
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,8 @@ from app.settings import Settings
 
 log = logging.getLogger(__name__)
 
+BACKLOG = 2_048  # connections that the kernel keeps for us until they are accepted
+
 
 class Server(uvicorn.Server):
     """Exits with status 0 after a clean stop, where uvicorn's own would die of the signal once more.
@@ -46,6 +49,14 @@ class Server(uvicorn.Server):
         self._drain = drain
         self._delay_s = delay_s
         self._leaves_at = math.inf
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, with a queue in the kernel that is longer than what is accepted in one turn of the loop."""
+        await super().startup(sockets)
+        for server in self.servers:
+            for listening in server.sockets:
+                with socket.socket(fileno=os.dup(listening.fileno())) as same:
+                    same.listen(BACKLOG)
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to stop serving; asked ten times a second."""
@@ -130,7 +141,7 @@ async def _serve(settings: Settings, limits: Limits) -> None:
         proxy_headers=False,
         access_log=False,  # the application writes a line of its own
         log_config=log_config(settings.log_format),
-        backlog=limits.backlog,
+        backlog=limits.at_once,  # asyncio accepts so many in a turn; see `Server.startup`
         timeout_keep_alive=settings.keep_alive_s,
         timeout_graceful_shutdown=settings.shutdown_grace_s,
     )

@@ -29,6 +29,7 @@ LOOK_EVERY_S = 0.5
 RESERVE = (
     1_024  # connections beyond the limit that are heard, so that health is said and others get their 503
 )
+ACCEPTED_AT_ONCE = 128
 CROWDED_HEAD_S = 2.0  # such a one has so long for its headers
 CROWDED_HEAD_BYTES = 16_384  # and so many for all that it sends before it is answered
 CROWDED = Refusal(
@@ -70,14 +71,14 @@ class Limits:
         )
 
     @property
-    def backlog(self) -> int:
-        """Connections that may be accepted in one turn of the loop: after two of them the newest is still heard."""
-        return max(1, self.reserve // 2)
+    def at_once(self) -> int:
+        """Connections that are accepted in one turn of the loop, so that the newest is still heard some turns later."""
+        return min(ACCEPTED_AT_ONCE, max(1, self.reserve // 2))
 
     @property
     def descriptors(self) -> int:
         """File descriptors that connections can take."""
-        return self.max_connections + self.reserve + self.backlog
+        return self.max_connections + self.reserve + self.at_once
 
     def within(self, descriptors: int) -> Limits:
         """The same where connections have no more than so many file descriptors: fewer are heard, or even served.
@@ -85,10 +86,11 @@ class Limits:
         Raises ValueError when too few would be left to serve anybody.
         """
         reserve = min(RESERVE, max((descriptors - self.max_connections) * 2 // 3, descriptors // 8))
-        served = min(self.max_connections, descriptors - reserve - max(1, reserve // 2))
+        fewer = replace(self, reserve=reserve)
+        served = min(self.max_connections, descriptors - reserve - fewer.at_once)
         if served < min(self.max_connections, LEAST_CONNECTIONS):
             raise ValueError(f"{max(0, descriptors)} file descriptors for connections are too few")
-        return replace(self, max_connections=served, reserve=reserve)
+        return replace(fewer, max_connections=served)
 
     def too_slow(self, seconds: float, received: int) -> bool:
         """Whether a body of which so many bytes came in so many seconds is given up."""

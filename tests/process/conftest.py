@@ -58,10 +58,15 @@ def lives(pid: int) -> bool:
     return state_and_parent(pid)[0] != "Z"
 
 
-class Server:
-    """A real server in a process of its own."""
+def limited(files: int | None) -> list[str]:
+    """What runs the command after it with no more than so many open files."""
+    return [] if files is None else ["sh", "-c", f'ulimit -n {files} && exec "$@"', "sh"]
 
-    def __init__(self, log: Path, **settings: Any) -> None:
+
+class Server:
+    """A real server in a process of its own, perhaps with few open files."""
+
+    def __init__(self, log: Path, files: int | None = None, **settings: Any) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -69,7 +74,7 @@ class Server:
         environment = {f"EXACTPERM_{name.upper()}": str(value) for name, value in settings.items()}
         with log.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "app"],
+                [*limited(files), sys.executable, "-m", "app"],
                 cwd=ROOT,
                 env={**os.environ, **environment, "EXACTPERM_PORT": str(self.port)},
                 stdout=output,
