@@ -9,7 +9,9 @@ import select
 import socket
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
+import httpx
 import pytest
 
 from app.ops.edge import RESERVE
@@ -40,7 +42,8 @@ Start = Callable[..., Server]
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One for all that leave it as it was."""
-    running = Server(tmp_path_factory.mktemp("floods") / "log", workers=1, **ROOMY)
+    roomy: dict[str, Any] = dict(ROOMY)
+    running = Server(tmp_path_factory.mktemp("floods") / "log", workers=1, **roomy)
     until(running.ready, "the server is ready")
     yield running
     running.stop()
@@ -50,7 +53,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One that serves few connections."""
-    limits = {"max_connections": 20, "max_connections_per_address": 15, "header_timeout_s": 60}
+    limits: dict[str, Any] = {
+        "max_connections": 20,
+        "max_connections_per_address": 15,
+        "header_timeout_s": 60,
+    }
     running = Server(tmp_path_factory.mktemp("crowds") / "log", workers=1, **limits)
     until(running.ready, "the server is ready")
     yield running
@@ -95,7 +102,7 @@ def test_an_endless_flood_of_small_chunks_ends_with_a_400(server: Server, extens
 
 
 def test_a_flood_after_a_401_ends_the_connection(start: Start) -> None:
-    _, digest = new_key()
+    key, digest = new_key()
     server = start(workers=1, api_key_digests=digest)
     with connected(server) as flood:
         flood.sendall(CHUNKED)
@@ -105,6 +112,8 @@ def test_a_flood_after_a_401_ends_the_connection(start: Start) -> None:
                 flood.sendall(b"1\r\n \r\n" * 1_000)
         assert closed(flood)
     until(lambda: connections(server) == 0, "closed")
+    metrics = httpx.get(f"{server.url}/metrics", headers={"authorization": f"Bearer {key}"}).text
+    assert f"\n{SMALL_CHUNKS} 1.0\n" in metrics
 
 
 def connections(server: Server) -> int:
@@ -173,7 +182,9 @@ def test_one_address_leaves_room_for_another(crowded: Server) -> None:
 
 def test_with_few_files_fewer_connections_are_served_and_all_are_answered(start: Start) -> None:
     files = 64
-    server = start(files=files, workers=1, header_timeout_s=60)
+    server = start(
+        before=["sh", "-c", f'ulimit -n {files} && exec "$@"', "sh"], workers=1, header_timeout_s=60
+    )
     assert "ulimit -n" in server.log.read_text()
     with contextlib.ExitStack() as stack:
         for _ in range(2 * files):
