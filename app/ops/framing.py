@@ -22,10 +22,9 @@ from app.ops.request_head import (
     LINE_ENDS,
     MAX_HEADERS,
     Refusal,
-    chunked,
+    examined,
     in_origin_form,
     unclear,
-    wrong,
 )
 
 FREE_CHUNKS = 4_096  # so many may be of any size
@@ -76,6 +75,7 @@ class Framing(h11.Connection):
         self._allowed = 0
         self._free_chunks = FREE_CHUNKS
         self._part = Part.OTHER
+        self._clear = 0  # so much of an unfinished head is known to be clear
         self._chunks = self._content_bytes = self._wire_bytes = 0
 
     def allow(self, chunks: int) -> None:
@@ -121,17 +121,20 @@ class Framing(h11.Connection):
     def _next_head(self) -> Any:
         there = self.trailing_data[0]
         end = there.find(b"\r\n\r\n")
-        if unclear(there[: end + 4] if end >= 0 else there.removesuffix(b"\r")):
+        # Whole lines are looked at once; the line end before is looked at again, because a fold shows in what follows it.
+        if unclear(there[self._clear : end + 4] if end >= 0 else there[self._clear :].removesuffix(b"\r")):
             self._refuse(LINE_ENDS)
+        self._clear = max(0, there.rfind(b"\r\n")) if end < 0 else 0
         event = self._next()
         if not isinstance(event, h11.Request):
             return event
-        if (refusal := wrong(event, self._max_header_bytes)) is not None:
-            self._refuse(refusal)
+        chunked = examined(event, self._max_header_bytes)
+        if isinstance(chunked, Refusal):
+            self._refuse(chunked)
         request = in_origin_form(event)
         if isinstance(request, Refusal):
             self._refuse(request)
-        self._part = Part.SIZE if chunked(request) else Part.OTHER
+        self._part = Part.SIZE if chunked else Part.OTHER
         self._free_chunks = FREE_CHUNKS
         self._chunks = self._content_bytes = 0
         self._wire_bytes = len(there) - (end + 4)

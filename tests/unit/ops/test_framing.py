@@ -9,6 +9,7 @@ import h11
 import pytest
 from hypothesis import given, strategies as st
 
+from app.ops import request_head
 from app.ops.framing import FREE_CHUNKS, FREE_CHUNKS_ANSWERED, FREE_FRAMING_BYTES, LEAST_MEAN_CHUNK, Framing
 
 PLENTY = 10**9
@@ -90,6 +91,20 @@ UNCLEAR = {
 def test_what_ends_a_line_here_and_not_elsewhere_is_refused(message: bytes) -> None:
     assert read([message])[2] == 400
     assert read([message[n : n + 1] for n in range(len(message))])[2] == 400
+
+
+def test_a_head_that_trickles_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at = 0
+
+    def counted(lines: bytes) -> bool:
+        nonlocal looked_at
+        looked_at += len(lines)
+        return request_head.unclear(lines)
+
+    monkeypatch.setattr("app.ops.framing.unclear", counted)
+    message = b"GET /x HTTP/1.1\r\nHost: h\r\n" + b"a: b\r\n" * 90 + b"\r\n"
+    assert read([message[n : n + 1] for n in range(len(message))])[2] == 200
+    assert looked_at < 20 * len(message)  # of lines of some bytes
 
 
 @pytest.mark.parametrize(
