@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 import time
@@ -102,11 +103,13 @@ def _probed(address: tuple[str, int]) -> Iterator[list[float]]:
     ours, theirs = get_context("spawn").Pipe()
     process = get_context("spawn").Process(target=probe, args=(address, theirs))
     process.start()
+    theirs.close()  # so that its end is noticed
     try:
         assert ours.recv() == "probing"
         yield silence
     finally:
-        ours.send("over")
+        with contextlib.suppress(OSError):  # it gave up
+            ours.send("over")
         if ours.poll(2 * PROBE_TIMEOUT_S):
             silence[0] = ours.recv()
         process.join()

@@ -29,7 +29,8 @@ LOOK_EVERY_S = 0.5
 RESERVE = (
     1_024  # connections beyond the limit that are heard, so that health is said and others get their 503
 )
-ACCEPTED_AT_ONCE = 128
+ACCEPTED_AT_ONCE = 128  # in a turn of the event loop
+TURNS = 4  # from one that is accepted to another that made room for it and is closed
 CROWDED_HEAD_S = 2.0  # such a one has so long for its headers
 CROWDED_HEAD_BYTES = 16_384  # and so many for all that it sends before it is answered
 CROWDED = Refusal(
@@ -73,12 +74,12 @@ class Limits:
     @property
     def at_once(self) -> int:
         """Connections that are accepted in one turn of the loop, so that the newest is still heard some turns later."""
-        return min(ACCEPTED_AT_ONCE, max(1, self.reserve // 2))
+        return min(ACCEPTED_AT_ONCE, max(1, self.reserve // 8))
 
     @property
     def descriptors(self) -> int:
         """File descriptors that connections can take."""
-        return self.max_connections + self.reserve + self.at_once
+        return self.max_connections + self.reserve + TURNS * self.at_once
 
     def within(self, descriptors: int) -> Limits:
         """The same where connections have no more than so many file descriptors: fewer are heard, or even served.
@@ -87,7 +88,7 @@ class Limits:
         """
         reserve = min(RESERVE, max((descriptors - self.max_connections) * 2 // 3, descriptors // 8))
         fewer = replace(self, reserve=reserve)
-        served = min(self.max_connections, descriptors - reserve - fewer.at_once)
+        served = min(self.max_connections, descriptors - reserve - TURNS * fewer.at_once)
         if served < min(self.max_connections, LEAST_CONNECTIONS):
             raise ValueError(f"{max(0, descriptors)} file descriptors for connections are too few")
         return replace(fewer, max_connections=served)
