@@ -25,11 +25,11 @@ MOST_CELLS = 1 << 40
 _PRODUCT, _SCREENED, _ALONE = 3.0, 12.0, 130.0
 # And what is tabulated along every axis.
 _TABLES = 500
-_SAMPLES, _COINS = 256, 160
+_SAMPLES, _FEW, _COINS = 256, 3, 160
 # Boxes of more cells are decided tile by tile where the statistic's ranges are known.
 _WHOLE_CELLS = 1 << 20
 # A tail deeper than this, as a natural logarithm, takes tilted transforms after the plain one: so many times as long.
-_DEEP, _TILTED = 18.0, 4.0
+_DEEP, _TILTED = 11.0, 4.0
 # Below so many additions `grid` adds directly.
 _DIRECT, _TINY = 400_000_000, 200_000
 
@@ -114,12 +114,13 @@ def _spectrum(form: VectorForm, box: Box) -> Spectrum:
     size = math.sqrt(max(float(np.linalg.det(form.covariance)), 1e-300))
     ball = (2.0 * math.pi * below) ** (form.rank / 2) / math.gamma(form.rank / 2 + 1)
     blob = 0.5 * ball * math.prod(box.shape) / ((2.0 * math.pi) ** form.rank * size)
-    kept = min(blob + share * cells, cells)
+    # One or two in the sample may well be near nought themselves.
+    kept = min(max(blob, share * cells if share > _FEW / _SAMPLES else 0.0), cells)
     # So many coins retire a tile or a frequency that can be retired.
     coins = min(groups, 2.0 * below / max(average_decay(form, law) / groups, 1e-9))
     tiles = cells / math.prod(tile_widths(form, box.shape))
     looked = _SCREENED * coins * (0.6 * tiles + 1.5 * kept)
     if cells <= MAX_WHOLE and kept > cells / APART:
         return Spectrum(looked + product, cells, columns)
-    last = min(2.0 * kept ** (1.0 / form.rank), columns) if share == 0.0 else columns
+    last = columns if share > _FEW / _SAMPLES else min(2.0 * kept ** (1.0 / form.rank), columns)
     return Spectrum(looked + _ALONE * groups * kept, 3.0 * kept, last)
