@@ -23,6 +23,7 @@ MAX_CELLS = 1 << 22
 LISTED_STATES = 1 << 12
 SAMPLES, _LEAST_SAMPLES = 20_000, 2_000
 _NOISE = 1e-15
+_NUMBERS_AT_ONCE = 1 << 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,9 @@ def law_of(form: VectorForm, values: Values, look: Look, seed: int) -> tuple[Rea
     if look.way == "listed":
         coordinates, ways = vector_enumeration.listed(form)
         masses = np.array([way / 2**form.nonzero for way in ways.tolist()])
-        return values(list(form.states(coordinates).T)), masses
+        step = max(_NUMBERS_AT_ONCE // len(form.origin), 1)
+        parts = [coordinates[start : start + step] for start in range(0, len(coordinates), step)]
+        return np.concatenate([values(list(form.states(part).T)) for part in parts]), masses
     if look.way == "box":
         return _on_the_box(form, box_of(form), values)
     drawn = np.concatenate(
