@@ -32,7 +32,8 @@ def estimate(form: VectorForm, extreme: States, *, samples: int, seed: int) -> E
 
 def draws(form: VectorForm, samples: int, seed: int) -> Iterator[Integers]:
     """`samples` independent states S, in blocks of shape (P, k)."""
-    draw = _by_coin if by_coin(form) else _by_group
+    # Without any coins there is one state, which a group of none gives as well.
+    draw = _by_coin if form.nonzero and by_coin(form) else _by_group
     for block, size in blocks(samples):
         yield form.sums(draw(form, seed, block)[:size])
 

@@ -169,7 +169,7 @@ def _smallest(problem: Joint) -> tuple[Joint, VectorForm]:
     try:
         reduced = in_linear_forms(problem)
         form = vector_form(reduced.stay, reduced.swap)
-        if reduced is problem or box_of(form).cells <= _SMALL_BOX:
+        if reduced is problem or form.rank == 0 or box_of(form).cells <= _SMALL_BOX:
             return reduced, form
         whole = vector_form(problem.stay, problem.swap)
     except LatticeOverflowError as error:

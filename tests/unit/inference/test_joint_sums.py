@@ -142,6 +142,17 @@ def test_units_are_counted_by_what_was_sent() -> None:
     assert found.p_value == 1.0 == float(f1_by_brute_force(data))
 
 
+def test_counts_that_differ_where_f1_does_not_are_certain() -> None:
+    counts = [
+        {"tp": np.array([5, 4]), "fp": np.array(fp), "fn": np.array(fn)}
+        for fp, fn in (([1, 2], [3, 0]), ([2, 1], [2, 1]))
+    ]
+    for method in ("auto", "enumeration", "monte_carlo"):
+        found = run_test(Counts(*counts), F1, Options(method=method), BUDGET)  # type: ignore[arg-type]
+        assert found.items.nonzero == 2
+        assert found.p_value == 1.0
+
+
 def test_the_fraction_of_f1_of_clusters_comes_with_any_method() -> None:
     draw = np.random.default_rng(3)
     codes = np.concatenate([np.arange(31), draw.integers(0, 31, 90)])
