@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from app.engine import grid, grid_dp, grid_spectrum, vector_enumeration, vector_law
-from app.engine.grid_box import bounding_box
+from app.engine.grid_box import Extreme, bounding_box
 from app.engine.grid_price import box_of, grid_cost
 from app.engine.grid_product import products
 from app.engine.grid_retirement import log_below, standing
@@ -81,7 +81,7 @@ def test_sums_beyond_an_int64_are_refused() -> None:
         vector_form(huge, -huge)
 
 
-def product_of(observed: Sequence[int]) -> object:
+def product_of(observed: Sequence[int]) -> Extreme:
     """|x1 x2| >= the observed one."""
     least = abs(int(observed[0]) * int(observed[1]))
 

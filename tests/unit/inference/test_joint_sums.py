@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -22,6 +22,11 @@ from app.statistics.paired import Counts, Effects, Pairing, Predictions, Statist
 BUDGET = Budget(20_000_000_000, 512 << 20)
 F1 = StatisticSpec("f1")
 Score = Callable[[Sequence[int]], Fraction]
+
+
+def systems(sides: Iterable[dict[str, Any]]) -> Counts:
+    u, v = sides
+    return Counts(u, v)
 
 
 def over(above: int | Fraction, below: int | Fraction) -> Fraction:
@@ -46,7 +51,7 @@ def brute_force(stay: list[list[int]], swap: list[list[int]], t: Score) -> Fract
 
 def counts_of(body: str) -> Counts:
     read = json.loads(body)
-    return Counts(*({name: np.array(column) for name, column in read[side].items()} for side in "uv"))
+    return systems({name: np.array(column) for name, column in read[side].items()} for side in "uv")
 
 
 def f1_by_brute_force(data: Counts) -> Fraction:
@@ -71,7 +76,7 @@ def test_f1_of_large_counts_is_that_of_all_swaps(body: str, truth: Fraction) -> 
     data = counts_of(body)
     assert f1_by_brute_force(data) == truth
     for method in ("auto", "enumeration"):
-        found = run_test(data, F1, Options(method=method, exact_fraction=True), BUDGET)  # type: ignore[arg-type]
+        found = run_test(data, F1, Options(method=method, exact_fraction=True), BUDGET)
         assert found.method.exact
         assert found.p_value_fraction is not None
         fraction = found.p_value_fraction
@@ -96,11 +101,11 @@ def test_counts_of_every_size_agree_with_all_swaps_by_every_method(size: int) ->
     answered = 0
     for _ in range(12):
         units = int(draw.integers(2, 7))
-        data = Counts(*({name: draw.integers(0, size, units) for name in ("tp", "fp", "fn")} for _ in "uv"))
+        data = systems({name: draw.integers(0, size, units) for name in ("tp", "fp", "fn")} for _ in "uv")
         truth = f1_by_brute_force(data)
         for method in ("auto", "dp", "grid"):
             try:
-                found = run_test(data, F1, Options(method=method, pmf="none"), Budget(10**9, 1 << 28))  # type: ignore[arg-type]
+                found = run_test(data, F1, Options(method=method, pmf="none"), Budget(10**9, 1 << 28))
             except (InvalidTest, PlanTooLarge):
                 assert method != "auto"
                 continue
@@ -114,9 +119,9 @@ def test_counts_of_every_size_agree_with_all_swaps_by_every_method(size: int) ->
 def drawn_f1(items: int, top: int, seed: int) -> tuple[Counts, Counts]:
     """F1 from tp, fp, fn; and from the two sums that it depends on."""
     draw = np.random.default_rng(seed)
-    systems = [{name: draw.integers(0, top + 1, items) for name in ("tp", "fp", "fn")} for _ in "uv"]
-    pairs = [{"tp": 2 * one["tp"], "incorrect": 2 * (one["fp"] + one["fn"])} for one in systems]
-    return Counts(*systems), Counts(*pairs)
+    drawn = [{name: draw.integers(0, top + 1, items) for name in ("tp", "fp", "fn")} for _ in "uv"]
+    pairs = [{"tp": 2 * one["tp"], "incorrect": 2 * (one["fp"] + one["fn"])} for one in drawn]
+    return systems(drawn), systems(pairs)
 
 
 @pytest.mark.parametrize(("items", "top"), [(9, 40), (40, 40), (200, 40), (1000, 5), (3000, 40)])
@@ -148,7 +153,7 @@ def test_counts_that_differ_where_f1_does_not_are_certain() -> None:
         for fp, fn in (([1, 2], [3, 0]), ([2, 1], [2, 1]))
     ]
     for method in ("auto", "enumeration", "monte_carlo"):
-        found = run_test(Counts(*counts), F1, Options(method=method), BUDGET)  # type: ignore[arg-type]
+        found = run_test(systems(counts), F1, Options(method=method), BUDGET)
         assert found.items.nonzero == 2
         assert found.p_value == 1.0
 
@@ -160,7 +165,7 @@ def test_the_fraction_of_f1_of_clusters_comes_with_any_method() -> None:
     data = replace(data, pairing=Pairing(codes, 31))
     fractions = set()
     for method in ("auto", "dp", "grid"):
-        found = run_test(data, F1, Options(method=method, exact_fraction=True), BUDGET)  # type: ignore[arg-type]
+        found = run_test(data, F1, Options(method=method, exact_fraction=True), BUDGET)
         assert found.p_value_fraction is not None
         fraction = found.p_value_fraction
         fractions.add(Fraction(fraction.numerator, 2**fraction.log2_denominator))
