@@ -16,7 +16,15 @@ from app.engine.bootstrap import bootstrap_law
 from app.engine.bootstrap_form import ResampleForm, resample_form, shifted_null, with_room
 from app.engine.bootstrap_spectrum import WindowTooLongError
 from app.engine.bounds import Bracket
-from app.engine.lattice import CanonicalForm, Integers, canonical_form, exact_total
+from app.engine.lattice import (
+    EXACT_DOUBLE,
+    MAX_TOTAL,
+    CanonicalForm,
+    Integers,
+    Reals,
+    canonical_form,
+    exact_total,
+)
 from app.engine.null import IMPOSSIBLE, UNIT_ROUNDOFF, Region
 from app.engine.planner import Budget, Cost, Plan, choose
 from app.errors import InvalidTest
@@ -27,11 +35,15 @@ from app.inference.options import Options
 from app.inference.record import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 from app.inference.solvable import Findings
 from app.statistics.joint import Joint
+from app.statistics.linear_forms import in_linear_forms
 from app.statistics.problem import Additive
+from app.statistics.work import nanoseconds
 
 _BINS = 101
 _PICTURE_S = 0.01
 _NANOSECONDS_PER_DRAW = 5.0
+# What a joint statistic takes for each unit and each value of a resample, and for each block of them.
+_NANOSECONDS_PER_UNIT, _NANOSECONDS_PER_VALUE, _CALL = 9, 50, 120_000
 # Joint statistics are doubles here: values this close to the threshold count as reaching it.
 _TIE = 1e-12
 _ROUNDED = (
@@ -187,6 +199,7 @@ class JointBootstrap:
 
     options: Options
     problem: Joint
+    reduced: Joint  # over the sums that the statistic depends on
     plan: Plan
 
     @property
@@ -197,23 +210,28 @@ class JointBootstrap:
     def solve(self) -> Findings:
         """Resample units, recompute the statistic, and compare its shifts with the observed value."""
         problem, options = self.problem, self.options
-        start = problem.stay.sum(axis=0)
-        observed = float(problem.function.values([start[k : k + 1] for k in range(len(start))])[0])
-        shifts: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
+        units, function = self.reduced.stay, self.reduced.function
+        start = units.sum(axis=0)
+        observed = float(function.values([start[k : k + 1] for k in range(len(start))])[0])
+        # Sums that a double holds exactly are added by BLAS.
+        exact = _largest_sum(units) < EXACT_DOUBLE
+        effects: Integers | Reals = units.astype(np.float64) if exact else units
+        shifts: list[Reals] = []
 
         def extreme(weights: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-            sums = np.rint(weights.astype(np.float64) @ problem.stay.astype(np.float64)).astype(np.int64)
-            shift = np.asarray(problem.function.values(list(sums.T))) - observed
+            sums = (weights.astype(effects.dtype) @ effects).astype(np.int64)
+            shift = np.asarray(function.values(list(sums.T))) - observed
             shifts.append(shift)
             return _reaches(shift, observed, options)
 
-        units = len(problem.stay)
-        found = bootstrap_monte_carlo.estimate_any(units, extreme, samples=options.samples, seed=options.seed)
+        found = bootstrap_monte_carlo.estimate_any(
+            len(units), extreme, samples=options.samples, seed=options.seed
+        )
         drawn = np.concatenate(shifts)
         return Findings(
             answer=sampled(found),
             lattice=None,
-            attainable=_one_resample(units)[0],
+            attainable=_one_resample(len(units))[0],
             items=_joint_items(problem),
             statistic=StatisticRecord(problem.name, observed, *_scores(problem)),
             null=sampled_null_record(drawn, np.ones(len(drawn)), options.pmf),
@@ -241,7 +259,22 @@ def _joint_items(problem: Joint) -> ItemsRecord:
 
 
 def _joint(problem: Joint, options: Options, budget: Budget) -> JointBootstrap:
-    cells = len(problem.stay) * (options.samples + 4096)
-    drawing = Cost("monte_carlo", cells * (4 + problem.stay.shape[1]), 1 << 25)
+    reduced = in_linear_forms(problem)
+    if _largest_sum(reduced.stay) >= MAX_TOTAL:
+        reduced = problem
+    if _largest_sum(reduced.stay) >= MAX_TOTAL:
+        detail = "A resample of these counts may sum to 2**61 or more, beyond what can be added exactly."
+        raise InvalidTest.at("", "integer_too_large", detail)
+    units, width = reduced.stay.shape
+    rows = bootstrap_monte_carlo.rows_at_once(units)
+    each = units * (_NANOSECONDS_PER_UNIT + width) + nanoseconds(reduced.function) + 10 * width
+    steps = int(options.samples * (each + _NANOSECONDS_PER_VALUE)) + _CALL * (options.samples // rows + 1)
+    held = 48 * options.samples + (64 + 8 * width) * max(rows, units) + 32 * rows * units
+    drawing = Cost("monte_carlo", steps, held + (1 << 22))
     plan = choose((drawing,), budget, method=options.method, where="the bootstrap of several sums")
-    return JointBootstrap(options, problem, plan)
+    return JointBootstrap(options, problem, reduced, plan)
+
+
+def _largest_sum(effects: Integers) -> int:
+    """The largest |sum| of any resample: of the largest unit as often as there are units."""
+    return len(effects) * max(-int(effects.min()), int(effects.max()))
