@@ -27,6 +27,7 @@ from app.inputs.formats.reading import Kind, Reading
 from app.inputs.nested import NamedCounts
 from app.inputs.pairing import ById, Given, pair, shown
 from app.statistics import direction
+from app.statistics.corpus_price import counting_seconds
 from app.statistics.paired import (
     Counts,
     Effects,
@@ -34,6 +35,7 @@ from app.statistics.paired import (
     Pairing,
     Predictions,
     Scores,
+    Segments,
     StatisticSpec,
 )
 
@@ -62,6 +64,11 @@ class Asked:
     def notes(self) -> tuple[str, ...]:
         """How files were read, in sentences."""
         return () if self.reading is None else self.reading.notes
+
+    @property
+    def counting_seconds(self) -> float:
+        """Predicted time of the preparation where that is long: sacrebleu's of texts."""
+        return counting_seconds(self.data, self.spec.name) if isinstance(self.data, Segments) else 0.0
 
 
 def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:

@@ -32,6 +32,11 @@ class PreparedGate:
         """Predicted engine time of all its tests."""
         return sum(metric.seconds for metric in self.metrics)
 
+    @property
+    def longest_seconds(self) -> float:
+        """What they take at the most."""
+        return sum(metric.longest_seconds for metric in self.metrics)
+
 
 def prepare_gate(job: Job, asked: GateAsked) -> PreparedGate:
     """Validate and plan every metric; raises InputError with pointers into what the client sent."""

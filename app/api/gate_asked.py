@@ -60,6 +60,11 @@ class GateAsked:
         asked = [metric.asked.timeout_s for metric in self.metrics if metric.asked.timeout_s is not None]
         return max(asked, default=None)
 
+    @property
+    def counting_seconds(self) -> float:
+        """Predicted time of the preparation where that is long."""
+        return sum(metric.asked.counting_seconds for metric in self.metrics)
+
 
 def gate_decoded(job: Job, body: bytes | bytearray) -> GateAsked:
     """Decode, validate and pair; raises InputError."""

@@ -56,6 +56,8 @@ def handle(job: Job, body: bytes | bytearray, control: Control) -> Rendered:
         if asked.timeout_s is not None:
             control.deadline(asked.timeout_s)
         planning = time.monotonic()
+        if job.kind != "plan":
+            control.plan(asked.counting_seconds)  # texts are counted before there is a plan
         prepared = _prepared(job, asked)
         if job.kind != "plan":
             control.plan(prepared.seconds)
@@ -86,7 +88,7 @@ def handle_in_place(
             return Later(timeout_s=asked.timeout_s)
         planning = time.monotonic()
         prepared = _prepared(job, asked)
-        if job.kind != "plan" and prepared.seconds > engine_seconds:
+        if job.kind != "plan" and prepared.longest_seconds > engine_seconds:
             return Later(prepared.seconds, asked.timeout_s)
         return _finished(job, asked, prepared, started, planning)
 
@@ -116,9 +118,8 @@ def _prepared(job: Job, asked: Asked | GateAsked) -> Prepared | PreparedGate:
         return prepare_gate(job, asked)
     limits = job.limits
     try:
-        return prepare(
-            asked.data, asked.spec, asked.options, Budget(limits.budget_operations, limits.budget_bytes)
-        )
+        budget = Budget(limits.budget_operations, limits.budget_bytes)
+        return prepare(asked.data, asked.spec, asked.options, budget, only_planned=job.kind == "plan")
     except (InvalidTest, PlanTooLarge) as error:
         raise moved(error, asked.place) from error
 

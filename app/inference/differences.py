@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.engine.lattice import Reals, Whole
+from app.statistics.finite import values_of
 from app.statistics.joint import Joint
 from app.statistics.paired import Paired, Scores, StatisticSpec
 from app.statistics.problem import Additive
@@ -26,10 +27,10 @@ def of_problem(problem: Additive | Joint) -> Whole | Reals:
     """
     if isinstance(problem, Additive):
         if problem.rounding is not None and problem.rounding.exact is not None:
-            stay, *swapped = problem.rounding.exact
-            return np.asarray(stay - swapped[0] if swapped else 2 * stay, dtype=object)
+            own, *swapped = problem.rounding.exact
+            return np.asarray(own - swapped[0] if swapped else 2 * own, dtype=object)
         return 2 * problem.stay if problem.swap is None else problem.stay - problem.swap
-    stay = np.asarray(problem.function.values(list(problem.stay.T)))
-    swap = np.asarray(problem.function.values(list(problem.swap.T)))
+    stay = values_of(problem.function, list(problem.stay.T))
+    swap = values_of(problem.function, list(problem.swap.T))
     difference = stay - swap
     return np.where(np.isfinite(difference), difference, 0.0)

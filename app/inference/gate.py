@@ -59,6 +59,11 @@ class PreparedMetric:
         """Predicted time of both its tests."""
         return self.test.seconds + (self.margin.seconds if self.margin else 0.0)
 
+    @property
+    def longest_seconds(self) -> float:
+        """What they take at the most."""
+        return self.seconds + self.test.longest_seconds - self.test.seconds
+
 
 def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
     """Validate and plan the ordinary test, one-sided in the gate's direction, and the test of the margin.

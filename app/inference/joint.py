@@ -21,12 +21,18 @@ from app.inference.null_record import sampled_null_record
 from app.inference.options import Options
 from app.inference.record import Fraction2, ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 from app.inference.solvable import Findings
-from app.statistics.joint import Joint
+from app.statistics.finite import values_of
+from app.statistics.joint import Extreme, Joint, Price
 from app.statistics.linear_forms import in_linear_forms
-from app.statistics.work import nanoseconds
 
 # Wins, ties and losses.
 _SECONDS_PER_ITEM = 4e-8
+# Exact decisions may take this many times what was predicted, and this much in any case.
+_SLACK, _SLACK_NS = 3.0, 2e8
+# A grid may be laid out several times over.
+_ROUNDS = 4
+# How often the statistic is evaluated at least: items, observed sums, picture, decisions.
+_CALLS = 6
 # What a look at the null may take besides, or instead of, as long as the p-value.
 _LOOK_S = 0.1
 # A grid of no more cells than this is not worth another look for a smaller one.
@@ -38,6 +44,8 @@ class JointTest:
     """A joint problem on the lattice of its differences, with its plan.
 
     `reduced` is the problem over the sums that the statistic depends on; what is said of units is of `problem`.
+    `decide` says which states are as extreme as the observed one; `exact_seconds` is the most that this takes beyond what
+    is planned, if each of them has to be decided exactly.
     """
 
     options: Options
@@ -47,13 +55,24 @@ class JointTest:
     observed: Integers
     plan: Plan
     look: Look
+    price: Price
+    decide: Extreme
+    exact_seconds: float
     fraction_by: Cost | None = None
 
     @property
     def seconds(self) -> float:
         """Predicted time: the p-value, the fraction beside it, and the law, without which there are no moments."""
         beside = 0.0 if self.fraction_by is None else self.fraction_by.seconds
-        return self.plan.chosen.seconds + beside + self.look.seconds + _SECONDS_PER_ITEM * self.problem.items
+        by_item = _SECONDS_PER_ITEM + 2e-9 * self.price.value_ns
+        calls = 1e-9 * _CALLS * self.price.call_ns
+        return self.plan.chosen.seconds + beside + self.look.seconds + calls + by_item * self.problem.items
+
+    @property
+    def longest_seconds(self) -> float:
+        """A bound on the time for when every state that the method looks at must be decided exactly."""
+        rounds = _ROUNDS if self.plan.chosen.method == "grid" else 1
+        return self.seconds + rounds * self.exact_seconds
 
     def solve(self) -> Findings:
         """Run the planned method and summarise the null."""
@@ -92,7 +111,7 @@ class JointTest:
         return certified(vector_solve.fraction(self.fraction_by.method, self.form, self._extreme)).fraction
 
     def _extreme(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
-        return self.reduced.function.extreme(sums, self.observed, self.options.alternative)
+        return self.decide(sums)
 
     def _tiles(
         self, low: Sequence[Reals], high: Sequence[Reals]
@@ -100,7 +119,7 @@ class JointTest:
         return self.reduced.function.settled(low, high, self.observed, self.options.alternative)
 
     def _values(self, sums: Sequence[Integers]) -> Reals:
-        return self.reduced.function.values(sums)
+        return values_of(self.reduced.function, sums)
 
     def _null(self, drawn: list[Reals]) -> NullRecord:
         if drawn and len(drawn[-1]):
@@ -125,8 +144,8 @@ class JointTest:
     def _items(self) -> ItemsRecord:
         """Units where U's own counts give the statistic more, the same or less than V's."""
         problem = self.problem
-        stay = np.asarray(problem.function.values(list(problem.stay.T)))
-        swap = np.asarray(problem.function.values(list(problem.swap.T)))
+        stay = values_of(problem.function, list(problem.stay.T))
+        swap = values_of(problem.function, list(problem.swap.T))
         wins, losses = int((stay > swap).sum()), int((stay < swap).sum())
         differ = int((problem.stay != problem.swap).any(axis=1).sum())
         return ItemsRecord(problem.items, differ, problem.clusters, wins, len(stay) - wins - losses, losses)
@@ -134,7 +153,7 @@ class JointTest:
     def _statistic(self) -> StatisticRecord:
         problem = self.problem
         start = problem.stay.sum(axis=0)
-        observed = problem.function.values([start[k : k + 1] for k in range(len(start))])
+        observed = values_of(problem.function, [start[k : k + 1] for k in range(len(start))])
         score_u = None if problem.score_u is None else float(problem.score_u)
         score_v = None if problem.score_v is None else float(problem.score_v)
         return StatisticRecord(problem.name, float(observed[0]), score_u, score_v)
@@ -153,15 +172,34 @@ class JointTest:
 def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:
     """Plan the test; raises InvalidTest and PlanTooLarge."""
     reduced, form = _smallest(problem)
-    work = nanoseconds(reduced.function)
-    plan = vector_planner.plan(form, budget, method=options.method, samples=options.samples, work=work)
+    price = reduced.function.price(reduced.stay, reduced.swap, options.alternative)
+    plan = vector_planner.plan(form, budget, method=options.method, samples=options.samples, work=price.work)
     fraction_by = None
     if options.exact_fraction and not vector_planner.gives_fraction(form, plan.chosen.method):
-        fraction_by = vector_planner.cheapest_fraction(form, budget, work)
+        fraction_by = vector_planner.cheapest_fraction(form, budget, price.work)
     allowed = _LOOK_S if options.pmf == "none" else max(_LOOK_S, plan.chosen.seconds)
-    look = vector_law.look_at(form, allowed, work, gridded=plan.chosen.method == "grid")
+    look = vector_law.look_at(form, allowed, price.value_ns, gridded=plan.chosen.method == "grid")
+    expected, longest = _exact_seconds(form, options, plan.chosen, price)
+    decide = reduced.function.deciding(
+        reduced.stay, reduced.swap, options.alternative, _SLACK * 1e9 * expected + _SLACK_NS
+    )
     observed = reduced.stay.sum(axis=0)
-    return JointTest(options, problem, reduced, form, observed, plan, look, fraction_by)
+    return JointTest(
+        options, problem, reduced, form, observed, plan, look, price, decide, longest, fraction_by
+    )
+
+
+def _exact_seconds(form: VectorForm, options: Options, chosen: Cost, price: Price) -> tuple[float, float]:
+    """Seconds that exact decisions will take as expected, and at the most, where each of them is long."""
+    if not price.worst_ns:
+        return 0.0, 0.0
+
+    def seconds(work: float) -> float:
+        costs = vector_planner.costs(form, options.samples, work)
+        return next(cost.seconds for cost in costs if cost.method == chosen.method)
+
+    plain = seconds(price.filter_ns)
+    return seconds(price.work) - plain, seconds(price.filter_ns + price.worst_ns) - plain
 
 
 def _smallest(problem: Joint) -> tuple[Joint, VectorForm]:

@@ -19,7 +19,7 @@ from app.inference.digest import request_digest
 from app.inference.dust import Dust, planned_dust
 from app.inference.effect_size import effect_size
 from app.inference.interval import interval_of, planned_interval
-from app.inference.joint import joint_test
+from app.inference.joint import JointTest, joint_test
 from app.inference.moved import moved
 from app.inference.options import Options
 from app.inference.record import (
@@ -36,9 +36,11 @@ from app.inference.record import (
 from app.inference.resampled import bootstrap_test
 from app.inference.solvable import Solvable
 from app.statistics.catalogue import reduce
+from app.statistics.corpus import counted
+from app.statistics.corpus_price import counting_seconds
 from app.statistics.data_warning import DataWarning
 from app.statistics.joint import Joint
-from app.statistics.paired import Paired, StatisticSpec
+from app.statistics.paired import Paired, Segments, StatisticSpec
 from app.statistics.problem import Additive
 
 # Part of every id: raised whenever the same request would give other bytes.
@@ -60,6 +62,7 @@ class Prepared:
     interval: PlannedInterval | None = None
     data_warnings: tuple[DataWarning, ...] = ()
     dust: Dust | None = None
+    counting: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -70,7 +73,13 @@ class Prepared:
             if part is not None
         ]
         described = 0.0 if self.interval is None else _SECONDS_PER_ITEM * self.solvable.problem.items
-        return sum(parts) + described
+        return self.counting + sum(parts) + described
+
+    @property
+    def longest_seconds(self) -> float:
+        """What it takes at the most, where states may have to be decided exactly one by one."""
+        joint = [part for part in (self.solvable, self.item_level) if isinstance(part, JointTest)]
+        return self.seconds + sum(part.longest_seconds - part.seconds for part in joint)
 
 
 def run_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> TestRecord:
@@ -78,18 +87,28 @@ def run_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget
     return finish(prepare(data, spec, options, budget))
 
 
-def prepare(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> Prepared:
-    """Validate and plan; nothing larger than the data itself is allocated."""
-    item_level = None
+def prepare(
+    data: Paired, spec: StatisticSpec, options: Options, budget: Budget, *, only_planned: bool = False
+) -> Prepared:
+    """Validate and plan; nothing larger than the data itself is allocated.
+
+    A test that is `only_planned` is never run: segments of texts are then not counted but looked at.
+    """
+    given, asked, item_level, counting = data, spec, None, 0.0
+    if isinstance(data, Segments):
+        # Once for both levels. What is found by its digest is the texts.
+        counting = counting_seconds(data, spec.name) if only_planned else 0.0
+        data, spec = counted(data, spec, estimated=only_planned)
     if data.pairing.clusters is not None:
         alone = replace(options, method="auto", pmf="none", exact_fraction=False, confidence_level=None)
         item_level = _solvable(
             replace(data, pairing=replace(data.pairing, clusters=None)), spec, alone, budget
         )
     test = _solvable(data, spec, options, budget)
-    interval = planned_interval(data, spec, options, budget, test)
+    interval = planned_interval(given, asked, options, budget, test)
     dust = planned_dust(data, spec, options, partial(_solvable, budget=budget))
-    return Prepared(data, spec, options, test, item_level, interval, data_warnings(data, spec), dust)
+    warned = data_warnings(data, spec)
+    return Prepared(given, asked, options, test, item_level, interval, warned, dust, counting)
 
 
 def _solvable(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> Solvable:
@@ -112,7 +131,7 @@ def plan_record(prepared: Prepared) -> PlanRecord:
         for cost in plan.others
     )
     return PlanRecord(
-        chosen.method, chosen.exact, chosen.operations, chosen.bytes, chosen.seconds, plan.reason, others
+        chosen.method, chosen.exact, chosen.operations, chosen.bytes, prepared.seconds, plan.reason, others
     )
 
 

@@ -34,10 +34,10 @@ from app.inference.null_record import QUANTILES, sampled_null_record
 from app.inference.options import Options
 from app.inference.record import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 from app.inference.solvable import Findings
+from app.statistics.finite import values_of
 from app.statistics.joint import Joint
 from app.statistics.linear_forms import in_linear_forms
 from app.statistics.problem import Additive
-from app.statistics.work import nanoseconds
 
 _BINS = 101
 _PICTURE_S = 0.01
@@ -212,7 +212,7 @@ class JointBootstrap:
         problem, options = self.problem, self.options
         units, function = self.reduced.stay, self.reduced.function
         start = units.sum(axis=0)
-        observed = float(function.values([start[k : k + 1] for k in range(len(start))])[0])
+        observed = float(values_of(function, [start[k : k + 1] for k in range(len(start))])[0])
         # Sums that a double holds exactly are added by BLAS.
         exact = _largest_sum(units) < EXACT_DOUBLE
         effects: Integers | Reals = units.astype(np.float64) if exact else units
@@ -220,7 +220,7 @@ class JointBootstrap:
 
         def extreme(weights: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
             sums = (weights.astype(effects.dtype) @ effects).astype(np.int64)
-            shift = np.asarray(function.values(list(sums.T))) - observed
+            shift = values_of(function, list(sums.T)) - observed
             shifts.append(shift)
             return _reaches(shift, observed, options)
 
@@ -252,8 +252,8 @@ def _reaches(
 
 def _joint_items(problem: Joint) -> ItemsRecord:
     differ = int((problem.stay != problem.swap).any(axis=1).sum())
-    stay = np.asarray(problem.function.values(list(problem.stay.T)))
-    swap = np.asarray(problem.function.values(list(problem.swap.T)))
+    stay = values_of(problem.function, list(problem.stay.T))
+    swap = values_of(problem.function, list(problem.swap.T))
     wins, losses = int((stay > swap).sum()), int((stay < swap).sum())
     return ItemsRecord(problem.items, differ, problem.clusters, wins, len(stay) - wins - losses, losses)
 
@@ -267,8 +267,10 @@ def _joint(problem: Joint, options: Options, budget: Budget) -> JointBootstrap:
         raise InvalidTest.at("", "integer_too_large", detail)
     units, width = reduced.stay.shape
     rows = bootstrap_monte_carlo.rows_at_once(units)
-    each = units * (_NANOSECONDS_PER_UNIT + width) + nanoseconds(reduced.function) + 10 * width
-    steps = int(options.samples * (each + _NANOSECONDS_PER_VALUE)) + _CALL * (options.samples // rows + 1)
+    price = reduced.function.price(reduced.stay, reduced.swap, options.alternative)
+    each = units * (_NANOSECONDS_PER_UNIT + width) + price.value_ns + 10 * width
+    call = _CALL + int(price.call_ns)
+    steps = int(options.samples * (each + _NANOSECONDS_PER_VALUE)) + call * (options.samples // rows + 4)
     held = 48 * options.samples + (64 + 8 * width) * max(rows, units) + 32 * rows * units
     drawing = Cost("monte_carlo", steps, held + (1 << 22))
     plan = choose((drawing,), budget, method=options.method, where="the bootstrap of several sums")

@@ -16,6 +16,7 @@ import numpy as np
 
 from app.engine.lattice import Integers
 from app.errors import InvalidTest
+from app.statistics.corpus_price import roughly_edits
 from app.statistics.corpus_scores import BLEU_ORDERS, Bleu, Chrf, Difference
 from app.statistics.counts import beta_of, refuse_excess, require_counts, table
 from app.statistics.expression import parse
@@ -28,6 +29,8 @@ from app.statistics.sum_function import FunctionOf, Quantity
 TOKENIZERS = ("13a", "intl", "char", "none", "zh")
 CHAR_ORDERS = 6
 MAX_WORD_ORDERS = 4
+# What a plan looks at: so many segments, so much of each.
+_ESTIMATED_SEGMENTS, _ESTIMATED_CHARS = 50, 1000
 # Above this, edits times the common multiple of the numbers of references might be rounded.
 MAX_COMMON_REFERENCES = 10**6
 TER_NAMES = ("edits", "ref_len")
@@ -38,24 +41,34 @@ BLEU_NAMES = ("sys_len", "ref_len", *(c for c, _ in _BLEU_PAIRS), *(t for _, t i
 
 def reduce_segments(data: Segments, spec: StatisticSpec) -> Additive | Joint:
     """The test of corpus BLEU, chrF or TER of texts; raises InvalidTest, also when sacrebleu is not installed."""
+    return reduce_corpus_counts(*counted(data, spec))
+
+
+def counted(data: Segments, spec: StatisticSpec, *, estimated: bool = False) -> tuple[Counts, StatisticSpec]:
+    """The segments' statistics under the names that `reduce_corpus_counts` takes, and what to test of them.
+
+    `estimated` statistics cost next to nothing, whatever the texts: they serve plans. Raises InvalidTest, also when
+    sacrebleu is not installed.
+    """
     _require_segments(data)
     metric = _metric(spec)
-    rows = [np.array(_statistics(metric, system, data), dtype=np.float64) for system in (data.u, data.v)]
+    count = _estimated if estimated else _statistics
+    rows = [np.array(count(metric, system, data), dtype=np.float64) for system in (data.u, data.v)]
+    names, parameters = BLEU_NAMES, {}
     if spec.name == "ter":
         # The reference length of an item is a mean over its references.
         common = math.lcm(*{len(references) for references in data.references})
         if common > MAX_COMMON_REFERENCES:
             detail = "The numbers of references differ too much for their mean lengths to be added exactly."
             raise InvalidTest.at("/references", "too_many_references", detail)
-        u, v = (np.rint(row * common).astype(np.int64) for row in rows)
-        return difference_of_scores(spec.name, _TER, u, v, data.pairing)
-    u, v = (row.astype(np.int64) for row in rows)
-    if spec.name == "bleu":
-        return _difference(spec.name, Bleu(), u, v, data.pairing)
-    orders = u.shape[1] // 3
-    # sacrebleu's rows are (hyp, ref, match) for each order in turn.
-    u, v = (row.reshape(-1, orders, 3).transpose(0, 2, 1).reshape(-1, 3 * orders) for row in (u, v))
-    return _difference(spec.name, Chrf(orders, beta_of(spec, default=2)), u, v, data.pairing)
+        names, rows = TER_NAMES, [np.rint(row * common) for row in rows]
+    elif spec.name == "chrf":
+        orders = rows[0].shape[1] // 3
+        # sacrebleu's rows are (hyp, ref, match) for each order in turn.
+        names = tuple(f"{kind}_{n}" for n in range(1, orders + 1) for kind in ("hyp", "ref", "match"))
+        parameters = {"beta": spec.parameters.get("beta")}
+    u, v = ({name: row[:, at].astype(np.int64) for at, name in enumerate(names)} for row in rows)
+    return Counts(u, v, data.pairing), StatisticSpec(spec.name, parameters)
 
 
 def reduce_corpus_counts(data: Counts, spec: StatisticSpec) -> Additive | Joint:
@@ -150,3 +163,22 @@ def _statistics(metric: Any, system: Sequence[str], data: Segments) -> list[list
     documents = list(itertools.zip_longest(*data.references))
     rows: list[list[float]] = metric._extract_corpus_statistics(list(system), documents)  # noqa: SLF001 -- no public way
     return rows
+
+
+def _estimated(metric: Any, system: Sequence[str], data: Segments) -> list[list[float]]:
+    """Rows like `_statistics`, from the beginnings of a few segments, again and again; TER's by words alone."""
+    if type(metric).__name__ == "TER":
+        return [
+            _estimated_edits(text, references)
+            for text, references in zip(system, data.references, strict=True)
+        ]
+    some = [text[:_ESTIMATED_CHARS] for text in system[:_ESTIMATED_SEGMENTS]]
+    references = [[text[:_ESTIMATED_CHARS] for text in texts] for texts in data.references[: len(some)]]
+    rows = _statistics(metric, some, Segments(some, some, references))
+    return [rows[index % len(rows)] for index in range(len(system))]
+
+
+def _estimated_edits(text: str, references: Sequence[str]) -> list[float]:
+    words, others = text.split(), [reference.split() for reference in references]
+    edits = min(roughly_edits(words, other) for other in others)
+    return [float(edits), sum(map(len, others)) / len(others)]

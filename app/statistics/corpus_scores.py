@@ -15,10 +15,14 @@ import numpy as np
 from app.engine.lattice import Integers, Reals
 from app.statistics.approximation import Approximation
 from app.statistics.exact_value import Exact, Ratios, ball, minus
-from app.statistics.sum_function import Quantity
+from app.statistics.quantity import Quantity
+from app.statistics.state_cost import StateCost
 
 BLEU_ORDERS = 4
 _U = 2.0**-52
+# Of one corpus score, by the number of n-gram orders; see `state_cost`.
+_FILTER_NS, _FILTER_ORDER_NS = 8.0, 10.0
+_BALL_NS, _BALL_ORDER_NS, _LAST_BALL_NS = 6_000.0, 6_000.0, 35_000.0
 
 
 @dataclass(frozen=True)
@@ -28,14 +32,14 @@ class Difference:
     score: Quantity
 
     def approximate(self, sums: Sequence[Integers]) -> Approximation:
-        """See `sum_function.Quantity`."""
+        """See `quantity.Quantity`."""
         half = len(sums) // 2
         u, v = self.score.approximate(sums[:half]), self.score.approximate(sums[half:])
         value = u.value - v.value
         return Approximation(value, u.error + v.error + _U * np.abs(value))
 
     def value_at(self, row: Sequence[int], *, last: bool) -> Exact | None:
-        """See `sum_function.Quantity`."""
+        """See `quantity.Quantity`."""
         half = len(row) // 2
         if row[:half] == row[half:]:
             return Fraction(0)
@@ -43,8 +47,13 @@ class Difference:
         return None if u is None or v is None else minus(u, v)
 
     def ratios(self, states: Integers, room: int) -> Ratios | None:
-        """See `sum_function.Quantity`."""
+        """See `quantity.Quantity`."""
         return None
+
+    def cost(self, peaks: Sequence[int]) -> StateCost:
+        """See `quantity.Quantity`."""
+        one = self.score.cost(peaks[: len(peaks) // 2])
+        return StateCost(2.0 * one.filter, one.exact, tuple(2.0 * ball for ball in one.balls))
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,7 @@ class Bleu:
     """
 
     def approximate(self, sums: Sequence[Integers]) -> Approximation:
-        """See `sum_function.Quantity`."""
+        """See `quantity.Quantity`."""
         system, reference, *counts = (np.asarray(column, dtype=np.float64) for column in sums)
         correct, total = counts[:BLEU_ORDERS], counts[BLEU_ORDERS:]
         matched: Reals = np.asarray(sum(correct))
@@ -83,7 +92,7 @@ class Bleu:
         )
 
     def value_at(self, row: Sequence[int], *, last: bool) -> Exact | None:
-        """See `sum_function.Quantity`."""
+        """See `quantity.Quantity`."""
         system, reference = row[:2]
         correct, total = row[2 : 2 + BLEU_ORDERS], row[2 + BLEU_ORDERS :]
         if min(row) < 0 or not any(correct) or system == 0 or 0 in total:
@@ -98,8 +107,12 @@ class Bleu:
         return score * ball(1 - Fraction(reference, system)).exp()
 
     def ratios(self, states: Integers, room: int) -> Ratios | None:
-        """See `sum_function.Quantity`."""
+        """See `quantity.Quantity`."""
         return None
+
+    def cost(self, peaks: Sequence[int]) -> StateCost:
+        """See `quantity.Quantity`."""
+        return _cost(BLEU_ORDERS)
 
 
 @dataclass(frozen=True)
@@ -113,7 +126,7 @@ class Chrf:
     beta: Fraction = Fraction(2)
 
     def approximate(self, sums: Sequence[Integers]) -> Approximation:
-        """See `sum_function.Quantity`."""
+        """See `quantity.Quantity`."""
         columns = [np.asarray(column, dtype=np.float64) for column in sums]
         precision, recall, effective = (np.asarray(0.0) for _ in range(3))
         n = self.orders
@@ -131,7 +144,7 @@ class Chrf:
         return Approximation(value, np.abs(value) * (_U * (2.0 * n + 16.0)) + 1e-300)
 
     def value_at(self, row: Sequence[int], *, last: bool) -> Exact | None:
-        """See `sum_function.Quantity`."""
+        """See `quantity.Quantity`."""
         precision, recall, effective = Fraction(0), Fraction(0), 0
         n = self.orders
         for said, true, match in zip(row[:n], row[n : 2 * n], row[2 * n :], strict=True):
@@ -144,5 +157,14 @@ class Chrf:
         return 100 * (1 + factor) * precision * recall / below if below > 0 else Fraction(0)
 
     def ratios(self, states: Integers, room: int) -> Ratios | None:
-        """See `sum_function.Quantity`."""
+        """See `quantity.Quantity`."""
         return None
+
+    def cost(self, peaks: Sequence[int]) -> StateCost:
+        """See `quantity.Quantity`."""
+        return _cost(self.orders)
+
+
+def _cost(orders: int) -> StateCost:
+    first = _BALL_NS + _BALL_ORDER_NS * orders
+    return StateCost(_FILTER_NS + _FILTER_ORDER_NS * orders, None, (first, first + _LAST_BALL_NS))

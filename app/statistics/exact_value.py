@@ -90,10 +90,11 @@ def _bounded(numerator: int, denominator: int, *parts: _Bounds) -> _Bounds:
 
 def _ratios(node: Node, columns: Whole) -> Ratios:
     if isinstance(node, Linear):
-        above: Whole = np.asarray(node.constant, dtype=columns.dtype)
+        # One-element arrays: those of no dimensions become bare integers, whose type would be guessed anew.
+        above: Whole = np.full(1, node.constant, dtype=columns.dtype)
         for index, coefficient in node.terms:
             above = above + coefficient * columns[index]
-        return Ratios(above, np.asarray(node.divisor, dtype=columns.dtype))
+        return Ratios(above, np.full(1, node.divisor, dtype=columns.dtype))
     if isinstance(node, Product):
         one, other = _ratios(node.left, columns), _ratios(node.right, columns)
         return Ratios(one.numerator * other.numerator, one.denominator * other.denominator)
@@ -140,8 +141,8 @@ def _called(node: Call, parts: list[Ratios]) -> Ratios:
 def value_at(node: Node, row: Sequence[int], *, last: bool = False) -> Exact | None:
     """The formula at one state; None when undefined there.
 
-    Raises UnresolvedError when a ball round zero is divided by, or its root or logarithm taken; at the
-    `last` precision such a ball is taken for zero.
+    Raises UnresolvedError when a ball round zero is divided by, or its root or logarithm taken (at the
+    `last` precision such a ball is taken for zero), and for an exponential that is too large to be computed.
     """
     if isinstance(node, Linear):
         return Fraction(node.constant + sum(c * row[i] for i, c in node.terms), node.divisor)
@@ -224,8 +225,7 @@ def _function(name: str, values: list[Exact], *, last: bool) -> Exact | None:
     if name in {"min", "max"}:
         return _extremum(name, values, last=last)
     if name == "exp":
-        value = Fraction(1) if first == 0 and isinstance(first, Fraction) else ball(first).exp()
-        return None if isinstance(value, flint.arb) and not value.is_finite() else value
+        return _exponential(first)
     sign = sign_of(first, last=last)
     if name == "sqrt":
         if sign <= 0:
@@ -234,6 +234,15 @@ def _function(name: str, values: list[Exact], *, last: bool) -> Exact | None:
     if sign <= 0:
         return None
     return Fraction(0) if first == 1 and isinstance(first, Fraction) else ball(first).log()
+
+
+def _exponential(value: Exact) -> Exact:
+    if value == 0 and isinstance(value, Fraction):
+        return Fraction(1)
+    found: flint.arb = ball(value).exp()
+    if not found.is_finite():
+        raise UnresolvedError  # its exponent needs more bits than there are
+    return found
 
 
 def _extremum(name: str, values: list[Exact], *, last: bool) -> Exact:

@@ -14,7 +14,8 @@ from typing import NoReturn
 
 from app.errors import InvalidTest
 from app.statistics import formula
-from app.statistics.formula import FUNCTIONS, FunctionName, Node
+from app.statistics.formula import FUNCTIONS, FunctionName, Linear, Node
+from app.statistics.state_cost import require_small
 
 POINTER = "/statistic/expression"
 MAX_CHARS = 2000
@@ -83,6 +84,7 @@ class _Parser:
     def __init__(self, tokens: list[Token], names: Mapping[str, int]) -> None:
         self.tokens = tokens
         self.names = names
+        self.units = [1] * len(names)
         self.next = 0
         self.depth = 0
 
@@ -128,6 +130,8 @@ class _Parser:
         while sign := self._take("*", "/"):
             other = self._factor()
             tree = formula.multiply(tree, other) if sign == "*" else formula.divide(tree, other)
+            if _long(other):  # constants must not grow to where folding them takes long
+                require_small(tree, self.units, POINTER)
         return tree
 
     def _factor(self) -> Node:
@@ -185,6 +189,13 @@ def _function(token: Token) -> FunctionName:
         "unknown_function",
         f"Character {token.position} of the expression: the functions are {', '.join(FUNCTIONS)}.",
     )
+
+
+def _long(node: Node) -> bool:
+    """Whether constants of a linear form are longer than a machine's integers."""
+    if not isinstance(node, Linear):
+        return False
+    return max(map(abs, (node.constant, node.divisor, *(c for _, c in node.terms)))) >= 1 << 64
 
 
 def _number(token: Token) -> Fraction:

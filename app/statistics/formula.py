@@ -101,13 +101,40 @@ def add(*parts: Node) -> Node:
     """The sum of the parts, everything linear folded into one."""
     flat = [p for part in parts for p in (part.parts if isinstance(part, Sum) else (part,))]
     lines = [part for part in flat if isinstance(part, Linear)]
-    others = [part for part in flat if not isinstance(part, Linear)]
+    others = _collected([part for part in flat if not isinstance(part, Linear)])
     total = linear(
         ((i, Fraction(c, line.divisor)) for line in lines for i, c in line.terms),
         sum((Fraction(line.constant, line.divisor) for line in lines), Fraction(0)),
     )
     kept: list[Node] = [*others] if others and total.value == 0 else [*others, total]
     return kept[0] if len(kept) == 1 else Sum(tuple(kept))
+
+
+def _collected(parts: Sequence[Node]) -> list[Node]:
+    """The parts with like terms added up. Those that cancel stay, times 0: they may be undefined somewhere."""
+    factors: dict[Node, Fraction] = {}
+    alone: dict[Node, Node] = {}
+    for part in parts:
+        factor, base = _split(part)
+        if base in factors:
+            alone.pop(base, None)
+        else:
+            alone[base] = part
+        factors[base] = factors.get(base, Fraction(0)) + factor
+    return [alone[base] if base in alone else scale(base, factor) for base, factor in factors.items()]
+
+
+def _split(node: Node) -> tuple[Fraction, Node]:
+    """A node as a number times another node."""
+    if isinstance(node, Product):
+        if isinstance(node.left, Linear) and node.left.value is not None:
+            return node.left.value, node.right
+        factor, left = _split(node.left)
+        return (factor, node) if factor == 1 else (factor, Product(left, node.right))
+    if isinstance(node, Quotient):
+        factor, numerator = _split(node.numerator)
+        return (factor, node) if factor == 1 else (factor, Quotient(numerator, node.denominator))
+    return Fraction(1), node
 
 
 def subtract(left: Node, right: Node) -> Node:
@@ -226,4 +253,6 @@ def is_rational(node: Node) -> bool:
 
 def difference_of(node: Node, arity: int) -> Node:
     """f(x_0 .. x_{m-1}) - f(x_m .. x_{2m-1}) for f of m sums: system U's score minus system V's."""
-    return subtract(node, substitute(node, lambda index: variable(index + arity)))
+    parts = node.parts if isinstance(node, Sum) else (node,)
+    # Part by part, so that in doubles, too, equal systems differ by nothing.
+    return add(*(subtract(part, substitute(part, lambda index: variable(index + arity))) for part in parts))

@@ -95,6 +95,13 @@ def _product(left: Range, right: Range) -> Range:
 
 
 def _call(node: Call, arguments: list[Range]) -> Range:
+    found = _applied(node, arguments)
+    # What may be undefined stays the whole line: no function makes a bound out of it.
+    unknown = [(argument.low == -np.inf) & (argument.high == np.inf) for argument in arguments]
+    return _known(found, ~np.logical_or.reduce(np.broadcast_arrays(*unknown)))
+
+
+def _applied(node: Call, arguments: list[Range]) -> Range:
     first = arguments[0]
     if node.function == "abs":
         crosses = (first.low < 0.0) & (first.high > 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, Protocol
@@ -13,6 +13,29 @@ from numpy.typing import NDArray
 from app.engine.lattice import Integers, Reals
 
 Side = Literal["greater", "less", "two-sided"]
+# Where sums that broadcast against each other are at least as extreme as the observed ones.
+Extreme = Callable[[Sequence[Integers]], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Nanoseconds for one state: nothing at all where every state has the same value.
+
+    `call_ns` for a call, of however few states; `filter_ns` in double precision; `open_ns` the exact decisions, for
+    the share of states expected to need one; `value_ns` the statistic's value; `worst_ns` the most that an exact
+    decision takes, where that is much.
+    """
+
+    call_ns: float = 0.0
+    filter_ns: float = 0.0
+    open_ns: float = 0.0
+    value_ns: float = 0.0
+    worst_ns: float = 0.0
+
+    @property
+    def work(self) -> float:
+        """What is expected to decide on a state."""
+        return self.filter_ns + self.open_ns
 
 
 class SumFunction(Protocol):
@@ -33,6 +56,17 @@ class SumFunction(Protocol):
         self, low: Sequence[Reals], high: Sequence[Reals], observed: Integers, side: Side
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """(certainly extreme, certainly not) for boxes of states: each of the k sums between `low` and `high`, (M,)."""
+        ...
+
+    def price(self, stay: Integers, swap: Integers, side: Side) -> Price:
+        """What a state costs in the test of `stay` against `swap`, shape (N, k) each; the data is looked at."""
+        ...
+
+    def deciding(self, stay: Integers, swap: Integers, side: Side, allowance_ns: float) -> Extreme:
+        """`extreme` for the observed sums of `stay`, with at most so much exact work in all its calls.
+
+        Decisions are remembered from call to call. They raise PlanTooLarge when the work is more.
+        """
         ...
 
 

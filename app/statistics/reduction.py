@@ -9,11 +9,15 @@ import numpy as np
 from app.engine.lattice import MAX_TOTAL, Integers, exact_total
 from app.errors import InvalidTest
 from app.statistics import formula
+from app.statistics.decisions import as_float, exact_value
+from app.statistics.finite import require_representable
 from app.statistics.formula import Call, Linear, Node, Quotient
 from app.statistics.joint import Joint
 from app.statistics.paired import Pairing
 from app.statistics.problem import Additive, clustered
-from app.statistics.sum_function import Formula, FunctionOf, Quantity, score_of
+from app.statistics.quantity import Formula, Quantity
+from app.statistics.state_cost import require_small
+from app.statistics.sum_function import FunctionOf
 
 Score = Fraction | float
 
@@ -28,6 +32,8 @@ def difference_of_scores(
     """
     totals_u, totals_v = totals(u), totals(v)
     require_room(totals_u, totals_v)
+    if pointer:
+        require_small(node, [u + v for u, v in zip(totals_u, totals_v, strict=True)], pointer)
     score = Formula(node)
     scores = [own_score(score, totals_u, pointer or "/u"), own_score(score, totals_v, pointer or "/v")]
     items, u, v = len(u), clustered(u, pairing), clustered(v, pairing)
@@ -62,7 +68,9 @@ def function_of_sums(
 ) -> Additive | Joint:
     """t = h(sums of stay or swap), effects of shape (N, k), h the formula `node`; swap None is -stay."""
     sizes = totals(np.abs(stay))
-    require_room(sizes, sizes if swap is None else totals(np.abs(swap)))
+    others = sizes if swap is None else totals(np.abs(swap))
+    require_room(sizes, others)
+    require_small(node, [one + other for one, other in zip(sizes, others, strict=True)], pointer)
     own_score(Formula(node), totals(stay), pointer)
     items, stay = len(stay), clustered(stay, pairing)
     swap = None if swap is None else clustered(swap, pairing)
@@ -127,12 +135,13 @@ def require_room(*sums: list[int]) -> None:
 
 def own_score(quantity: Quantity, row: list[int], pointer: str) -> Score:
     """The score of the observed sums; refused when it is undefined."""
-    score = score_of(quantity, row)
-    if score is None:
+    value = exact_value(quantity, row)
+    if value is None:
         raise InvalidTest.at(
             pointer,
             "undefined_statistic",
             "The statistic is undefined for the data as observed: it divides something by nought, or takes "
             "the logarithm or the square root of what has none (0/0 alone is defined, as 0).",
         )
-    return score
+    require_representable(value, pointer)
+    return value if isinstance(value, Fraction) else as_float(value)

@@ -82,8 +82,8 @@ def test_the_bootstrap_of_rounded_scores_holds_for_the_scores_as_they_are(servic
     body = {"u": [6e-300, 7e12, 5, 1e-200, 1e299], "v": [1e-300, 6e12, 4, 0, 0], "test": "bootstrap"}
     answer = service.post("/v1/tests/scores", body).json()
     effects = [Fraction(repr(u)) - Fraction(repr(v)) for u, v in zip(body["u"], body["v"], strict=True)]
-    seen = sum(effects)
-    resampled = [sum(drawn) - seen for drawn in itertools.product(effects, repeat=5)]
+    seen = sum(effects, Fraction(0))
+    resampled = [sum(drawn, Fraction(0)) - seen for drawn in itertools.product(effects, repeat=5)]
     truth = Fraction(sum(abs(shift) >= abs(seen) for shift in resampled), len(resampled))
     low, high = answer["p_value_bounds"]
     assert low <= truth <= high

@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.conftest import Service
 
-SCORES = {"u": [1.123456789123, 0.3, 3], "v": [0.25, 1, 4], "method": "bounds"}
+U, V = [1.123456789123, 0.3, 3], [0.25, 1, 4]
 
 
 @pytest.mark.parametrize("precision", [5e-324, 1e-310, 2.3e-308, 1e-300, 1e-281, 1e-100])
@@ -14,7 +14,7 @@ SCORES = {"u": [1.123456789123, 0.3, 3], "v": [0.25, 1, 4], "method": "bounds"}
 def test_however_fine_a_precision_the_request_is_answered_or_refused(
     service: Service, precision: float, items: int
 ) -> None:
-    test = {**SCORES, "u": SCORES["u"] * items, "v": SCORES["v"] * items, "precision": precision}
+    test = {"u": U * items, "v": V * items, "method": "bounds", "precision": precision}
     answers = [
         service.post("/v1/tests/scores", test),
         service.post("/v1/plan", {"kind": "scores", "request": test}),

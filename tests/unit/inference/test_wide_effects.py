@@ -42,7 +42,7 @@ def test_effects_tie_as_written(seed: int) -> None:
     sums = [Fraction(0)]
     for a, b in zip(own, other, strict=True):
         sums = [s + x for s in sums for x in (a, b)]
-    seen = sum(own)
+    seen = sum(own, Fraction(0))
     if absolute:
         sums, seen = [abs(s) for s in sums], abs(seen)
     inside = {

@@ -1,0 +1,183 @@
+"""Exact decisions on the states that double precision leaves open: each once, within an allowance of work.
+
+Integers for a rational formula; balls of 256, then 4096 bits for the others. Two irrational values that agree to 4096
+bits count as tied; where the allowance ends before that is known, nothing is claimed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from app.engine.lattice import Integers
+from app.errors import InvalidTest, PlanTooLarge
+from app.statistics.approximation import Approximation
+from app.statistics.exact_value import Exact, Ratios, UnresolvedError, magnitude, minus, sign_of
+from app.statistics.joint import Side
+from app.statistics.quantity import Quantity
+from app.statistics.state_cost import PRECISIONS, StateCost
+
+_U = 2.0**-52
+# Decisions that are remembered; a state that comes again in another block costs nothing then.
+_REMEMBERED = 1 << 16
+
+
+class Decisions:
+    """Which states are at least as extreme as the observed one, shape (k,).
+
+    `allowance_ns` bounds the work, counted by `cost` and not by a clock, so that the same test always ends alike.
+    Without a `cost` nothing is counted.
+    """
+
+    def __init__(
+        self,
+        quantity: Quantity,
+        observed: Sequence[int],
+        side: Side,
+        cost: StateCost | None = None,
+        allowance_ns: float = math.inf,
+    ) -> None:
+        self.quantity = quantity
+        self.observed = list(observed)
+        self.side = side
+        self.target = exact_value(quantity, self.observed)
+        self._cost = cost
+        self._left_ns = allowance_ns
+        self._known: dict[bytes, bool] = {}
+        self._targets: dict[int, Exact | UnresolvedError | None] = {}
+
+    def of(self, states: Integers) -> NDArray[np.bool_]:
+        """The decision on each state, shape (P, k).
+
+        Raises
+        ------
+            PlanTooLarge: more states have to be decided exactly than was allowed for.
+            InvalidTest: a value is too large to be computed at all.
+        """
+        if isinstance(self.target, Fraction):
+            room = 2 * max(abs(self.target.numerator), self.target.denominator)
+            if self._cost is not None and self._cost.exact is not None:
+                self._spend(len(states) * self._cost.exact)
+            found = self.quantity.ratios(states, room)
+            if found is not None:
+                return compared(found, self.target, self.side)
+        # A state that comes twice is worked out once.
+        rows, where = np.unique(states, axis=0, return_inverse=True)
+        decided = [self._decided(row) for row in rows]
+        return np.asarray(decided, dtype=bool)[where.reshape(-1)]
+
+    def _decided(self, row: Integers) -> bool:
+        key = row.tobytes()
+        known = self._known.get(key)
+        if known is None:
+            known = self.reaches(row.tolist())
+            if len(self._known) < _REMEMBERED:
+                self._known[key] = known
+        return known
+
+    def reaches(self, row: list[int]) -> bool:
+        """Whether t(row) is as extreme as t(observed), at as many bits as it takes."""
+        if row == self.observed:
+            return True
+        for index in range(len(PRECISIONS)):
+            try:
+                return self.at_precision(row, index)
+            except UnresolvedError:
+                continue
+        raise uncomputable()
+
+    def at_precision(self, row: list[int], index: int) -> bool:
+        """The decision at PRECISIONS[index]; raises UnresolvedError where that does not tell."""
+        if self._cost is not None and self._cost.balls:
+            self._spend(self._cost.balls[index])
+        last = index == len(PRECISIONS) - 1
+        with flint.ctx.workprec(PRECISIONS[index]):
+            there = self._target_at(index, last=last)
+            here = self.quantity.value_at(row, last=last)
+            if here is None or there is None:
+                return True
+            if self.side == "two-sided":
+                here, there = magnitude(here), magnitude(there)
+            sign = sign_of(minus(here, there), last=last)
+        return sign <= 0 if self.side == "less" else sign >= 0
+
+    def _target_at(self, index: int, *, last: bool) -> Exact | None:
+        if index not in self._targets:
+            try:
+                self._targets[index] = self.quantity.value_at(self.observed, last=last)
+            except UnresolvedError as unresolved:
+                self._targets[index] = unresolved
+        target = self._targets[index]
+        if isinstance(target, UnresolvedError):
+            raise UnresolvedError
+        return target
+
+    def _spend(self, nanoseconds: float) -> None:
+        self._left_ns -= nanoseconds
+        if self._left_ns < 0.0:
+            detail = (
+                "So many outcomes have nearly or exactly the observed value that telling them apart would take much "
+                "longer than was planned. Write the statistic so that equal values are equal fractions (without "
+                "sqrt, log and exp where they cancel), or ask for method monte_carlo with fewer samples."
+            )
+            raise PlanTooLarge(detail)
+
+
+def exact_value(quantity: Quantity, row: Sequence[int]) -> Exact | None:
+    """The value at one state, as a Fraction or a ball of 256 bits or more; None where undefined.
+
+    Raises InvalidTest for a value too large to be computed.
+    """
+    for bits in PRECISIONS:
+        with flint.ctx.workprec(bits):
+            try:
+                return quantity.value_at(row, last=bits == PRECISIONS[-1])
+            except UnresolvedError:
+                continue
+    raise uncomputable()
+
+
+def uncomputable() -> InvalidTest:
+    """The refusal of a value that no precision here holds: exp of exp of something large."""
+    detail = (
+        "A value of this expression is too large to be computed under some assignment of the items: make the argument "
+        "of exp smaller, or use its logarithm."
+    )
+    return InvalidTest.at("/statistic", "value_too_large", detail)
+
+
+def compared(found: Ratios, target: Fraction, side: Side) -> NDArray[np.bool_]:
+    """Which fractions are at least as extreme as the target; undefined ones are."""
+    numerator = found.numerator if side != "two-sided" else np.abs(found.numerator)
+    aim = abs(target) if side == "two-sided" else target
+    left = numerator * aim.denominator
+    right = found.denominator * aim.numerator
+    reached = left <= right if side == "less" else left >= right
+    return np.asarray(reached | (found.denominator == 0), dtype=bool)
+
+
+def as_float(value: Exact) -> float:
+    """The nearest double (for a ball, of its middle), the largest one when it overflows."""
+    try:
+        found = float(value) if isinstance(value, Fraction) else float(value.mid())
+    except OverflowError:
+        found = np.inf if value > 0 else -np.inf
+    return float(np.nan_to_num(found))
+
+
+def settled(found: Approximation, target: Exact, side: Side) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """(certainly extreme, certainly not) for each state."""
+    value, aim = found.value, as_float(target)
+    radius = 0.0 if isinstance(target, Fraction) else 2.0 * float(target.rad())
+    if side == "two-sided":
+        value, aim = np.abs(value), abs(aim)
+    with np.errstate(all="ignore"):
+        # The target and the subtraction are rounded too.
+        margin = found.error + (_U * np.abs(value) + (2.0 * _U * abs(aim) + radius))
+        gap = aim - value if side == "less" else value - aim
+        return gap > margin, gap < -margin

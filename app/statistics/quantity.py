@@ -1,0 +1,78 @@
+"""A function of integer sums that is computed fast with a bound on its error, and exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from app.engine.lattice import Integers
+from app.statistics import formula
+from app.statistics.approximation import Approximation, approximate
+from app.statistics.exact_value import Exact, Ratios, ratios, value_at
+from app.statistics.formula import Node
+from app.statistics.state_cost import StateCost, state_cost
+
+
+class Quantity(Protocol):
+    """A function of integer sums that can be computed fast with a bound, and exactly."""
+
+    def approximate(self, sums: Sequence[Integers]) -> Approximation:
+        """The values where the k `sums` broadcast against each other, and bounds on their error."""
+        ...
+
+    def value_at(self, row: Sequence[int], *, last: bool) -> Exact | None:
+        """The value at one state at the working precision; None where undefined; may raise UnresolvedError."""
+        ...
+
+    def ratios(self, states: Integers, room: int) -> Ratios | None:
+        """The exact values at each row of `states`, shape (P, k); None when they are not fractions."""
+        ...
+
+    def cost(self, peaks: Sequence[int]) -> StateCost:
+        """What a state costs whose sums are at most `peaks` in size, shape (k,)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula tree as a quantity."""
+
+    node: Node
+
+    @cached_property
+    def rational(self) -> bool:
+        """Whether values are fractions."""
+        return formula.is_rational(self.node)
+
+    @cached_property
+    def constant(self) -> bool:
+        """Whether no sum occurs: the value is the same everywhere."""
+        return not formula.variables(self.node)
+
+    def approximate(self, sums: Sequence[Integers]) -> Approximation:
+        """See Quantity."""
+        return approximate(self.node, sums)
+
+    def value_at(self, row: Sequence[int], *, last: bool) -> Exact | None:
+        """See Quantity."""
+        if not self.rational:
+            return value_at(self.node, row, last=last)
+        # One division at the end instead of a common divisor at every step.
+        found = ratios(self.node, np.array([row], dtype=object))
+        below = int(found.denominator[0])
+        return Fraction(int(found.numerator[0]), below) if below else None
+
+    def ratios(self, states: Integers, room: int) -> Ratios | None:
+        """See Quantity."""
+        return ratios(self.node, states, room) if self.rational else None
+
+    def cost(self, peaks: Sequence[int]) -> StateCost:
+        """See Quantity."""
+        if self.constant:
+            return StateCost(0.0, 0.0)
+        return state_cost(self.node, peaks)
