@@ -60,9 +60,10 @@ def products(
             real, sizes = _flat_block(form, tables, math.exp(-below))
             values[start:stop] = real
         squares += float((sizes * sizes).sum(axis=0) @ multiplicity)
-    # An angle of at most pi on each axis is off by three roundings, and the leading ones are added; two cosines
-    # and two sines of such angles make a factor: errors are absolute, of factors of at most one.
-    each = 20.0 * len(lengths) * UNIT_ROUNDOFF / _LEAST
+    # In roundings, for factors of at most one: an angle of at most pi is off by 3 pi on each axis, and by 2 pi for
+    # every sum of leading ones; two cosines, two sines, their products and the difference by 7 in all. Absolute.
+    axes = len(lengths)
+    each = (3.0 * math.pi * axes + 2.0 * math.pi * max(axes - 2, 0) + 7.0) * UNIT_ROUNDOFF / _LEAST
     error = 1.01 * form.nonzero * each * math.sqrt(squares)
     retired = math.exp(-below) * math.sqrt(math.prod(lengths))
     return Products(values.reshape(*lengths[:-1], columns), error + retired)
