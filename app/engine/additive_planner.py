@@ -55,7 +55,7 @@ def plan(
     """
     candidates = costs(form, region, samples)
     if _bracket_matters(candidates, budget, method):
-        candidates = (*candidates, _bounds(form, region, precision))
+        candidates = (*candidates, bounds_cost(form, region, precision))
     listed = {cost.method for cost in candidates}
     endless = {
         name: f"{name} takes 2**n steps in n non-zero effects, and there are {form.nonzero}."
@@ -121,7 +121,8 @@ def _meet_in_the_middle(form: CanonicalForm) -> Cost:
     return _cost("meet_in_the_middle", (1 << half) * (half + 4) + 5_000, 48 << half)
 
 
-def _bounds(form: CanonicalForm, region: Region, precision: float) -> Cost:
+def bounds_cost(form: CanonicalForm, region: Region, precision: float) -> Cost:
+    """The cost of a bracket `precision` wide; finding it takes a look at the law."""
     steps, held = steps_and_bytes(*from_lattice(form, region), precision)
     return _cost("bounds", steps, held)
 

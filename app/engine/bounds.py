@@ -66,6 +66,13 @@ class Bracket:
         return (self.log_high + math.log(0.5 * (1.0 + math.exp(self.log_low - self.log_high)))) / LN10
 
     @property
+    def half_width(self) -> float:
+        """(high - low) / (high + low): how far the truth may be from the middle, relatively; at most 1."""
+        if self.log_high == self.log_low:
+            return 0.0
+        return min(math.tanh(0.5 * (self.log_high - self.log_low)) * (1.0 + 1e-9) + 4.0 * UNIT_ROUNDOFF, 1.0)
+
+    @property
     def relative_width(self) -> float:
         """(high - low) / low."""
         return math.expm1(min(self.log_high - self.log_low, 700.0))

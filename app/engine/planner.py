@@ -50,12 +50,23 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The method that will run, why, what the others would have cost (cheapest exact first), and the budget."""
+    """The method that will run, why, what the others would have cost (cheapest exact first), and the budget.
+
+    `asked` says that it was asked for by name, so that no other may take its place.
+    """
 
     chosen: Cost
     reason: str
     others: tuple[Cost, ...]
     budget: Budget
+    asked: bool = False
+
+    @property
+    def in_turn(self) -> tuple[Cost, ...]:
+        """What may answer, one after another until one can prove its answer: `chosen`, and the others that fit."""
+        if self.asked:
+            return (self.chosen,)
+        return (self.chosen, *(cost for cost in self.others if cost.fits(self.budget)))
 
     def against(self, other: Cost) -> str:
         """Why `other` was not chosen."""
@@ -97,7 +108,7 @@ def choose(
     others = _without(ordered, asked)
     if not asked.fits(budget):
         raise refusal(asked, others, budget)
-    return Plan(asked, "asked for", others, budget)
+    return Plan(asked, "asked for", others, budget, asked=True)
 
 
 def refusal(cost: Cost, others: Sequence[Cost], budget: Budget, pointer: str = "/method") -> PlanTooLarge:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.engine import additive_planner, solve
 from app.engine.lattice import CanonicalForm, LatticeOverflowError, canonical_form, exact_total
-from app.engine.null import Probability, Region, region
-from app.engine.planner import Budget, Plan
+from app.engine.null import Region, region
+from app.engine.planner import Budget, Cost, Plan
 from app.engine.summary import predicted_nanoseconds
 from app.errors import InvalidTest
 from app.inference.answers import Answer, bracketed, certified, sampled, smallest_attainable
+from app.inference.certificate import certified_by
 from app.inference.null_record import MAX_PICTURE_NANOSECONDS, null_record
 from app.inference.options import Options
 from app.inference.record import Fraction2, ItemsRecord, LatticeRecord, StatisticRecord
@@ -21,8 +24,6 @@ from app.statistics.problem import Additive
 _SECONDS_PER_MASS = 2e-6
 # Wins, ties and losses.
 _SECONDS_PER_ITEM = 1e-9
-# A certificate worse than this is no answer: the next method is asked.
-_PROVEN = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,6 @@ class AdditiveTest:
     region: Region
     plan: Plan
     fraction_by: str | None
-    budget: Budget
 
     @property
     def seconds(self) -> float:
@@ -53,10 +53,10 @@ class AdditiveTest:
     def solve(self) -> Findings:
         """Run the planned method and summarise the null."""
         options, problem, form = self.options, self.problem, self.form
-        method, answer = self._answer()
+        by, answer = certified_by(self._methods(), self._answer, least_log10=self._least_log10())
         return Findings(
             answer=answer,
-            method=method,
+            by=by,
             lattice=LatticeRecord(float(problem.unit * form.step), len(form.weights), form.range),
             attainable=smallest_attainable(form, options.alternative, absolute=problem.absolute),
             items=items_record(problem, form),
@@ -64,33 +64,33 @@ class AdditiveTest:
             null=null_record(form, problem.unit, options.pmf, absolute=problem.absolute),
         )
 
-    def _answer(self) -> tuple[str, Answer]:
-        """The method that gave the answer, and the answer."""
-        method, options = self.plan.chosen.method, self.options
+    def _methods(self) -> Iterable[Cost]:
+        """What may answer, in turn; before it samples, `auto` brackets, which is priced only when it comes to that."""
+        planned = self.plan.in_turn
+        yield from (cost for cost in planned if cost.method != "monte_carlo")
+        if not self.plan.asked and all(cost.method != "bounds" for cost in planned):
+            bracket = additive_planner.bounds_cost(self.form, self.region, self.options.precision)
+            if bracket.fits(self.plan.budget):
+                yield bracket
+        yield from (cost for cost in planned if cost.method == "monte_carlo")
+
+    def _answer(self, method: str) -> Answer:
+        """The answer of one method, not checked yet."""
+        options = self.options
         if method == "monte_carlo":
             found = solve.by_sampling(self.form, self.region, samples=options.samples, seed=options.seed)
-            return method, sampled(found, self._fraction())
+            return sampled(found, self._fraction())
         if method == "bounds":
             bracket = solve.in_bounds(self.form, self.region, options.precision)
-            return method, bracketed(bracket, self._fraction())
-        method, probability = self._certain()
-        return method, certified(probability, self._fraction())
+            return bracketed(bracket, self._fraction())
+        return certified(solve.exactly(method, self.form, self.region), self._fraction())
 
-    def _certain(self) -> tuple[str, Probability]:
-        """The planned exact method; the next one that fits where its certificate proves too little."""
-        methods = [self.plan.chosen.method]
-        if self.options.method == "auto":
-            methods += [cost.method for cost in self.plan.others if cost.exact and cost.fits(self.budget)]
-        for method in methods:
-            found = solve.exactly(method, self.form, self.region)
-            if found.relative_error_bound <= _PROVEN:
-                return method, found
-        raise InvalidTest.at(
-            "/method",
-            "not_certified",
-            f"The method {methods[-1]} cannot prove its answer here, and no other exact one fits the budget: use "
-            "rational or monte_carlo, or raise the budget.",
-        )
+    def _least_log10(self) -> float:
+        """log10 of the observed assignment's own probability, 2**-n; it must be in the region."""
+        total, left = divmod(self.observed - self.form.offset, self.form.step)
+        if left or not any(low <= total <= high for low, high in self.region.intervals):
+            raise ArithmeticError("the observed sum is not among those at least as extreme")
+        return -self.form.nonzero * math.log10(2.0)
 
     def _fraction(self) -> Fraction2 | None:
         """The exact fraction, when it was asked for and the method that runs does not give it."""
@@ -125,7 +125,7 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
     fraction_by = None
     if options.exact_fraction and plan.chosen.method not in additive_planner.FRACTION_METHODS:
         fraction_by = additive_planner.cheapest_fraction(form, tail, budget).method
-    return AdditiveTest(options, problem, form, observed, tail, plan, fraction_by, budget)
+    return AdditiveTest(options, problem, form, observed, tail, plan, fraction_by)
 
 
 def items_record(problem: Additive, form: CanonicalForm) -> ItemsRecord:

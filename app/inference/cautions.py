@@ -59,8 +59,8 @@ def _of_the_method(options: Options, findings: Findings, *, exact: bool) -> list
             )
         ]
         advice = "ask for more samples to decide"
-    elif exact:
-        return []
+    elif exact or answer.relative_error_bound is None:
+        return []  # an upper bound of nought comes with a caution of its own
     else:
         found = []
         wanted = abs(options.alpha - answer.p_value) / options.alpha

@@ -15,6 +15,7 @@ from app.engine.planner import Budget, Plan
 from app.engine.vector_form import VectorForm, vector_form
 from app.errors import InvalidTest
 from app.inference.answers import SMALLEST, Answer, certified, sampled
+from app.inference.certificate import certified_by
 from app.inference.null_record import sampled_null_record
 from app.inference.options import Options
 from app.inference.record import ItemsRecord, LatticeRecord, StatisticRecord
@@ -45,10 +46,11 @@ class JointTest:
     def solve(self) -> Findings:
         """Run the planned method and summarise the null."""
         options = self.options
-        answer = self._answer()
+        by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=self._least_log10())
         attainable = self._attainable()
         return Findings(
             answer=answer,
+            by=by,
             lattice=self._lattice(),
             attainable=attainable,
             items=self._items(),
@@ -57,8 +59,16 @@ class JointTest:
             cautions=self._cautions(),
         )
 
-    def _answer(self) -> Answer:
-        method, options = self.plan.chosen.method, self.options
+    def _least_log10(self) -> float:
+        """log10 of the observed assignment's own probability, 2**-n; it must be among those that count."""
+        own = [self.observed[index : index + 1] for index in range(len(self.observed))]
+        if not np.asarray(self._extreme(own)).all():
+            raise ArithmeticError("the observed sums are not among those at least as extreme")
+        return -self.form.nonzero * math.log10(2.0)
+
+    def _answer(self, method: str) -> Answer:
+        """The answer of one method, not checked yet."""
+        options = self.options
         if method == "monte_carlo":
             return sampled(
                 vector_solve.by_sampling(self.form, self._extreme, samples=options.samples, seed=options.seed)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from app.engine.planner import Budget, Plan
+from app.engine.planner import Budget, Cost, Plan
 from app.inference import differences
 from app.inference.additive import additive_test
 from app.inference.cautions import cautions
+from app.inference.certificate import require
 from app.inference.confidence import Found, PlannedInterval, level_of
 from app.inference.data_warnings import data_warnings
 from app.inference.digest import request_digest
@@ -111,7 +112,8 @@ def finish(prepared: Prepared) -> TestRecord:
     """Run a prepared test and reduce what comes out to a record."""
     options, plan = prepared.options, prepared.solvable.plan
     found = prepared.solvable.solve()
-    answer, exact = found.answer, plan.chosen.exact
+    answer, exact = found.answer, found.exact
+    require(answer, exact=exact, attainable=found.attainable)
     item_level = _item_level(prepared)
     sizes, changed = _described(prepared)
     interval = Found(None)
@@ -132,10 +134,10 @@ def finish(prepared: Prepared) -> TestRecord:
         statistic=replace(found.statistic, metric=options.metric, higher_is_better=options.higher_is_better),
         items=_items(found.items, options),
         method=MethodRecord(
-            name=found.method or plan.chosen.method,
+            name=found.by.method,
             exact=exact,
             relative_error_bound=answer.relative_error_bound,
-            reason=_reason(plan, found.method),
+            reason=_reason(plan, found.by),
             lattice=found.lattice,
             monte_carlo=answer.monte_carlo,
         ),
@@ -174,15 +176,18 @@ def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
     return sizes, moved(each, data.pairing, lower_is_better=lower)
 
 
-def _reason(plan: Plan, method: str | None) -> str:
-    if method in {None, plan.chosen.method}:
+def _reason(plan: Plan, by: Cost) -> str:
+    if by.method == plan.chosen.method:
         return plan.reason
-    return f"{plan.chosen.method} was planned, but its certificate proved too little here"
+    kind = "" if by.exact else ", a rigorous bracket" if by.method == "bounds" else ", sampled"
+    return f"{plan.chosen.method} was planned, but could not prove its answer here: {by.method}{kind}"
 
 
 def _item_level(prepared: Prepared) -> ItemLevel | None:
     """What the test would say if the items of a cluster were independent."""
     if prepared.item_level is None:
         return None
-    answer, chosen = prepared.item_level.solve().answer, prepared.item_level.plan.chosen
-    return ItemLevel(answer.p_value, answer.log10_p_value, chosen.method, chosen.exact)
+    found = prepared.item_level.solve()
+    answer, by = found.answer, found.by
+    require(answer, exact=found.exact, attainable=found.attainable)
+    return ItemLevel(answer.p_value, answer.log10_p_value, by.method, found.exact)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -16,10 +17,12 @@ from app.engine.bootstrap import bootstrap_law
 from app.engine.bootstrap_form import ResampleForm, resample_form, shifted_null, with_room
 from app.engine.bootstrap_spectrum import WindowTooLongError
 from app.engine.lattice import CanonicalForm, Integers, canonical_form, exact_total
+from app.engine.null import Region
 from app.engine.planner import Budget, Cost, Plan, choose
 from app.errors import InvalidTest
 from app.inference.additive import items_record
 from app.inference.answers import SMALLEST, Answer, certified, sampled
+from app.inference.certificate import certified_by
 from app.inference.null_record import QUANTILES, sampled_null_record
 from app.inference.options import Options
 from app.inference.record import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
@@ -54,23 +57,31 @@ class BootstrapTest:
         problem, form = self.problem, self.form
         region = shifted_null(form, self.options.alternative)
         cautions: tuple[tuple[str, str], ...] = ()
-        if self.plan.chosen.method == "monte_carlo":
-            samples, seed = self.options.samples, self.options.seed
-            answer = sampled(bootstrap_monte_carlo.estimate(form, region, samples=samples, seed=seed))
-        elif region.intervals:
-            answer = certified(bootstrap.probability(form, region))
+        one, log10_of_one = _one_resample(form.draws)
+        by = self.plan.chosen
+        if region.intervals or not by.exact:
+            methods, answer_by = self.plan.in_turn, partial(self._answer, region)
+            by, answer = certified_by(methods, answer_by, least_log10=log10_of_one)
         else:
             answer, cautions = _impossible(form.draws)
         value = float(exact_total(problem.stay) * problem.unit)
         return Findings(
             answer=answer,
+            by=by,
             lattice=LatticeRecord(float(self.unit * form.step), len(form.values), form.range),
-            attainable=_one_resample(form.draws)[0],
+            attainable=one,
             items=_items(problem),
             statistic=StatisticRecord(problem.name, value, *_scores(problem)),
             null=_null(form, self.unit, pictured=self.options.pmf != "none"),
             cautions=cautions,
         )
+
+    def _answer(self, region: Region, method: str) -> Answer:
+        """The answer of one method, not checked yet."""
+        if method == "monte_carlo":
+            samples, seed = self.options.samples, self.options.seed
+            return sampled(bootstrap_monte_carlo.estimate(self.form, region, samples=samples, seed=seed))
+        return certified(bootstrap.probability(self.form, region))
 
 
 def bootstrap_test(
@@ -182,6 +193,7 @@ class JointBootstrap:
         drawn = np.concatenate(shifts)
         return Findings(
             answer=sampled(found),
+            by=self.plan.chosen,
             lattice=None,
             attainable=_one_resample(units)[0],
             items=_joint_items(problem),
