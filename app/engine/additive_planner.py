@@ -6,6 +6,7 @@ the rates below, measured once on an ordinary core.
 
 from __future__ import annotations
 
+from app.engine import dp
 from app.engine.bounds_price import steps_and_bytes
 from app.engine.lattice import CanonicalForm
 from app.engine.monte_carlo import COUNTED_BITS
@@ -92,13 +93,12 @@ def _fft(form: CanonicalForm) -> Cost:
 
 
 def _dp(form: CanonicalForm, region: Region) -> Cost:
-    depth = 0
-    for low, high in region.intervals:
-        upper = max(low, form.range - high)
-        depth = max(depth, form.range - upper if 2 * upper > form.range else upper)
-    cells = min(depth, form.range) + 1
-    each = cells // 2 if cells <= _CACHED_CELLS else 2 * cells
-    return _cost("dp", form.nonzero * (each + 2_500) + 60_000, 64 * cells)
+    cells = dp.cells_of(form, region)
+    added = dp.additions(form, cells)
+    # Next to the processor an addition costs a quarter of one in memory.
+    each = added // 2 if cells <= _CACHED_CELLS else 2 * added
+    pieces = form.nonzero * (2 + cells // dp.TILE)
+    return _cost("dp", each + 3_000 * pieces + 2 * cells + 60_000, 16 * cells + 64 * dp.TILE)
 
 
 def _rational(form: CanonicalForm) -> Cost:

@@ -257,6 +257,46 @@ def test_a_run_stays_within_the_bytes_that_were_predicted(
     assert peak <= predicted + 250_000
 
 
+ONE_LESS = [10**6 + k * k for k in range(19)]
+
+
+def middle(weights: list[int], observed: int) -> tuple[CanonicalForm, Region]:
+    form = canonical_form(np.array(weights, dtype=np.int64))
+    return form, region(form, observed, "less", absolute=True)
+
+
+@pytest.mark.parametrize("observed", [ONE_LESS[0], 10**6 * 12, sum(ONE_LESS) - 1])
+def test_a_middle_is_predicted_with_the_cells_that_it_takes(observed: int) -> None:
+    """An interval that touches neither end took the whole range, and was predicted to take none (numerics D1)."""
+    form, tail = middle([*ONE_LESS, 1], observed)
+    assert not any(low == 0 or high == form.range for low, high in tail.intervals)
+    predicted = next(cost for cost in costs(form, tail, 0) if cost.method == "dp")
+    tracemalloc.start()
+    try:
+        dp.probability(form, tail)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak <= predicted.bytes + 250_000
+    assert predicted.bytes <= 3 * peak + 2_000_000
+    additions = dp.additions(form, dp.cells_of(form, tail))
+    assert predicted.operations >= additions
+
+
+def test_a_middle_takes_no_more_cells_than_half_the_range_whatever_its_weights() -> None:
+    form, tail = middle([10**9 + k for k in range(40)], 1)
+    assert dp.cells_of(form, tail) <= form.range // 2 + 1
+    (cost,) = (cost for cost in costs(form, tail, 0) if cost.method == "dp")
+    assert not cost.fits(PLENTY)
+
+
+def test_distinct_weights_are_predicted_to_cost_what_equal_ones_do() -> None:
+    """They differ in the cells reached before the others come, and in nothing else (numerics D6)."""
+    alike, distinct = ([98_765] * 30 + [98_764] * 30), list(range(98_735, 98_795))
+    first, second = by_method(alike)["dp"].operations, by_method(distinct)["dp"].operations
+    assert max(first, second) < 1.1 * min(first, second)
+
+
 def test_sampling_needs_the_same_few_bytes_for_any_number_of_samples() -> None:
     form, tail = posed(random_stay(1000, 50))
     predicted = {cost.bytes for samples in (1, 10**4, 10**6) for cost in costs(form, tail, samples)[-1:]}
