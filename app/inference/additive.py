@@ -10,6 +10,7 @@ from app.engine import additive_planner, solve
 from app.engine.lattice import CanonicalForm, LatticeOverflowError, canonical_form, exact_total
 from app.engine.null import Region, region
 from app.engine.planner import Budget, Cost, Plan
+from app.engine.real_form import coins_up
 from app.engine.summary import predicted_nanoseconds
 from app.errors import InvalidTest
 from app.inference.answers import Answer, bracketed, certified, sampled, smallest_attainable
@@ -22,6 +23,8 @@ from app.statistics.problem import Additive
 
 # A full null distribution is listed at about this rate.
 _SECONDS_PER_MASS = 2e-6
+# A bracket that does not get there stops at so many times its predicted steps, and so many more: a tenth of a second.
+_MOST_TIMES, _SPARE_STEPS = 4, 20_000_000
 # Wins, ties and losses.
 _SECONDS_PER_ITEM = 1e-9
 
@@ -53,7 +56,9 @@ class AdditiveTest:
     def solve(self) -> Findings:
         """Run the planned method and summarise the null."""
         options, problem, form = self.options, self.problem, self.form
-        by, answer = certified_by(self._methods(), self._answer, least_log10=self._least_log10())
+        by, answer = certified_by(
+            self._methods(), self._answer, least_log10=self._least_log10(), settles=self._settles
+        )
         return Findings(
             answer=answer,
             by=by,
@@ -69,21 +74,34 @@ class AdditiveTest:
         planned = self.plan.in_turn
         yield from (cost for cost in planned if cost.method != "monte_carlo")
         if not self.plan.asked and all(cost.method != "bounds" for cost in planned):
-            bracket = additive_planner.bounds_cost(self.form, self.region, self.options.precision)
+            bracket = additive_planner.narrowest_bracket(
+                self.form, self.region, self.options.precision, self.plan.budget
+            )
             if bracket.fits(self.plan.budget):
                 yield bracket
         yield from (cost for cost in planned if cost.method == "monte_carlo")
 
-    def _answer(self, method: str) -> Answer:
+    def _settles(self, by: Cost, answer: Answer) -> bool:
+        """Whether a bracket that is run in the place of an exact method decides about alpha."""
+        low, high = answer.bounds
+        return self.plan.asked or by.method != "bounds" or not low <= self.options.alpha <= high
+
+    def _answer(self, by: Cost) -> Answer:
         """The answer of one method, not checked yet."""
-        options = self.options
-        if method == "monte_carlo":
+        options, problem = self.options, self.problem
+        if by.method == "monte_carlo":
             found = solve.by_sampling(self.form, self.region, samples=options.samples, seed=options.seed)
             return sampled(found, self._fraction())
-        if method == "bounds":
-            bracket = solve.in_bounds(self.form, self.region, options.precision)
-            return bracketed(bracket, self._fraction())
-        return certified(solve.exactly(method, self.form, self.region), self._fraction())
+        if by.method == "bounds":
+            bracket = solve.in_bounds(
+                self.form,
+                self.region,
+                options.precision if by.precision is None else by.precision,
+                chosen=coins_up(self.form, problem.stay, problem.swap),
+                steps=_SPARE_STEPS + _MOST_TIMES * by.operations,
+            )
+            return bracketed(bracket, options.precision, self._fraction())
+        return certified(solve.exactly(by.method, self.form, self.region), self._fraction())
 
     def _least_log10(self) -> float:
         """log10 of the observed assignment's own probability, 2**-n; it must be in the region."""
@@ -120,7 +138,13 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
     observed = exact_total(problem.stay)
     tail = region(form, observed, options.alternative, absolute=problem.absolute)
     plan = additive_planner.plan(
-        form, tail, budget, method=options.method, samples=options.samples, precision=options.precision
+        form,
+        tail,
+        budget,
+        method=options.method,
+        samples=options.samples,
+        precision=options.precision,
+        alpha=None if options.exact_fraction else options.alpha,
     )
     fraction_by = None
     if options.exact_fraction and plan.chosen.method not in additive_planner.FRACTION_METHODS:

@@ -31,7 +31,10 @@ _FEW = 14
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A p-value with its bounds; `relative_error_bound` is None for an estimate."""
+    """A p-value with its bounds; `relative_error_bound` is None for an estimate.
+
+    `wider` is the relative width of a bracket that is wider than was asked.
+    """
 
     p_value: float
     log10_p_value: float
@@ -39,6 +42,7 @@ class Answer:
     relative_error_bound: float | None
     fraction: Fraction2 | None = None
     monte_carlo: MonteCarloRecord | None = None
+    wider: float | None = None
 
 
 def certified(probability: Probability, beside: Fraction2 | None = None) -> Answer:
@@ -67,11 +71,12 @@ def rounded_to_subnormal(p: float, log10_p: float) -> float:
     return SMALLEST / p
 
 
-def bracketed(bracket: Bracket, beside: Fraction2 | None = None) -> Answer:
-    """The middle of a rigorous bracket, and the bracket."""
+def bracketed(bracket: Bracket, precision: float, beside: Fraction2 | None = None) -> Answer:
+    """The middle of a rigorous bracket, and the bracket; `precision` is the relative width that was asked for."""
     p, log10_p = bracket.p, min(bracket.log10_p, 0.0)
     bound = bracket.half_width + rounded_to_subnormal(p, log10_p)
-    return Answer(p, log10_p, (bracket.low, bracket.high), bound, beside)
+    wider = None if bracket.relative_width <= precision else bracket.relative_width
+    return Answer(p, log10_p, (bracket.low, bracket.high), bound, beside, wider=wider)
 
 
 def sampled(estimate: Estimate, beside: Fraction2 | None = None) -> Answer:

@@ -24,20 +24,32 @@ _ATTAINABLE = 1e-2
 
 
 def certified_by(
-    methods: Iterable[Cost], run: Callable[[str], Answer], *, least_log10: float
+    methods: Iterable[Cost],
+    run: Callable[[Cost], Answer],
+    *,
+    least_log10: float,
+    settles: Callable[[Cost, Answer], bool] = lambda _, __: True,
 ) -> tuple[Cost, Answer]:
-    """The first of `methods` whose answer passes, and that answer.
+    """The first of `methods` whose answer passes and `settles` what is asked, and that answer.
 
-    `run` computes the answer by the method of that name; `least_log10` is log10 of the probability of the observed
-    assignment, which is as extreme as itself. Raises InvalidTest (`not_certified`) when no method passes.
+    `run` computes the answer by a method; `least_log10` is log10 of the probability of the observed assignment,
+    which is as extreme as itself. An answer that passes and settles nothing is given where no exact one follows.
+    Raises InvalidTest (`not_certified`) when no method passes.
     """
-    failed = []
+    failed, unsettled = [], None
     for cost in methods:
-        answer = run(cost.method)
+        if unsettled is not None and not cost.exact:
+            break
+        answer = run(cost)
         flaw = flaw_of(answer, exact=cost.exact, least_log10=least_log10)
-        if flaw is None:
+        if flaw is None and settles(cost, answer):
             return cost, answer
-        failed.append(f"{cost.method}: {flaw}")
+        if flaw is None:
+            unsettled = cost, answer
+        else:
+            failed.append(f"{cost.method}: {flaw}")
+    if unsettled is not None:
+        return unsettled
     detail = (
         f"No method that may run here can prove its answer ({'; '.join(failed)}). Use method auto, dp, rational, "
         "bounds or monte_carlo where they apply, or raise the server's budget."

@@ -110,7 +110,9 @@ class Inversion:
         if ends.low is None or ends.high is None:
             return said(ConfidenceInterval(float(self.level), None, None, "test_inversion", "exact", 0.0))
         scaled = Ends(ends.low * factor, ends.high * factor, ends.width * factor)
-        if self.decisive:
+        low, high = found.answer.bounds
+        straddled = low <= 1 - self.level < high and not found.exact
+        if self.decisive and not straddled:
             scaled = self._agreeing(scaled, inside=Fraction(found.answer.p_value) > 1 - self.level)
         return said(_record(scaled, self.level))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from app.engine import vector_law, vector_planner, vector_solve
 from app.engine.lattice import Integers, Reals
-from app.engine.planner import Budget, Plan
+from app.engine.planner import Budget, Cost, Plan
 from app.engine.vector_form import VectorForm, vector_form
 from app.errors import InvalidTest
 from app.inference.answers import SMALLEST, Answer, certified, sampled
@@ -66,14 +66,14 @@ class JointTest:
             raise ArithmeticError("the observed sums are not among those at least as extreme")
         return -self.form.nonzero * math.log10(2.0)
 
-    def _answer(self, method: str) -> Answer:
+    def _answer(self, by: Cost) -> Answer:
         """The answer of one method, not checked yet."""
         options = self.options
-        if method == "monte_carlo":
+        if by.method == "monte_carlo":
             return sampled(
                 vector_solve.by_sampling(self.form, self._extreme, samples=options.samples, seed=options.seed)
             )
-        found = certified(vector_solve.exactly(method, self.form, self._extreme, self._tiles))
+        found = certified(vector_solve.exactly(by.method, self.form, self._extreme, self._tiles))
         if options.exact_fraction and found.fraction is None:
             raise InvalidTest.at(
                 "/exact_fraction",

@@ -179,6 +179,8 @@ def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
 def _reason(plan: Plan, by: Cost) -> str:
     if by.method == plan.chosen.method:
         return plan.reason
+    if plan.chosen.method == "bounds" and by.exact:
+        return f"alpha lies inside the bracket that was planned: {by.method}"
     kind = "" if by.exact else ", a rigorous bracket" if by.method == "bounds" else ", sampled"
     return f"{plan.chosen.method} was planned, but could not prove its answer here: {by.method}{kind}"
 

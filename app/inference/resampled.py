@@ -76,9 +76,9 @@ class BootstrapTest:
             cautions=cautions,
         )
 
-    def _answer(self, region: Region, method: str) -> Answer:
+    def _answer(self, region: Region, by: Cost) -> Answer:
         """The answer of one method, not checked yet."""
-        if method == "monte_carlo":
+        if by.method == "monte_carlo":
             samples, seed = self.options.samples, self.options.seed
             return sampled(bootstrap_monte_carlo.estimate(self.form, region, samples=samples, seed=seed))
         return certified(bootstrap.probability(self.form, region))

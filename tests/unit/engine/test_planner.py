@@ -170,7 +170,7 @@ def test_a_plan_that_is_asked_for_says_of_every_other_method_whether_it_would_fi
     assert said == {
         "fft": "fits, but was not asked for",
         "dp": "over the budget",
-        "bounds": "a rigorous bracket: where no exact method fits",
+        "bounds": "a rigorous bracket: where no exact method fits, or the cheapest takes long",
     }
     exact = choose(candidates, Budget(100, 10), method="auto")
     assert exact.chosen.method == "fft"
@@ -197,6 +197,32 @@ def test_an_exact_method_comes_before_a_bracket_and_a_bracket_before_sampling(
         assert [flaw.pointer for flaw in caught.value.flaws] == ["/samples"]
     else:
         assert choose(candidates, budget, method="auto").chosen.method == method
+
+
+SECOND = 10**9
+
+
+@pytest.mark.parametrize(
+    ("exact", "bracket", "decisive", "preferred"),
+    [
+        (12 * SECOND, SECOND // 25, True, True),
+        (12 * SECOND, SECOND // 25, False, False),
+        (SECOND // 2, SECOND // 1000, True, False),
+        (12 * SECOND, SECOND, True, False),
+    ],
+)
+def test_a_bracket_that_decides_at_once_comes_before_an_exact_answer_that_takes_long(
+    exact: int, bracket: int, decisive: bool, preferred: bool
+) -> None:
+    candidates = (made("dp", exact), made("bounds", bracket), made("monte_carlo", 5))
+    chosen = choose(candidates, Budget(10**12, 1), method="auto", decisive=decisive)
+    assert chosen.chosen.method == ("bounds" if preferred else "dp")
+    if preferred:
+        assert [cost.method for cost in chosen.in_turn] == ["bounds", "dp", "monte_carlo"]
+        assert "dp, the cheapest exact method, would take about 12.0 s, 300 times as long" in chosen.reason
+    for asked in candidates:
+        plan_ = choose(candidates, Budget(10**12, 1), method=asked.method, decisive=True)
+        assert (plan_.chosen, plan_.in_turn) == (asked, (asked,))
 
 
 def test_a_refusal_lists_what_would_fit_or_says_that_nothing_would() -> None:
