@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from app.engine import dp
+from app.engine import dp, meet_in_the_middle, rational
 from app.engine.bounds_price import log_expected, steps_and_bytes
 from app.engine.lattice import CanonicalForm
 from app.engine.monte_carlo import COUNTED_BITS
@@ -36,13 +36,13 @@ _RATES = {
     "dp": 1.0,
     "rational": 0.6,
     "enumeration": 2.0,
-    "meet_in_the_middle": 12.0,
+    "meet_in_the_middle": 4.0,
     "bounds": 20.0,
     "monte_carlo": 2.0,
 }
 _MAX_ENUMERATED = 28
-# Cells of `dp` that stay close to the processor; more cost several times as much each.
-_CACHED_CELLS = 1 << 13
+# Cells of `dp` that stay close to the processor; more cost twice as much each.
+_CACHED_CELLS = 1 << 18
 _MAX_MET = 52
 # Beyond this width a sample says more than a bracket.
 WIDEST = 0.1
@@ -54,11 +54,11 @@ _FAR = 1.5
 
 def costs(form: CanonicalForm, region: Region, samples: int) -> tuple[Cost, ...]:
     """The cost of every method that could run at all but `bounds`: exact ones, cheapest first, Monte Carlo."""
-    found = [_fft(form), _dp(form, region), _rational(form)]
+    found = [_fft(form), _dp(form, region), _rational(form, region)]
     if form.nonzero <= _MAX_ENUMERATED:
         found.append(_enumeration(form))
     if 2 <= form.nonzero <= _MAX_MET:
-        found.append(_meet_in_the_middle(form))
+        found.append(_meet_in_the_middle(form, region))
     found.sort(key=lambda cost: cost.seconds)
     return (*found, _monte_carlo(form, samples))
 
@@ -144,19 +144,19 @@ def _fft(form: CanonicalForm) -> Cost:
 def _dp(form: CanonicalForm, region: Region) -> Cost:
     cells = dp.cells_of(form, region)
     added = dp.additions(form, cells)
-    # Next to the processor an addition costs a quarter of one in memory.
-    each = added // 2 if cells <= _CACHED_CELLS else 2 * added
+    # Next to the processor an addition costs half of one in memory.
+    each = 3 * added // 5 if cells <= _CACHED_CELLS else 5 * added // 4
     pieces = form.nonzero * (2 + cells // dp.TILE)
     return _cost("dp", each + 3_000 * pieces + 2 * cells + 60_000, 16 * cells + 64 * dp.TILE)
 
 
-def _rational(form: CanonicalForm) -> Cost:
+def _rational(form: CanonicalForm, region: Region) -> Cost:
     limbs = form.nonzero // 64 + 1
     doublings = max(form.nonzero, 2).bit_length()
-    coefficients = form.range + 1
+    coefficients = rational.coefficients(form, region)
     return _cost(
         "rational",
-        coefficients * limbs * doublings * 16 + 100 * coefficients + 3_000 * len(form.weights) + 20_000,
+        coefficients * limbs * doublings * 80 + 250 * coefficients + 3_000 * len(form.weights) + 20_000,
         coefficients * (limbs * 8 + 32) * 3,
     )
 
@@ -165,9 +165,11 @@ def _enumeration(form: CanonicalForm) -> Cost:
     return _cost("enumeration", 3 * (1 << form.nonzero) + 10_000, 24 << form.nonzero)
 
 
-def _meet_in_the_middle(form: CanonicalForm) -> Cost:
+def _meet_in_the_middle(form: CanonicalForm, region: Region) -> Cost:
     half = (form.nonzero + 1) // 2
-    return _cost("meet_in_the_middle", (1 << half) * (half + 4) + 5_000, 48 << half)
+    # Both halves are sorted, and one is looked for in the other.
+    looks = 1 + meet_in_the_middle.bisections(form, region)
+    return _cost("meet_in_the_middle", (1 << half) * (half + 4) * looks // 2 + 10_000, 48 << half)
 
 
 def bounds_cost(form: CanonicalForm, region: Region, precision: float) -> Cost:
