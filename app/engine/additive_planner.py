@@ -156,7 +156,7 @@ def _rational(form: CanonicalForm, region: Region) -> Cost:
     coefficients = rational.coefficients(form, region)
     return _cost(
         "rational",
-        coefficients * limbs * doublings * 80 + 250 * coefficients + 3_000 * len(form.weights) + 20_000,
+        coefficients * limbs * doublings * 80 + 250 * coefficients + 3_000 * len(form.weights) + 30_000,
         coefficients * (limbs * 8 + 32) * 3,
     )
 

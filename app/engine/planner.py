@@ -163,14 +163,10 @@ def _fitting(costs: Sequence[Cost], budget: Budget) -> str:
 
 
 def _nothing_fits(ordered: Sequence[Cost], budget: Budget) -> PlanTooLarge:
-    """The error of `auto`: the last resort is sampling, whose operations are set by the samples."""
-    last = ordered[-1]
-    if last.bytes > budget.bytes:
-        pointer, advice = "/method", "Send fewer items."
-    else:
-        pointer, advice = "/samples", "Ask for fewer samples."
-    detail = f"No method fits: {planned_against_allowed(last, budget)} {advice}"
-    return PlanTooLarge(detail, flaws=(Flaw(pointer, "plan_too_large", detail),))
+    """The error of `auto`: the last resort is sampling, which the samples make dear."""
+    advice = "Ask for fewer samples, or send fewer items."
+    detail = f"No method fits: {planned_against_allowed(ordered[-1], budget)} {advice}"
+    return PlanTooLarge(detail, flaws=(Flaw("/samples", "plan_too_large", detail),))
 
 
 def _not_applicable(

@@ -33,6 +33,7 @@ from app.statistics.problem import Additive
 _BINS = 101
 _PICTURE_S = 0.01
 _NANOSECONDS_PER_DRAW = 5.0
+_NANOSECONDS_PER_VALUE, _BYTES_PER_VALUE = 150, 72
 # Joint statistics are doubles here: values this close to the threshold count as reaching it.
 _TIE = 1e-12
 
@@ -224,6 +225,8 @@ def _joint_items(problem: Joint) -> ItemsRecord:
 
 def _joint(problem: Joint, options: Options, budget: Budget) -> JointBootstrap:
     cells = len(problem.stay) * (options.samples + 4096)
-    drawing = Cost("monte_carlo", cells * (4 + problem.stay.shape[1]), 1 << 25)
+    # The statistic's value in every resample is computed, kept and sorted.
+    operations = cells * (4 + problem.stay.shape[1]) + _NANOSECONDS_PER_VALUE * options.samples
+    drawing = Cost("monte_carlo", operations, (1 << 25) + _BYTES_PER_VALUE * options.samples)
     plan = choose((drawing,), budget, method=options.method, where="the bootstrap of several sums")
     return JointBootstrap(options, problem, plan)

@@ -231,9 +231,8 @@ def test_a_refusal_lists_what_would_fit_or_says_that_nothing_would() -> None:
         choose(candidates, Budget(9, 9), method="fft")
     with pytest.raises(PlanTooLarge, match=r"are allowed\. No other method would fit\.$"):
         choose(candidates, Budget(3, 3), method="fft")
-    with pytest.raises(PlanTooLarge, match="fewer items") as caught:
+    with pytest.raises(PlanTooLarge, match="fewer samples, or send fewer items"):
         choose((made("monte_carlo", 5, 50),), Budget(9, 9), method="auto")
-    assert [flaw.pointer for flaw in caught.value.flaws] == ["/method"]
     with pytest.raises(PlanTooLarge, match=r"2\*\*n\. monte_carlo would fit\.$"):
         choose(candidates, Budget(9, 9), method="enumeration", endless={"enumeration": "That is 2**n."})
     with pytest.raises(InvalidTest, match="one of dp, fft, monte_carlo, enumeration"):
