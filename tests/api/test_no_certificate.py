@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from app.api import desk
+from app.api import admission
+from app.api.pipeline import handle
 from app.engine import solve, vector_solve
 from app.engine.null import Probability
+from app.execution.frames import Unbounded
 from app.inference import additive, joint
 from app.inference.answers import certified
 from app.settings import Settings
@@ -27,9 +29,11 @@ FORMATS = ["json", "text", "csv", "markdown", "html"]
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
     """Everything in this process, where the engine can be broken."""
-    settings = Settings(workers=1, inplace_engine_seconds=60.0)
+    settings = Settings(workers=1)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(desk, "DRAWN", frozenset())
+        patched.setattr(
+            admission.InPlace, "try_to", lambda _, job, body, **__: handle(job, body, Unbounded())
+        )
         yield from running(settings)
 
 
