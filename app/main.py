@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
@@ -20,6 +21,7 @@ from app.api.openapi import TITLE, document
 from app.api.pipeline import warm_up
 from app.api.routes import add_routes
 from app.api.self_test import KNOWN, self_test
+from app.api.worker_start import start_worker
 from app.errors import ExactpermError
 from app.execution import memory
 from app.execution.configured import executor_of
@@ -28,7 +30,7 @@ from app.execution.frames import Unbounded
 from app.ops.condition import Condition
 from app.ops.cors import CorsMiddleware, origins_of
 from app.ops.door import DoorMiddleware
-from app.ops.drain import Drain, DrainMiddleware
+from app.ops.drain import Drain, DrainMiddleware, GraceMiddleware
 from app.ops.envelope import EnvelopeMiddleware
 from app.ops.head import HeadMiddleware
 from app.ops.keys import Keys
@@ -56,7 +58,7 @@ def create_app(
     now = time.monotonic()
     first = Job("scores", Body("application/json"), (), "json", "warm-up", now, now, limits_of(settings))
     executor = executor_of(settings) if executor is None else executor
-    executor.warm_up_with(warm_up, first)
+    executor.warm_up_with(partial(start_worker, settings.log_format), first)
     drain = Drain()
     condition = Condition(executor, drain)
     metrics = Metrics(executor, versions())
@@ -93,6 +95,7 @@ def create_app(
     # The last added is the outermost.
     app.add_middleware(HeadMiddleware)
     app.add_middleware(DoorMiddleware, keys=Keys.of(settings.api_key_digests))
+    app.add_middleware(GraceMiddleware, drain=drain)
     app.add_middleware(LastResortMiddleware)
     if origins := origins_of(settings.cors_origins):
         app.add_middleware(CorsMiddleware, origins=origins)

@@ -15,21 +15,27 @@ import gc
 import logging
 import math
 import signal
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from http import HTTPStatus
 from types import FrameType
 
 import uvicorn
 
 from app.execution import memory
 from app.execution.configured import executor_of
+from app.ops import descriptors
 from app.ops.drain import Drain
+from app.ops.edge import Edge, Limits
 from app.ops.keys import exposed
 from app.settings import Settings
 
 log = logging.getLogger(__name__)
+
+BACKLOG = 2_048  # connections that the kernel keeps for us until they are accepted
 
 
 class Server(uvicorn.Server):
@@ -43,6 +49,14 @@ class Server(uvicorn.Server):
         self._drain = drain
         self._delay_s = delay_s
         self._leaves_at = math.inf
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, with a queue in the kernel that is longer than what is accepted in one turn of the loop."""
+        await super().startup(sockets)
+        for server in self.servers:
+            for listening in server.sockets:
+                with socket.socket(fileno=os.dup(listening.fileno())) as same:
+                    same.listen(BACKLOG)
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to stop serving; asked ten times a second."""
@@ -80,27 +94,40 @@ def serve(settings: Settings) -> None:
     """Serve until a signal comes; SystemExit when it would be open to others and must not be."""
     if (reason := exposed(settings)) and not settings.allow_anonymous:
         raise SystemExit(f"{reason}, or EXACTPERM_ALLOW_ANONYMOUS=true.")
-    asyncio.run(_serve(settings))
+    asyncio.run(_serve(settings, affordable(settings)))
 
 
-async def _serve(settings: Settings) -> None:
+def affordable(settings: Settings) -> Limits:
+    """The limits of connections as far as there are file descriptors; SystemExit when there are far too few."""
+    limits = Limits.of(settings)
+    try:
+        return limits.within(descriptors.for_connections(limits.descriptors, max(2, settings.workers)))
+    except ValueError as error:
+        raise SystemExit(f"{error}: raise the limit of open files (ulimit -n).") from None
+
+
+async def _serve(settings: Settings, limits: Limits) -> None:
     memory.keep(2**28)  # bodies, and the pieces in which they arrive
     gc.disable()  # nothing of what is imported is garbage
     executor = executor_of(settings)
     await executor.begin()
     # All this takes as long as the workers take to import their part: side by side.
-    from app.api.problems import of_status
+    from app.api.problems import of_error, of_status
+    from app.errors import TooManyConnections
     from app.main import create_app
-    from app.ops.edge import Edge, Limits
     from app.ops.logs import log_config, request_line
     from app.ops.protocol import EdgeProtocol
 
     def problem(status: int, detail: str, request_id: str) -> tuple[tuple[tuple[str, str], ...], bytes]:
-        rendered = of_status(status, detail, request_id)
+        if status == HTTPStatus.SERVICE_UNAVAILABLE:  # the only reason there is at the edge
+            error = TooManyConnections(detail)
+            rendered = of_error(error, request_id, retry_after_s=settings.retry_after_s)
+        else:
+            rendered = of_status(status, detail, request_id)
         return rendered.headers, rendered.body
 
     app = create_app(settings, executor, request_line(settings.log_format) if settings.access_log else None)
-    edge = Edge(Limits.of(settings), problem, app.state.metrics.refused)
+    edge = Edge(limits, problem, app.state.metrics.refused)
     app.state.metrics.connections = lambda: len(edge.connections)
     config = uvicorn.Config(
         app,
@@ -114,11 +141,18 @@ async def _serve(settings: Settings) -> None:
         proxy_headers=False,
         access_log=False,  # the application writes a line of its own
         log_config=log_config(settings.log_format),
+        backlog=limits.at_once,  # asyncio accepts so many in a turn; see `Server.startup`
         timeout_keep_alive=settings.keep_alive_s,
         timeout_graceful_shutdown=settings.shutdown_grace_s,
     )
     if reason := exposed(settings):
         log.warning("%s.", reason)
+    if limits.max_connections < settings.max_connections:
+        log.warning(
+            "%d connections are served rather than %d: raise the limit of open files (ulimit -n).",
+            limits.max_connections,
+            settings.max_connections,
+        )
     gc.freeze()
     gc.enable()
     await Server(config, app.state.drain, settings.shutdown_delay_s).serve()

@@ -157,6 +157,13 @@ class Settings(BaseSettings):
         int,
         Field(ge=1, description="Most open connections; beyond it 503 for all but the health routes."),
     ] = 800
+    max_connections_per_address: Annotated[
+        int,
+        Field(
+            ge=1,
+            description="Most of them from one address (IPv6: from a network of 64 bits); behind a proxy as many as above.",
+        ),
+    ] = 700
 
     api_key_digests: Annotated[
         str,

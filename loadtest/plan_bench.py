@@ -59,7 +59,7 @@ class Case:
             return solve.exactly(method, test.form, test.region)
         if not isinstance(test, JointTest):
             raise TypeError(type(test).__name__)
-        extreme = partial(test.problem.function.extreme, observed=test.observed, side="two-sided")
+        extreme = partial(test.reduced.function.extreme, observed=test.observed, side="two-sided")
         if method == "monte_carlo":
             return vector_solve.by_sampling(test.form, extreme, samples=SAMPLES, seed=0)
         return vector_solve.exactly(method, test.form, extreme)

@@ -27,19 +27,18 @@ def running_server() -> Iterator[str]:
 
 
 @contextmanager
-def running_process(settings: Mapping[str, object]) -> Iterator[tuple[str, int]]:
+def running_process(settings: Mapping[str, object], root: Path = PROJECT_ROOT) -> Iterator[tuple[str, int]]:
     """The same with settings (`workers=2`), giving the URL and the web process's id.
 
-    Raises RuntimeError with the end of the server's log when it dies or is not ready in time.
+    With `root` it is the server of another checkout, run by that one's .venv if it has one. Raises RuntimeError with the end of the server's log when it dies or is not ready in time.
     """
     port = free_port()
     chosen = {f"EXACTPERM_{name.upper()}": str(value) for name, value in settings.items()}
     environment = {**os.environ, **chosen, "EXACTPERM_HOST": LOOPBACK, "EXACTPERM_PORT": str(port)}
     with tempfile.TemporaryFile() as log:
-        command = [sys.executable, "-m", "app"]
-        process = subprocess.Popen(
-            command, cwd=PROJECT_ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT
-        )
+        interpreter = root / ".venv" / "bin" / "python"
+        command = [str(interpreter) if interpreter.exists() else sys.executable, "-m", "app"]
+        process = subprocess.Popen(command, cwd=root, env=environment, stdout=log, stderr=subprocess.STDOUT)
         try:
             url = f"http://{LOOPBACK}:{port}"
             if not becomes_ready(url, process):

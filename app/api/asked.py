@@ -244,7 +244,10 @@ def _data(request: AnyRequest, columns: dict[str, Any], pairing: Pairing) -> Pai
     if isinstance(request, EffectsRequest):
         return Effects(columns["stay"], columns.get("swap"), pairing)
     if isinstance(request, ScoresRequest):
-        return Scores(columns["u"], columns["v"], pairing)
+        u, v = columns["u"], columns["v"]
+        if request.decimals is not None:
+            u, v = (nested.to_decimals(column, request.decimals) for column in (u, v))
+        return Scores(u, v, pairing)
     if isinstance(request, CountsRequest):
         return Counts(columns["u"].columns, columns["v"].columns, pairing)
     return Predictions(columns["gold"], columns["u"], columns["v"], pairing)

@@ -34,7 +34,8 @@ def parameters_of(kind: TestKind) -> tuple[str, ...]:
 
 def known_of(kind: TestKind) -> tuple[str, ...]:
     """Every query parameter of a test whose body has no room for options."""
-    return ("statistic", *parameters_of(kind), *TEXT, *LITERAL, *NAMES, "format", "theme")
+    of_data = ("decimals",) if kind == "scores" else ()
+    return ("statistic", *parameters_of(kind), *of_data, *TEXT, *LITERAL, *NAMES, "format", "theme")
 
 
 def options_of_query(
@@ -79,7 +80,7 @@ def _put(options: dict[str, Any], name: str, text: str) -> None:
         options.setdefault("statistic", {})["name"] = text
     elif name in NAMES:
         options.setdefault("names", {})[NAMES[name]] = text
-    elif name in LITERAL:
+    elif name in LITERAL or name == "decimals":
         options[name] = literal(text)
     elif name in TEXT or name in ELSEWHERE:
         options[name] = text

@@ -166,11 +166,24 @@ def _run(what: str, given: dict[str, Any]) -> NoReturn:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command, and leave the process with its status at once, whatever still computes; never with a traceback."""
+    _open_standard_streams()
     status = _status(arguments)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     os._exit(status)
+
+
+def _open_standard_streams() -> None:
+    """Where one was closed (`>&-`) write to nowhere; a socket that got its number would be taken for it."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            os.set_inheritable(number, True)  # for the workers
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
 
 def _status(arguments: Sequence[str] | None) -> int:

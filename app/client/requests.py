@@ -46,6 +46,7 @@ class Options(TypedDict, total=False):
     exact_fraction: bool
     names: Names
     timeout_s: float
+    decimals: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,8 +87,10 @@ def with_room(units: Integers) -> tuple[Integers, int]:
     return np.sign(units) * ((np.abs(units) + (1 << (bits - 1))) >> bits), bits
 
 
-def shifted_null(form: ResampleForm, alternative: Alternative) -> Region:
+def shifted_null(form: ResampleForm, alternative: Alternative, wider: int = 0) -> Region:
     """The T at least as extreme under the shifted null, S* - S in the place of S; ties count.
+
+    `wider` moves the ends of the tails inwards, so that as much more (or less, if it is negative) is in them.
 
     `two-sided` is |S* - S| >= |S|, `greater` S* - S >= S, `less` S* - S <= S. The region may be empty:
     no resample need be that far out.
@@ -96,9 +98,11 @@ def shifted_null(form: ResampleForm, alternative: Alternative) -> Region:
     total, size = form.observed, abs(form.observed)
     intervals = []
     if alternative != "greater":
-        intervals.append((0, _floor(form, 2 * total if alternative == "less" else total - size)))
+        end = 2 * total if alternative == "less" else total - size
+        intervals.append((0, _floor(form, end + wider)))
     if alternative != "less":
-        intervals.append((_ceil(form, 2 * total if alternative == "greater" else total + size), form.range))
+        end = 2 * total if alternative == "greater" else total + size
+        intervals.append((_ceil(form, end - wider), form.range))
     clipped = [(max(low, 0), min(high, form.range)) for low, high in intervals]
     kept = [(low, high) for low, high in clipped if low <= high]
     if len(kept) == 2 and kept[1][0] <= kept[0][1] + 1:

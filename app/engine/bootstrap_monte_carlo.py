@@ -62,9 +62,14 @@ def estimate_any(units: int, extreme: Weighted, *, samples: int, seed: int) -> E
 
 def resampled(units: int, samples: int, seed: int) -> Iterator[Integers]:
     """`samples` multinomial weight vectors, `units` draws from as many units, in blocks of shape (K, units)."""
-    rows = min(max(_CELLS_AT_ONCE // units, 1), SAMPLES_PER_BLOCK)
+    rows = rows_at_once(units)
     for block, start in enumerate(range(0, samples, rows)):
         generator = np.random.Generator(stream(seed, block))
         drawn = generator.integers(0, units, size=(rows, units))[: samples - start]
         drawn += units * np.arange(len(drawn))[:, None]
         yield np.bincount(drawn.reshape(-1), minlength=drawn.size).reshape(drawn.shape)
+
+
+def rows_at_once(units: int) -> int:
+    """How many resamples are drawn at once."""
+    return min(max(_CELLS_AT_ONCE // units, 1), SAMPLES_PER_BLOCK)

@@ -14,8 +14,7 @@ import math
 
 from app.engine import grid_dp
 from app.engine.grid_box import Box, Extreme, bounding_box
-from app.engine.grid_region import runs_of
-from app.engine.grid_small import small_probability
+from app.engine.grid_small import region_of, small_probability
 from app.engine.grid_sum import run_sum
 from app.engine.grid_tiles import Tiles
 from app.engine.null import CERTAIN, Probability
@@ -45,7 +44,7 @@ def probability(form: VectorForm, extreme: Extreme, tiles: Tiles | None = None) 
     if direct and grid_dp.operations(form) <= _TINY:
         return grid_dp.probability(form, extreme)
     box = bounding_box(form, untilted(form), _OUTSIDE)
-    found = _untilted(form, box, extreme)
+    found = _untilted(form, box, extreme, tiles)
     if found.relative_error_bound <= (_GOOD if box.cells <= _LARGE_BOX else _GOOD_ENOUGH):
         return found
     if direct and grid_dp.operations(form) <= _DIRECT:
@@ -56,10 +55,10 @@ def probability(form: VectorForm, extreme: Extreme, tiles: Tiles | None = None) 
     return grid_dp.probability(form, extreme)
 
 
-def _untilted(form: VectorForm, box: Box, extreme: Extreme) -> Probability:
+def _untilted(form: VectorForm, box: Box, extreme: Extreme, tiles: Tiles | None) -> Probability:
     """The plain sum over the box, right to about 1e-16 absolutely; where that proves nothing, what it may be."""
-    runs = runs_of(form, box, extreme)
-    if len(runs) == 0:
+    runs = region_of(form, box, extreme, tiles)
+    if runs is None or len(runs) == 0:
         return Probability(math.log(box.outside or _OUTSIDE), math.inf)
     total, error, _ = run_sum(form, untilted(form), box, runs)
     bound = error + box.outside

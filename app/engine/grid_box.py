@@ -97,7 +97,7 @@ def sums_on(form: VectorForm, box: Box, start: int = 0, stop: int | None = None)
     for column in range(len(form.origin)):
         total = np.full((1,) * form.rank, form.origin[column], dtype=np.int64)
         for axis, size in enumerate(box.shape):
-            step = int(form.basis[axis, column])
+            step = int(form.steps[axis, column])
             if step:
                 span = np.arange(start, stop) if axis == 0 else np.arange(size)
                 total = total + along(axis, form.rank, step * (int(box.low[axis]) + span))

@@ -46,7 +46,7 @@ def small_probability(
     found = UNPROVEN
     for _ in range(_ROUNDS):
         box = box_missing(form, untilted(form), depth + _LOG_MISSED)
-        runs = _region(form, box, extreme, tiles)
+        runs = region_of(form, box, extreme, tiles)
         if runs is None:
             break
         complete = box.log_outside == -math.inf
@@ -63,7 +63,7 @@ def small_probability(
     return Probability(found.log_p, math.inf)
 
 
-def _region(form: VectorForm, box: Box, extreme: Extreme, tiles: Tiles | None) -> Runs | None:
+def region_of(form: VectorForm, box: Box, extreme: Extreme, tiles: Tiles | None) -> Runs | None:
     """The extreme cells of the box; None when they cannot be listed."""
     if tiles is not None and box.cells > _WHOLE_CELLS:
         try:

@@ -75,7 +75,7 @@ def _ranges(form: VectorForm, low: Integers, high: Integers) -> tuple[list[Reals
     """The least and the largest value of each of the k sums on every tile."""
     least, most = [], []
     for column, origin in enumerate(form.origin.tolist()):
-        steps = form.basis[:, column]
+        steps = form.steps[:, column]
         up, down = np.maximum(steps, 0), np.minimum(steps, 0)
         least.append((origin + low @ up + high @ down).astype(np.float64))
         most.append((origin + high @ up + low @ down).astype(np.float64))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, wraps
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,9 +19,15 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
+# Exact Python integers, dtype object: for what 64 bits do not hold.
+Wide = NDArray[np.object_]
+Whole = Integers | Wide
 Found = TypeVar("Found")
+Exact = TypeVar("Exact", bound=NDArray[Any])
 
 MAX_DECIMALS = 15
+# Any decimal of so many digits comes back from the double nearest to it.
+DIGITS = 15
 # Rounded products x * 10**k are integers that a double holds exactly only below this.
 EXACT_DOUBLE = 2**53
 # Sums of effects must stay inside int64 with a bit to spare for stay - swap.
@@ -146,20 +152,20 @@ def _distinct(magnitudes: Integers) -> tuple[Integers, Integers]:
     return values[first:], counts[first:].astype(np.int64)
 
 
-def sum_by_cluster(values: Integers, codes: Integers, clusters: int) -> Integers:
+def sum_by_cluster(values: Exact, codes: Integers, clusters: int) -> Exact:
     """Sums of `values`, shape (N,) or (N, m), inside each cluster; exact integers, shape (clusters, ...)."""
-    sums = np.zeros((clusters, *values.shape[1:]), dtype=np.int64)
+    sums = np.zeros_like(values, shape=(clusters, *values.shape[1:]))
     np.add.at(sums, codes, values)
-    return sums
+    return cast(Exact, sums)
 
 
 def decimal_lattice(*columns: Reals) -> tuple[Fraction, tuple[Integers, ...]] | None:
     """The coarsest decimal lattice that holds every number exactly as its shortest repr prints it.
 
     Finds the smallest k <= 15 such that each x equals round(x * 10**k) / 10**k as a double, and gives
-    (10**-k, the integers). None when there is no such k, or an integer reaches 2**53: the data is
-    then real-valued. Dividing by 10**k is correctly rounded (10**15 is exact), so equality means that
-    x is the double nearest to that decimal.
+    (10**-k, the integers). None when there is no such k, or an integer has more than 15 digits (with k = 0
+    reaches 2**53): several then have the same double, and this may not be the one that was written. Dividing by
+    10**k is correctly rounded (10**15 is exact), so equality means that x is the double nearest to that decimal.
     """
     places = 0
     for column in columns:
@@ -169,7 +175,8 @@ def decimal_lattice(*columns: Reals) -> tuple[Fraction, tuple[Integers, ...]] | 
         places = found
     with np.errstate(over="ignore"):
         scaled = tuple(np.rint(column * 10.0**places) for column in columns)
-    if any(len(column) and float(np.abs(column).max()) >= EXACT_DOUBLE for column in scaled):
+    most = 10**DIGITS if places else EXACT_DOUBLE
+    if any(len(column) and float(np.abs(column).max()) >= most for column in scaled):
         return None
     return Fraction(1, 10**places), tuple(column.astype(np.int64) for column in scaled)
 

@@ -18,7 +18,7 @@ from app.engine.grid_spectrum import frequencies
 from app.engine.lattice import MAX_TOTAL, Integers, Reals
 from app.engine.null import UNIT_ROUNDOFF
 from app.engine.subset_means import Approximation, End, Grid, Units, end_of, search
-from app.engine.vector_form import VectorForm
+from app.engine.vector_form import VectorForm, axes_form
 from app.engine.vector_tilt import untilted
 
 MAX_CELLS = 1 << 22
@@ -78,8 +78,7 @@ def plan(units: Units, most_bytes: int) -> LawPlan | None:
 def vectors_of(units: Units) -> VectorForm:
     """(size, effect) of every unit, in or out of the subset."""
     vectors = np.stack((units.sizes, units.effects), axis=1)
-    origin, basis = np.zeros(2, dtype=np.int64), np.eye(2, dtype=np.int64)
-    return VectorForm(origin, basis, vectors, units.counts, units.n)
+    return axes_form(vectors, units.counts)
 
 
 def subset_law(units: Units, planned: LawPlan) -> SubsetLaw:

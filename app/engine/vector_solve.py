@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -11,22 +12,35 @@ from numpy.typing import NDArray
 from app.engine import fft, grid, grid_dp, vector_enumeration, vector_monte_carlo
 from app.engine.grid_box import sums_on
 from app.engine.grid_tiles import Tiles
-from app.engine.lattice import Integers
+from app.engine.lattice import Integers, Reals
 from app.engine.monte_carlo import Estimate
-from app.engine.null import CERTAIN, Probability, Region
+from app.engine.null import CERTAIN, LN2, Probability, Region
 from app.engine.vector_form import VectorForm
 
-# The statistic's decision on k sums that broadcast against each other.
+# The statistic's decision on k sums that broadcast against each other, and its values there.
 Extreme = Callable[[Sequence[Integers]], NDArray[np.bool_]]
+Values = Callable[[Sequence[Integers]], Reals]
 
 # A region of more pieces than this is summed cell by cell instead of solved piece by piece.
 _MAX_PIECES = 64
 
 
 def exactly(method: str, form: VectorForm, extreme: Extreme, tiles: Tiles | None = None) -> Probability:
-    """P(S is extreme) by an exact method of `vector_planner`; `tiles` decides whole boxes of states (see `grid`)."""
+    """P(S is extreme) by an exact method of `vector_planner`; `tiles` decides whole boxes of states (see `grid`).
+
+    Its error bound is infinite when the sums as observed are not among the extreme ones that were counted.
+    """
     if form.rank == 0:
         return CERTAIN
+    found = _by(method, form, extreme, tiles)
+    observed = extreme(list(form.states(form.observed[None, :]).T))
+    own = -form.nonzero * LN2
+    if not np.all(observed) or not found.log_p >= own * (1.0 + 1e-9) - math.log1p(found.relative_error_bound):
+        return Probability(found.log_p, math.inf)
+    return found
+
+
+def _by(method: str, form: VectorForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
     if method == "enumeration":
         return vector_enumeration.probability(form, lambda states: extreme(list(states.T)))
     if method == "dp":
@@ -36,11 +50,32 @@ def exactly(method: str, form: VectorForm, extreme: Extreme, tiles: Tiles | None
     return grid.probability(form, extreme, tiles)
 
 
-def by_sampling(form: VectorForm, extreme: Extreme, *, samples: int, seed: int) -> Estimate:
-    """P(S is extreme) by Monte Carlo."""
-    return vector_monte_carlo.estimate(
-        form, lambda states: extreme(list(states.T)), samples=samples, seed=seed
-    )
+def fraction(method: str, form: VectorForm, extreme: Extreme) -> Probability:
+    """P(S is extreme) as an exact fraction, by enumeration or dp."""
+    if form.rank == 0:
+        return CERTAIN
+    return grid_dp.fraction(form, extreme) if method == "dp" else exactly(method, form, extreme)
+
+
+def by_sampling(
+    form: VectorForm,
+    extreme: Extreme,
+    *,
+    samples: int,
+    seed: int,
+    values: Values | None = None,
+    kept: int = 0,
+) -> tuple[Estimate, Reals]:
+    """P(S is extreme) by Monte Carlo, and the values of the first `kept` samples."""
+    inside = drawn = 0
+    found: list[Reals] = [np.zeros(0)]
+    for states in vector_monte_carlo.draws(form, samples, seed):
+        sums = list(states.T)
+        inside += int(np.count_nonzero(extreme(sums)))
+        if values is not None and drawn < kept:
+            found.append(values([column[: kept - drawn] for column in sums]))
+        drawn += len(states)
+    return Estimate(samples, seed, inside), np.concatenate(found)
 
 
 def _on_the_line(form: VectorForm, extreme: Extreme, tiles: Tiles | None) -> Probability:

@@ -11,18 +11,16 @@ from app.engine.lattice import CanonicalForm, LatticeOverflowError, canonical_fo
 from app.engine.null import Region, region
 from app.engine.planner import Budget, Cost, Plan
 from app.engine.real_form import coins_up
-from app.engine.summary import predicted_nanoseconds
 from app.errors import InvalidTest
 from app.inference.answers import Answer, bracketed, certified, sampled, smallest_attainable
 from app.inference.certificate import certified_by
-from app.inference.null_record import MAX_PICTURE_NANOSECONDS, null_record
+from app.inference.null_record import null_record, null_seconds, require_listable
 from app.inference.options import Options
 from app.inference.record import Fraction2, ItemsRecord, LatticeRecord, StatisticRecord
+from app.inference.rounded import RoundedTest, rounded_test
 from app.inference.solvable import Findings
 from app.statistics.problem import Additive
 
-# A full null distribution is listed at about this rate.
-_SECONDS_PER_MASS = 2e-6
 # A bracket that does not get there stops at so many times its predicted steps, and so many more: a tenth of a second.
 _MOST_TIMES, _SPARE_STEPS = 4, 20_000_000
 # What a bracket takes is likely and not proven, as it is for other methods: it is not for the event loop.
@@ -47,20 +45,10 @@ class AdditiveTest:
     def seconds(self) -> float:
         """Predicted time: the p-value, the fraction beside it, and the null distribution."""
         beside = sum(cost.seconds for cost in self.plan.others if cost.method == self.fraction_by)
-        listed = self.form.range * _SECONDS_PER_MASS if self.options.pmf == "full" else 0.0
-        pictured = (
-            0.0
-            if self.options.pmf == "none"
-            else min(predicted_nanoseconds(self.form), MAX_PICTURE_NANOSECONDS) * 1e-9
-        )
+        pictured = null_seconds(self.form, self.options.pmf)
         unproven = _SECONDS_UNPROVEN if self.plan.chosen.method == "bounds" else 0.0
         return (
-            self.plan.chosen.seconds
-            + unproven
-            + beside
-            + listed
-            + pictured
-            + _SECONDS_PER_ITEM * self.problem.items
+            self.plan.chosen.seconds + unproven + beside + pictured + _SECONDS_PER_ITEM * self.problem.items
         )
 
     def solve(self) -> Findings:
@@ -137,7 +125,7 @@ class AdditiveTest:
         )
 
 
-def additive_test(problem: Additive, options: Options, budget: Budget) -> AdditiveTest:
+def additive_test(problem: Additive, options: Options, budget: Budget) -> AdditiveTest | RoundedTest:
     """Plan the test; raises InvalidTest and PlanTooLarge."""
     try:
         form = canonical_form(problem.stay, problem.swap)
@@ -145,6 +133,9 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
         raise InvalidTest.at(
             "", "effects_too_large", f"The data cannot be summed exactly: {error}."
         ) from error
+    require_listable(form, options.pmf)
+    if problem.rounding is not None:
+        return rounded_test(problem, form, options, budget)
     observed = exact_total(problem.stay)
     tail = region(form, observed, options.alternative, absolute=problem.absolute)
     plan = additive_planner.plan(

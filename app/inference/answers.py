@@ -33,7 +33,8 @@ _FEW = 14
 class Answer:
     """A p-value with its bounds; `relative_error_bound` is None for an estimate.
 
-    `wider` is the relative width of a bracket that is wider than was asked.
+    `bracket` says that it is the middle of one, and no more is known; `wider` is the relative width of a bracket that
+    is wider than was asked.
     """
 
     p_value: float
@@ -42,6 +43,7 @@ class Answer:
     relative_error_bound: float | None
     fraction: Fraction2 | None = None
     monte_carlo: MonteCarloRecord | None = None
+    bracket: bool = False
     wider: float | None = None
 
 
@@ -76,7 +78,7 @@ def bracketed(bracket: Bracket, precision: float, beside: Fraction2 | None = Non
     p, log10_p = bracket.p, min(bracket.log10_p, 0.0)
     bound = bracket.half_width + rounded_to_subnormal(p, log10_p)
     wider = None if bracket.relative_width <= precision else bracket.relative_width
-    return Answer(p, log10_p, (bracket.low, bracket.high), bound, beside, wider=wider)
+    return Answer(p, log10_p, (bracket.low, bracket.high), bound, beside, bracket=True, wider=wider)
 
 
 def sampled(estimate: Estimate, beside: Fraction2 | None = None) -> Answer:

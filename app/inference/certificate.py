@@ -72,7 +72,11 @@ def flaw_of(answer: Answer, *, exact: bool, least_log10: float = -math.inf) -> s
     flaw = flaw_of_numbers(p, log10, answer.bounds)
     if flaw is not None:
         return flaw
-    if exact and not (error is not None and 0.0 <= error <= MOST_ERROR + rounded_to_subnormal(p, log10)):
+    if (
+        exact
+        and not answer.bracket
+        and not (error is not None and 0.0 <= error <= MOST_ERROR + rounded_to_subnormal(p, log10))
+    ):
         return "its error bound is too large"
     if answer.monte_carlo is not None:
         return None

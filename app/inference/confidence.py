@@ -109,7 +109,9 @@ class Inversion:
         factor = problem.unit * sizes
         if ends.low is None or ends.high is None:
             return said(ConfidenceInterval(float(self.level), None, None, "test_inversion", "exact", 0.0))
-        scaled = Ends(ends.low * factor, ends.high * factor, ends.width * factor)
+        off = 0 if problem.rounding is None else problem.rounding.each
+        # Ends are means of effects, off by no more than any of them.
+        scaled = Ends((ends.low - off) * factor, (ends.high + off) * factor, (ends.width + 2 * off) * factor)
         low, high = found.answer.bounds
         straddled = low <= 1 - self.level < high and not found.exact
         if self.decisive and not straddled:
@@ -161,5 +163,5 @@ def inversion(
         planned = plan(problem.stay, problem.sizes, 1 - level, budget)
     except NotAnIntervalError as error:
         return Unavailable(f"{error}")
-    decisive = exact and options.alternative == "two-sided"
+    decisive = exact and options.alternative == "two-sided" and problem.rounding is None
     return Inversion(problem, level, planned, decisive)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.engine.lattice import Integers, Reals
+from app.engine.lattice import Reals, Whole
 from app.engine.paired_proportions import clopper_pearson
 from app.inference import differences
 from app.inference.record import Discordant, EffectSize
@@ -22,7 +22,7 @@ def effect_size(
     data: Paired,
     spec: StatisticSpec,
     problem: Additive | Joint,
-    scores: tuple[Integers, Integers] | None,
+    scores: tuple[Whole, Whole] | None,
     level: Fraction,
     *,
     lower_is_better: bool = False,
@@ -43,7 +43,7 @@ def effect_size(
     return EffectSize(d_z, delta, None if seen is None else discordant(seen, level))
 
 
-def cohens_d_z(units: Integers | Reals) -> float | None:
+def cohens_d_z(units: Whole | Reals) -> float | None:
     """Mean over standard deviation (ddof 1) of the units' differences, shape (M,); Lakens 2013, eq. 7.
 
     None for a single unit, or where all differences are the same.
@@ -51,12 +51,15 @@ def cohens_d_z(units: Integers | Reals) -> float | None:
     n = len(units)
     if n < 2 or (units == units[0]).all():
         return None
+    if units.dtype == object:  # the ratio has no unit, and large integers no double
+        largest = max(abs(x) for x in units.tolist())
+        units = np.array([x / largest for x in units.tolist()])
     mean = float(Fraction(sum(units.tolist())) / n)
     centred = units.astype(np.float64) - mean
     return mean / math.sqrt(math.fsum((centred * centred).tolist()) / (n - 1))
 
 
-def cliffs_delta(u: Integers, v: Integers) -> float:
+def cliffs_delta(u: Whole, v: Whole) -> float:
     """P(u > v) - P(u < v) over all N**2 pairs of items, exactly counted; Cliff 1993, *Psychological Bulletin* 114."""
     ordered, queries = np.sort(v), np.sort(u)  # bisection is quicker in order
     below = int(np.searchsorted(ordered, queries, side="left").sum())

@@ -23,6 +23,7 @@ from app.inference.gate_sentences import hypothesis, overall_reason, reason
 from app.inference.options import Options
 from app.inference.paired_test import Prepared, finish, prepare
 from app.inference.record import TestRecord
+from app.inference.rounded import RoundedTest
 from app.statistics.expression import POINTER, parse
 from app.statistics.formula import Call
 from app.statistics.local_effects import DEFAULT_EXPRESSION
@@ -98,7 +99,7 @@ def _require_terms(terms: GateTerms) -> None:
 
 def _require_direction(test: Prepared) -> None:
     """Refuse |S|, which is as large when the candidate is worse as when it is better."""
-    absolute = isinstance(test.solvable, AdditiveTest) and test.solvable.problem.absolute
+    absolute = isinstance(test.solvable, AdditiveTest | RoundedTest) and test.solvable.problem.absolute
     if isinstance(test.data, Effects):
         text = str(test.spec.parameters.get("expression", DEFAULT_EXPRESSION))
         width = 1 if test.data.stay.ndim == 1 else test.data.stay.shape[1]

@@ -20,6 +20,7 @@ from app.inference.gate_record import GateTerms, Procedure
 from app.inference.options import Alternative
 from app.inference.paired_test import Prepared
 from app.inference.record import BoundsKind, TestRecord
+from app.inference.rounded import RoundedTest
 from app.statistics.paired import Paired, StatisticSpec
 from app.statistics.paired_binary import PairedBinary, paired_binary
 from app.statistics.shift import NotShiftableError, shifted
@@ -94,7 +95,7 @@ class ShiftedTest:
     """The paired-permutation test of effects shifted by the margin; exact under the shift model."""
 
     question: Question
-    test: AdditiveTest
+    test: AdditiveTest | RoundedTest
 
     @property
     def seconds(self) -> float:
@@ -166,7 +167,7 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
         raise _not_available("The bootstrap is of a difference of nought: use the permutation test")
     test = prepared.solvable
     name = prepared.spec.name
-    if not isinstance(test, AdditiveTest) or not test.problem.shiftable:
+    if not isinstance(test, AdditiveTest | RoundedTest) or not test.problem.shiftable:
         raise _not_available(
             f"{_KINDS.get(name, 'This statistic')} has no margin in its own units: {_ADVICE}"
         )

@@ -5,57 +5,72 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.engine import vector_law, vector_planner, vector_solve
-from app.engine.lattice import Integers, Reals
+from app.engine.grid_price import box_of
+from app.engine.lattice import Integers, LatticeOverflowError, Reals
 from app.engine.planner import Budget, Cost, Plan
 from app.engine.vector_form import VectorForm, vector_form
+from app.engine.vector_law import Look
 from app.errors import InvalidTest
 from app.inference.answers import SMALLEST, Answer, certified, sampled
 from app.inference.certificate import certified_by
 from app.inference.null_record import sampled_null_record
 from app.inference.options import Options
-from app.inference.record import ItemsRecord, LatticeRecord, StatisticRecord
+from app.inference.record import Fraction2, ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 from app.inference.solvable import Findings
 from app.statistics.joint import Joint
+from app.statistics.linear_forms import in_linear_forms
+from app.statistics.work import nanoseconds
 
 # Wins, ties and losses.
 _SECONDS_PER_ITEM = 4e-8
+# What a look at the null may take besides, or instead of, as long as the p-value.
+_LOOK_S = 0.1
+# A grid of no more cells than this is not worth another look for a smaller one.
+_SMALL_BOX = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class JointTest:
-    """A joint problem on the lattice of its differences, with its plan."""
+    """A joint problem on the lattice of its differences, with its plan.
+
+    `reduced` is the problem over the sums that the statistic depends on; what is said of units is of `problem`.
+    """
 
     options: Options
     problem: Joint
+    reduced: Joint
     form: VectorForm
     observed: Integers
     plan: Plan
+    look: Look
+    fraction_by: Cost | None = None
 
     @property
     def seconds(self) -> float:
-        """Predicted time of the p-value and of the law, without which there are no moments either."""
-        return (
-            self.plan.chosen.seconds + vector_law.seconds(self.form) + _SECONDS_PER_ITEM * self.problem.items
-        )
+        """Predicted time: the p-value, the fraction beside it, and the law, without which there are no moments."""
+        beside = 0.0 if self.fraction_by is None else self.fraction_by.seconds
+        return self.plan.chosen.seconds + beside + self.look.seconds + _SECONDS_PER_ITEM * self.problem.items
 
     def solve(self) -> Findings:
         """Run the planned method and summarise the null."""
-        options = self.options
-        by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=self._least_log10())
-        attainable = self._attainable()
+        drawn: list[Reals] = []
+        by, answer = certified_by(
+            self.plan.in_turn, partial(self._answer, drawn), least_log10=self._least_log10()
+        )
         return Findings(
             answer=answer,
             by=by,
             lattice=self._lattice(),
-            attainable=attainable,
+            attainable=self._attainable(),
             items=self._items(),
             statistic=self._statistic(),
-            null=sampled_null_record(*self._law(), options.pmf),
+            null=self._null(drawn),
             cautions=self._cautions(),
         )
 
@@ -66,39 +81,51 @@ class JointTest:
             raise ArithmeticError("the observed sums are not among those at least as extreme")
         return -self.form.nonzero * math.log10(2.0)
 
-    def _answer(self, by: Cost) -> Answer:
-        """The answer of one method, not checked yet."""
-        options = self.options
-        if by.method == "monte_carlo":
-            return sampled(
-                vector_solve.by_sampling(self.form, self._extreme, samples=options.samples, seed=options.seed)
-            )
-        found = certified(vector_solve.exactly(by.method, self.form, self._extreme, self._tiles))
-        if options.exact_fraction and found.fraction is None:
-            raise InvalidTest.at(
-                "/exact_fraction",
-                "fraction_not_available",
-                "An exact fraction of this statistic comes from method 'enumeration' only, while n is small.",
-            )
-        return found
+    def _answer(self, drawn: list[Reals], by: Cost) -> Answer:
+        """The answer of one method, not checked yet; to `drawn` it adds the statistic's values in samples, if any."""
+        if by.method != "monte_carlo":
+            found = vector_solve.exactly(by.method, self.form, self._extreme, self._tiles)
+            return certified(found, self._fraction())
+        estimate, values = vector_solve.by_sampling(
+            self.form,
+            self._extreme,
+            samples=self.options.samples,
+            seed=self.options.seed,
+            values=self._values,
+            kept=0 if self.look.whole else self.look.samples,
+        )
+        drawn.append(values)
+        return sampled(estimate, self._fraction())
+
+    def _fraction(self) -> Fraction2 | None:
+        """The exact fraction, when it was asked for and the method that runs does not give it."""
+        if self.fraction_by is None:
+            return None
+        return certified(vector_solve.fraction(self.fraction_by.method, self.form, self._extreme)).fraction
 
     def _extreme(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
-        return self.problem.function.extreme(sums, self.observed, self.options.alternative)
+        return self.reduced.function.extreme(sums, self.observed, self.options.alternative)
 
     def _tiles(
         self, low: Sequence[Reals], high: Sequence[Reals]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        return self.problem.function.settled(low, high, self.observed, self.options.alternative)
+        return self.reduced.function.settled(low, high, self.observed, self.options.alternative)
 
     def _values(self, sums: Sequence[Integers]) -> Reals:
-        return self.problem.function.values(sums)
+        return self.reduced.function.values(sums)
 
-    def _law(self) -> tuple[Reals, Reals]:
-        return vector_law.law_of(self.form, self._values, self.options.seed)
+    def _null(self, drawn: list[Reals]) -> NullRecord:
+        if drawn and len(drawn[-1]):
+            values, masses = drawn[-1], np.full(len(drawn[-1]), 1.0 / len(drawn[-1]))
+        else:
+            values, masses = vector_law.law_of(self.form, self._values, self.look, self.options.seed)
+        return sampled_null_record(values, masses, self.options.pmf, symmetric=self.problem.mirrored)
 
     def _lattice(self) -> LatticeRecord:
         spans = (self.form.high - self.form.low).tolist()
-        return LatticeRecord(1.0, len(self.form.counts), math.prod(spans) if spans else 0, self.form.rank)
+        return LatticeRecord(
+            1.0, len(self.form.counts), math.prod(spans) if spans else 0, self.form.dimension
+        )
 
     def _attainable(self) -> float:
         """A lower bound: the most extreme outcome, and its mirror image for a difference of scores."""
@@ -113,30 +140,54 @@ class JointTest:
         stay = np.asarray(problem.function.values(list(problem.stay.T)))
         swap = np.asarray(problem.function.values(list(problem.swap.T)))
         wins, losses = int((stay > swap).sum()), int((stay < swap).sum())
-        return ItemsRecord(
-            problem.items, self.form.nonzero, problem.clusters, wins, len(stay) - wins - losses, losses
-        )
+        differ = int((problem.stay != problem.swap).any(axis=1).sum())
+        return ItemsRecord(problem.items, differ, problem.clusters, wins, len(stay) - wins - losses, losses)
 
     def _statistic(self) -> StatisticRecord:
         problem = self.problem
-        observed = problem.function.values([self.observed[k : k + 1] for k in range(len(self.observed))])
+        start = problem.stay.sum(axis=0)
+        observed = problem.function.values([start[k : k + 1] for k in range(len(start))])
         score_u = None if problem.score_u is None else float(problem.score_u)
         score_v = None if problem.score_v is None else float(problem.score_v)
         return StatisticRecord(problem.name, float(observed[0]), score_u, score_v)
 
     def _cautions(self) -> tuple[tuple[str, str], ...]:
-        if self.options.pmf == "none" or vector_law.is_listed(self.form):
+        if self.look.whole:
             return ()
         return (
             (
                 "null_sampled",
-                "The picture of the null distribution was sampled; only the p-value is what `method` says.",
+                "The moments and the picture of the null distribution were sampled; `method` is of the p-value.",
             ),
         )
 
 
 def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:
     """Plan the test; raises InvalidTest and PlanTooLarge."""
-    form = vector_form(problem.stay, problem.swap)
-    plan = vector_planner.plan(form, budget, method=options.method, samples=options.samples)
-    return JointTest(options, problem, form, problem.stay.sum(axis=0), plan)
+    reduced, form = _smallest(problem)
+    work = nanoseconds(reduced.function)
+    plan = vector_planner.plan(form, budget, method=options.method, samples=options.samples, work=work)
+    fraction_by = None
+    if options.exact_fraction and not vector_planner.gives_fraction(form, plan.chosen.method):
+        fraction_by = vector_planner.cheapest_fraction(form, budget, work)
+    allowed = _LOOK_S if options.pmf == "none" else max(_LOOK_S, plan.chosen.seconds)
+    look = vector_law.look_at(form, allowed, work, gridded=plan.chosen.method == "grid")
+    observed = reduced.stay.sum(axis=0)
+    return JointTest(options, problem, reduced, form, observed, plan, look, fraction_by)
+
+
+def _smallest(problem: Joint) -> tuple[Joint, VectorForm]:
+    """The problem over its linear forms, or as it is where that has the smaller grid."""
+    try:
+        reduced = in_linear_forms(problem)
+        form = vector_form(reduced.stay, reduced.swap)
+        if reduced is problem or form.rank == 0 or box_of(form).cells <= _SMALL_BOX:
+            return reduced, form
+        whole = vector_form(problem.stay, problem.swap)
+    except LatticeOverflowError as error:
+        raise InvalidTest.at(
+            "", "effects_too_large", f"The data cannot be summed exactly: {error}."
+        ) from error
+    if box_of(whole).cells < box_of(form).cells:
+        return problem, whole
+    return reduced, form

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.engine.lattice import Integers, Reals
+from app.engine.lattice import Reals, Whole
 from app.inference.record import Moved
 from app.statistics.paired import Pairing
 
 MOST = 10
 
 
-def moved(differences: Integers | Reals, pairing: Pairing, *, lower_is_better: bool = False) -> Moved:
+def moved(differences: Whole | Reals, pairing: Pairing, *, lower_is_better: bool = False) -> Moved:
     """The ten largest of `differences`, shape (N,), by their size and then by their place; noughts do not count.
 
     An item moved toward the system that it favours: the one with more, or with less where lower is better.
@@ -26,7 +26,7 @@ def moved(differences: Integers | Reals, pairing: Pairing, *, lower_is_better: b
     )
 
 
-def _largest(sizes: Integers | Reals, most: int) -> list[int]:
+def _largest(sizes: Whole | Reals, most: int) -> list[int]:
     """Where the largest are, largest first, the first ones of equal size first."""
     if most == 0:
         return []

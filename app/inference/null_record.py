@@ -7,8 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from app.engine.bins import binned, trimmed
 from app.engine.lattice import CanonicalForm, Reals
-from app.engine.summary import MAX_BINS, Law, binned, law_of_sum, predicted_nanoseconds, trimmed
+from app.engine.summary import (
+    MAX_BINS,
+    Law,
+    law_of_sum,
+    points_listed,
+    predicted_nanoseconds,
+    spacing_of,
+)
 from app.errors import InvalidTest
 from app.inference.options import PmfDetail
 from app.inference.record import NullRecord
@@ -16,19 +24,43 @@ from app.inference.record import NullRecord
 QUANTILES = (0.005, 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975, 0.995)
 _NAMES = tuple(map(str, QUANTILES))
 MAX_FULL_PMF = 200_000
-# A picture that would take longer is drawn from weights rounded to 1/512 of a standard deviation.
+# A full null distribution is listed at about this rate.
+_SECONDS_PER_MASS = 2e-6
+# A picture that would take longer is drawn from weights rounded to 1/2048 of a standard deviation.
 MAX_PICTURE_NANOSECONDS = 50_000_000
+
+
+def null_seconds(form: CanonicalForm, detail: PmfDetail) -> float:
+    """Predicted time of `null_record`."""
+    if detail == "none":
+        return 0.0
+    listed = (points_listed(form) or 0) * _SECONDS_PER_MASS if detail == "full" else 0.0
+    return listed + min(predicted_nanoseconds(form), MAX_PICTURE_NANOSECONDS) * 1e-9
+
+
+def require_listable(form: CanonicalForm, detail: PmfDetail) -> None:
+    """Refuse a full null distribution that has too many values to be listed; raises InvalidTest at /pmf."""
+    if detail == "full" and points_listed(form) is None:
+        raise _too_many()
+
+
+def _too_many() -> InvalidTest:
+    return InvalidTest.at(
+        "/pmf",
+        "pmf_too_large",
+        f"The full null distribution has more than {MAX_FULL_PMF} points: ask for pmf 'summary'.",
+    )
 
 
 def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absolute: bool) -> NullRecord:
     """Moments, range, quantiles and probabilities of t = unit * S, or of unit * |S|."""
     low, high = form.offset, form.offset + form.step * form.range
     mean = (Fraction(form.offset) + Fraction(form.step * form.range, 2)) * unit
-    sd = form.step * math.sqrt(form.variance) * float(unit)
+    sd = float(Fraction(form.step * math.sqrt(form.variance)) * unit)  # a unit alone may underflow
     if detail == "none" and not absolute:
         return NullRecord(_float(mean), sd, _float(low * unit), _float(high * unit), None, None, None)
     rounded = detail != "full" and predicted_nanoseconds(form) > MAX_PICTURE_NANOSECONDS
-    found = law_of_sum(form, absolute=absolute, rounded=rounded)
+    found = law_of_sum(form, absolute=absolute, rounded=rounded, listed=detail == "full")
     if absolute:
         low, high = (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
         if found is not None:
@@ -38,46 +70,45 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
     if detail == "none" or found is None:
         return NullRecord(*moments, None, None, None)
     quantiles = tuple(
-        (name, value * unit.numerator / unit.denominator)  # integers divide with one rounding
-        for name, value in zip(_NAMES, found.quantiles(QUANTILES), strict=True)
+        (name, _float(value * unit)) for name, value in zip(_NAMES, found.quantiles(QUANTILES), strict=True)
     )
-    pmf, width = _pmf(found, form, unit, detail)
+    spacing = spacing_of(form, found, absolute=absolute)
+    pmf, width = _pmf(found, spacing, unit, detail, symmetric=not absolute)
     return NullRecord(*moments, quantiles, pmf, width)
 
 
 def _pmf(
-    found: Law, form: CanonicalForm, unit: Fraction, detail: PmfDetail
+    found: Law, spacing: int, unit: Fraction, detail: PmfDetail, *, symmetric: bool
 ) -> tuple[tuple[tuple[float, float], ...], float]:
     """(value, probability) pairs and the width of a bin; a value is the middle of its bin."""
-    # Folding |S| interleaves two lattices when the offset is not a multiple of the step.
-    spacing = max(math.gcd(form.step, 2 * form.offset), found.width)
-    most = MAX_BINS
+    top, bottom = unit.numerator, unit.denominator
     if detail == "full":
-        most = (int(found.values[-1]) - int(found.values[0])) // spacing + 1
         if found.width > 1 or len(found.values) > MAX_FULL_PMF:
-            raise InvalidTest.at(
-                "/pmf",
-                "pmf_too_large",
-                f"The full null distribution has more than {MAX_FULL_PMF} points: ask for pmf 'summary'.",
-            )
-        kept = found
-    else:
-        kept = trimmed(found)
-    bins = binned(kept, spacing, most)
+            raise _too_many()
+        listed = found.masses > 0.0
+        # Integers divide with one rounding.
+        points = [value * top / bottom for value in found.values[listed].tolist()]
+        return tuple(zip(points, found.masses[listed].tolist(), strict=True)), _float(spacing * unit)
+    bins = binned(trimmed(found), spacing)
     # Twice the middle of a bin is an integer.
-    top, bottom = unit.numerator, 2 * unit.denominator
-    values = [(2 * first + bins.width - spacing) * top / bottom for first in bins.first.tolist()]
-    return tuple(zip(values, bins.masses.tolist(), strict=True)), _float(bins.width * unit)
+    beyond = bins.width - spacing + found.width - 1
+    values = [(2 * first + beyond) * top / (2 * bottom) for first in bins.first.tolist()]
+    # Added from the left, the masses of a bin round otherwise than those of its mirror image.
+    masses = (bins.masses + bins.masses[::-1]) / 2.0 if symmetric else bins.masses
+    return tuple(zip(values, masses.tolist(), strict=True)), _float(bins.width * unit)
 
 
 def _float(value: Fraction | int) -> float:
     return float(value)
 
 
-def sampled_null_record(values: Reals, masses: Reals, detail: PmfDetail) -> NullRecord:
+def sampled_null_record(
+    values: Reals, masses: Reals, detail: PmfDetail, *, symmetric: bool = False
+) -> NullRecord:
     """The null of any statistic from its values and their probabilities (listed or sampled), shape (P,).
 
     `min` and `max` are those of the values that have mass, which is all there is to know without a lattice.
+    `symmetric` says that it is known to be symmetric about nought, whatever was sampled or rounded.
     """
     total = float(masses.sum())
     mean = float((values * masses).sum()) / total
@@ -85,28 +116,37 @@ def sampled_null_record(values: Reals, masses: Reals, detail: PmfDetail) -> Null
     scale = float(np.abs(centred).max()) or 1.0  # squares of values near the largest double overflow
     sd = scale * math.sqrt(float((np.square(centred / scale) * masses).sum()) / total)
     low, high = float(values.min()), float(values.max())
+    if symmetric:
+        mean, high = 0.0, max(-low, high)
+        low = -high
     if detail == "none":
         return NullRecord(mean, sd, low, high, None, None, None)
     order = np.argsort(values, kind="stable")
     cumulative = np.cumsum(masses[order]) / total
-    positions = np.minimum(np.searchsorted(cumulative, np.array(QUANTILES) - 1e-12), len(values) - 1)
-    quantiles = tuple(
-        (str(q), float(values[order[at]])) for q, at in zip(QUANTILES, positions.tolist(), strict=True)
-    )
-    pmf, width = _histogram(values, masses / total, (low, high))
+    found = np.zeros(len(QUANTILES))
+    for slack in (-1e-12, 1e-12):  # half way to the next value where one is just reached
+        positions = np.minimum(np.searchsorted(cumulative, np.array(QUANTILES) + slack), len(values) - 1)
+        found += values[order[positions]] / 2.0
+    if symmetric:
+        found = (found - found[::-1]) / 2.0
+    quantiles = tuple(zip(_NAMES, found.tolist(), strict=True))
+    pmf, width = _histogram(values, masses / total, (low, high), symmetric=symmetric)
     return NullRecord(mean, sd, low, high, quantiles, pmf, width)
 
 
 def _histogram(
-    values: Reals, masses: Reals, span: tuple[float, float]
+    values: Reals, masses: Reals, span: tuple[float, float], *, symmetric: bool
 ) -> tuple[tuple[tuple[float, float], ...], float]:
     """At most MAX_BINS bins of equal width; the middle of each with its probability."""
     low, high = span
     if high == low:
         return ((low, 1.0),), 0.0
+    half, centre = MAX_BINS // 2, low + (high - low) / 2.0
     width = (high - low) / (MAX_BINS - 1)
-    index = np.rint((values - low) / width).astype(np.int64)
-    binned_masses = np.bincount(index, weights=masses, minlength=MAX_BINS)
+    index = np.rint((values - centre) / width).astype(np.int64) + half
+    binned_masses: Reals = np.bincount(index, weights=masses, minlength=MAX_BINS).astype(np.float64)
+    if symmetric:
+        binned_masses = (binned_masses + binned_masses[::-1]) / 2.0
     filled = np.flatnonzero(binned_masses > 0.0)
-    centres = (low + filled * width).tolist()
+    centres = (centre + (filled - half) * width).tolist()
     return tuple(zip(centres, binned_masses[filled].tolist(), strict=True)), width

@@ -7,6 +7,7 @@ record: the four steps have these names here.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from app.engine.planner import Budget, Cost, Plan
 from app.inference import differences
@@ -16,6 +17,7 @@ from app.inference.certificate import require
 from app.inference.confidence import Found, PlannedInterval, level_of
 from app.inference.data_warnings import data_warnings
 from app.inference.digest import request_digest
+from app.inference.dust import Dust, planned_dust
 from app.inference.effect_size import effect_size
 from app.inference.interval import interval_of, planned_interval
 from app.inference.joint import joint_test
@@ -38,6 +40,7 @@ from app.statistics.catalogue import reduce
 from app.statistics.data_warning import DataWarning
 from app.statistics.joint import Joint
 from app.statistics.paired import Paired, StatisticSpec
+from app.statistics.problem import Additive
 
 # Part of every id: raised whenever the same request would give other bytes.
 ALGORITHM_VERSION = "1"
@@ -57,11 +60,16 @@ class Prepared:
     item_level: Solvable | None = None
     interval: PlannedInterval | None = None
     data_warnings: tuple[DataWarning, ...] = ()
+    dust: Dust | None = None
 
     @property
     def seconds(self) -> float:
         """Predicted engine time of the whole answer."""
-        parts = [part.seconds for part in (self.solvable, self.item_level, self.interval) if part is not None]
+        parts = [
+            part.seconds
+            for part in (self.solvable, self.item_level, self.interval, self.dust)
+            if part is not None
+        ]
         described = 0.0 if self.interval is None else _SECONDS_PER_ITEM * self.solvable.problem.items
         return sum(parts) + described
 
@@ -81,7 +89,8 @@ def prepare(data: Paired, spec: StatisticSpec, options: Options, budget: Budget)
         )
     test = _solvable(data, spec, options, budget)
     interval = planned_interval(data, spec, options, budget, test)
-    return Prepared(data, spec, options, test, item_level, interval, data_warnings(data, spec))
+    dust = planned_dust(data, spec, options, partial(_solvable, budget=budget))
+    return Prepared(data, spec, options, test, item_level, interval, data_warnings(data, spec), dust)
 
 
 def _solvable(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> Solvable:
@@ -112,8 +121,9 @@ def finish(prepared: Prepared) -> TestRecord:
     """Run a prepared test and reduce what comes out to a record."""
     options, plan = prepared.options, prepared.solvable.plan
     found = prepared.solvable.solve()
-    answer, exact = found.answer, found.exact
-    require(answer, exact=exact, attainable=found.attainable)
+    answer = found.answer
+    require(answer, exact=found.exact, attainable=found.attainable)
+    exact = found.exact and not _is_rounded(prepared.solvable.problem)
     item_level = _item_level(prepared)
     sizes, changed = _described(prepared)
     interval = Found(None)
@@ -145,6 +155,8 @@ def finish(prepared: Prepared) -> TestRecord:
         warnings=(
             *(Caution(warning.code, warning.detail) for warning in prepared.data_warnings),
             *cautions(options, found, item_level, exact=exact),
+            *_rounded(prepared.solvable),
+            *(() if prepared.dust is None else (prepared.dust.caution(),)),
             *(Caution(code, detail) for code, detail in interval.cautions),
         ),
         name_u=options.name_u,
@@ -174,6 +186,22 @@ def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
     each = differences.of_problem(by_item) if scores is None else scores[0] - scores[1]
     sizes = effect_size(data, spec, problem, scores, level, lower_is_better=lower)
     return sizes, moved(each, data.pairing, lower_is_better=lower)
+
+
+def _is_rounded(problem: Additive | Joint) -> bool:
+    """Whether the numbers of several sums were rounded: then nothing is exact for the numbers as they are."""
+    return isinstance(problem, Joint) and problem.rounded
+
+
+def _rounded(test: Solvable) -> tuple[Caution, ...]:
+    """That everything is of rounded numbers, where methods know no others."""
+    if not _is_rounded(test.problem):
+        return ()
+    detail = (
+        "The numbers take more than 60 bits together and were rounded to 60: the p-value, and what is said of its "
+        "error, are of the rounded ones. Fewer digits (`decimals`) are taken exactly."
+    )
+    return (Caution("scores_rounded", detail),)
 
 
 def _reason(plan: Plan, by: Cost) -> str:

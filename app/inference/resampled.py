@@ -6,7 +6,7 @@ P*(|S* - S| >= |S|) for two-sided. Exact for one sum on a lattice; statistics of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
@@ -16,26 +16,42 @@ from app.engine import bootstrap, bootstrap_monte_carlo
 from app.engine.bootstrap import bootstrap_law
 from app.engine.bootstrap_form import ResampleForm, resample_form, shifted_null, with_room
 from app.engine.bootstrap_spectrum import WindowTooLongError
-from app.engine.lattice import CanonicalForm, Integers, canonical_form, exact_total
-from app.engine.null import Region
+from app.engine.bounds import Bracket
+from app.engine.lattice import (
+    EXACT_DOUBLE,
+    MAX_TOTAL,
+    CanonicalForm,
+    Integers,
+    Reals,
+    canonical_form,
+    exact_total,
+)
+from app.engine.null import IMPOSSIBLE, UNIT_ROUNDOFF, Region
 from app.engine.planner import Budget, Cost, Plan, choose
 from app.errors import InvalidTest
 from app.inference.additive import items_record
-from app.inference.answers import SMALLEST, Answer, certified, sampled
-from app.inference.certificate import certified_by
+from app.inference.answers import SMALLEST, Answer, bracketed, certified, sampled
+from app.inference.certificate import MOST_ERROR, certified_by
 from app.inference.null_record import QUANTILES, sampled_null_record
 from app.inference.options import Options
 from app.inference.record import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 from app.inference.solvable import Findings
 from app.statistics.joint import Joint
+from app.statistics.linear_forms import in_linear_forms
 from app.statistics.problem import Additive
+from app.statistics.work import nanoseconds
 
 _BINS = 101
 _PICTURE_S = 0.01
 _NANOSECONDS_PER_DRAW = 5.0
-_NANOSECONDS_PER_VALUE, _BYTES_PER_VALUE = 150, 72
+# What a joint statistic takes for each unit and each value of a resample, and for each block of them.
+_NANOSECONDS_PER_UNIT, _NANOSECONDS_PER_VALUE, _CALL = 9, 50, 120_000
 # Joint statistics are doubles here: values this close to the threshold count as reaching it.
 _TIE = 1e-12
+_ROUNDED = (
+    "The scores take more than 60 bits together with their resamples. p_value_bounds hold for the scores as they are; "
+    "the distribution beside them is of rounded ones. Fewer digits (`decimals`) are taken exactly."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +63,8 @@ class BootstrapTest:
     form: ResampleForm
     unit: Fraction  # of the form's sums
     plan: Plan
+    # What a resample's sum, less twice the observed one, is off by at most: where effects were rounded.
+    off: int = 0
 
     @property
     def seconds(self) -> float:
@@ -56,7 +74,7 @@ class BootstrapTest:
     def solve(self) -> Findings:
         """Run the planned method and summarise the bootstrap distribution, shifted to the null."""
         problem, form = self.problem, self.form
-        region = shifted_null(form, self.options.alternative)
+        region = shifted_null(form, self.options.alternative, self.off)
         cautions: tuple[tuple[str, str], ...] = ()
         one, log10_of_one = _one_resample(form.draws)
         by = self.plan.chosen
@@ -74,15 +92,30 @@ class BootstrapTest:
             items=_items(problem),
             statistic=StatisticRecord(problem.name, value, *_scores(problem)),
             null=_null(form, self.unit, pictured=self.options.pmf != "none"),
-            cautions=cautions,
+            cautions=(*cautions, ("scores_rounded", _ROUNDED)) if self.off else cautions,
         )
 
     def _answer(self, region: Region, by: Cost) -> Answer:
         """The answer of one method, not checked yet."""
-        if by.method == "monte_carlo":
-            samples, seed = self.options.samples, self.options.seed
-            return sampled(bootstrap_monte_carlo.estimate(self.form, region, samples=samples, seed=seed))
-        return certified(bootstrap.probability(self.form, region))
+        if by.method != "monte_carlo":
+            return self._between(region) if self.off else certified(bootstrap.probability(self.form, region))
+        form, samples, seed = self.form, self.options.samples, self.options.seed
+        answer = sampled(bootstrap_monte_carlo.estimate(form, region, samples=samples, seed=seed))
+        if self.off:
+            surely = shifted_null(form, self.options.alternative, -self.off)
+            least = bootstrap_monte_carlo.estimate(form, surely, samples=samples, seed=seed)
+            answer = replace(answer, bounds=(min(answer.bounds[0], least.interval()[0]), answer.bounds[1]))
+        return answer
+
+    def _between(self, outer: Region) -> Answer:
+        """Of rounded effects: from what is surely extreme to what may be; exact where that is next to the same."""
+        inner = shifted_null(self.form, self.options.alternative, -self.off)
+        most = bootstrap.probability(self.form, outer)
+        least = bootstrap.probability(self.form, inner) if inner.intervals else IMPOSSIBLE
+        low = least.log_p + math.log1p(-min(least.relative_error_bound, 0.5)) - UNIT_ROUNDOFF
+        high = min(most.log_p + math.log1p(most.relative_error_bound) + UNIT_ROUNDOFF, 0.0)
+        found = Bracket(min(low, high), high, 0, 0, reached=True)
+        return replace(bracketed(found, math.inf), bracket=found.relative_width > MOST_ERROR)
 
 
 def bootstrap_test(
@@ -109,7 +142,9 @@ def bootstrap_test(
     draws = (options.samples + 4096) * min(16 * len(form.values), form.draws)
     drawing = Cost("monte_carlo", draws, 1 << 24, _NANOSECONDS_PER_DRAW)
     plan = choose((exact, drawing), budget, method=options.method)
-    return BootstrapTest(options, problem, form, problem.unit * 2**bits, plan)
+    each = 0 if problem.rounding is None else problem.rounding.each
+    off = 3 * len(units) * ((each >> bits) + 2) if bits or each else 0
+    return BootstrapTest(options, problem, form, problem.unit * 2**bits, plan, off)
 
 
 def _one_resample(draws: int) -> tuple[float, float]:
@@ -169,6 +204,7 @@ class JointBootstrap:
 
     options: Options
     problem: Joint
+    reduced: Joint  # over the sums that the statistic depends on
     plan: Plan
 
     @property
@@ -179,24 +215,29 @@ class JointBootstrap:
     def solve(self) -> Findings:
         """Resample units, recompute the statistic, and compare its shifts with the observed value."""
         problem, options = self.problem, self.options
-        start = problem.stay.sum(axis=0)
-        observed = float(problem.function.values([start[k : k + 1] for k in range(len(start))])[0])
-        shifts: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
+        units, function = self.reduced.stay, self.reduced.function
+        start = units.sum(axis=0)
+        observed = float(function.values([start[k : k + 1] for k in range(len(start))])[0])
+        # Sums that a double holds exactly are added by BLAS.
+        exact = _largest_sum(units) < EXACT_DOUBLE
+        effects: Integers | Reals = units.astype(np.float64) if exact else units
+        shifts: list[Reals] = []
 
         def extreme(weights: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-            sums = np.rint(weights.astype(np.float64) @ problem.stay.astype(np.float64)).astype(np.int64)
-            shift = np.asarray(problem.function.values(list(sums.T))) - observed
+            sums = (weights.astype(effects.dtype) @ effects).astype(np.int64)
+            shift = np.asarray(function.values(list(sums.T))) - observed
             shifts.append(shift)
             return _reaches(shift, observed, options)
 
-        units = len(problem.stay)
-        found = bootstrap_monte_carlo.estimate_any(units, extreme, samples=options.samples, seed=options.seed)
+        found = bootstrap_monte_carlo.estimate_any(
+            len(units), extreme, samples=options.samples, seed=options.seed
+        )
         drawn = np.concatenate(shifts)
         return Findings(
             answer=sampled(found),
             by=self.plan.chosen,
             lattice=None,
-            attainable=_one_resample(units)[0],
+            attainable=_one_resample(len(units))[0],
             items=_joint_items(problem),
             statistic=StatisticRecord(problem.name, observed, *_scores(problem)),
             null=sampled_null_record(drawn, np.ones(len(drawn)), options.pmf),
@@ -224,9 +265,22 @@ def _joint_items(problem: Joint) -> ItemsRecord:
 
 
 def _joint(problem: Joint, options: Options, budget: Budget) -> JointBootstrap:
-    cells = len(problem.stay) * (options.samples + 4096)
-    # The statistic's value in every resample is computed, kept and sorted.
-    operations = cells * (4 + problem.stay.shape[1]) + _NANOSECONDS_PER_VALUE * options.samples
-    drawing = Cost("monte_carlo", operations, (1 << 25) + _BYTES_PER_VALUE * options.samples)
+    reduced = in_linear_forms(problem)
+    if _largest_sum(reduced.stay) >= MAX_TOTAL:
+        reduced = problem
+    if _largest_sum(reduced.stay) >= MAX_TOTAL:
+        detail = "A resample of these counts may sum to 2**61 or more, beyond what can be added exactly."
+        raise InvalidTest.at("", "integer_too_large", detail)
+    units, width = reduced.stay.shape
+    rows = bootstrap_monte_carlo.rows_at_once(units)
+    each = units * (_NANOSECONDS_PER_UNIT + width) + nanoseconds(reduced.function) + 10 * width
+    steps = int(options.samples * (each + _NANOSECONDS_PER_VALUE)) + _CALL * (options.samples // rows + 1)
+    held = 48 * options.samples + (64 + 8 * width) * max(rows, units) + 32 * rows * units
+    drawing = Cost("monte_carlo", steps, held + (1 << 22))
     plan = choose((drawing,), budget, method=options.method, where="the bootstrap of several sums")
-    return JointBootstrap(options, problem, plan)
+    return JointBootstrap(options, problem, reduced, plan)
+
+
+def _largest_sum(effects: Integers) -> int:
+    """The largest |sum| of any resample: of the largest unit as often as there are units."""
+    return len(effects) * max(-int(effects.min()), int(effects.max()))

@@ -31,7 +31,8 @@ class Findings:
     @property
     def exact(self) -> bool:
         """Whether the answer is the p-value itself: neither a bracket, an estimate nor an upper bound."""
-        return self.by.exact and self.answer.relative_error_bound is not None
+        answer = self.answer
+        return self.by.exact and not answer.bracket and answer.relative_error_bound is not None
 
 
 class Solvable(Protocol):

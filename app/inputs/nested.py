@@ -23,6 +23,7 @@ from app.statistics.paired import Column, Repeated
 MAX_COUNT_NAMES = 1_000
 MAX_TUPLE = 100
 MAX_COUNT = 2**53
+MAX_DECIMALS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,19 @@ def whole(column: Column) -> Column:
         detail = "This is not a count: a whole number from 0 to 2**53 is needed."
         raise _at(int(wrong.argmax()), "not_a_count", detail)
     return column if column.dtype == np.int64 else column.astype(np.int64)
+
+
+def to_decimals(values: Column | Repeated, decimals: int) -> Column | Repeated:
+    """Scores rounded as numpy.round does: half to even of the double times a power of ten."""
+    if isinstance(values, Repeated):
+        rounded = to_decimals(values.values, decimals)
+        assert not isinstance(rounded, Repeated)
+        return Repeated(rounded, values.lengths)
+    if values.dtype == np.int64:
+        return values
+    scaled = values * 10.0**decimals
+    few = np.abs(scaled) < MAX_COUNT  # beyond it there are no decimals to lose
+    return np.where(few, np.rint(np.where(few, scaled, 0.0)) / 10.0**decimals, values)
 
 
 def taken(values: Any, order: NDArray[np.int64]) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
+from app.engine.decimals import shortest_decimals
 from app.errors import InvalidTest, MalformedBody
 from app.inputs.count_table import HEADERLESS_COUNTS, CountTable
 from app.inputs.delimited import Table
@@ -92,7 +93,7 @@ def _column(values: NDArray[np.generic], place: int) -> Column:
         bad = np.flatnonzero(~np.isfinite(reals))
         if bad.size:
             raise InvalidTest.at(f"/{bad[0]}/{place}", "not_finite", "This number is not finite.")
-        return reals
+        return reals if values.dtype.itemsize == 8 else shortest_decimals(reals, values.dtype)
     if kind == "u" and values.size and int(values.max()) >= INT64:
         raise InvalidTest.at(
             f"/{int(values.argmax())}/{place}", "integer_too_large", "Too large for 64 bits."

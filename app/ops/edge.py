@@ -9,11 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from app.ops.framing import Refusal
+from app.ops.parsing_turns import Turns
+from app.ops.peer import share_of
+from app.ops.request_head import Refusal
 from app.ops.security_headers import FIXED, NOTHING, POLICY
 from app.settings import Settings
 
@@ -23,10 +26,17 @@ if TYPE_CHECKING:
 log = logging.getLogger("exactperm.edge")
 
 LOOK_EVERY_S = 0.5
-RESERVE = 64  # connections beyond the limit that are heard, so that health is said and others get their 503
+RESERVE = (
+    1_024  # connections beyond the limit that are heard, so that health is said and others get their 503
+)
+ACCEPTED_AT_ONCE = 128  # in a turn of the event loop
+TURNS = 4  # from one that is accepted to another that made room for it and is closed
+CROWDED_HEAD_S = 2.0  # such a one has so long for its headers
+CROWDED_HEAD_BYTES = 16_384  # and so many for all that it sends before it is answered
 CROWDED = Refusal(
     503, "connections", "More connections are open than this server serves. Try again a little later."
 )
+LEAST_CONNECTIONS = 8
 SLOW_HEAD = Refusal(408, "header_timeout", "The headers were not there in time.")
 
 Headers = tuple[tuple[str, str], ...]
@@ -45,6 +55,8 @@ class Limits:
     body_bytes_per_second: int
     max_connections: int
     keep_alive_s: float
+    max_connections_per_address: int
+    reserve: int = RESERVE
 
     @classmethod
     def of(cls, settings: Settings) -> Limits:
@@ -56,7 +68,30 @@ class Limits:
             settings.body_bytes_per_second,
             settings.max_connections,
             settings.keep_alive_s,
+            settings.max_connections_per_address,
         )
+
+    @property
+    def at_once(self) -> int:
+        """Connections that are accepted in one turn of the loop, so that the newest is still heard some turns later."""
+        return min(ACCEPTED_AT_ONCE, max(1, self.reserve // 8))
+
+    @property
+    def descriptors(self) -> int:
+        """File descriptors that connections can take."""
+        return self.max_connections + self.reserve + TURNS * self.at_once
+
+    def within(self, descriptors: int) -> Limits:
+        """The same where connections have no more than so many file descriptors: fewer are heard, or even served.
+
+        Raises ValueError when too few would be left to serve anybody.
+        """
+        reserve = min(RESERVE, max((descriptors - self.max_connections) * 2 // 3, descriptors // 8))
+        fewer = replace(self, reserve=reserve)
+        served = min(self.max_connections, descriptors - reserve - TURNS * fewer.at_once)
+        if served < min(self.max_connections, LEAST_CONNECTIONS):
+            raise ValueError(f"{max(0, descriptors)} file descriptors for connections are too few")
+        return replace(fewer, max_connections=served)
 
     def too_slow(self, seconds: float, received: int) -> bool:
         """Whether a body of which so many bytes came in so many seconds is given up."""
@@ -70,30 +105,53 @@ class Edge:
 
     def __init__(self, limits: Limits, problem: Problem, refused: Callable[[str], None]) -> None:
         self.limits = limits
-        self.connections: set[EdgeProtocol] = set()
+        self.turns = Turns()
+        self.connections: dict[EdgeProtocol, str] = {}  # and whose they are
+        self._of_one: Counter[str] = Counter()
+        self._waiting: dict[EdgeProtocol, None] = {}  # too many, and not at work: the longest first
         self._problem = problem
         self._refused = refused
         self._timer: asyncio.TimerHandle | None = None
 
-    @property
-    def crowded(self) -> bool:
-        """Whether there are more connections than the limit."""
-        return len(self.connections) > self.limits.max_connections
+    def crowds(self, connection: EdgeProtocol) -> bool:
+        """Whether this is one too many: of all, or of those from its address."""
+        own = self._of_one[self.connections.get(connection, "")]
+        return (
+            len(self.connections) > self.limits.max_connections
+            or own > self.limits.max_connections_per_address
+        )
 
-    @property
-    def full(self) -> bool:
-        """Whether there are so many that another one is not even heard."""
-        return len(self.connections) > self.limits.max_connections + RESERVE
-
-    def add(self, connection: EdgeProtocol) -> None:
-        """A connection was made."""
-        self.connections.add(connection)
+    def add(self, connection: EdgeProtocol, host: str) -> bool:
+        """A connection was made; whether it can be heard. Room is made by the one that has kept us waiting longest."""
+        share = share_of(host)
+        self.connections[connection] = share
+        self._of_one[share] += 1
         if self._timer is None:
             self._look_later(connection.loop)
+        if len(self.connections) <= self.limits.max_connections + self.limits.reserve:
+            return True
+        longest = next(iter(self._waiting), None)
+        if longest is None:
+            return False
+        longest.give_way()
+        return True
 
     def remove(self, connection: EdgeProtocol) -> None:
-        """A connection is gone."""
-        self.connections.discard(connection)
+        """A connection is gone, or as good as gone."""
+        share = self.connections.pop(connection, None)
+        if share is None:
+            return
+        self._of_one[share] -= 1
+        if not self._of_one[share]:
+            del self._of_one[share]
+        self.waits(connection, waiting=False)
+        self.turns.leave(connection)
+
+    def waits(self, connection: EdgeProtocol, *, waiting: bool) -> None:
+        """One too many waits for its client, or no more."""
+        self._waiting.pop(connection, None)
+        if waiting:
+            self._waiting[connection] = None
 
     def _look_later(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = loop.call_later(self.look_every_s, self._look, loop)
@@ -120,7 +178,7 @@ class Edge:
             "refused", extra={"status": refusal.status, "reason": refusal.reason, "request_id": request_id}
         )
         said, body = self._problem(refusal.status, refusal.detail, request_id)
-        headers = [(name.encode(), value.encode()) for name, value in said]
+        headers = [(name.encode(), value.encode()) for name, value in said if name != "connection"]
         headers += [(b"x-request-id", request_id.encode()), (POLICY, NOTHING), *FIXED]
         headers += [(b"content-length", str(len(body)).encode()), (b"connection", b"close")]
         return headers, body

@@ -34,7 +34,7 @@ HTTP_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTI
 OTHER = "other"
 REJECTIONS = (
     "bodies_bytes", "body_bytes", "body_timeout", "connections", "framing", "header_bytes", "header_timeout",
-    "unauthorized", "unread_answer",
+    "small_chunks", "unauthorized", "unread_answer",
 )  # fmt: skip
 OF_STATUS = {401: "unauthorized", 408: "body_timeout", 413: "body_bytes"}
 QUEUE_REJECTIONS = ("queue_bytes", "queue_depth", "queue_seconds", "stopping")

@@ -13,18 +13,24 @@ A response that the client does not take counts as a body that it does not send.
 
 from __future__ import annotations
 
+import asyncio
 from enum import Enum, auto
 from typing import Any
 
 import h11
 from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol, RequestResponseCycle
 
 from app.ops.connection import CONNECTION, Connection
-from app.ops.edge import CROWDED, SLOW_HEAD, Edge
-from app.ops.framing import Framing, Refusal
+from app.ops.edge import CROWDED, CROWDED_HEAD_BYTES, CROWDED_HEAD_S, SLOW_HEAD, Edge
+from app.ops.framing import Framing
+from app.ops.parsing_turns import AT_ONCE
+from app.ops.peer import untaken_bytes, was_reset
+from app.ops.request_head import Refusal
 
 LINGER_S = 5.0
+RESET_WITHIN_S = 0.1  # a client that has gone answers what we send with a reset, after a way there and back
 
 
 class Phase(Enum):
@@ -35,6 +41,31 @@ class Phase(Enum):
     ANSWER = auto()
     LINGER = auto()
     IDLE = auto()
+
+
+class Flow(FlowControl):
+    """Reads on only when neither the application nor the parser has to catch up."""
+
+    held = False
+
+    def hold(self) -> None:
+        """The parser has enough for now."""
+        self.held = True
+        self._transport.pause_reading()
+
+    def release(self) -> None:
+        """The parser has nothing more."""
+        if self.held:
+            self.held = False
+            if not self.read_paused:
+                self._transport.resume_reading()
+
+    def resume_reading(self) -> None:
+        """The application wants more."""
+        if self.held:
+            self.read_paused = False
+        else:
+            super().resume_reading()
 
 
 class EdgeProtocol(H11Protocol):
@@ -51,24 +82,32 @@ class EdgeProtocol(H11Protocol):
         self._phase = Phase.HEAD
         self._since = self.loop.time()
         self._received = 0
-        self._crowded = False
+        self._crowded = self._half_closed = False
+        self._head_bytes = 0
         self._connection = Connection()
-        self._unsent = 0
-        self._unsent_since = self._since
+        self._untaken = 0
+        self._untaken_since = self._asked_at = self._since
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[CONNECTION] = self._connection
-        await self._served(scope, receive, send)
+        cycle: RequestResponseCycle = self.cycle
+        try:
+            await self._served(scope, receive, send)
+        except asyncio.CancelledError:  # at the end of the grace period, when its answer had begun
+            cycle.disconnected = True
+            self.transport.abort()
 
     # -- what comes ---------------------------------------------------------------------------------------
 
     def connection_made(self, transport: Any) -> None:
         """Count it; one too many is told so."""
         super().connection_made(transport)
-        self._edge.add(self)
-        if self._edge.full:
+        self.flow = self._flow = Flow(transport)
+        heard = self._edge.add(self, self.client[0] if self.client else "")
+        self._crowded = self._edge.crowds(self)
+        if not heard:
             self._refuse(CROWDED)
-        self._crowded = self._edge.crowded
+        self._enter(Phase.HEAD)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Count it no more."""
@@ -79,15 +118,60 @@ class EdgeProtocol(H11Protocol):
         """Bytes: of an answer that waits for them, or of the next request."""
         if self._phase is Phase.IDLE:
             self._enter(Phase.HEAD)
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        self._head_bytes += len(data)
+        self.conn.receive_data(data)
+        if not self._flow.held:
+            self.parse(AT_ONCE)
+        if self._crowded and self._phase is Phase.HEAD and self._head_bytes > CROWDED_HEAD_BYTES:
+            self._refuse(CROWDED)
+
+    def parse(self, chunks: int) -> None:
+        """Parse what is there; of a body in chunks only so many, and the rest in a later turn."""
+        self._framing.allow(chunks)
+        self.handle_events()
+
+    def handle_events(self) -> None:
+        """Whatever can be parsed within the allowance; nothing more is read until that is done."""
+        if not self.transport.is_closing():
+            super().handle_events()
+        if self._framing.interrupted and not self.transport.is_closing():
+            self._flow.hold()
+            self._edge.turns.wait(self, self.loop)
+        else:
+            self._flow.release()
+            self._edge.turns.leave(self)
+
+    def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn's never keeps it open
+        """The client sends nothing more. Whether it still reads: so it does when it waits for an answer, or has left."""
+        self._half_closed = True
+        if self._phase is not Phase.ANSWER or self.conn.their_http_version == b"1.0":
+            return False
+        self._asked_at = self.loop.time()
+        self.loop.call_later(RESET_WITHIN_S, self._ask_for_a_sign_of_life)
+        return True
+
+    def _ask_for_a_sign_of_life(self) -> None:
+        """Send an interim response (RFC 9110, 15.2.1): a client that has left, rather than half closed, resets."""
+        if self._phase is not Phase.ANSWER or self.transport.is_closing():
+            return
+        self._asked_at = self.loop.time()
+        if self.conn.our_state is h11.SEND_RESPONSE:
+            interim = h11.InformationalResponse(status_code=100, headers=[], reason=STATUS_PHRASES[100])
+            self.transport.write(self.conn.send(interim) or b"")
+        self.loop.call_later(RESET_WITHIN_S, self._look_for_reset)
 
     def _enter(self, phase: Phase) -> None:
         self._phase = phase
         self._since = self.loop.time()
+        if self._crowded:
+            self._edge.waits(self, waiting=phase in (Phase.HEAD, Phase.LINGER, Phase.IDLE))
 
     def _head_received(self) -> None:
         self._received = 0
-        self._crowded = self._crowded and self._edge.crowded
+        if self._crowded:
+            self._edge.waits(self, waiting=False)
+            self._crowded = self._edge.crowds(self)
         self._connection = Connection(crowded=self._crowded)
         self._enter(Phase.BODY)
 
@@ -95,12 +179,25 @@ class EdgeProtocol(H11Protocol):
         self._received += size
 
     def _ended(self) -> None:
+        self._head_bytes = 0
         self._enter(Phase.IDLE if self._phase is Phase.LINGER else Phase.ANSWER)
 
     def on_response_complete(self) -> None:
         """The answer is written; the next request may have come already."""
-        self._enter(Phase.LINGER if self._phase is Phase.BODY else Phase.IDLE)
+        if self._phase is Phase.BODY:
+            self._framing.answered()
+            self._enter(Phase.LINGER)
+        else:
+            self._enter(Phase.IDLE)
         super().on_response_complete()
+        if self._half_closed and self._phase is not Phase.ANSWER:
+            self.transport.close()
+
+    def give_way(self) -> None:
+        """It is one too many, and there are others to be heard."""
+        self._edge.gave_up(CROWDED.reason)
+        self._edge.remove(self)
+        self.transport.abort()
 
     # -- deadlines ----------------------------------------------------------------------------------------
 
@@ -108,20 +205,29 @@ class EdgeProtocol(H11Protocol):
         """Give up what has taken too long."""
         waited = now - self._since
         limits = self._edge.limits
+        head_s = min(limits.header_timeout_s, CROWDED_HEAD_S) if self._crowded else limits.header_timeout_s
         if self._stuck(now):
             self._edge.gave_up("unread_answer")
             self.transport.abort()
-        elif self._phase is Phase.HEAD and waited >= limits.header_timeout_s:
-            self._refuse(SLOW_HEAD)
+        elif self._phase is Phase.HEAD and waited >= head_s:
+            self._refuse(CROWDED if self._crowded else SLOW_HEAD)
         elif self._phase is Phase.BODY:
             self._look_at_body(now, waited)
+        elif self._phase is Phase.ANSWER and self._half_closed:
+            self._look_for_reset()
+            if now - self._asked_at >= limits.header_timeout_s:
+                self._ask_for_a_sign_of_life()
         elif self._phase is Phase.LINGER and waited >= LINGER_S:
             self.transport.close()
         elif self._phase is Phase.IDLE and waited >= limits.keep_alive_s + LINGER_S:
             self.timeout_keep_alive_handler()  # uvicorn's own timer comes first, unless it was lost
 
+    def _look_for_reset(self) -> None:
+        if not self.transport.is_closing() and was_reset(self.transport):
+            self.transport.abort()
+
     def _look_at_body(self, now: float, waited: float) -> None:
-        if self.flow.read_paused and not self._connection.late:
+        if (self.flow.read_paused or self._flow.held) and not self._connection.late:
             self._since = max(
                 self._since, now - self._edge.limits.header_timeout_s
             )  # it is we who do not read
@@ -132,11 +238,14 @@ class EdgeProtocol(H11Protocol):
             self.cycle.message_event.set()  # wakes whoever waits for the body
 
     def _stuck(self, now: float) -> bool:
-        """Whether the client has taken nothing of what is written for too long."""
-        unsent = self.transport.get_write_buffer_size()
-        if unsent == 0 or unsent != self._unsent:
-            self._unsent, self._unsent_since = unsent, now
-        return unsent > 0 and now - self._unsent_since >= self._edge.limits.header_timeout_s
+        """Whether the client has taken nothing of what is written for too long. Any progress counts, however small."""
+        if self.transport.get_write_buffer_size() == 0:
+            self._untaken = 0
+            return False
+        untaken = untaken_bytes(self.transport)
+        if untaken != self._untaken:
+            self._untaken, self._untaken_since = untaken, now
+        return now - self._untaken_since >= self._edge.limits.header_timeout_s
 
     # -- refusals -----------------------------------------------------------------------------------------
 

@@ -47,9 +47,11 @@ def ratios(node: Node, states: Integers, room: int = 1) -> Ratios:
         [max(abs(int(column.min())), abs(int(column.max()))) for column in states.T] if len(states) else []
     )
     fits = bool(peaks) and _bounds(node, peaks).largest * room < INT64_ROOM
-    found = _ratios(node, states.T if fits else states.T.astype(object))
-    shape = (len(states),)
-    return Ratios(np.broadcast_to(found.numerator, shape), np.broadcast_to(found.denominator, shape))
+    columns = states.T if fits else states.T.astype(object)
+    found = _ratios(node, columns)
+    # Numbers without a shape turn into Python integers, which NumPy would take for int64 again.
+    parts = (np.asarray(part, dtype=columns.dtype) for part in (found.numerator, found.denominator))
+    return Ratios(*(np.broadcast_to(part, (len(states),)) for part in parts))
 
 
 @dataclass(frozen=True, slots=True)

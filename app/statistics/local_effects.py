@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import cast
 
@@ -11,10 +12,11 @@ from app.engine.lattice import Integers
 from app.errors import InvalidTest
 from app.statistics import formula
 from app.statistics.expression import POINTER, parse
+from app.statistics.formula import Call, Linear, Node
 from app.statistics.joint import Joint
-from app.statistics.numbers import on_lattice
-from app.statistics.paired import Column, Effects, StatisticSpec
-from app.statistics.problem import Additive, require_items, require_same_length
+from app.statistics.numbers import effects_on, on_lattice
+from app.statistics.paired import Column, Effects, Pairing, StatisticSpec
+from app.statistics.problem import Additive, Rounding, clustered, require_items, require_same_length
 from app.statistics.reduction import function_of_sums
 
 DEFAULT_EXPRESSION = "x1"
@@ -31,27 +33,83 @@ def reduce_effects(data: Effects, spec: StatisticSpec) -> Additive | Joint:
             detail = f"stay has {width} numbers per item and swap {_width(data.swap)}: they need the same functions."
             raise InvalidTest.at("/swap", "width_mismatch", detail)
     node = parse(text, [f"x{index + 1}" for index in range(width)])
-    units, stay, swap = _integers(data, width)
+    name = "".join(text.split())
+    alone = _one_sum(name, node, data) if width == 1 else None
+    if alone is not None:
+        return alone
+    units, stay, swap, roundings = _integers(data, width)
     if any(unit != 1 for unit in units):
         node = formula.substitute(node, lambda index: formula.scale_variable(index, units[index]))
-    return function_of_sums("".join(text.split()), node, stay, swap, data.pairing, POINTER)
+    found = function_of_sums(name, node, stay, swap, data.pairing, POINTER)
+    if all(rounding is None for rounding in roundings):
+        return found
+    if isinstance(found, Joint):
+        return replace(found, rounded=True)
+    return replace(found, rounding=_rounding(node, roundings, data.pairing))
+
+
+def _rounding(node: Node, roundings: list[Rounding | None], pairing: Pairing) -> Rounding | None:
+    """What the sum that `node` is of rounded effects is off by, in its own lattice units."""
+    inner = node.arguments[0] if isinstance(node, Call) else node
+    assert isinstance(inner, Linear)
+    used = [(size, kept) for index, size in inner.terms if (kept := roundings[index]) is not None]
+    if not used:
+        return None
+    each = sum(abs(size) * kept.each for size, kept in used) * _largest_cluster(pairing)
+    return Rounding(each, sum(abs(size) * kept.most for size, kept in used))
+
+
+def _one_sum(name: str, node: Node, data: Effects) -> Additive | None:
+    """The test of a multiple of a single sum, or of its size, that no 64 bits hold; None for any other."""
+    inner = node.arguments[0] if isinstance(node, Call) and node.function == "abs" else node
+    if not isinstance(inner, Linear) or inner.constant or len(inner.terms) != 1:
+        return None
+    sides = [data.stay] if data.swap is None else [data.stay, data.swap]
+    found = on_lattice(*(_column(side, 0) for side in sides))
+    if found.error == 0 and all(column.dtype != object for column in found.columns):
+        return None
+    factor = Fraction(inner.terms[0][1], inner.divisor)
+    sign = 1 if factor > 0 else -1
+    effects = [clustered(sign * column, data.pairing) for column in found.columns]
+    error = found.error * _largest_cluster(data.pairing)
+    unit, whole, rounding = effects_on(abs(factor) * found.unit, *effects, error=error)
+    return Additive(
+        name=name,
+        stay=whole[0],
+        swap=whole[1] if data.swap is not None else None,
+        unit=unit,
+        items=len(data.stay),
+        clusters=data.pairing.n_clusters,
+        absolute=inner is not node,
+        shiftable=data.swap is None and inner is node,
+        rounding=rounding,
+    )
+
+
+def _largest_cluster(pairing: Pairing) -> int:
+    return 1 if pairing.clusters is None else int(np.bincount(pairing.clusters).max(initial=1))
 
 
 def _width(column: Column) -> int:
     return 1 if column.ndim == 1 else column.shape[1]
 
 
-def _integers(data: Effects, width: int) -> tuple[list[Fraction], Integers, Integers | None]:
-    """A unit for each of the m functions, and the effects in these units, shape (n, m)."""
+def _integers(
+    data: Effects, width: int
+) -> tuple[list[Fraction], Integers, Integers | None, list[Rounding | None]]:
+    """Of each of the m functions a unit and what was rounded; and the effects in these units, shape (n, m)."""
     sides = [data.stay] if data.swap is None else [data.stay, data.swap]
     units: list[Fraction] = []
     columns: list[tuple[Integers, ...]] = []
+    roundings: list[Rounding | None] = []
     for index in range(width):
-        unit, found = on_lattice(*(_column(side, index) for side in sides))
+        found = on_lattice(*(_column(side, index) for side in sides))
+        unit, whole, rounding = effects_on(found.unit, *found.columns, error=found.error)
         units.append(unit)
-        columns.append(found)
-    whole = [np.stack([found[side] for found in columns], axis=1) for side in range(len(sides))]
-    return units, whole[0], whole[1] if data.swap is not None else None
+        columns.append(whole)
+        roundings.append(rounding)
+    stacked = [np.stack([found[side] for found in columns], axis=1) for side in range(len(sides))]
+    return units, stacked[0], stacked[1] if data.swap is not None else None, roundings
 
 
 def _column(side: Column, index: int) -> Column:

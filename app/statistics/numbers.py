@@ -3,38 +3,111 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from app.engine.lattice import EXACT_DOUBLE, Integers, Reals, decimal_lattice
+from app.engine.decimals import narrowed, rounded, wide_binaries, wide_decimals
+from app.engine.lattice import EXACT_DOUBLE, Integers, Reals, Whole, decimal_lattice
 from app.errors import InvalidTest
 from app.statistics.paired import Column
-from app.statistics.problem import is_integral
+from app.statistics.problem import Rounding, is_integral
 
 # Room for the sum of effects in int64 (see engine.lattice.MAX_TOTAL).
 _BITS = 59
 MAX_INTEGER = 2**59
-LARGEST_SUM = 1e300
+# Up to so many items any double is taken exactly, as a Python integer; decimals always, unless they span more
+# places than these with more items.
+MAX_WIDE_ITEMS = 10_000
+_MANY_PLACES = 60
+_ALL_PLACES = 1_000
+# 1e300: sums of more have no double.
+_LARGEST_EXPONENT = 996
 
 
-def on_lattice(*columns: Column) -> tuple[Fraction, tuple[Integers, ...]]:
-    """(unit, integer columns) with value = unit * integer.
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """Numbers as unit * integers: int64, or exact Python integers (dtype object) where those outgrow it.
 
-    Integers keep unit 1; decimals get the power of ten that holds all of them; any other doubles the
-    power of two of their last binary place, which is exact while it fits 60 bits with all items summed.
-    Raises InvalidTest when it does not.
+    `error` is what the difference of two numbers is off by at most, in units: nought, unless too many doubles
+    outgrow 60 bits.
+    """
+
+    unit: Fraction
+    columns: tuple[Whole, ...]
+    error: int = 0
+
+
+def on_lattice(*columns: Column, exactly: bool = False) -> Lattice:
+    """The columns, shape (N,) each, on one lattice.
+
+    Integers keep unit 1; short decimals get the power of ten that holds all of them (`decimals`); any other
+    doubles the power of two of their finest binary place; more than 10,000 of them that outgrow 60 bits are
+    rounded, unless `exactly`. Raises InvalidTest for integers beyond 2**59.
     """
     if is_integral(*columns):
         for column in columns:
             _refuse_beyond(column, MAX_INTEGER)
-        return Fraction(1), tuple(column.astype(np.int64, copy=False) for column in columns)
+        return Lattice(Fraction(1), tuple(column.astype(np.int64, copy=False) for column in columns))
     reals = tuple(column.astype(np.float64) for column in columns)
     for column in columns:
         if column.dtype == np.int64:
             _refuse_beyond(column, EXACT_DOUBLE)
-    found = decimal_lattice(*reals)
-    return found if found is not None else _binary_lattice(*reals)
+    plain = decimal_lattice(*reals)
+    if plain is not None and _have_room(plain[1]):
+        return Lattice(*plain)
+    exponent = _exponent_of_sum(*reals)
+    if exponent > _LARGEST_EXPONENT:
+        raise InvalidTest.at(
+            "", "number_too_large", "The scores are too large to be summed: scale them down."
+        )
+    few = exactly or len(reals[0]) <= MAX_WIDE_ITEMS
+    wide = wide_decimals(*reals, most_places=_ALL_PLACES if few else _MANY_PLACES, room=MAX_INTEGER)
+    if wide is not None:
+        return Lattice(*wide)
+    unit, whole, exact = _binary_lattice(reals, _BITS - exponent)
+    if exact:
+        return Lattice(unit, whole)
+    if few:
+        return Lattice(*wide_binaries(*reals))
+    return Lattice(unit, whole, error=1)
+
+
+def effects_on(
+    unit: Fraction, *effects: Whole, error: int = 0
+) -> tuple[Fraction, tuple[Integers, ...], Rounding | None]:
+    """(unit, effects in 64 bits, what was rounded) of effects = unit * integers, shape (M,) each.
+
+    `error` is what every effect is off by already, in units. None when nothing is rounded.
+    """
+    if all(column.dtype != object for column in effects):
+        found = tuple(column.astype(np.int64, copy=False) for column in effects)
+        return unit, found, _off_by(error, len(found[0]))
+    wide = tuple(np.asarray(column, dtype=object) for column in effects)
+    fitting = narrowed(*wide, most=MAX_INTEGER)
+    if fitting is not None:
+        divisor, found = fitting
+        return unit * divisor, found, _off_by(-(-error // divisor), len(wide[0]))
+    shift, found = rounded(*wide, bits=_BITS - 1)
+    if error:
+        return unit * 2**shift, found, _off_by(1 + -(-error >> shift), len(wide[0]))
+    return unit * 2**shift, found, Rounding(1, 2 * len(wide[0]) + 2, wide, unit)
+
+
+def _off_by(error: int, effects: int) -> Rounding | None:
+    """What sums are off by where every effect is by `error`: a swap changes a sum by two of them."""
+    return Rounding(error, 2 * error * effects + 2) if error else None
+
+
+def total_of(column: Whole) -> int:
+    """The exact sum."""
+    return sum(int(x) for x in column.tolist())
+
+
+def _have_room(columns: tuple[Integers, ...]) -> bool:
+    """Whether the sum of all sizes leaves room in 60 bits."""
+    return sum(float(np.abs(column).sum(dtype=np.float64)) for column in columns) < MAX_INTEGER
 
 
 def _refuse_beyond(column: Column, limit: int) -> None:
@@ -46,19 +119,25 @@ def _refuse_beyond(column: Column, limit: int) -> None:
         )
 
 
-def _binary_lattice(*columns: Reals) -> tuple[Fraction, tuple[Integers, ...]]:
-    """Doubles are integers over a power of two; the finest place that leaves room for the sum.
+def _exponent_of_sum(*columns: Reals) -> int:
+    """e with 2**e above the sum of all sizes."""
+    largest = max(math.frexp(float(np.abs(column).max(initial=0.0)))[1] for column in columns)
+    # Near one, so that no sum over- or underflows.
+    total = sum(float(_shifted(np.abs(column), -largest).sum()) for column in columns)
+    return largest + math.frexp(total)[1]
 
-    Places finer than 2**-60 of the sum of magnitudes are rounded to it: far below what the doubles
-    themselves carry when they come from real-valued scores.
-    """
-    # Divided first, so that even the sum of the largest doubles is a double.
-    total = sum(float(np.abs(column / len(column)).sum()) for column in columns) * len(columns[0])
-    if not total < LARGEST_SUM:
-        raise InvalidTest.at(
-            "", "number_too_large", "The scores are too large to be summed: scale them down."
-        )
-    places = _BITS - math.frexp(total)[1]
-    scaled = tuple(np.rint(np.ldexp(column, places)).astype(np.int64) for column in columns)
-    unit = Fraction(1, 2**places) if places >= 0 else Fraction(2**-places)
-    return unit, scaled
+
+def _binary_lattice(columns: tuple[Reals, ...], places: int) -> tuple[Fraction, tuple[Integers, ...], bool]:
+    """(unit, integers, whether they are exact): the nearest multiples of 2**-places, `places` of any sign."""
+    scaled = tuple(np.rint(_shifted(column, places)) for column in columns)
+    exact = all(
+        np.array_equal(_shifted(whole, -places), column)
+        for whole, column in zip(scaled, columns, strict=True)
+    )
+    return Fraction(2) ** -places, tuple(whole.astype(np.int64) for whole in scaled), exact
+
+
+def _shifted(column: Reals, places: int) -> Reals:
+    """column * 2**places, in two steps so that no power over- or underflows by itself."""
+    half = places // 2
+    return np.asarray(np.ldexp(np.ldexp(column, half), places - half))

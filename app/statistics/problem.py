@@ -7,9 +7,23 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.engine.lattice import Integers, sum_by_cluster
+from app.engine.lattice import Exact, Integers, Wide, sum_by_cluster
 from app.errors import InvalidTest
 from app.statistics.paired import Column, Pairing
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """What 60 bits do not hold of the effects.
+
+    Each effect is off by at most `each` lattice units, and S less the observed sum by at most `most`. `exact` are
+    the effects as they are, in `exact_unit`: stay, and swap where it is given; None where they are too many.
+    """
+
+    each: int
+    most: int
+    exact: tuple[Wide, ...] | None = None
+    exact_unit: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +34,8 @@ class Additive:
     items before clusters were summed. `score_u` and `score_v` are the systems' own scores; `samples` says how
     many repeated samples u and v had in all, None when there was one score per item. `shiftable` says that t is a
     difference of means or sums, which a margin or an interval can shift; `sizes`, shape (M,), how many of what the
-    statistic counts (items, tokens) each unit has, None for one each.
+    statistic counts (items, tokens) each unit has, None for one each. `rounding` says that stay and
+    swap are rounded to 60 bits, None that they are exact.
     """
 
     name: str
@@ -35,6 +50,7 @@ class Additive:
     samples: tuple[int, int] | None = None
     sizes: Integers | None = None
     shiftable: bool = False
+    rounding: Rounding | None = None
 
 
 def require_items(count: int, pointer: str) -> None:
@@ -54,7 +70,7 @@ def require_same_length(first: int, second: int, pointer: str, names: tuple[str,
         )
 
 
-def clustered(values: Integers, pairing: Pairing) -> Integers:
+def clustered(values: Exact, pairing: Pairing) -> Exact:
     """Effects summed inside each cluster, or as they are when every item swaps by itself."""
     if pairing.clusters is None or pairing.n_clusters is None:
         return values

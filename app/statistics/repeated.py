@@ -9,35 +9,37 @@ from typing import Any
 
 import numpy as np
 
-from app.engine.lattice import EXACT_DOUBLE, Integers
+from app.engine.lattice import EXACT_DOUBLE, Integers, Whole
 from app.errors import InvalidTest
-from app.statistics.numbers import MAX_INTEGER, on_lattice
+from app.statistics.numbers import MAX_INTEGER, MAX_WIDE_ITEMS, Lattice, on_lattice, total_of
 from app.statistics.paired import Column, Repeated, Scores
 from app.statistics.problem import require_items, require_same_length
 
 # Farther from a multiple of the unit than this share of it is not rounding.
 TOLERANCE = Fraction(1, 4)
 MAX_UNIT_PART = 10**15
+# Of the least common multiple of the numbers of samples.
+_MAX_COMMON_BITS = 2_000
 _UNIT = re.compile(r"[0-9]{1,16}(\.[0-9]{1,16}|/[0-9]{1,16})?")
 _ZERO = re.compile(r"/0+$")
 
 
-def item_scores(data: Scores, unit: Fraction | None = None) -> tuple[Fraction, tuple[Integers, Integers]]:
-    """(unit, integers of u and v), one score per item = unit * integer, shape (N,) each.
+def item_scores(data: Scores, unit: Fraction | None = None, *, exactly: bool = False) -> Lattice:
+    """The columns u and v with one score per item, shape (N,) each.
 
     Means of repeated samples are exact on the lattice of the values over the least common multiple of the
-    numbers of samples; only when that outgrows 60 bits are they doubles, correctly rounded, instead. `unit`
-    puts every value on its nearest multiple of it first. Raises InvalidTest.
+    numbers of samples; only of many items, and when that outgrows 60 bits, are they doubles, correctly rounded,
+    instead. `unit` puts every value on its nearest multiple of it first; `exactly` says that single scores are
+    not to be rounded, however many. Raises InvalidTest.
     """
     require_items(len(data.u), "/u")
     require_same_length(len(data.u), len(data.v), "/v", ("u", "v"))
     values = [_values(data.u), _values(data.v)]
     if unit is None:
-        base, whole = on_lattice(*values)
+        found = on_lattice(*values, exactly=exactly)
     else:
-        base = unit
-        whole = (_multiples(data.u, unit, "/u"), _multiples(data.v, unit, "/v"))
-    return _means(data, base, (whole[0], whole[1]))
+        found = Lattice(unit, (_multiples(data.u, unit, "/u"), _multiples(data.v, unit, "/v")))
+    return _means(data, found)
 
 
 def samples_of(data: Scores) -> tuple[int, int] | None:
@@ -91,32 +93,48 @@ def _place(side: Column | Repeated, index: int) -> str:
     return f"{item}/{index - int(ends[item] - side.lengths[item])}"
 
 
-def _means(
-    data: Scores, unit: Fraction, whole: tuple[Integers, Integers]
-) -> tuple[Fraction, tuple[Integers, Integers]]:
+def _means(data: Scores, found: Lattice) -> Lattice:
     sides = (data.u, data.v)
     lengths = [side.lengths if isinstance(side, Repeated) else None for side in sides]
     common = math.lcm(*(int(n) for sizes in lengths if sizes is not None for n in np.unique(sizes)))
     if common == 1:
-        return unit, whole
-    magnitude = sum(math.fsum(np.abs(column).tolist()) for column in whole)
-    if magnitude * common < MAX_INTEGER:
-        u, v = (_sums(column, sizes, common) for column, sizes in zip(whole, lengths, strict=True))
-        return unit / common, (u, v)
-    rounded = [_rounded_means(column, sizes, unit) for column, sizes in zip(whole, lengths, strict=True)]
-    base, found = on_lattice(*rounded)
-    return base, (found[0], found[1])
+        return found
+    magnitude = sum(total_of(np.abs(column)) for column in found.columns)
+    room = magnitude * common < MAX_INTEGER
+    if room or (len(data.u) <= MAX_WIDE_ITEMS and common.bit_length() <= _MAX_COMMON_BITS):
+        kind = np.int64 if room else object
+        columns = tuple(
+            _sums(column.astype(kind), sizes, common)
+            for column, sizes in zip(found.columns, lengths, strict=True)
+        )
+        # A mean is off by no more than its samples are.
+        return Lattice(found.unit / common, columns, found.error * common)
+    rounded = [
+        _rounded_means(column, sizes, found.unit)
+        for column, sizes in zip(found.columns, lengths, strict=True)
+    ]
+    means = on_lattice(*rounded)
+    before = math.ceil(found.error * found.unit / means.unit)
+    return Lattice(means.unit, means.columns, means.error + before + _ulps(rounded, means.unit))
 
 
-def _sums(values: Integers, lengths: Integers | None, common: int) -> Integers:
+def _ulps(columns: list[Column], unit: Fraction) -> int:
+    """The last place of the largest number, in units, rounded up: what rounding to doubles is off by at most."""
+    largest = max(float(np.abs(column).max(initial=0.0)) for column in columns)
+    return math.ceil(Fraction(math.ulp(largest)) / unit)
+
+
+def _sums(values: Whole, lengths: Integers | None, common: int) -> Whole:
     """common * mean of each item."""
     if lengths is None:
         return values * common
     starts = np.cumsum(lengths) - lengths
-    return np.asarray(np.add.reduceat(values, starts) * (common // lengths), dtype=np.int64)
+    factors = np.array([common // n for n in lengths.tolist()], dtype=values.dtype)
+    sums: Whole = np.add.reduceat(values, starts) * factors
+    return sums
 
 
-def _rounded_means(values: Integers, lengths: Integers | None, unit: Fraction) -> Column:
+def _rounded_means(values: Whole, lengths: Integers | None, unit: Fraction) -> Column:
     """The double nearest to each item's mean."""
     sizes = np.ones(len(values), dtype=np.int64) if lengths is None else lengths
     starts = np.cumsum(sizes) - sizes

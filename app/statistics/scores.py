@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.engine.lattice import Integers, exact_total
+from app.engine.lattice import Integers, Whole
 from app.errors import InvalidTest
+from app.statistics.numbers import effects_on, total_of
 from app.statistics.paired import Scores, StatisticSpec
 from app.statistics.problem import Additive, clustered
 from app.statistics.repeated import item_scores, samples_of, unit_of
@@ -17,28 +18,40 @@ ZERO_METHODS = ("wilcox", "pratt", "zsplit")
 
 def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
     """The additive test behind a statistic of paired scores."""
-    unit, (u, v) = item_scores(data, unit_of(spec.parameters.get("unit")))
+    ranked = spec.name in {"sign", "signed_rank"}
+    found = item_scores(data, unit_of(spec.parameters.get("unit")), exactly=ranked)
+    u, v = found.columns
+    if ranked and found.error:
+        detail = "The means of so many repeated samples cannot be ranked exactly: give one score per item."
+        raise InvalidTest.at("/u", "not_ranked", detail)
     if spec.name == "sign":
         return _sign(u, v, data)
     if spec.name == "signed_rank":
         return _signed_rank(u, v, data, str(spec.parameters.get("zero_method") or "wilcox"))
-    divisor = len(u) if spec.name == "mean_difference" else 1
+    base = found.unit / (len(u) if spec.name == "mean_difference" else 1)
+    sizes = None
+    if data.pairing.clusters is not None:
+        sizes = clustered(np.ones(len(u), dtype=np.int64), data.pairing)
+    most = 1 if sizes is None else int(sizes.max(initial=1))
+    # Two columns, each off by half of what a difference is.
+    unit, (stay,), rounding = effects_on(base, clustered(u - v, data.pairing), error=found.error * most)
     return Additive(
         name=spec.name,
-        stay=clustered(u - v, data.pairing),
+        stay=stay,
         swap=None,
-        unit=unit / divisor,
+        unit=unit,
         items=len(u),
         clusters=data.pairing.n_clusters,
-        score_u=exact_total(u) * unit / divisor,
-        score_v=exact_total(v) * unit / divisor,
+        score_u=total_of(u) * base,
+        score_v=total_of(v) * base,
         samples=samples_of(data),
-        sizes=None if data.pairing.clusters is None else clustered(np.ones_like(u), data.pairing),
+        sizes=sizes,
         shiftable=True,
+        rounding=rounding,
     )
 
 
-def _sign(u: Integers, v: Integers, data: Scores) -> Additive:
+def _sign(u: Whole, v: Whole, data: Scores) -> Additive:
     """Wins minus losses of U: the sign test, and McNemar's exact test for 0/1 scores."""
     signs = (u > v).astype(np.int64) - (u < v)
     return Additive(
@@ -54,7 +67,7 @@ def _sign(u: Integers, v: Integers, data: Scores) -> Additive:
     )
 
 
-def _signed_rank(u: Integers, v: Integers, data: Scores, zero_method: str) -> Additive:
+def _signed_rank(u: Whole, v: Whole, data: Scores, zero_method: str) -> Additive:
     """W+ - W- of Wilcoxon's signed ranks, midranks doubled to stay integers; exact with ties and zeros.
 
     `zero_method` has SciPy's meaning: `wilcox` leaves zero differences out of the ranking, `pratt` ranks
@@ -70,7 +83,7 @@ def _signed_rank(u: Integers, v: Integers, data: Scores, zero_method: str) -> Ad
     ranked = difference != 0 if zero_method == "wilcox" else np.ones(len(u), dtype=bool)
     doubled = np.zeros(len(u), dtype=np.int64)
     doubled[ranked] = doubled_midranks(np.abs(difference[ranked]))
-    signed = np.sign(difference) * doubled
+    signed = ((difference > 0).astype(np.int64) - (difference < 0)) * doubled
     split = int(doubled[difference == 0].sum()) if zero_method == "zsplit" else 0
     return Additive(
         name="signed_rank",
@@ -85,7 +98,7 @@ def _signed_rank(u: Integers, v: Integers, data: Scores, zero_method: str) -> Ad
     )
 
 
-def doubled_midranks(values: Integers) -> Integers:
+def doubled_midranks(values: Whole) -> Integers:
     """Twice the average ranks (1-based) of `values`, ties sharing theirs; shape (N,)."""
     _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)

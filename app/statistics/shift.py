@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from app.engine.lattice import MAX_TOTAL, Integers, exact_total
-from app.statistics.problem import Additive
+from app.statistics.numbers import effects_on
+from app.statistics.problem import Additive, Rounding
 
 
 class NotShiftableError(ValueError):
@@ -30,6 +32,8 @@ def shifted(problem: Additive, difference: Fraction) -> Additive:
     if problem.swap is not None or problem.absolute or not problem.shiftable:
         raise NotShiftableError(f"{problem.name} has no shift")
     sizes = np.ones(len(problem.stay), dtype=np.int64) if problem.sizes is None else problem.sizes
+    if problem.rounding is not None:
+        return _shifted_exactly(problem, problem.rounding, sizes, Fraction(difference))
     step = Fraction(difference) / (problem.unit * exact_total(sizes))
     most = int(np.abs(problem.stay).max(initial=0)) * step.denominator + int(sizes.max()) * abs(
         step.numerator
@@ -37,16 +41,16 @@ def shifted(problem: Additive, difference: Fraction) -> Additive:
     if most * len(sizes) >= MAX_TOTAL:
         raise NotShiftableError("the shifted effects cannot be summed exactly")
     stay: Integers = problem.stay * step.denominator - sizes * step.numerator
-    return Additive(
-        name=problem.name,
-        stay=stay,
-        swap=None,
-        unit=problem.unit / step.denominator,
-        items=problem.items,
-        clusters=problem.clusters,
-        score_u=problem.score_u,
-        score_v=problem.score_v,
-        samples=problem.samples,
-        sizes=problem.sizes,
-        shiftable=True,
-    )
+    return replace(problem, stay=stay, unit=problem.unit / step.denominator)
+
+
+def _shifted_exactly(
+    problem: Additive, rounding: Rounding, sizes: Integers, difference: Fraction
+) -> Additive:
+    """The same of effects that outgrow 60 bits; they may no longer do so when shifted."""
+    if rounding.exact is None:
+        raise NotShiftableError("the shifted effects cannot be summed exactly")
+    step = difference / (rounding.exact_unit * exact_total(sizes))
+    wide = rounding.exact[0] * step.denominator - sizes.astype(object) * step.numerator
+    unit, (stay,), left = effects_on(rounding.exact_unit / step.denominator, wide)
+    return replace(problem, stay=stay, unit=unit, rounding=left)

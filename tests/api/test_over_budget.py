@@ -19,7 +19,7 @@ def counts() -> dict[str, list[int]]:
     return {name: [RANDOM.randint(0, 40) for _ in range(ITEMS)] for name in ("tp", "fp", "fn")}
 
 
-SCORES = {"u": [RANDOM.random() for _ in range(ITEMS)], "v": [RANDOM.random() for _ in range(ITEMS)]}
+SCORES = {name: [round(RANDOM.random(), 12) for _ in range(ITEMS)] for name in ("u", "v")}
 COUNTS = {"u": counts(), "v": counts(), "statistic": {"name": "f1"}}
 BODIES: dict[str, tuple[str, dict[str, Any]]] = {
     "one sum": ("scores", SCORES),

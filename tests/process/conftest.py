@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +59,9 @@ def lives(pid: int) -> bool:
 
 
 class Server:
-    """A real server in a process of its own."""
+    """A real server in a process of its own; `before` is what its command is given to, as its last arguments."""
 
-    def __init__(self, log: Path, **settings: Any) -> None:
+    def __init__(self, log: Path, before: Sequence[str] = (), **settings: Any) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -69,7 +69,7 @@ class Server:
         environment = {f"EXACTPERM_{name.upper()}": str(value) for name, value in settings.items()}
         with log.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "app"],
+                [*before, sys.executable, "-m", "app"],
                 cwd=ROOT,
                 env={**os.environ, **environment, "EXACTPERM_PORT": str(self.port)},
                 stdout=output,

@@ -9,6 +9,7 @@ import signal
 import time
 from pathlib import Path
 
+from app.api.problems import of_bug
 from app.errors import Flaw, InvalidTest
 from app.execution import Control
 
@@ -100,3 +101,7 @@ def count(job: tuple[str, float], body: Body, control: Control) -> str:
 def hold_the_interpreter(job: int, body: Body, control: Control) -> int:
     """One call into C that lets no other thread of the process run."""
     return sum(range(job))
+
+
+def fail_unforeseen(job: str, body: Body, control: Control) -> None:
+    of_bug(ValueError(job), "a-request")

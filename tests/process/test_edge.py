@@ -61,6 +61,11 @@ AMBIGUOUS = {
     "a name with a space": [POST, f"{SECRET} x: 1"],
     "a bare carriage return": [POST, f"X-A: {SECRET}\rContent-Length: 4"],
     "a null in a value": [POST, f"X-A: {SECRET}\0"],
+    "a folded header": [POST, JSON, "Content-Length:\r\n 4"],
+    "a folded coding": [POST, JSON, "Transfer-Encoding:\r\n\tchunked"],
+    "a bare line feed": [POST, JSON, "X-A: a\nContent-Length: 4"],
+    "two media types": [POST, JSON, "Content-Type: text/csv", "Content-Length: 4"],
+    "a target without a host": ["GET http:///livez HTTP/1.1"],
     "no version": ["GET /livez"],
     "another protocol": [f"{SECRET}"],
 }
@@ -108,6 +113,26 @@ def test_headers_over_the_limit_are_a_431_in_one_piece_and_in_many(server: Serve
                 client.sendall(message[begin : begin + len(message) // pieces])
                 time.sleep(0.002)
         answer(client).problem(431)
+
+
+@pytest.mark.parametrize("pieces", [1, 50])
+def test_trailers_over_the_limit_are_a_431_in_one_piece_and_in_many(server: Server, pieces: int) -> None:
+    body = b"%x\r\n%s\r\n0\r\n" % (len(BODY), BODY)
+    message = head(POST, JSON, CHUNKED) + body + f"X-A: {'a' * 8_200}\r\n\r\n".encode()
+    with connected(server) as client:
+        with contextlib.suppress(ConnectionError):
+            for begin in range(0, len(message), len(message) // pieces):
+                client.sendall(message[begin : begin + len(message) // pieces])
+                time.sleep(0.002)
+        answer(client).problem(431)
+
+
+def test_a_whole_uri_is_a_target_too(server: Server) -> None:
+    host = f"http://localhost:{server.port}"
+    post = head(POST.replace("/v1", f"{host}/v1"), JSON, f"Content-Length: {len(BODY)}") + BODY
+    assert sent(server, post).status == 200
+    assert sent(server, head(f"GET {host}/livez?x=1 HTTP/1.1")).status == 200
+    sent(server, head(f"GET {host}/nope HTTP/1.1")).problem(404)
 
 
 def test_too_many_headers_are_a_431(server: Server) -> None:

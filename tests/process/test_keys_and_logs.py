@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import httpx
 import pytest
@@ -139,3 +140,50 @@ def test_no_line_for_requests_when_none_is_wanted(start: Start) -> None:
     server.post("/v1/tests/scores", SMALL)
     server.stop()
     assert not [line for line in lines(server) if line["event"] == "request"]
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_a_worker_logs_as_the_web_process_does(form: Literal["json", "console"]) -> None:
+    """What nobody foresaw is logged where it happened, in a worker: on the same stream and in the same form."""
+    script = f"""
+import asyncio
+from app.main import create_app
+from app.settings import Settings
+from tests.process import jobs
+
+async def main():
+    app = create_app(Settings(workers=1, log_format="{form}"))
+    async with app.router.lifespan_context(app):
+        await app.state.executor.run(jobs.fail_unforeseen, "{SECRET}", b"", 60.0)
+
+if __name__ == "__main__":
+    asyncio.run(main())
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE_S,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr == ""
+    (line,) = (line for line in ended.stdout.splitlines() if "unforeseen" in line)
+    assert "ValueError" in line
+    assert SECRET not in line
+    if form == "json":
+        assert json.loads(line)["level"] == "error"
+
+
+@pytest.mark.parametrize("closed", ["1>&-", "2>&-", "0<&- 1>&- 2>&-"])
+def test_it_serves_though_its_streams_are_closed(closed: str, tmp_path: Path) -> None:
+    server = Server(tmp_path / "log", before=["sh", "-c", f'exec "$@" {closed}', "sh"], workers=1)
+    try:
+        until(server.ready, "the server is ready")
+        assert server.post("/v1/tests/effects", LARGE).status_code == 200
+        assert server.stop() == 0
+    finally:
+        server.process.kill()
+        server.process.wait()
+    assert "Traceback" not in server.log.read_text()

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from tests.process.conftest import ENDLESS, LARGE, PATIENCE_S, PROC, ROOMY, Server, until
+from tests.process.wires import answer, head
 
 pytestmark = [
     pytest.mark.process,
@@ -23,6 +24,8 @@ pytestmark = [
 
 # Some tens of milliseconds in a worker.
 MEDIUM = {"stay": [3**k % 1009 for k in range(4_000)], "method": "monte_carlo", "samples": 2_000}
+
+JSON = "Content-Type: application/json"
 
 Start = Callable[..., Server]
 
@@ -87,6 +90,30 @@ def test_a_drain_under_load_answers_every_request_that_was_accepted(start: Start
     assert refused.is_set()
     assert broken == []
     assert set(statuses) == {200}
+
+
+def test_whoever_is_cut_short_by_the_end_of_the_grace_period_gets_a_503(start: Start) -> None:
+    server = start(workers=2, shutdown_delay_s=0, shutdown_grace_s=1, **ROOMY)
+    long = [sending(server, {**ENDLESS, "seed": seed}) for seed in range(3)]
+    half = socket.create_connection(("127.0.0.1", server.port))
+    half.sendall(head("POST /v1/tests/effects HTTP/1.1", JSON, "Content-Length: 100", "X-Request-Id: mine"))
+    half.sendall(b'{"stay":')
+    until(server.computing, "a worker computes")
+    server.process.send_signal(signal.SIGTERM)
+    for client in [*long, half]:
+        with client:
+            client.settimeout(PATIENCE_S)
+            cut = answer(client)
+            assert cut.problem(503)["type"] == "/docs/problems#overloaded"
+            assert int(cut.headers["retry-after"]) >= 1
+            assert cut.headers["connection"] == "close"
+    assert cut.headers["x-request-id"] == "mine"
+    assert server.process.wait(PATIENCE_S) == 0
+    log = server.log.read_text()
+    assert "Traceback" not in log
+    assert "Exception in ASGI" not in log
+    requests = [line for line in map(json.loads, log.splitlines()) if line.get("http_method") == "POST"]
+    assert [line["status"] for line in requests] == [503] * 4
 
 
 def test_livez_fails_when_all_workers_are_stopped_with_work_and_recovers(start: Start) -> None:

@@ -13,7 +13,7 @@ from typing import Any, get_args
 import pytest
 
 from app.api import negotiation, problems
-from app.api.models.requests import TestRequest
+from app.api.models.requests import ScoresRequest, TestRequest
 from app.api.models.responses import TestAnswer
 from app.api.models.statistics import STATISTIC_MODELS, entries
 from app.inference.options import Method
@@ -122,7 +122,8 @@ def test_every_method_says_whether_it_is_exact() -> None:
 def test_every_option_has_its_default_in_the_table() -> None:
     said = re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", section("Options of every test"), flags=re.MULTILINE)
     wanted = {}
-    for name, field in TestRequest.model_fields.items():
+    of_scores = {"decimals": ScoresRequest.model_fields["decimals"]}
+    for name, field in {**TestRequest.model_fields, **of_scores}.items():
         default = field.default
         wanted[name] = default.model_dump() if hasattr(default, "model_dump") else default
     assert {name: json.loads(default) for name, default in said} == wanted

@@ -23,6 +23,7 @@ from app.api.models.statistics import (
 )
 from app.api.models.wire import Wire
 from app.inference.options import Alternative, Method, PmfDetail, Resampling
+from app.inputs.nested import MAX_DECIMALS
 from app.inputs.pairing import OnMissing
 
 MAX_SEED = 2**53 - 1
@@ -139,6 +140,14 @@ class ScoresRequest(TestRequest):
 
     u: Annotated[SampleColumn, Field(description="Scores of system U.")]
     v: Annotated[SampleColumn, Field(description="Scores of system V, on the same items.")]
+    decimals: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            le=MAX_DECIMALS,
+            description="Rounds scores to so many decimals first, as numpy.round does: for floating-point dust.",
+        ),
+    ] = None
     statistic: ScoresStatistic = ScoresStatistic()
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from app.errors import Flaw, InvalidTest
+from app.inputs.nested import MAX_DECIMALS
 from app.inputs.pairing import OnMissing, shown
 from app.statistics.paired import Paired, StatisticSpec
 
@@ -22,7 +23,6 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 TAG_COLUMNS = ("tag_column", "tag_column_gold", "tag_column_u", "tag_column_v")
 WHOLE = ("decimals", "token_column", *TAG_COLUMNS)
-MAX_DECIMALS = 12
 DELIMITERS = {
     "comma": ",",
     "tab": "\t",

@@ -19,6 +19,7 @@ UNITS = (
     "_depth",
     "_parts",
     "_connections",
+    "_per_address",
     "_share",  # of one
 )
 

@@ -13,7 +13,7 @@ from app.settings import Settings
 
 LIMITS = Limits(
     header_timeout_s=10, max_header_bytes=65_536, body_timeout_s=100, body_bytes_per_second=1_000,
-    max_connections=10, keep_alive_s=5,
+    max_connections=10, keep_alive_s=5, max_connections_per_address=10,
 )  # fmt: skip
 
 

@@ -91,7 +91,8 @@ def test_clusters_add_up_the_effects_of_their_items(name: str, rows: Rows, codes
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=12))
 def test_no_number_is_moved_by_more_than_2_to_the_minus_58_of_the_sum_of_all(values: list[float]) -> None:
     column = np.array(values)
-    unit, (whole,) = on_lattice(column)
+    found = on_lattice(column)
+    unit, whole = found.unit, found.columns[0]
     total = sum((abs(Fraction(x)) for x in values), Fraction(0))
     for x, top in zip(values, whole.tolist(), strict=True):
         moved = abs(unit * top - Fraction(x))
@@ -102,9 +103,14 @@ def test_no_number_is_moved_by_more_than_2_to_the_minus_58_of_the_sum_of_all(val
 @given(st.lists(st.integers(-(2**30), 2**30), min_size=1, max_size=20), st.integers(-60, 60))
 def test_dyadic_numbers_are_taken_exactly(tops: list[int], power: int) -> None:
     column = np.ldexp(np.array(tops, dtype=np.float64), power)
+    if any(
+        Fraction(repr(x)) != Fraction(x) and len(repr(x).partition("e")[0]) <= 18 for x in column.tolist()
+    ):
+        return  # some print with so few digits that they are taken for decimals
     if float(np.abs(column).sum()) >= 2.0**59:
         return
-    unit, (whole,) = on_lattice(column)
+    found = on_lattice(column)
+    unit, whole = found.unit, found.columns[0]
     total = sum(abs(top) for top in tops)
     if total < 2**59:
         assert [unit * top for top in whole.tolist()] == [

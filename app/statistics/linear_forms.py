@@ -1,0 +1,97 @@
+"""The sums that a formula depends on: the values of its linear forms instead of the sums it is given.
+
+F1 of tp, fp and fn depends on tp and 2 tp + fp + fn alone, so that its state moves on a lattice of rank two and
+not three. A formula is rewritten over its distinct linear forms where they span less than its sums do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import flint
+import numpy as np
+
+from app.engine.lattice import MAX_TOTAL, Integers, exact_total
+from app.statistics import formula
+from app.statistics.formula import Call, Linear, Node, Product, Quotient, Sum
+from app.statistics.joint import Joint
+from app.statistics.sum_function import Formula, FunctionOf
+
+# The integer coefficients of a form, in lowest terms, the first of them positive.
+Terms = tuple[tuple[int, int], ...]
+# A formula of more forms is left as it is: it is a sum over many classes, and its forms are its sums.
+_MAX_FORMS = 64
+
+
+def in_linear_forms(problem: Joint) -> Joint:
+    """The same problem over the values of the formula's linear forms; as it is where that gains nothing."""
+    function = problem.function
+    if not isinstance(function, FunctionOf) or not isinstance(function.quantity, Formula):
+        return problem
+    node = function.quantity.node
+    forms = list(dict.fromkeys(_primitive(line)[0] for line in _lines(node) if line.terms))
+    used = sorted({index for form in forms for index, _ in form})
+    if len(forms) > _MAX_FORMS or _rank(forms, used) == len(used):
+        return problem
+    stay, swap = _values(forms, problem.stay), _values(forms, problem.swap)
+    if stay is None or swap is None:
+        return problem
+    position = {form: index for index, form in enumerate(forms)}
+    return replace(problem, stay=stay, swap=swap, function=FunctionOf(Formula(_over(node, position))))
+
+
+def _lines(node: Node) -> Iterator[Linear]:
+    """Every linear form of the formula."""
+    if isinstance(node, Linear):
+        yield node
+    for child in formula.children(node):
+        yield from _lines(child)
+
+
+def _primitive(line: Linear) -> tuple[Terms, int]:
+    """The terms of a form without their common factor, and that factor, which has the sign of the first."""
+    factor = math.gcd(*(coefficient for _, coefficient in line.terms))
+    factor = factor if line.terms[0][1] > 0 else -factor
+    return tuple((index, coefficient // factor) for index, coefficient in line.terms), factor
+
+
+def _rank(forms: list[Terms], used: list[int]) -> int:
+    if all(len(form) == 1 for form in forms):
+        return len(forms)
+    at = {index: position for position, index in enumerate(used)}
+    table = [[0] * len(used) for _ in forms]
+    for row, form in zip(table, forms, strict=True):
+        for index, coefficient in form:
+            row[at[index]] = coefficient
+    return int(flint.fmpz_mat(table).rank())
+
+
+def _values(forms: list[Terms], effects: Integers) -> Integers | None:
+    """The forms' values at each row of `effects`, shape (M, k) -> (M, forms); None where a sum may not fit."""
+    sizes = [exact_total(np.abs(column)) for column in effects.T]
+    found = np.zeros((len(effects), len(forms)), dtype=np.int64)
+    for at, form in enumerate(forms):
+        if sum(abs(coefficient) * sizes[index] for index, coefficient in form) >= MAX_TOTAL // 4:
+            return None
+        for index, coefficient in form:
+            if sizes[index]:
+                found[:, at] += coefficient * effects[:, index]
+    return found
+
+
+def _over(node: Node, position: dict[Terms, int]) -> Node:
+    """The formula with every linear form as a sum of its own."""
+    if isinstance(node, Linear):
+        if not node.terms:
+            return node
+        terms, factor = _primitive(node)
+        return Linear(((position[terms], factor),), node.constant, node.divisor)
+    if isinstance(node, Sum):
+        return Sum(tuple(_over(part, position) for part in node.parts))
+    if isinstance(node, Product):
+        return Product(_over(node.left, position), _over(node.right, position))
+    if isinstance(node, Quotient):
+        return Quotient(_over(node.numerator, position), _over(node.denominator, position))
+    return Call(node.function, tuple(_over(argument, position) for argument in node.arguments))

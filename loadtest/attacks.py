@@ -1,0 +1,235 @@
+"""Five attacks on a real server: `python -m loadtest.attacks [--root DIR] [--rest 60] [--attack H1 …]`.
+
+Prints for each how long `/livez` was silent, what memory the service took and what it kept. With `--root` the server
+is that of another checkout, so that before and after are measured by the same script. Attackers, probes and server
+share this machine's processors. Linux: it reads /proc.
+
+C2   one small expression of big constants that used to run in the event loop
+H1   chunks of one byte without end, over one connection and over eight
+H2   700 small requests at once, whose answer is kept
+H3   the same, and nobody reads the answers
+M2   compressed bodies of very many members
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import json
+import os
+import selectors
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from loadtest.besieged import Siege, Toll, besieged
+from loadtest.server import PROJECT_ROOT
+from loadtest.sockets import post
+from loadtest.table import duration, render
+
+FLOOD_S = 5.0
+CROWD = 700
+PATIENCE_S = 120.0
+UNREAD_S = 15.0  # the server gives up after ten
+EFFECTS = "/v1/tests/effects"
+FILES = "/v1/tests/scores"
+CHUNKED = (
+    b"POST /v1/tests/scores HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n"
+)
+
+Address = tuple[str, int]
+Attack = Callable[[Address], str]  # returns what came of it, in a few words
+
+
+def c2(address: Address) -> str:
+    """One request: twelve items, an expression of sixty big factors."""
+    body = {
+        "stay": [[i + 1, i * 7 % 11 + 1] for i in range(12)],
+        "swap": [[i * 5 % 13 + 1, i + 2] for i in range(12)],
+        "statistic": {"expression": "(x1+1e300)*" * 60 + "x2"},
+        "timeout_s": 1,
+    }
+    began = time.monotonic()
+    status = asked(address, post(EFFECTS, json.dumps(body).encode()))
+    return f"{status} after {duration(time.monotonic() - began)}"
+
+
+def h1(connections: int) -> Attack:
+    """Chunks of one byte, as fast as they are taken, for some seconds."""
+
+    def attack(address: Address) -> str:
+        with ThreadPoolExecutor(connections) as pool:
+            sent = list(pool.map(flood, [address] * connections))
+        return f"{sum(sent) / 1e6:.1f} MB taken over {connections} connection(s)"
+
+    return attack
+
+
+def flood(address: Address) -> int:
+    """Bytes that one connection got rid of; it comes again when it is thrown out."""
+    chunks = b"1\r\n \r\n" * 10_000
+    sent, end = 0, time.monotonic() + FLOOD_S
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError), socket.create_connection(address, timeout=1.0) as client:
+            client.sendall(CHUNKED)
+            while time.monotonic() < end:
+                sent += client.send(chunks)
+    return sent
+
+
+def crowd(address: Address, *, reading: bool) -> str:
+    """700 connections, each with a small request whose answer of some megabytes is in the cache."""
+    request = post(EFFECTS, PMF)
+    asked(address, request)
+    clients = []
+    for _ in range(CROWD):
+        client = socket.socket()
+        if not reading:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        with contextlib.suppress(OSError):
+            client.connect(address)
+            client.sendall(request)
+            clients.append(client)
+    try:
+        if not reading:
+            time.sleep(UNREAD_S)
+            return f"{len(clients)} answers unread"
+        return read(clients)
+    finally:
+        for client in clients:
+            client.close()
+
+
+def read(clients: Sequence[socket.socket]) -> str:
+    """Read all answers to their end; how many were whole, and how many were refused."""
+    selector = selectors.DefaultSelector()
+    got: dict[socket.socket, int] = {}
+    begins: dict[socket.socket, bytes] = {}
+    for client in clients:
+        client.setblocking(False)
+        selector.register(client, selectors.EVENT_READ, client)
+        got[client] = 0
+    waiting, end = len(clients), time.monotonic() + PATIENCE_S
+    while waiting and time.monotonic() < end:
+        for key, _ in selector.select(1.0):
+            client = key.data
+            piece = b""
+            with contextlib.suppress(OSError):
+                piece = client.recv(1 << 20)
+            begins.setdefault(client, piece[:12])
+            got[client] += len(piece)
+            if not piece or over(begins[client], got[client]):
+                selector.unregister(client)
+                waiting -= 1
+    selector.close()
+    good = sum(begin.endswith(b"200") for begin in begins.values())
+    return f"{good} of {len(clients)} answered, {len(begins) - good} refused, {waiting} still waiting"
+
+
+def over(begin: bytes, size: int) -> bool:
+    """Whether that is all: refusals are short, and answers are as long as the first one was."""
+    return not begin.endswith(b"200") or size >= LENGTH[0]
+
+
+def m2(address: Address) -> str:
+    """Members without content, gzip's and zstd's."""
+    bodies = {
+        "gzip": (gzip.compress(b"") + b"\0" * 60_000) * 900,
+        "zstd": (b"\x50\x2a\x4d\x18" + b"\0" * 4) * 5_000_000,
+    }
+    found = []
+    for coding, body in bodies.items():
+        head = post(FILES, b"").replace(
+            b"Content-Length: 0", b"Content-Encoding: %s\r\nContent-Length: %d" % (coding.encode(), len(body))
+        )
+        began = time.monotonic()
+        status = asked(address, head + body)
+        found.append(f"{coding} {status} after {duration(time.monotonic() - began)}")
+    return ", ".join(found)
+
+
+def asked(address: Address, request: bytes) -> str:
+    """Send a request, read its whole answer; its status, or what happened instead."""
+    try:
+        with socket.create_connection(address, timeout=PATIENCE_S) as client:
+            with contextlib.suppress(ConnectionError):  # refused before all was sent
+                client.sendall(request)
+            received = bytearray()
+            size = None
+            while size is None or len(received) < size:
+                piece = client.recv(1 << 20)
+                if not piece:
+                    break
+                received += piece
+                size = size or whole(received)
+    except OSError as error:
+        return type(error).__name__
+    LENGTH[0] = len(received)
+    return received[9:12].decode() or "closed"
+
+
+def whole(received: bytearray) -> int | None:
+    """Bytes of the whole answer, by its Content-Length."""
+    head = received.find(b"\r\n\r\n")
+    start = received.lower().find(b"content-length:", 0, max(head, 0))
+    if start < 0:
+        return None
+    return head + 4 + int(received[start + 15 : received.find(b"\r\n", start)])
+
+
+# Some 4 MB of sums, each with its probability.
+PMF = json.dumps({"stay": [(1 + i * 7919 % 997) / 1000 for i in range(400)], "pmf": "full"}).encode()
+LENGTH = [0]
+ATTACKS: dict[str, tuple[Attack, ...]] = {
+    "C2": (c2,),
+    "H1": (h1(1), h1(8)),
+    "H2": (lambda address: crowd(address, reading=True),),
+    "H3": (lambda address: crowd(address, reading=False),),
+    "M2": (m2,),
+}
+HEADER = ("attack", "longest silence", "web before", "web peak", "all peak", "web after", "all after")
+
+
+def measured(attack: Attack, root: Path, rest_s: float) -> tuple[Toll, str]:
+    """One attack on a server of its own."""
+    with besieged(root) as siege:
+        happened = within(siege, attack, rest_s)
+        assert siege.toll is not None
+        return siege.toll, happened
+
+
+def within(siege: Siege, attack: Attack, rest_s: float) -> str:
+    """Run the attack under the eyes of the probes."""
+    with siege.under_attack(rest_s):
+        return attack(siege.address)
+
+
+def main() -> int:
+    """Parse the options, attack, print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--root", type=Path, default=PROJECT_ROOT, help="the checkout whose server it is")
+    parser.add_argument("--rest", type=float, default=60.0, help="seconds until memory is looked at again")
+    parser.add_argument("--attack", action="append", choices=sorted(ATTACKS), help="only this one")
+    options = parser.parse_args()
+    rows = []
+    for name in options.attack or ATTACKS:
+        for attack in ATTACKS[name]:
+            toll, happened = measured(attack, options.root.resolve(), options.rest)
+            print(f"{name}: {happened}; /livez silent for {duration(toll.silence_s)}", flush=True)
+            memory = (toll.before_mib, toll.peak_mib, toll.peak_all_mib, toll.after_mib, toll.after_all_mib)
+            rows.append([name, duration(toll.silence_s), *(f"{mib:,.0f} MiB" for mib in memory)])
+    print(f"\n{os.cpu_count()} processors, shared by the server, its workers, the attackers and the probes;")
+    print(f"web: the web process; all: its workers too; after: {options.rest:.0f} s later")
+    print(render(HEADER, rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,236 @@
+"""Statistics of several sums through `run_test`: right whatever the counts' size, or refused; and what they cost."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.engine.planner import Budget
+from app.errors import InvalidTest, PlanTooLarge
+from app.inference.joint import JointTest
+from app.inference.options import Options
+from app.inference.paired_test import finish, prepare, run_test
+from app.statistics.paired import Counts, Effects, Pairing, Predictions, StatisticSpec
+
+BUDGET = Budget(20_000_000_000, 512 << 20)
+F1 = StatisticSpec("f1")
+Score = Callable[[Sequence[int]], Fraction]
+
+
+def systems(sides: Iterable[dict[str, Any]]) -> Counts:
+    u, v = sides
+    return Counts(u, v)
+
+
+def over(above: int | Fraction, below: int | Fraction) -> Fraction:
+    return Fraction(above) / Fraction(below) if below else Fraction(0)
+
+
+def f1(sums: Sequence[int]) -> Fraction:
+    return over(2 * sums[0], 2 * sums[0] + sums[1] + sums[2])
+
+
+def brute_force(stay: list[list[int]], swap: list[list[int]], t: Score) -> Fraction:
+    """The two-sided p-value over all assignments, in fractions."""
+
+    def at(swapped: Sequence[bool]) -> Fraction:
+        rows = [b if flag else a for a, b, flag in zip(stay, swap, swapped, strict=True)]
+        return t([sum(column) for column in zip(*rows, strict=True)])
+
+    least = abs(at([False] * len(stay)))
+    every = itertools.product((False, True), repeat=len(stay))
+    return Fraction(sum(abs(at(one)) >= least for one in every), 2 ** len(stay))
+
+
+def counts_of(body: str) -> Counts:
+    read = json.loads(body)
+    return systems({name: np.array(column) for name, column in read[side].items()} for side in "uv")
+
+
+def f1_by_brute_force(data: Counts) -> Fraction:
+    u, v = ([[int(x) for x in row] for row in zip(*side.values(), strict=True)] for side in (data.u, data.v))
+    stay, swap = ([a + b for a, b in zip(*pair, strict=True)] for pair in ((u, v), (v, u)))
+    return brute_force(stay, swap, lambda sums: f1(sums[:3]) - f1(sums[3:]))
+
+
+# Findings A1 of the numerics: answers of another lattice, or no answer at all, where an int64 overflowed.
+OVERFLOWED = {
+    '{"u":{"tp":[34600,64311,63377],"fp":[77058,2060,14486],"fn":[33078,20887,28785]},"v":{"tp":[19932,7443,12428],'
+    '"fp":[14802,22621,61399],"fn":[50380,8935,71986]}}': Fraction(1, 2),
+    '{"u":{"tp":[6951036,9207316],"fp":[2902583,6286474],"fn":[6159316,1450686]},"v":{"tp":[7364555,2746402],"fp":'
+    '[8529982,8739897],"fn":[1810787,6597726]}}': Fraction(1, 2),
+    '{"u":{"tp":[97236,37911,95267],"fp":[56696,12600,21113],"fn":[51326,10604,92537]},"v":{"tp":[44193,56284,16136],'
+    '"fp":[47888,92447,49338],"fn":[74506,50071,6808]}}': Fraction(1, 4),
+}
+
+
+@pytest.mark.parametrize(("body", "truth"), OVERFLOWED.items())
+def test_f1_of_large_counts_is_that_of_all_swaps(body: str, truth: Fraction) -> None:
+    data = counts_of(body)
+    assert f1_by_brute_force(data) == truth
+    for method in ("auto", "enumeration"):
+        found = run_test(data, F1, Options(method=method, exact_fraction=True), BUDGET)
+        assert found.method.exact
+        assert found.p_value_fraction is not None
+        fraction = found.p_value_fraction
+        assert Fraction(fraction.numerator, 2**fraction.log2_denominator) == truth
+
+
+def test_an_expression_over_six_sums_is_that_of_all_swaps() -> None:
+    stay = [[982, 208, 642, 283, 916, 651], [224, 184, 27, 749, 29, 768], [968, 288, 620, 426, 299, 727]]
+    stay += [[226, 780, 656, 521, 765, 631], [174, 762, 971, 150, 818, 428], [97, 643, 572, 820, 982, 70]]
+    swap = [[642, 290, 528, 63, 613, 545], [802, 993, 660, 510, 804, 930], [454, 587, 595, 474, 646, 804]]
+    swap += [[575, 463, 363, 116, 614, 418], [986, 200, 838, 901, 294, 790], [211, 864, 686, 640, 305, 943]]
+    spec = StatisticSpec("expression", {"expression": "x1/x2-x3/x4+x5/x6"})
+    found = run_test(Effects(np.array(stay), np.array(swap)), spec, Options(), BUDGET)
+    truth = brute_force(stay, swap, lambda x: over(x[0], x[1]) - over(x[2], x[3]) + over(x[4], x[5]))
+    assert truth == Fraction(11, 32)
+    assert found.p_value == float(truth)
+
+
+@pytest.mark.parametrize("size", [10, 10**3, 10**5, 10**7, 10**9])
+def test_counts_of_every_size_agree_with_all_swaps_by_every_method(size: int) -> None:
+    draw = np.random.default_rng(size)
+    answered = 0
+    for _ in range(12):
+        units = int(draw.integers(2, 7))
+        data = systems({name: draw.integers(0, size, units) for name in ("tp", "fp", "fn")} for _ in "uv")
+        truth = f1_by_brute_force(data)
+        for method in ("auto", "dp", "grid"):
+            try:
+                found = run_test(data, F1, Options(method=method, pmf="none"), Budget(10**9, 1 << 28))
+            except (InvalidTest, PlanTooLarge):
+                assert method != "auto"
+                continue
+            answered += 1
+            assert found.method.exact
+            assert found.method.relative_error_bound is not None
+            assert abs(Fraction(found.p_value) / truth - 1) <= found.method.relative_error_bound + 2.0**-52
+    assert answered >= 12
+
+
+def drawn_f1(items: int, top: int, seed: int) -> tuple[Counts, Counts]:
+    """F1 from tp, fp, fn; and from the two sums that it depends on."""
+    draw = np.random.default_rng(seed)
+    drawn = [{name: draw.integers(0, top + 1, items) for name in ("tp", "fp", "fn")} for _ in "uv"]
+    pairs = [{"tp": 2 * one["tp"], "incorrect": 2 * (one["fp"] + one["fn"])} for one in drawn]
+    return systems(drawn), systems(pairs)
+
+
+@pytest.mark.parametrize(("items", "top"), [(9, 40), (40, 40), (200, 40), (1000, 5), (3000, 40)])
+def test_f1_of_tp_fp_fn_is_f1_of_two_sums(items: int, top: int) -> None:
+    for one, other in (drawn_f1(items, top, seed) for seed in range(2 if items < 3000 else 1)):
+        found, expected = (run_test(data, F1, Options(), BUDGET) for data in (one, other))
+        assert found.method.exact
+        assert found.method.lattice is not None
+        assert found.method.lattice.rank == 2
+        assert found.p_value == pytest.approx(expected.p_value, rel=1e-8)
+        assert found.statistic.observed == expected.statistic.observed
+        assert (found.items.wins, found.items.losses) == (expected.items.wins, expected.items.losses)
+
+
+def test_units_are_counted_by_what_was_sent() -> None:
+    # A false positive for a false negative: the counts differ, and F1 does not.
+    data = Counts(
+        {"tp": np.array([5, 4, 3]), "fp": np.array([1, 2, 0]), "fn": np.array([0, 2, 4])},
+        {"tp": np.array([5, 2, 3]), "fp": np.array([0, 2, 1]), "fn": np.array([1, 3, 3])},
+    )
+    found = run_test(data, F1, Options(), BUDGET)
+    assert found.items.nonzero == 3
+    assert found.p_value == 1.0 == float(f1_by_brute_force(data))
+
+
+def test_counts_that_differ_where_f1_does_not_are_certain() -> None:
+    counts = [
+        {"tp": np.array([5, 4]), "fp": np.array(fp), "fn": np.array(fn)}
+        for fp, fn in (([1, 2], [3, 0]), ([2, 1], [2, 1]))
+    ]
+    for method in ("auto", "enumeration", "monte_carlo"):
+        found = run_test(systems(counts), F1, Options(method=method), BUDGET)
+        assert found.items.nonzero == 2
+        assert found.p_value == 1.0
+
+
+def test_the_fraction_of_f1_of_clusters_comes_with_any_method() -> None:
+    draw = np.random.default_rng(3)
+    codes = np.concatenate([np.arange(31), draw.integers(0, 31, 90)])
+    data, _ = drawn_f1(len(codes), 4, 11)
+    data = replace(data, pairing=Pairing(codes, 31))
+    fractions = set()
+    for method in ("auto", "dp", "grid"):
+        found = run_test(data, F1, Options(method=method, exact_fraction=True), BUDGET)
+        assert found.p_value_fraction is not None
+        fraction = found.p_value_fraction
+        fractions.add(Fraction(fraction.numerator, 2**fraction.log2_denominator))
+        assert found.p_value == pytest.approx(float(max(fractions)), rel=1e-9)
+    assert len(fractions) == 1
+
+
+def test_a_fraction_that_would_take_too_long_is_refused_with_what_it_would_take() -> None:
+    data, _ = drawn_f1(3000, 40, 1)
+    with pytest.raises(PlanTooLarge) as refused:
+        prepare(data, F1, Options(exact_fraction=True), BUDGET)
+    assert refused.value.flaws[0].pointer == "/exact_fraction"
+    assert "enumeration or dp" in refused.value.detail
+
+
+def planned(data: Any, spec: StatisticSpec, **options: Any) -> JointTest:
+    test = prepare(data, spec, Options(**options), BUDGET).solvable
+    assert isinstance(test, JointTest)
+    return test
+
+
+def test_many_classes_are_planned_without_a_basis() -> None:
+    draw = np.random.default_rng(4)
+    gold, u, v = (draw.integers(0, 200, 400).tolist() for _ in range(3))
+    test = planned(Predictions(gold, u, v), StatisticSpec("f1", {"average": "macro"}))
+    assert test.form.basis is None
+    assert test.plan.chosen.method == "monte_carlo"
+
+
+def test_the_picture_costs_no_more_than_the_p_value_and_a_little() -> None:
+    for items, top in ((40, 40), (200, 40), (3000, 40), (20_000, 2)):
+        for pmf in ("none", "summary"):
+            test = planned(drawn_f1(items, top, 5)[0], F1, pmf=pmf)
+            assert test.look.seconds <= max(0.2, 1.1 * test.plan.chosen.seconds)
+
+
+def test_a_sampled_look_at_the_null_is_said_to_be_one() -> None:
+    data, _ = drawn_f1(3000, 40, 6)
+    found = run_test(data, F1, Options(), BUDGET)
+    assert found.method.exact
+    assert "null_sampled" in {caution.code for caution in found.warnings}
+
+
+def bootstrap_of(counts: list[int], **options: Any) -> Any:
+    u = {"tp": np.array(counts), "fp": np.array([1] * len(counts)), "fn": np.array([2] * len(counts))}
+    v = {"tp": np.array(counts[::-1]), "fp": np.array([2] * len(counts)), "fn": np.array([3] * len(counts))}
+    return prepare(Counts(u, v), F1, Options(test="bootstrap", **options), BUDGET)
+
+
+def test_the_bootstrap_of_sums_that_a_double_cannot_hold_adds_integers() -> None:
+    # 2**53 + 1 is no double: with one unit every resample is the data themselves.
+    data = [2**53 - 1, 2**53 - 3, 2**52 + 1]
+    found = finish(bootstrap_of(data, samples=2000))
+    assert 0.0 < found.p_value <= 1.0
+    assert found.method.monte_carlo is not None
+
+
+def test_a_bootstrap_beyond_integers_is_refused() -> None:
+    with pytest.raises(InvalidTest) as refused:
+        bootstrap_of([2**52] * 400 + [1], samples=100)
+    assert refused.value.flaws[0].code in {"integer_too_large", "not_a_count"}
+
+
+def test_the_price_of_a_bootstrap_grows_with_its_samples_whatever_the_units() -> None:
+    few, many = (bootstrap_of([3, 5], samples=samples) for samples in (10_000, 10_000_000))
+    assert many.seconds > 300 * few.seconds
+    assert many.solvable.plan.chosen.operations > 50 * 10_000_000
+    assert many.solvable.plan.chosen.bytes > 24 * 10_000_000

@@ -1,0 +1,153 @@
+"""Who is heard when there are too many, who may parse when there is much, and how many there can be."""
+
+from __future__ import annotations
+
+import resource
+from typing import Any
+
+import pytest
+
+from app.ops import descriptors
+from app.ops.edge import RESERVE, Edge, Limits
+from app.ops.parsing_turns import EACH, TOGETHER, Turns
+from app.ops.peer import share_of
+from app.settings import Settings
+
+
+class Loop:
+    """Calls back when it is told to."""
+
+    def __init__(self) -> None:
+        self.soon: list[tuple[Any, ...]] = []
+
+    def call_soon(self, *what: Any) -> None:
+        self.soon.append(what)
+
+    def call_later(self, _: float, *what: Any) -> None:
+        pass
+
+    def turn(self) -> None:
+        due, self.soon = self.soon, []
+        for function, *given in due:
+            function(*given)
+
+
+class Flood:
+    """A connection with so many chunks."""
+
+    def __init__(self, chunks: int, turns: Turns, loop: Any) -> None:
+        self.left, self.turns, self.loop = chunks, turns, loop
+
+    def parse(self, chunks: int) -> None:
+        self.left = max(0, self.left - chunks)
+        if self.left:
+            self.turns.wait(self, self.loop)
+
+
+@pytest.mark.parametrize("floods", [1, 8, 500])
+def test_all_together_parse_little_in_a_turn_of_the_loop_and_each_gets_its_share(floods: int) -> None:
+    turns, loop = Turns(), Loop()
+    waiting = [Flood(10 * EACH, turns, loop) for _ in range(floods)]
+    for flood in waiting:
+        turns.wait(flood, loop)  # type: ignore[arg-type]
+    taken = 0
+    while len(turns):
+        before = sum(flood.left for flood in waiting)
+        loop.turn()
+        parsed = before - sum(flood.left for flood in waiting)
+        assert 0 < parsed <= TOGETHER
+        assert max(flood.left for flood in waiting) - min(flood.left for flood in waiting) <= EACH
+        taken += parsed
+    assert taken == 10 * EACH * floods
+    assert loop.soon == []
+
+
+class Link:
+    """A connection of which the edge knows who it is, and which does as it is told."""
+
+    def __init__(self, edge: Edge) -> None:
+        self.edge, self.loop, self.gone = edge, Loop(), False
+
+    def give_way(self) -> None:
+        self.gone = True
+        self.edge.remove(self)  # type: ignore[arg-type]
+
+
+def edge_of(**limits: Any) -> Edge:
+    kept = Limits.of(Settings(workers=1))
+    given = {name: getattr(kept, name) for name in Limits.__slots__} | limits
+    return Edge(Limits(**given), lambda *_: ((), b""), lambda reason: None)
+
+
+def come(edge: Edge, host: str, *, waiting: bool = True) -> tuple[Link, bool]:
+    link: Any = Link(edge)
+    heard = edge.add(link, host)
+    if edge.crowds(link):
+        edge.waits(link, waiting=waiting)
+    return link, heard
+
+
+def test_the_newest_is_heard_and_the_one_that_waited_longest_goes() -> None:
+    edge = edge_of(max_connections=5, reserve=3)
+    links = [come(edge, "192.0.2.1") for _ in range(100)]
+    assert all(heard for _, heard in links)
+    assert [link.gone for link, _ in links] == [False] * 5 + [True] * 92 + [False] * 3
+    assert len(edge.connections) == 8
+
+
+def test_whoever_is_at_work_does_not_go_and_then_the_newest_is_not_heard() -> None:
+    edge = edge_of(max_connections=2, reserve=2)
+    links = [come(edge, "192.0.2.1", waiting=False) for _ in range(5)]
+    assert [heard for _, heard in links] == [True] * 4 + [False]
+    assert not any(link.gone for link, _ in links)
+
+
+def test_one_address_does_not_get_all() -> None:
+    edge = edge_of(max_connections=10, max_connections_per_address=6)
+    mine = [come(edge, "192.0.2.1")[0] for _ in range(7)]
+    yours = come(edge, "192.0.2.2")[0]
+    crowds: Any = edge.crowds
+    assert crowds(mine[-1])
+    assert not crowds(yours)
+    edge.remove(mine[0])  # type: ignore[arg-type]
+    assert not crowds(mine[-1])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("192.0.2.1", "192.0.2.2", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("2001:db8::1", "2001:db8::ffff:2", True),
+        ("2001:db8:0:1::1", "2001:db8:0:2::1", False),
+        ("fe80::1%eth0", "fe80::2", True),
+        ("", "", True),
+    ],
+)
+def test_a_network_of_ipv6_is_one_client(one: str, other: str, same: bool) -> None:
+    assert (share_of(one) == share_of(other)) is same
+
+
+@pytest.mark.parametrize("there", [14, 40, 100, 900, 1_000, 2_000, 2_336, 10**6])
+def test_connections_never_take_more_descriptors_than_there_are(there: int) -> None:
+    limits = Limits.of(Settings(workers=1)).within(there)
+    assert limits.descriptors <= there
+    assert 8 <= limits.max_connections <= 800
+    assert 1 <= limits.reserve <= RESERVE
+    if there >= 1_000:
+        assert limits.max_connections == 800
+
+
+def test_too_few_descriptors_are_an_error() -> None:
+    with pytest.raises(ValueError, match="too few"):
+        Limits.of(Settings(workers=1)).within(5)
+
+
+def test_the_soft_limit_is_raised_as_far_as_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = [64, 4_096]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(limit))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, both: limit.__setitem__(slice(None), both))
+    assert descriptors.for_connections(1_000, workers=2) == 1_000
+    assert limit == [1_000 + 24 + 8, 4_096]
+    assert descriptors.for_connections(10_000, workers=2) == 4_096 - 24 - 8
+    assert limit == [4_096, 4_096]
