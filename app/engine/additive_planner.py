@@ -6,12 +6,23 @@ the rates below, measured once on an ordinary core.
 
 from __future__ import annotations
 
-from app.engine.bounds_price import steps_and_bytes
+import math
+
+from app.engine import dp, meet_in_the_middle, rational
+from app.engine.bounds_price import log_expected, steps_and_bytes
 from app.engine.lattice import CanonicalForm
 from app.engine.monte_carlo import COUNTED_BITS
 from app.engine.null import Region
 from app.engine.peeling import best_split, screening
-from app.engine.planner import INEXACT_METHODS, Budget, Cost, Plan, choose, planned_against_allowed
+from app.engine.planner import (
+    INEXACT_METHODS,
+    LONG_S,
+    Budget,
+    Cost,
+    Plan,
+    choose,
+    planned_against_allowed,
+)
 from app.engine.real_form import from_lattice
 from app.errors import Flaw, PlanTooLarge
 
@@ -25,51 +36,90 @@ _RATES = {
     "dp": 1.0,
     "rational": 0.6,
     "enumeration": 2.0,
-    "meet_in_the_middle": 12.0,
+    "meet_in_the_middle": 4.0,
     "bounds": 20.0,
     "monte_carlo": 2.0,
 }
 _MAX_ENUMERATED = 28
-# Cells of `dp` that stay close to the processor; more cost several times as much each.
-_CACHED_CELLS = 1 << 13
+# Cells of `dp` that stay close to the processor; more cost twice as much each.
+_CACHED_CELLS = 1 << 18
 _MAX_MET = 52
+# Beyond this width a sample says more than a bracket.
+WIDEST = 0.1
+# Precisions are tried until neighbours are this close, in logarithms.
+_FINELY = math.log(1.5)
+# A p-value that is likely to be so many times alpha, or alpha so many times it, is likely to be decided by a bracket.
+_FAR = 1.5
 
 
 def costs(form: CanonicalForm, region: Region, samples: int) -> tuple[Cost, ...]:
     """The cost of every method that could run at all but `bounds`: exact ones, cheapest first, Monte Carlo."""
-    found = [_fft(form), _dp(form, region), _rational(form)]
+    found = [_fft(form), _dp(form, region), _rational(form, region)]
     if form.nonzero <= _MAX_ENUMERATED:
         found.append(_enumeration(form))
     if 2 <= form.nonzero <= _MAX_MET:
-        found.append(_meet_in_the_middle(form))
+        found.append(_meet_in_the_middle(form, region))
     found.sort(key=lambda cost: cost.seconds)
     return (*found, _monte_carlo(form, samples))
 
 
 def plan(
-    form: CanonicalForm, region: Region, budget: Budget, *, method: str, samples: int, precision: float = 1e-3
+    form: CanonicalForm,
+    region: Region,
+    budget: Budget,
+    *,
+    method: str,
+    samples: int,
+    precision: float = 1e-3,
+    alpha: float | None = None,
 ) -> Plan:
     """The plan for `method`, or for the best one when it is `auto`; `precision` is what `bounds` aims at.
 
-    Raises PlanTooLarge when it does not fit, InvalidTest when it does not apply.
+    With an `alpha`, `auto` may answer by a bracket that decides about it where exact methods take long. Raises
+    PlanTooLarge when it does not fit, InvalidTest when it does not apply.
     """
     candidates = costs(form, region, samples)
-    if _bracket_matters(candidates, budget, method):
-        candidates = (*candidates, _bounds(form, region, precision))
+    decisive = False
+    if method == "auto":
+        exact = next((cost for cost in candidates if cost.exact and cost.fits(budget)), None)
+        if exact is None:
+            candidates = (*candidates, narrowest_bracket(form, region, precision, budget))
+        elif alpha is not None and exact.seconds > LONG_S:
+            candidates = (*candidates, bounds_cost(form, region, precision))
+            decisive = _far(form, region, alpha)
+    elif not any(cost.method == method and cost.fits(budget) for cost in candidates):
+        candidates = (*candidates, bounds_cost(form, region, precision))
     listed = {cost.method for cost in candidates}
     endless = {
         name: f"{name} takes 2**n steps in n non-zero effects, and there are {form.nonzero}."
         for name in ("enumeration", "meet_in_the_middle")
         if name not in listed
     }
-    return choose(candidates, budget, method=method, endless=endless)
+    return choose(candidates, budget, method=method, endless=endless, decisive=decisive)
 
 
-def _bracket_matters(candidates: tuple[Cost, ...], budget: Budget, method: str) -> bool:
-    """Whether `bounds` may run, or be advised: predicting it takes a look at the law."""
-    if method == "auto":
-        return not any(cost.exact and cost.fits(budget) for cost in candidates)
-    return not any(cost.method == method and cost.fits(budget) for cost in candidates)
+def narrowest_bracket(form: CanonicalForm, region: Region, precision: float, budget: Budget) -> Cost:
+    """The cost of the narrowest bracket that fits, from `precision` to WIDEST; that of `precision` when none does."""
+    wanted = bounds_cost(form, region, precision)
+    if wanted.fits(budget) or precision >= WIDEST:
+        return wanted
+    coarsest = bounds_cost(form, region, WIDEST)
+    if not coarsest.fits(budget):
+        return wanted
+    found, too_fine, fits = coarsest, math.log(precision), math.log(WIDEST)
+    while fits - too_fine > _FINELY:
+        middle = 0.5 * (fits + too_fine)
+        tried = bounds_cost(form, region, math.exp(middle))
+        if tried.fits(budget):
+            found, fits = tried, middle
+        else:
+            too_fine = middle
+    return found
+
+
+def _far(form: CanonicalForm, region: Region, alpha: float) -> bool:
+    """Whether the p-value is likely to be on the same side of alpha as its bracket: about, it is FAR times off."""
+    return abs(log_expected(*from_lattice(form, region)) - math.log(alpha)) > math.log(_FAR)
 
 
 def cheapest_fraction(form: CanonicalForm, region: Region, budget: Budget) -> Cost:
@@ -92,22 +142,21 @@ def _fft(form: CanonicalForm) -> Cost:
 
 
 def _dp(form: CanonicalForm, region: Region) -> Cost:
-    depth = 0
-    for low, high in region.intervals:
-        upper = max(low, form.range - high)
-        depth = max(depth, form.range - upper if 2 * upper > form.range else upper)
-    cells = min(depth, form.range) + 1
-    each = cells // 2 if cells <= _CACHED_CELLS else 2 * cells
-    return _cost("dp", form.nonzero * (each + 2_500) + 60_000, 64 * cells)
+    cells = dp.cells_of(form, region)
+    added = dp.additions(form, cells)
+    # Next to the processor an addition costs half of one in memory.
+    each = 3 * added // 5 if cells <= _CACHED_CELLS else 5 * added // 4
+    pieces = form.nonzero * (2 + cells // dp.TILE)
+    return _cost("dp", each + 3_000 * pieces + 2 * cells + 60_000, 16 * cells + 64 * dp.TILE)
 
 
-def _rational(form: CanonicalForm) -> Cost:
+def _rational(form: CanonicalForm, region: Region) -> Cost:
     limbs = form.nonzero // 64 + 1
     doublings = max(form.nonzero, 2).bit_length()
-    coefficients = form.range + 1
+    coefficients = rational.coefficients(form, region)
     return _cost(
         "rational",
-        coefficients * limbs * doublings * 16 + 100 * coefficients + 3_000 * len(form.weights) + 20_000,
+        coefficients * limbs * doublings * 80 + 250 * coefficients + 3_000 * len(form.weights) + 30_000,
         coefficients * (limbs * 8 + 32) * 3,
     )
 
@@ -116,14 +165,17 @@ def _enumeration(form: CanonicalForm) -> Cost:
     return _cost("enumeration", 3 * (1 << form.nonzero) + 10_000, 24 << form.nonzero)
 
 
-def _meet_in_the_middle(form: CanonicalForm) -> Cost:
+def _meet_in_the_middle(form: CanonicalForm, region: Region) -> Cost:
     half = (form.nonzero + 1) // 2
-    return _cost("meet_in_the_middle", (1 << half) * (half + 4) + 5_000, 48 << half)
+    # Both halves are sorted, and one is looked for in the other.
+    looks = 1 + meet_in_the_middle.bisections(form, region)
+    return _cost("meet_in_the_middle", (1 << half) * (half + 4) * looks // 2 + 10_000, 48 << half)
 
 
-def _bounds(form: CanonicalForm, region: Region, precision: float) -> Cost:
+def bounds_cost(form: CanonicalForm, region: Region, precision: float) -> Cost:
+    """The cost of a bracket `precision` wide; finding it takes a look at the law."""
     steps, held = steps_and_bytes(*from_lattice(form, region), precision)
-    return _cost("bounds", steps, held)
+    return Cost("bounds", steps, held, _RATES["bounds"], precision)
 
 
 def _monte_carlo(form: CanonicalForm, samples: int) -> Cost:

@@ -18,11 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.engine.bounds_price import listing_steps, tail_steps
+from app.engine.bounds_price import listing_steps, slope, tail_steps
 from app.engine.branching import Branches, branch, decide_all
 from app.engine.null import LN10, UNIT_ROUNDOFF
 from app.engine.real_form import RealForm, RealRegion, Tail
-from app.engine.real_tilt import real_tilt_at, real_tilt_towards
 from app.engine.tail_bracket import TailBracket, tail_bracket
 
 MAX_STEPS = 400_000_000
@@ -64,6 +63,13 @@ class Bracket:
     def log10_p(self) -> float:
         """log10 of the middle, right however small it is."""
         return (self.log_high + math.log(0.5 * (1.0 + math.exp(self.log_low - self.log_high)))) / LN10
+
+    @property
+    def half_width(self) -> float:
+        """(high - low) / (high + low): how far the truth may be from the middle, relatively; at most 1."""
+        if self.log_high == self.log_low:
+            return 0.0
+        return min(math.tanh(0.5 * (self.log_high - self.log_low)) * (1.0 + 1e-9) + 4.0 * UNIT_ROUNDOFF, 1.0)
 
     @property
     def relative_width(self) -> float:
@@ -153,19 +159,14 @@ def _narrow(found: TailBracket, precision: float) -> bool:
 
 def _by_polynomials(form: RealForm, tail: Tail, precision: float, steps: int) -> TailBracket:
     """One tail, its heaviest coins branched upon where that pays."""
-    theta = _slope(form, tail)
-    found = branch(form, tail, lambda light: tail_steps(light, theta, precision)[0])
+    theta = slope(form, tail)
+    found, _ = branch(form, tail, lambda light: tail_steps(light, theta, precision)[0])
     if len(found.light.halves) == 0 or len(found.sums) == 0:
         return _decided(form, found, tail)
     if len(found.sums) == 1 and found.inside == 0.0:
         one = tail_bracket(found.light, found.tail(tail, 0), precision, steps=steps)
         return one.scaled(math.log(found.masses[0]) + found.log_scale)
     return _open_states(found, tail, precision, steps)
-
-
-def _slope(form: RealForm, tail: Tail) -> float:
-    law = real_tilt_towards(form, tail.outer) if tail.outer < form.reach else real_tilt_at(form, 0.0)
-    return law.theta
 
 
 def _decided(form: RealForm, found: Branches, tail: Tail) -> TailBracket:

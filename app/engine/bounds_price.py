@@ -7,8 +7,9 @@ import math
 import numpy as np
 from scipy import special
 
-from app.engine.branching import MOST_LISTED, PER_STATE
-from app.engine.real_form import RealForm, RealRegion
+from app.engine.branching import MOST_LISTED, PER_STATE, branch
+from app.engine.null import LN2
+from app.engine.real_form import RealForm, RealRegion, Tail
 from app.engine.real_tilt import RealTilt, real_tilt_at, real_tilt_towards
 from app.engine.retirement import MOST_AT_ONCE, Circle, evaluation_steps
 
@@ -20,21 +21,57 @@ _SAMPLED_GROUPS = 2048
 _HALVINGS = 30
 # The degree for a precision below this is no double; nothing comes near to it, so that its price is as good.
 _FINEST = 1e-280
+# Open states of a branching while it is being priced: few, as this happens in planning.
+_MOST_OPEN = 1 << 14
+# Frequencies that are retained at most: what does not get there with them stays wider.
+MOST_RETAINED = 1 << 21
 
 
 def steps_and_bytes(form: RealForm, region: RealRegion, precision: float) -> tuple[int, int]:
     """Predicted elementary steps (about 5 ns each on an ordinary core) and bytes at the peak."""
     setup, retained = 30 * len(form.halves), 0
     steps = setup
-    for edge in {tail.outer for tail in region.tails}:
-        law = real_tilt_towards(form, edge) if edge < form.reach else real_tilt_at(form, 0.0)
-        more, kept = tail_steps(form, law.theta, precision)
+    for tail in {tail.outer: tail for tail in region.tails}.values():
+        more, kept = _branched(form, tail, precision)
         steps, retained = steps + more, max(retained, kept)
     listed = listing_steps(form)
     if listed is not None and listed < steps:
         return setup + listed, (48 << form.nonzero) + 200
-    held = 200 * len(form.halves) + 200 * retained + 64 * MOST_AT_ONCE
+    held = 200 * len(form.halves) + 200 * min(retained, MOST_RETAINED) + 64 * MOST_AT_ONCE
     return steps, held
+
+
+def _branched(form: RealForm, tail: Tail, precision: float) -> tuple[int, int]:
+    """Steps and frequencies retained for one tail, its heaviest coins branched upon as `bounds` would do."""
+    theta = slope(form, tail)
+    best, steps = branch(form, tail, lambda light: tail_steps(light, theta, precision)[0], _MOST_OPEN)
+    if len(best.light.halves) == 0 or len(best.sums) == 0:
+        return steps, 0
+    return steps, tail_steps(best.light, theta, precision)[1]
+
+
+def slope(form: RealForm, tail: Tail) -> float:
+    """The tilt that takes the mean to a tail, as far as that can be."""
+    law = real_tilt_towards(form, tail.outer) if tail.outer < form.reach else real_tilt_at(form, 0.0)
+    return law.theta
+
+
+def log_expected(form: RealForm, region: RealRegion) -> float:
+    """log of about the probability of a region: the tilted law taken for a normal one (Lugannani & Rice 1980)."""
+    logs = []
+    for tail in region.tails:
+        if tail.outer >= form.reach:
+            logs.append(-LN2 * form.nonzero)
+            continue
+        law = real_tilt_towards(form, tail.outer)
+        weight, _ = law.log_weight(tail.outer)
+        distance = (law.mean - tail.outer) / law.sd
+        shape = 0.5 * float(special.erfcx((law.theta * law.sd - distance) / math.sqrt(2.0)))
+        logs.append(weight + math.log(shape) - 0.5 * distance * distance)
+    total = math.fsum(math.exp(min(one, 0.0)) for one in logs)
+    if region.complement:
+        return math.log1p(-total) if total < 1.0 else -math.inf
+    return math.log(total) if total > 0.0 else max(logs)
 
 
 def listing_steps(form: RealForm) -> int | None:

@@ -54,13 +54,18 @@ class Branches:
         return whole.seen_from(float(self.sums[state]), self.rounding, chosen)
 
 
-def branch(form: RealForm, tail: Tail, price: Callable[[RealForm], int]) -> Branches:
-    """Decide as many of the heaviest coins as make the whole cheapest; `price` is that of one light tail."""
+def branch(
+    form: RealForm, tail: Tail, price: Callable[[RealForm], int], most_open: int = MAX_OPEN
+) -> tuple[Branches, int]:
+    """Decide as many of the heaviest coins as make the whole cheapest; `price` is that of one light tail.
+
+    Returns the branches and the elementary steps that the whole is predicted to take.
+    """
     state = best = _forced(form, tail)
-    if len(best.light.halves) == 0:
-        return best
-    least, spread = price(best.light), 0
-    while least > _CHEAP and len(state.light.halves) and 0 < len(state.sums) <= MAX_OPEN // 2:
+    if len(best.light.halves) == 0 or len(best.sums) == 0:
+        return best, best.steps
+    least, spread = best.steps + price(best.light), 0
+    while least > _CHEAP and len(state.light.halves) and 0 < len(state.sums) <= most_open // 2:
         count = int(state.light.counts[-1])
         spread += count
         if spread > _MAX_COINS or state.steps + PER_STATE * len(state.sums) * (count + 1) > least:
@@ -71,7 +76,7 @@ def branch(form: RealForm, tail: Tail, price: Callable[[RealForm], int]) -> Bran
             cost += len(state.sums) * price(state.light)
         if cost < least:
             best, least = state, cost
-    return best
+    return best, least
 
 
 def decide_all(form: RealForm, tail: Tail) -> Branches:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from app.engine.enumeration import subset_sums
-from app.engine.lattice import CanonicalForm
-from app.engine.null import CERTAIN, Probability, Region, from_fraction
+from app.engine.lattice import CanonicalForm, Integers
+from app.engine.null import CERTAIN, Interval, Probability, Region, from_fraction
 
 _BLOCK = 1 << 20
 
@@ -24,10 +24,31 @@ def probability(form: CanonicalForm, region: Region) -> Probability:
     # Alternate weights go to either half, so that both span the same range.
     first, second = (np.sort(subset_sums(half)) for half in (weights[::2], weights[1::2]))
     inside = 0
-    for start in range(0, len(first), _BLOCK):
-        block = first[start : start + _BLOCK]
-        for low, high in region.intervals:
-            reached = np.searchsorted(second, high - block, side="right")
-            missed = np.searchsorted(second, low - block, side="left")
-            inside += int((reached - missed).sum())
+    for interval, times in _mirrored_once(form, region):
+        inside += times * sum(
+            _landing(first[start : start + _BLOCK], second, interval, form.range)
+            for start in range(0, len(first), _BLOCK)
+        )
     return from_fraction(inside, form.nonzero)
+
+
+def bisections(form: CanonicalForm, region: Region) -> int:
+    """How many times every sum of one half is looked for in the other."""
+    return sum((low > 0) + (high < form.range) for (low, high), _ in _mirrored_once(form, region))
+
+
+def _mirrored_once(form: CanonicalForm, region: Region) -> list[tuple[Interval, int]]:
+    """The intervals, and how often each counts: mirror images hold as many assignments, and one of them is counted."""
+    intervals = region.intervals
+    if len(intervals) == 2 and intervals[0] == (form.range - intervals[1][1], form.range - intervals[1][0]):
+        return [(intervals[1], 2)]
+    return [(interval, 1) for interval in intervals]
+
+
+def _landing(block: Integers, second: Integers, interval: Interval, top: int) -> int:
+    """How many sums of a sum in `block` and one in `second` are inside the interval of {0, ..., top}."""
+    low, high = interval
+    reached = len(second) * len(block)
+    if high < top:
+        reached = int(np.searchsorted(second, high - block, side="right").sum())
+    return reached - (int(np.searchsorted(second, low - block, side="left").sum()) if low > 0 else 0)

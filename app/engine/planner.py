@@ -2,7 +2,8 @@
 
 What a method costs is predicted in exact integers before any array exists, by `additive_planner` for one sum,
 by `vector_planner` for several, by `bootstrap` for resampled ones. The choice between them is made here for all:
-the cheapest exact method within the budget; where none fits, a rigorous bracket; and only then Monte Carlo.
+the cheapest exact method within the budget; where none fits, a rigorous bracket; and only then Monte Carlo. An exact
+method that takes long gives way to a bracket that is had at once, as long as that decides about alpha.
 Nothing runs that is planned over the budget, whether it was asked for or not.
 """
 
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from app.errors import Flaw, InvalidTest, PlanTooLarge
 
 INEXACT_METHODS = ("bounds", "monte_carlo")
+# An exact answer that takes longer than so many seconds, and than so many brackets, waits until alpha is inside one.
+LONG_S, DEARER = 1.0, 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +29,16 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A method's predicted cost, in elementary operations of `rate` nanoseconds each on an ordinary core."""
+    """A method's predicted cost, in elementary operations of `rate` nanoseconds each on an ordinary core.
+
+    `precision` is the relative width that a bracket of this cost aims at, None for other methods.
+    """
 
     method: str
     operations: int
     bytes: int
     rate: float = 1.0
+    precision: float | None = None
 
     @property
     def exact(self) -> bool:
@@ -50,23 +57,34 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The method that will run, why, what the others would have cost (cheapest exact first), and the budget."""
+    """The method that will run, why, what the others would have cost (cheapest exact first), and the budget.
+
+    `asked` says that it was asked for by name, so that no other may take its place.
+    """
 
     chosen: Cost
     reason: str
     others: tuple[Cost, ...]
     budget: Budget
+    asked: bool = False
+
+    @property
+    def in_turn(self) -> tuple[Cost, ...]:
+        """What may answer, one after another until one can prove its answer: `chosen`, and the others that fit."""
+        if self.asked:
+            return (self.chosen,)
+        return (self.chosen, *(cost for cost in self.others if cost.fits(self.budget)))
 
     def against(self, other: Cost) -> str:
         """Why `other` was not chosen."""
         if not other.fits(self.budget):
             return "over the budget"
-        if other.exact and self.chosen.exact:
-            return f"about {other.seconds / max(self.chosen.seconds, 1e-12):.3g} times the cost"
-        if other.exact:
+        if other.exact and self.asked and not self.chosen.exact:
             return "fits, but was not asked for"
+        if other.exact:
+            return f"about {other.seconds / max(self.chosen.seconds, 1e-12):.3g} times the cost"
         if other.method == "bounds":
-            return "a rigorous bracket: where no exact method fits"
+            return "a rigorous bracket: where no exact method fits, or the cheapest takes long"
         return "sampled: only where neither an exact method nor a bracket fits"
 
 
@@ -77,18 +95,23 @@ def choose(
     method: str,
     where: str = "",
     endless: Mapping[str, str] | None = None,
+    decisive: bool = False,
 ) -> Plan:
     """The plan for `method`, or for the best of `candidates` when it is `auto`.
 
     `where` stands before the reason and says what the candidates have in common; `endless` says of methods that
-    are no candidates why they would never end. Raises PlanTooLarge when nothing fits, or the method that was asked
-    for does not; InvalidTest when it does not apply.
+    are no candidates why they would never end. `decisive` says that a bracket is likely to lie on one side of alpha:
+    `auto` prefers it to an exact answer that takes more than LONG_S and DEARER times as long. Raises PlanTooLarge
+    when nothing fits, or the method that was asked for does not; InvalidTest when it does not apply.
     """
     ordered = sorted(candidates, key=lambda cost: (_kind(cost), cost.seconds))
     if method == "auto":
         chosen = next((cost for cost in ordered if cost.fits(budget)), None)
         if chosen is None:
             raise _nothing_fits(ordered, budget)
+        bracket = next((cost for cost in ordered if cost.method == "bounds" and cost.fits(budget)), None)
+        if decisive and bracket is not None and much_dearer(chosen, bracket):
+            return Plan(bracket, _quick(bracket, chosen), _without(ordered, bracket), budget)
         reason = _why(chosen, _without(ordered, chosen), budget)
         return Plan(chosen, f"{where}: {reason}" if where else reason, _without(ordered, chosen), budget)
     asked = next((cost for cost in ordered if cost.method == method), None)
@@ -97,7 +120,19 @@ def choose(
     others = _without(ordered, asked)
     if not asked.fits(budget):
         raise refusal(asked, others, budget)
-    return Plan(asked, "asked for", others, budget)
+    return Plan(asked, "asked for", others, budget, asked=True)
+
+
+def much_dearer(exact: Cost, bracket: Cost) -> bool:
+    """Whether a bracket that decides is worth more than the exact answer."""
+    return exact.exact and exact.seconds > LONG_S and exact.seconds > DEARER * bracket.seconds
+
+
+def _quick(bracket: Cost, exact: Cost) -> str:
+    return (
+        f"a rigorous bracket, as alpha is likely to lie outside it: {exact.method}, the cheapest exact method, would "
+        f"take about {exact.seconds:.1f} s, {_times(exact, bracket)} as long; it follows if alpha lies inside"
+    )
 
 
 def refusal(cost: Cost, others: Sequence[Cost], budget: Budget, pointer: str = "/method") -> PlanTooLarge:
@@ -128,14 +163,10 @@ def _fitting(costs: Sequence[Cost], budget: Budget) -> str:
 
 
 def _nothing_fits(ordered: Sequence[Cost], budget: Budget) -> PlanTooLarge:
-    """The error of `auto`: the last resort is sampling, whose operations are set by the samples."""
-    last = ordered[-1]
-    if last.bytes > budget.bytes:
-        pointer, advice = "/method", "Send fewer items."
-    else:
-        pointer, advice = "/samples", "Ask for fewer samples."
-    detail = f"No method fits: {planned_against_allowed(last, budget)} {advice}"
-    return PlanTooLarge(detail, flaws=(Flaw(pointer, "plan_too_large", detail),))
+    """The error of `auto`: the last resort is sampling, which the samples make dear."""
+    advice = "Ask for fewer samples, or send fewer items."
+    detail = f"No method fits: {planned_against_allowed(ordered[-1], budget)} {advice}"
+    return PlanTooLarge(detail, flaws=(Flaw("/samples", "plan_too_large", detail),))
 
 
 def _not_applicable(
@@ -155,6 +186,8 @@ def _why(cost: Cost, others: Sequence[Cost], budget: Budget) -> str:
         instead = "a rigorous bracket" if cost.method == "bounds" else "sampled"
         if not exact:
             return f"no exact method covers this: {instead}"
+        if cost.precision is not None:
+            instead += f" of precision {cost.precision:.1g}"
         nearest = exact[0]
         return (
             f"no exact method fits the budget (the cheapest, {nearest.method}, would take "

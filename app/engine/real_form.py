@@ -216,7 +216,7 @@ def from_lattice(
     low, high = region.intervals[0]
     if len(region.intervals) != 1:
         raise ValueError("a region of inner intervals is not a pair of tails")
-    outside = tuple(_lattice_tail(real, form, first, None) for first in (high + 1, top - low + 1))
+    outside = tuple(_lattice_tail(real, form, first, chosen) for first in (high + 1, top - low + 1))
     return real, RealRegion(outside, complement=True)
 
 
@@ -229,12 +229,14 @@ def coins_up(form: CanonicalForm, stay: Integers, swap: Integers | None = None) 
 
 
 def _lattice_tail(real: RealForm, form: CanonicalForm, first: int, chosen: Integers | None) -> Tail:
-    """T >= first: nothing lies between first - 1 and first."""
+    """T >= first: nothing lies between first - 1 and first; one of the two may be as observed."""
     top, scale = form.range, 2.0 * real.unit
     edge = (2 * first - top) / scale
     if chosen is not None:
         total = sum(w * c for w, c in zip(form.weights.tolist(), chosen.tolist(), strict=True))
-        known = {total: chosen, top - total: form.counts - chosen}.get(first)
-        if known is not None:
-            return Tail(edge - real.slack, edge + real.slack, known)
+        known = {total: chosen, top - total: form.counts - chosen}
+        for at in (first, first - 1):
+            if at in known:
+                middle = (2 * at - top) / scale
+                return Tail(middle - real.slack, middle + real.slack, known[at], strict=at < first)
     return Tail(edge - real.slack, (2 * first - 2 - top) / scale + real.slack)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from app.engine import bounds, dp, enumeration, fft, meet_in_the_middle, monte_carlo, rational
 from app.engine.bounds import Bracket
-from app.engine.lattice import CanonicalForm
+from app.engine.lattice import CanonicalForm, Integers
 from app.engine.monte_carlo import Estimate
 from app.engine.null import Probability, Region
 from app.engine.real_form import from_lattice
@@ -25,9 +25,20 @@ def exactly(method: str, form: CanonicalForm, region: Region) -> Probability:
     return _EXACT[method](form, region)
 
 
-def in_bounds(form: CanonicalForm, region: Region, precision: float) -> Bracket:
-    """P(T in region) between rigorous bounds, `precision` apart relatively."""
-    return bounds.bracket(*from_lattice(form, region), precision=precision)
+def in_bounds(
+    form: CanonicalForm,
+    region: Region,
+    precision: float,
+    *,
+    chosen: Integers | None = None,
+    steps: int = bounds.MAX_STEPS,
+) -> Bracket:
+    """P(T in region) between rigorous bounds, `precision` apart relatively while the elementary `steps` last.
+
+    `chosen`, shape (U,), is the observed assignment as `real_form.coins_up` has it: what ties with it is then known
+    to be in the region, however fine the lattice.
+    """
+    return bounds.bracket(*from_lattice(form, region, chosen), precision=precision, steps=steps)
 
 
 def by_sampling(form: CanonicalForm, region: Region, *, samples: int, seed: int) -> Estimate:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from app.engine.bounds_price import negligible
+from app.engine.bounds_price import MOST_RETAINED, negligible
 from app.engine.lattice import Integers, Reals
 from app.engine.majorant import Complexes, Sawtooth
 from app.engine.null import UNIT_ROUNDOFF
@@ -23,7 +23,6 @@ from app.engine.retirement import Circle, characteristic, evaluation_steps, stan
 
 _FIRST_DEGREE = 1 << 9
 _LAST_DEGREE = 1 << 40
-_MOST_RETAINED = 1 << 21
 _RESTARTS = 4
 # Of the width asked for, the share of all that does not shrink with the degree.
 _FIXED = 0.02
@@ -88,7 +87,7 @@ class _Waves:
     def extend(self, degree: int, steps: int) -> bool:
         """Reach up to `degree`, or as far as `steps` allow; whether it got there."""
         each = evaluation_steps(self.circle.form)
-        most = max(min(steps // each, _MOST_RETAINED - len(self.frequencies)), 0)
+        most = max(min(steps // each, MOST_RETAINED - len(self.frequencies)), 0)
         wanted = degree + 1
         affordable = self.stop + self._affordable(steps, most)
         found = standing(self.circle, self.stop, min(wanted, affordable), self.below, most)

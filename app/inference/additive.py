@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.engine import additive_planner, solve
 from app.engine.lattice import CanonicalForm, LatticeOverflowError, canonical_form, exact_total
-from app.engine.null import Probability, Region, region
-from app.engine.planner import Budget, Plan
+from app.engine.null import Region, region
+from app.engine.planner import Budget, Cost, Plan
+from app.engine.real_form import coins_up
 from app.errors import InvalidTest
 from app.inference.answers import Answer, bracketed, certified, sampled, smallest_attainable
+from app.inference.certificate import certified_by
 from app.inference.null_record import null_record, null_seconds, require_listable
 from app.inference.options import Options
 from app.inference.record import Fraction2, ItemsRecord, LatticeRecord, StatisticRecord
@@ -17,10 +21,12 @@ from app.inference.rounded import RoundedTest, rounded_test
 from app.inference.solvable import Findings
 from app.statistics.problem import Additive
 
+# A bracket that does not get there stops at so many times its predicted steps, and so many more: a tenth of a second.
+_MOST_TIMES, _SPARE_STEPS = 4, 20_000_000
+# What a bracket takes is likely and not proven, as it is for other methods: it is not for the event loop.
+_SECONDS_UNPROVEN = 0.01
 # Wins, ties and losses.
 _SECONDS_PER_ITEM = 1e-9
-# A certificate worse than this is no answer: the next method is asked.
-PROVEN = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +40,26 @@ class AdditiveTest:
     region: Region
     plan: Plan
     fraction_by: str | None
-    budget: Budget
 
     @property
     def seconds(self) -> float:
         """Predicted time: the p-value, the fraction beside it, and the null distribution."""
         beside = sum(cost.seconds for cost in self.plan.others if cost.method == self.fraction_by)
         pictured = null_seconds(self.form, self.options.pmf)
-        return self.plan.chosen.seconds + beside + pictured + _SECONDS_PER_ITEM * self.problem.items
+        unproven = _SECONDS_UNPROVEN if self.plan.chosen.method == "bounds" else 0.0
+        return (
+            self.plan.chosen.seconds + unproven + beside + pictured + _SECONDS_PER_ITEM * self.problem.items
+        )
 
     def solve(self) -> Findings:
         """Run the planned method and summarise the null."""
         options, problem, form = self.options, self.problem, self.form
-        method, answer = self._answer()
+        by, answer = certified_by(
+            self._methods(), self._answer, least_log10=self._least_log10(), settles=self._settles
+        )
         return Findings(
             answer=answer,
-            method=method,
+            by=by,
             lattice=LatticeRecord(float(problem.unit * form.step), len(form.weights), form.range),
             attainable=smallest_attainable(form, options.alternative, absolute=problem.absolute),
             items=items_record(problem, form),
@@ -57,33 +67,46 @@ class AdditiveTest:
             null=null_record(form, problem.unit, options.pmf, absolute=problem.absolute),
         )
 
-    def _answer(self) -> tuple[str, Answer]:
-        """The method that gave the answer, and the answer."""
-        method, options = self.plan.chosen.method, self.options
-        if method == "monte_carlo":
-            found = solve.by_sampling(self.form, self.region, samples=options.samples, seed=options.seed)
-            return method, sampled(found, self._fraction())
-        if method == "bounds":
-            bracket = solve.in_bounds(self.form, self.region, options.precision)
-            return method, bracketed(bracket, self._fraction())
-        method, probability = self._certain()
-        return method, certified(probability, self._fraction())
+    def _methods(self) -> Iterable[Cost]:
+        """What may answer, in turn; before it samples, `auto` brackets, which is priced only when it comes to that."""
+        planned = self.plan.in_turn
+        yield from (cost for cost in planned if cost.method != "monte_carlo")
+        if not self.plan.asked and all(cost.method != "bounds" for cost in planned):
+            bracket = additive_planner.narrowest_bracket(
+                self.form, self.region, self.options.precision, self.plan.budget
+            )
+            if bracket.fits(self.plan.budget):
+                yield bracket
+        yield from (cost for cost in planned if cost.method == "monte_carlo")
 
-    def _certain(self) -> tuple[str, Probability]:
-        """The planned exact method; the next one that fits where its certificate proves too little."""
-        methods = [self.plan.chosen.method]
-        if self.options.method == "auto":
-            methods += [cost.method for cost in self.plan.others if cost.exact and cost.fits(self.budget)]
-        for method in methods:
-            found = solve.exactly(method, self.form, self.region)
-            if found.relative_error_bound <= PROVEN:
-                return method, found
-        raise InvalidTest.at(
-            "/method",
-            "not_certified",
-            f"The method {methods[-1]} cannot prove its answer here, and no other exact one fits the budget: use "
-            "rational or monte_carlo, or raise the budget.",
-        )
+    def _settles(self, by: Cost, answer: Answer) -> bool:
+        """Whether a bracket that is run in the place of an exact method decides about alpha."""
+        low, high = answer.bounds
+        return self.plan.asked or by.method != "bounds" or not low <= self.options.alpha <= high
+
+    def _answer(self, by: Cost) -> Answer:
+        """The answer of one method, not checked yet."""
+        options, problem = self.options, self.problem
+        if by.method == "monte_carlo":
+            found = solve.by_sampling(self.form, self.region, samples=options.samples, seed=options.seed)
+            return sampled(found, self._fraction())
+        if by.method == "bounds":
+            bracket = solve.in_bounds(
+                self.form,
+                self.region,
+                options.precision if by.precision is None else by.precision,
+                chosen=coins_up(self.form, problem.stay, problem.swap),
+                steps=_SPARE_STEPS + _MOST_TIMES * by.operations,
+            )
+            return bracketed(bracket, options.precision, self._fraction())
+        return certified(solve.exactly(by.method, self.form, self.region), self._fraction())
+
+    def _least_log10(self) -> float:
+        """log10 of the observed assignment's own probability, 2**-n; it must be in the region."""
+        total, left = divmod(self.observed - self.form.offset, self.form.step)
+        if left or not any(low <= total <= high for low, high in self.region.intervals):
+            raise ArithmeticError("the observed sum is not among those at least as extreme")
+        return -self.form.nonzero * math.log10(2.0)
 
     def _fraction(self) -> Fraction2 | None:
         """The exact fraction, when it was asked for and the method that runs does not give it."""
@@ -116,12 +139,18 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
     observed = exact_total(problem.stay)
     tail = region(form, observed, options.alternative, absolute=problem.absolute)
     plan = additive_planner.plan(
-        form, tail, budget, method=options.method, samples=options.samples, precision=options.precision
+        form,
+        tail,
+        budget,
+        method=options.method,
+        samples=options.samples,
+        precision=options.precision,
+        alpha=None if options.exact_fraction else options.alpha,
     )
     fraction_by = None
     if options.exact_fraction and plan.chosen.method not in additive_planner.FRACTION_METHODS:
         fraction_by = additive_planner.cheapest_fraction(form, tail, budget).method
-    return AdditiveTest(options, problem, form, observed, tail, plan, fraction_by, budget)
+    return AdditiveTest(options, problem, form, observed, tail, plan, fraction_by)
 
 
 def items_record(problem: Additive, form: CanonicalForm) -> ItemsRecord:

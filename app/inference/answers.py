@@ -18,6 +18,9 @@ from app.inference.options import Alternative
 from app.inference.record import Fraction2, MonteCarloRecord
 
 SMALLEST = math.ulp(0.0)
+SMALLEST_NORMAL = 2.0**-1022
+# Logarithms of what is nearly one may be rounded to a little above nought.
+_ROUNDING = 1e-9
 # How many lattice values round zero are tried for the least |S|, and how sure the mass must be.
 _NEAR = 16
 _SURE = 1e-3
@@ -28,7 +31,11 @@ _FEW = 14
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A p-value with its bounds; `relative_error_bound` is None for an estimate."""
+    """A p-value with its bounds; `relative_error_bound` is None for an estimate.
+
+    `bracket` says that it is the middle of one, and no more is known; `wider` is the relative width of a bracket that
+    is wider than was asked.
+    """
 
     p_value: float
     log10_p_value: float
@@ -36,23 +43,42 @@ class Answer:
     relative_error_bound: float | None
     fraction: Fraction2 | None = None
     monte_carlo: MonteCarloRecord | None = None
+    bracket: bool = False
+    wider: float | None = None
 
 
 def certified(probability: Probability, beside: Fraction2 | None = None) -> Answer:
-    """An exact p-value and the interval that its certificate proves; `beside` is its fraction, if known."""
-    p, bound = probability.p, probability.relative_error_bound
+    """An exact p-value and the interval that its certificate proves; `beside` is its fraction, if known.
+
+    Nothing is checked here: `certificate` does, before the answer is used.
+    """
+    p, log10_p, bound = probability.p, probability.log10_p, probability.relative_error_bound
     low, high = p, p
-    if bound > 0.0:
+    if probability.log_p > _ROUNDING:
+        bound = math.inf  # `p` stops at one, where such a thing must not look certain
+    if bound != 0.0:
         low = max(math.nextafter(p * (1.0 - bound), 0.0), 0.0)
         high = min(math.nextafter(p * (1.0 + bound), 1.0), 1.0)
     fraction = beside if probability.fraction is None else Fraction2(*probability.fraction)
-    return Answer(p, probability.log10_p, (low, high), bound, fraction)
+    return Answer(p, log10_p, (low, high), bound + rounded_to_subnormal(p, log10_p), fraction)
 
 
-def bracketed(bracket: Bracket, beside: Fraction2 | None = None) -> Answer:
-    """The middle of a rigorous bracket, and the bracket."""
-    low, high = bracket.low, bracket.high
-    return Answer(bracket.p, min(bracket.log10_p, 0.0), (low, high), 0.5 * bracket.relative_width, beside)
+def rounded_to_subnormal(p: float, log10_p: float) -> float:
+    """How far p, the double nearest to 10**log10_p, may be from it relatively where it has not all its digits.
+
+    0 for a p that underflows to the smallest double: there the error bound is that of 10**log10_p_value.
+    """
+    if p >= SMALLEST_NORMAL or log10_p < math.log10(SMALLEST):
+        return 0.0
+    return SMALLEST / p
+
+
+def bracketed(bracket: Bracket, precision: float, beside: Fraction2 | None = None) -> Answer:
+    """The middle of a rigorous bracket, and the bracket; `precision` is the relative width that was asked for."""
+    p, log10_p = bracket.p, min(bracket.log10_p, 0.0)
+    bound = bracket.half_width + rounded_to_subnormal(p, log10_p)
+    wider = None if bracket.relative_width <= precision else bracket.relative_width
+    return Answer(p, log10_p, (bracket.low, bracket.high), bound, beside, bracket=True, wider=wider)
 
 
 def sampled(estimate: Estimate, beside: Fraction2 | None = None) -> Answer:

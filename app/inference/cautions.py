@@ -45,6 +45,15 @@ def _units(count: int) -> str:
     return "1 unit with a difference is" if count == 1 else f"{count:,} units with a difference are"
 
 
+def _wider(width: float, precision: float) -> Caution:
+    size = f"{width:.2g} times its lower end" if width < 1e6 else "of no known lower end"
+    return Caution(
+        "precision_not_reached",
+        f"The bracket is {size} wide and not {precision:g}, as asked: p_value_bounds hold the truth nevertheless. "
+        "Ask for another method where one fits.",
+    )
+
+
 def _of_the_method(options: Options, findings: Findings, *, exact: bool) -> list[Caution]:
     """What it means that the p-value is an estimate or a bracket."""
     answer = findings.answer
@@ -59,10 +68,10 @@ def _of_the_method(options: Options, findings: Findings, *, exact: bool) -> list
             )
         ]
         advice = "ask for more samples to decide"
-    elif exact:
-        return []
+    elif exact or answer.relative_error_bound is None:
+        return []  # an upper bound of nought comes with a caution of its own
     else:
-        found = []
+        found = [] if answer.wider is None else [_wider(answer.wider, options.precision)]
         wanted = abs(options.alpha - answer.p_value) / options.alpha
         advice = f"ask for a precision below {max(wanted, 1e-12):.1g} to decide"
     if undecided:

@@ -112,7 +112,9 @@ class Inversion:
         off = 0 if problem.rounding is None else problem.rounding.each
         # Ends are means of effects, off by no more than any of them.
         scaled = Ends((ends.low - off) * factor, (ends.high + off) * factor, (ends.width + 2 * off) * factor)
-        if self.decisive:
+        low, high = found.answer.bounds
+        straddled = low <= 1 - self.level < high and not found.exact
+        if self.decisive and not straddled:
             scaled = self._agreeing(scaled, inside=Fraction(found.answer.p_value) > 1 - self.level)
         return said(_record(scaled, self.level))
 

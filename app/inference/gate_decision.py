@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.inference.answers import SMALLEST
+from app.inference.certificate import flaw_of_numbers
 from app.inference.gate_margin import Outcome
 from app.inference.gate_record import Decision, GateTerms, Policy, Verdict
 from app.inference.holm import holm, holm_log10
@@ -33,7 +34,14 @@ class Judgement:
 
 
 def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[Judgement]:
-    """Adjust the family and compare every metric with its own alpha."""
+    """Adjust the family and compare every metric with its own alpha.
+
+    Raises ArithmeticError for an outcome that is no p-value: nothing can be decided by it, least of all a pass.
+    """
+    for outcome in outcomes:
+        flaw = flaw_of_numbers(outcome.p_value, outcome.log10_p_value, outcome.p_value_bounds)
+        if flaw is not None:
+            raise ArithmeticError(f"a p-value without a certificate: {flaw}")
     p_values = [outcome.p_value for outcome in outcomes]
     adjusted = list(
         zip(

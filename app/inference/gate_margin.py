@@ -15,6 +15,7 @@ from app.engine.planner import Budget
 from app.errors import InvalidTest
 from app.inference.additive import AdditiveTest, additive_test
 from app.inference.answers import SMALLEST
+from app.inference.certificate import require
 from app.inference.gate_record import GateTerms, Procedure
 from app.inference.options import Alternative
 from app.inference.paired_test import Prepared
@@ -105,6 +106,7 @@ class ShiftedTest:
         """Solve the shifted problem."""
         found, question = self.test.solve(), self.question
         answer, observed = found.answer, self.test.observed
+        require(answer, exact=found.exact, attainable=found.attainable)
         return Outcome(
             procedure="permutation",
             question=question,
@@ -112,7 +114,7 @@ class ShiftedTest:
             log10_p_value=answer.log10_p_value,
             p_value_bounds=answer.bounds,
             p_value_bounds_kind="confidence" if answer.monte_carlo else "certified",
-            exact=self.test.plan.chosen.exact,
+            exact=found.exact,
             min_attainable_p=found.attainable,
             beyond=observed > 0 if question.alternative == "greater" else observed < 0,
         )

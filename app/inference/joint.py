@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from app.engine.vector_form import VectorForm, vector_form
 from app.engine.vector_law import Look
 from app.errors import InvalidTest
 from app.inference.answers import SMALLEST, Answer, certified, sampled
+from app.inference.certificate import certified_by
 from app.inference.null_record import sampled_null_record
 from app.inference.options import Options
 from app.inference.record import Fraction2, ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
@@ -77,9 +79,12 @@ class JointTest:
     def solve(self) -> Findings:
         """Run the planned method and summarise the null."""
         drawn: list[Reals] = []
-        answer = self._answer(drawn, self.plan.chosen.method)
+        by, answer = certified_by(
+            self.plan.in_turn, partial(self._answer, drawn), least_log10=self._least_log10()
+        )
         return Findings(
             answer=answer,
+            by=by,
             lattice=self._lattice(),
             attainable=self._attainable(),
             items=self._items(),
@@ -88,10 +93,17 @@ class JointTest:
             cautions=self._cautions(),
         )
 
-    def _answer(self, drawn: list[Reals], method: str) -> Answer:
-        """The answer of one method; to `drawn` it adds the statistic's values in samples, where it takes some."""
-        if method != "monte_carlo":
-            found = vector_solve.exactly(method, self.form, self._extreme, self._tiles)
+    def _least_log10(self) -> float:
+        """log10 of the observed assignment's own probability, 2**-n; it must be among those that count."""
+        own = [self.observed[index : index + 1] for index in range(len(self.observed))]
+        if not np.asarray(self._extreme(own)).all():
+            raise ArithmeticError("the observed sums are not among those at least as extreme")
+        return -self.form.nonzero * math.log10(2.0)
+
+    def _answer(self, drawn: list[Reals], by: Cost) -> Answer:
+        """The answer of one method, not checked yet; to `drawn` it adds the statistic's values in samples, if any."""
+        if by.method != "monte_carlo":
+            found = vector_solve.exactly(by.method, self.form, self._extreme, self._tiles)
             return certified(found, self._fraction())
         estimate, values = vector_solve.by_sampling(
             self.form,

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from app.engine.planner import Budget, Plan
+from app.engine.planner import Budget, Cost, Plan
 from app.inference import differences
 from app.inference.additive import additive_test
 from app.inference.cautions import cautions
+from app.inference.certificate import require
 from app.inference.confidence import Found, PlannedInterval, level_of
 from app.inference.data_warnings import data_warnings
 from app.inference.digest import request_digest
@@ -140,8 +141,8 @@ def finish(prepared: Prepared) -> TestRecord:
     options, plan = prepared.options, prepared.solvable.plan
     found = prepared.solvable.solve()
     answer = found.answer
-    exact = plan.chosen.exact if found.exact is None else found.exact
-    exact = exact and not _is_rounded(prepared.solvable.problem)
+    require(answer, exact=found.exact, attainable=found.attainable)
+    exact = found.exact and not _is_rounded(prepared.solvable.problem)
     item_level = _item_level(prepared)
     sizes, changed = _described(prepared)
     interval = Found(None)
@@ -162,10 +163,10 @@ def finish(prepared: Prepared) -> TestRecord:
         statistic=replace(found.statistic, metric=options.metric, higher_is_better=options.higher_is_better),
         items=_items(found.items, options),
         method=MethodRecord(
-            name=found.method or plan.chosen.method,
+            name=found.by.method,
             exact=exact,
             relative_error_bound=answer.relative_error_bound,
-            reason=_reason(plan, found.method),
+            reason=_reason(plan, found.by),
             lattice=found.lattice,
             monte_carlo=answer.monte_carlo,
         ),
@@ -222,15 +223,20 @@ def _rounded(test: Solvable) -> tuple[Caution, ...]:
     return (Caution("scores_rounded", detail),)
 
 
-def _reason(plan: Plan, method: str | None) -> str:
-    if method in {None, plan.chosen.method}:
+def _reason(plan: Plan, by: Cost) -> str:
+    if by.method == plan.chosen.method:
         return plan.reason
-    return f"{plan.chosen.method} was planned, but its certificate proved too little here"
+    if plan.chosen.method == "bounds" and by.exact:
+        return f"alpha lies inside the bracket that was planned: {by.method}"
+    kind = "" if by.exact else ", a rigorous bracket" if by.method == "bounds" else ", sampled"
+    return f"{plan.chosen.method} was planned, but could not prove its answer here: {by.method}{kind}"
 
 
 def _item_level(prepared: Prepared) -> ItemLevel | None:
     """What the test would say if the items of a cluster were independent."""
     if prepared.item_level is None:
         return None
-    answer, chosen = prepared.item_level.solve().answer, prepared.item_level.plan.chosen
-    return ItemLevel(answer.p_value, answer.log10_p_value, chosen.method, chosen.exact)
+    found = prepared.item_level.solve()
+    answer, by = found.answer, found.by
+    require(answer, exact=found.exact, attainable=found.attainable)
+    return ItemLevel(answer.p_value, answer.log10_p_value, by.method, found.exact)

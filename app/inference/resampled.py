@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -28,8 +29,9 @@ from app.engine.lattice import (
 from app.engine.null import IMPOSSIBLE, UNIT_ROUNDOFF, Region
 from app.engine.planner import Budget, Cost, Plan, choose
 from app.errors import InvalidTest
-from app.inference.additive import PROVEN, items_record
+from app.inference.additive import items_record
 from app.inference.answers import SMALLEST, Answer, bracketed, certified, sampled
+from app.inference.certificate import MOST_ERROR, certified_by
 from app.inference.null_record import QUANTILES, sampled_null_record
 from app.inference.options import Options
 from app.inference.record import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
@@ -74,35 +76,38 @@ class BootstrapTest:
         problem, form = self.problem, self.form
         region = shifted_null(form, self.options.alternative, self.off)
         cautions: tuple[tuple[str, str], ...] = ()
-        exact = None
-        if self.plan.chosen.method == "monte_carlo":
-            samples, seed = self.options.samples, self.options.seed
-            answer = sampled(bootstrap_monte_carlo.estimate(form, region, samples=samples, seed=seed))
-            if self.off:
-                surely = shifted_null(form, self.options.alternative, -self.off)
-                least = bootstrap_monte_carlo.estimate(form, surely, samples=samples, seed=seed)
-                answer = replace(
-                    answer, bounds=(min(answer.bounds[0], least.interval()[0]), answer.bounds[1])
-                )
-        elif region.intervals and self.off:
-            answer, exact = self._between(region)
-        elif region.intervals:
-            answer = certified(bootstrap.probability(form, region))
+        one, log10_of_one = _one_resample(form.draws)
+        by = self.plan.chosen
+        if region.intervals or not by.exact:
+            methods, answer_by = self.plan.in_turn, partial(self._answer, region)
+            by, answer = certified_by(methods, answer_by, least_log10=log10_of_one)
         else:
             answer, cautions = _impossible(form.draws)
         value = float(exact_total(problem.stay) * problem.unit)
         return Findings(
             answer=answer,
+            by=by,
             lattice=LatticeRecord(float(self.unit * form.step), len(form.values), form.range),
-            attainable=_one_resample(form.draws)[0],
+            attainable=one,
             items=_items(problem),
             statistic=StatisticRecord(problem.name, value, *_scores(problem)),
             null=_null(form, self.unit, pictured=self.options.pmf != "none"),
             cautions=(*cautions, ("scores_rounded", _ROUNDED)) if self.off else cautions,
-            exact=exact,
         )
 
-    def _between(self, outer: Region) -> tuple[Answer, bool]:
+    def _answer(self, region: Region, by: Cost) -> Answer:
+        """The answer of one method, not checked yet."""
+        if by.method != "monte_carlo":
+            return self._between(region) if self.off else certified(bootstrap.probability(self.form, region))
+        form, samples, seed = self.form, self.options.samples, self.options.seed
+        answer = sampled(bootstrap_monte_carlo.estimate(form, region, samples=samples, seed=seed))
+        if self.off:
+            surely = shifted_null(form, self.options.alternative, -self.off)
+            least = bootstrap_monte_carlo.estimate(form, surely, samples=samples, seed=seed)
+            answer = replace(answer, bounds=(min(answer.bounds[0], least.interval()[0]), answer.bounds[1]))
+        return answer
+
+    def _between(self, outer: Region) -> Answer:
         """Of rounded effects: from what is surely extreme to what may be; exact where that is next to the same."""
         inner = shifted_null(self.form, self.options.alternative, -self.off)
         most = bootstrap.probability(self.form, outer)
@@ -110,7 +115,7 @@ class BootstrapTest:
         low = least.log_p + math.log1p(-min(least.relative_error_bound, 0.5)) - UNIT_ROUNDOFF
         high = min(most.log_p + math.log1p(most.relative_error_bound) + UNIT_ROUNDOFF, 0.0)
         found = Bracket(min(low, high), high, 0, 0, reached=True)
-        return bracketed(found), found.relative_width <= PROVEN
+        return replace(bracketed(found, math.inf), bracket=found.relative_width > MOST_ERROR)
 
 
 def bootstrap_test(
@@ -230,6 +235,7 @@ class JointBootstrap:
         drawn = np.concatenate(shifts)
         return Findings(
             answer=sampled(found),
+            by=self.plan.chosen,
             lattice=None,
             attainable=_one_resample(len(units))[0],
             items=_joint_items(problem),

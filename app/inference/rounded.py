@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from app.engine import bounds, monte_carlo, wide_sums
@@ -13,7 +14,8 @@ from app.engine.planner import Budget, Cost, Plan, choose, refusal
 from app.engine.real_form import RealForm, RealRegion
 from app.engine.rounded_form import real_problem
 from app.engine.wide_sums import WideForm, wide_form
-from app.inference.answers import Answer, bracketed, certified, sampled, smallest_attainable
+from app.inference.answers import SMALLEST, Answer, bracketed, certified, sampled, smallest_attainable
+from app.inference.certificate import certified_by
 from app.inference.null_record import null_record, null_seconds
 from app.inference.options import Options
 from app.inference.record import ItemsRecord, LatticeRecord, StatisticRecord
@@ -48,39 +50,46 @@ class RoundedTest:
 
     def solve(self) -> Findings:
         """Run the planned method and summarise the null."""
-        options, problem, form = self.options, self.problem, self.form
-        cautions: tuple[tuple[str, str], ...] = ()
-        if not self.plan.chosen.exact:
-            cautions = (("scores_rounded", _ROUNDED),)
+        problem, form, items = self.problem, self.form, self._items()
+        least_log10 = -items.nonzero * math.log10(2.0)
+        by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=least_log10)
         return Findings(
-            answer=self._answer(),
+            answer=answer,
+            by=by,
             lattice=LatticeRecord(float(problem.unit * form.step), len(form.weights), form.range),
-            attainable=smallest_attainable(form, options.alternative, absolute=problem.absolute),
-            items=self._items(),
+            attainable=self._attainable(items.nonzero),
+            items=items,
             statistic=self._statistic(),
-            null=null_record(form, problem.unit, options.pmf, absolute=problem.absolute),
-            cautions=cautions,
+            null=null_record(form, problem.unit, self.options.pmf, absolute=problem.absolute),
+            cautions=() if by.exact else (("scores_rounded", _ROUNDED),),
         )
 
-    def _answer(self) -> Answer:
+    def _attainable(self, nonzero: int) -> float:
+        """The smallest p-value that any outcome could have, or 2**-n, which is less, where rounding may say more."""
+        alternative, problem = self.options.alternative, self.problem
+        middle = problem.absolute and alternative == "less"
+        if middle or problem.swap is not None or nonzero != self.form.nonzero:
+            return max(math.ldexp(1.0, -nonzero), SMALLEST)
+        return smallest_attainable(self.form, alternative, absolute=problem.absolute)
+
+    def _answer(self, by: Cost) -> Answer:
+        """The answer of one method, not checked yet."""
         options, problem = self.options, self.problem
-        method = self.plan.chosen.method
         exact = None
-        if self.plan.chosen.exact or options.exact_fraction:
+        if by.exact or options.exact_fraction:
             assert self.wide is not None
+            all_sums = by.method == "enumeration"
             exact = certified(
                 wide_sums.probability(
-                    self.wide,
-                    options.alternative,
-                    absolute=problem.absolute,
-                    all_sums=method == "enumeration",
+                    self.wide, options.alternative, absolute=problem.absolute, all_sums=all_sums
                 )
             )
-        if exact is not None and self.plan.chosen.exact:
-            return exact
+            if by.exact:
+                return exact
         beside = None if exact is None else exact.fraction
-        if method == "bounds":
-            return bracketed(bounds.bracket(*_real(problem, options), precision=options.precision), beside)
+        if by.method == "bounds":
+            found = bounds.bracket(*_real(problem, options), precision=options.precision)
+            return bracketed(found, options.precision, beside)
         return replace(self._sampled(), fraction=beside)
 
     def _sampled(self) -> Answer:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.engine.lattice import Reals
-from app.engine.planner import Plan
+from app.engine.planner import Cost, Plan
 from app.inference.answers import Answer
 from app.inference.record import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 from app.statistics.joint import Joint
@@ -18,18 +18,21 @@ class Findings:
     """What running a problem found."""
 
     answer: Answer
+    by: Cost  # the method that answered, which need not be the planned one
     lattice: LatticeRecord | None
     attainable: float
     items: ItemsRecord
     statistic: StatisticRecord
     null: NullRecord
     cautions: tuple[tuple[str, str], ...] = ()
-    # The method that answered, where it is not the planned one.
-    method: str | None = None
-    # Whether the answer is exact, where that is not for the planned method to say.
-    exact: bool | None = None
     # The statistic's values in resamples, shape (K,), where it is resampled.
     resampled: Reals | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the answer is the p-value itself: neither a bracket, an estimate nor an upper bound."""
+        answer = self.answer
+        return self.by.exact and not answer.bracket and answer.relative_error_bound is not None
 
 
 class Solvable(Protocol):

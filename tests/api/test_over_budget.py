@@ -19,7 +19,7 @@ def counts() -> dict[str, list[int]]:
     return {name: [RANDOM.randint(0, 40) for _ in range(ITEMS)] for name in ("tp", "fp", "fn")}
 
 
-SCORES = {"u": [RANDOM.random() for _ in range(ITEMS)], "v": [RANDOM.random() for _ in range(ITEMS)]}
+SCORES = {name: [round(RANDOM.random(), 12) for _ in range(ITEMS)] for name in ("u", "v")}
 COUNTS = {"u": counts(), "v": counts(), "statistic": {"name": "f1"}}
 BODIES: dict[str, tuple[str, dict[str, Any]]] = {
     "one sum": ("scores", SCORES),
@@ -86,3 +86,25 @@ def test_a_plan_calls_a_bracket_a_bracket_and_only_sampling_sampled(service: Ser
     ).json()
     for other in sampled["alternatives"]:
         assert "sampled" not in other["reason"], other
+
+
+def test_a_middle_of_wide_range_is_planned_as_what_it_takes_and_not_run_in_place(service: Service) -> None:
+    """263 bytes that stopped the web process for 22 s, planned at a tenth of a millisecond (numerics D1)."""
+    stay = [10**6 + k * k for k in range(19)]
+    body: dict[str, Any] = {
+        "stay": [*stay, -1],
+        "statistic": {"expression": "abs(x1)"},
+        "alternative": "less",
+        "pmf": "none",
+    }
+    for method in ("auto", "dp"):
+        request = {**body, "method": method}
+        planned = service.post("/v1/plan", {"kind": "effects", "request": request}).json()
+        dear = next(each for each in (planned, *planned["alternatives"]) if each["method"] == "dp")
+        assert dear["seconds"] > 10 * Settings().inplace_engine_seconds
+        assert dear["bytes"] > 8 * sum(stay) // 2
+        answer = service.post("/v1/tests/effects", request).json()
+        assert answer["method"]["exact"]
+        assert answer["p_value"] == 1.0 - 2.0**-19
+    body["stay"] = [*(10**9 + k * k for k in range(39)), -1]
+    refused(service.post("/v1/tests/effects", {**body, "method": "dp"}), 422)

@@ -170,7 +170,7 @@ def test_a_plan_that_is_asked_for_says_of_every_other_method_whether_it_would_fi
     assert said == {
         "fft": "fits, but was not asked for",
         "dp": "over the budget",
-        "bounds": "a rigorous bracket: where no exact method fits",
+        "bounds": "a rigorous bracket: where no exact method fits, or the cheapest takes long",
     }
     exact = choose(candidates, Budget(100, 10), method="auto")
     assert exact.chosen.method == "fft"
@@ -199,15 +199,40 @@ def test_an_exact_method_comes_before_a_bracket_and_a_bracket_before_sampling(
         assert choose(candidates, budget, method="auto").chosen.method == method
 
 
+SECOND = 10**9
+
+
+@pytest.mark.parametrize(
+    ("exact", "bracket", "decisive", "preferred"),
+    [
+        (12 * SECOND, SECOND // 25, True, True),
+        (12 * SECOND, SECOND // 25, False, False),
+        (SECOND // 2, SECOND // 1000, True, False),
+        (12 * SECOND, SECOND, True, False),
+    ],
+)
+def test_a_bracket_that_decides_at_once_comes_before_an_exact_answer_that_takes_long(
+    exact: int, bracket: int, decisive: bool, preferred: bool
+) -> None:
+    candidates = (made("dp", exact), made("bounds", bracket), made("monte_carlo", 5))
+    chosen = choose(candidates, Budget(10**12, 1), method="auto", decisive=decisive)
+    assert chosen.chosen.method == ("bounds" if preferred else "dp")
+    if preferred:
+        assert [cost.method for cost in chosen.in_turn] == ["bounds", "dp", "monte_carlo"]
+        assert "dp, the cheapest exact method, would take about 12.0 s, 300 times as long" in chosen.reason
+    for asked in candidates:
+        plan_ = choose(candidates, Budget(10**12, 1), method=asked.method, decisive=True)
+        assert (plan_.chosen, plan_.in_turn) == (asked, (asked,))
+
+
 def test_a_refusal_lists_what_would_fit_or_says_that_nothing_would() -> None:
     candidates = (made("fft", 30), made("dp", 2, 50), made("monte_carlo", 5))
     with pytest.raises(PlanTooLarge, match=r"are allowed\. monte_carlo would fit\.$"):
         choose(candidates, Budget(9, 9), method="fft")
     with pytest.raises(PlanTooLarge, match=r"are allowed\. No other method would fit\.$"):
         choose(candidates, Budget(3, 3), method="fft")
-    with pytest.raises(PlanTooLarge, match="fewer items") as caught:
+    with pytest.raises(PlanTooLarge, match="fewer samples, or send fewer items"):
         choose((made("monte_carlo", 5, 50),), Budget(9, 9), method="auto")
-    assert [flaw.pointer for flaw in caught.value.flaws] == ["/method"]
     with pytest.raises(PlanTooLarge, match=r"2\*\*n\. monte_carlo would fit\.$"):
         choose(candidates, Budget(9, 9), method="enumeration", endless={"enumeration": "That is 2**n."})
     with pytest.raises(InvalidTest, match="one of dp, fft, monte_carlo, enumeration"):
@@ -255,6 +280,46 @@ def test_a_run_stays_within_the_bytes_that_were_predicted(
         tracemalloc.stop()
     # A quarter of a megabyte of Python objects is no array.
     assert peak <= predicted + 250_000
+
+
+ONE_LESS = [10**6 + k * k for k in range(19)]
+
+
+def middle(weights: list[int], observed: int) -> tuple[CanonicalForm, Region]:
+    form = canonical_form(np.array(weights, dtype=np.int64))
+    return form, region(form, observed, "less", absolute=True)
+
+
+@pytest.mark.parametrize("observed", [ONE_LESS[0], 10**6 * 12, sum(ONE_LESS) - 1])
+def test_a_middle_is_predicted_with_the_cells_that_it_takes(observed: int) -> None:
+    """An interval that touches neither end took the whole range, and was predicted to take none (numerics D1)."""
+    form, tail = middle([*ONE_LESS, 1], observed)
+    assert not any(low == 0 or high == form.range for low, high in tail.intervals)
+    predicted = next(cost for cost in costs(form, tail, 0) if cost.method == "dp")
+    tracemalloc.start()
+    try:
+        dp.probability(form, tail)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak <= predicted.bytes + 250_000
+    assert predicted.bytes <= 3 * peak + 2_000_000
+    additions = dp.additions(form, dp.cells_of(form, tail))
+    assert predicted.operations >= additions
+
+
+def test_a_middle_takes_no_more_cells_than_half_the_range_whatever_its_weights() -> None:
+    form, tail = middle([10**9 + k for k in range(40)], 1)
+    assert dp.cells_of(form, tail) <= form.range // 2 + 1
+    (cost,) = (cost for cost in costs(form, tail, 0) if cost.method == "dp")
+    assert not cost.fits(PLENTY)
+
+
+def test_distinct_weights_are_predicted_to_cost_what_equal_ones_do() -> None:
+    """They differ in the cells reached before the others come, and in nothing else (numerics D6)."""
+    alike, distinct = ([98_765] * 30 + [98_764] * 30), list(range(98_735, 98_795))
+    first, second = by_method(alike)["dp"].operations, by_method(distinct)["dp"].operations
+    assert max(first, second) < 1.1 * min(first, second)
 
 
 def test_sampling_needs_the_same_few_bytes_for_any_number_of_samples() -> None:

@@ -1,0 +1,118 @@
+"""What an answer must prove before it leaves: every p-value of every kind of test goes through here.
+
+A method returns a number and how sure it is. Whatever is no probability, whose bounds are not around it, that is too
+unsure to be called exact, or smaller than the observed assignment's own share, is not passed on: the next method of
+the plan answers instead, and where there is none the test is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+from app.engine.null import LN10, from_fraction
+from app.engine.planner import Cost
+from app.errors import InvalidTest
+from app.inference.answers import SMALLEST_NORMAL, Answer, rounded_to_subnormal
+
+# Beyond this relative error, apart from what rounding to a subnormal double costs, nothing is called exact.
+MOST_ERROR = 1e-6
+# Rounding of a logarithm, of its exponential, and of log10.
+_ROUNDING = 1e-9
+# Least attainable p-values are known this well.
+_ATTAINABLE = 1e-2
+
+
+def certified_by(
+    methods: Iterable[Cost],
+    run: Callable[[Cost], Answer],
+    *,
+    least_log10: float,
+    settles: Callable[[Cost, Answer], bool] = lambda _, __: True,
+) -> tuple[Cost, Answer]:
+    """The first of `methods` whose answer passes and `settles` what is asked, and that answer.
+
+    `run` computes the answer by a method; `least_log10` is log10 of the probability of the observed assignment,
+    which is as extreme as itself. An answer that passes and settles nothing is given where no exact one follows.
+    Raises InvalidTest (`not_certified`) when no method passes.
+    """
+    failed, unsettled = [], None
+    for cost in methods:
+        if unsettled is not None and not cost.exact:
+            break
+        answer = run(cost)
+        flaw = flaw_of(answer, exact=cost.exact, least_log10=least_log10)
+        if flaw is None and settles(cost, answer):
+            return cost, answer
+        if flaw is None:
+            unsettled = cost, answer
+        else:
+            failed.append(f"{cost.method}: {flaw}")
+    if unsettled is not None:
+        return unsettled
+    detail = (
+        f"No method that may run here can prove its answer ({'; '.join(failed)}). Use method auto, dp, rational, "
+        "bounds or monte_carlo where they apply, or raise the server's budget."
+    )
+    raise InvalidTest.at("/method", "not_certified", detail)
+
+
+def require(answer: Answer, *, exact: bool, attainable: float) -> None:
+    """Raise ArithmeticError, which is a fault of the service, when an answer that is about to leave does not pass."""
+    flaw = flaw_of(answer, exact=exact)
+    if flaw is None and answer.monte_carlo is None and answer.bounds[1] * (1.0 + _ATTAINABLE) < attainable:
+        flaw = "it is below the least p-value that can be attained"
+    if flaw is not None:
+        raise ArithmeticError(f"a p-value without a certificate: {flaw}")
+
+
+def flaw_of(answer: Answer, *, exact: bool, least_log10: float = -math.inf) -> str | None:
+    """What is wrong with an answer, None when nothing is. Comparisons are written so that a NaN fails them."""
+    p, log10, error = answer.p_value, answer.log10_p_value, answer.relative_error_bound
+    flaw = flaw_of_numbers(p, log10, answer.bounds)
+    if flaw is not None:
+        return flaw
+    if (
+        exact
+        and not answer.bracket
+        and not (error is not None and 0.0 <= error <= MOST_ERROR + rounded_to_subnormal(p, log10))
+    ):
+        return "its error bound is too large"
+    if answer.monte_carlo is not None:
+        return None
+    if error is not None and answer.bounds == (0.0, 1.0):
+        return "its bounds say nothing"
+    if not _upper_log10(answer) >= least_log10 - _ROUNDING * (1.0 - least_log10):
+        return "it is smaller than the observed outcome's own share"
+    return _disagreement(answer)
+
+
+def flaw_of_numbers(p: float, log10: float, bounds: tuple[float, float]) -> str | None:
+    """What is wrong with a p-value and its bounds, whatever they are said to be."""
+    if not (0.0 < p <= 1.0 and -math.inf < log10 <= 0.0):
+        return "it is no probability"
+    if p >= SMALLEST_NORMAL and not abs(math.log10(p) - log10) <= _ROUNDING * (1.0 - log10):
+        return "the p-value and its logarithm disagree"
+    if not 0.0 <= bounds[0] <= p <= bounds[1] <= 1.0:
+        return "its bounds are not around it"
+    return None
+
+
+def _upper_log10(answer: Answer) -> float:
+    """log10 of the upper bound; a double has no digits left where p underflows, and the logarithm decides."""
+    high = answer.bounds[1]
+    return max(math.log10(high), answer.log10_p_value) if high >= SMALLEST_NORMAL else answer.log10_p_value
+
+
+def _disagreement(answer: Answer) -> str | None:
+    """Whether the fraction that stands beside a p-value, by another method perhaps, is another number."""
+    if answer.fraction is None:
+        return None
+    numerator, log2_denominator = answer.fraction.numerator, answer.fraction.log2_denominator
+    if not 0 < numerator <= 1 << log2_denominator:
+        return "its fraction is no probability"
+    known = from_fraction(numerator, log2_denominator).log10_p
+    slack = (answer.relative_error_bound or 0.0) / LN10 + _ROUNDING * (1.0 - known)
+    if answer.monte_carlo is None and not abs(known - answer.log10_p_value) <= slack:
+        return "its fraction is another number"
+    return None
