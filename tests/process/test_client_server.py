@@ -26,7 +26,7 @@ FILES: dict[str, Any] = {
 
 def slow(client: Client, **options: Any) -> None:
     """A test that takes several seconds of one worker."""
-    numbers = np.random.default_rng(0).integers(0, 2000, (4000, 2))
+    numbers = np.random.default_rng(0).integers(0, 2000, (5600, 2))
     client.scores(numbers, method="dp", **options)
 
 
