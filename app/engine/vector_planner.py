@@ -108,8 +108,10 @@ def _enumeration(form: VectorForm, work: float) -> Cost:
     states = vector_enumeration.states_count(form)
     width = form.table.shape[1] + len(form.origin)
     each = vector_enumeration.block_states(form)
-    steps = int((work + 6 * width + 5) * states) + _CALL * (states // each)
-    return Cost("enumeration", steps, 32 * width * each + (1 << 22))
+    counting = vector_enumeration.counting_ns(form)
+    steps = int((work + 6 * width) * states) + counting + _CALL * (states // each)
+    held = 32 * width * each + vector_enumeration.counting_bytes(form)
+    return Cost("enumeration", steps, held + (1 << 22))
 
 
 def sampling(form: VectorForm, samples: int, work: float) -> Cost:
