@@ -45,7 +45,7 @@ from app.statistics.paired import Paired, Segments, StatisticSpec
 from app.statistics.problem import Additive
 
 # Part of every id: raised whenever the same request would give other bytes.
-ALGORITHM_VERSION = "1"
+ALGORITHM_VERSION = "2"
 
 # Effect sizes sort the scores.
 _SECONDS_PER_ITEM = 5e-7
