@@ -145,9 +145,9 @@ def _dp(form: CanonicalForm, region: Region) -> Cost:
     cells = dp.cells_of(form, region)
     added = dp.additions(form, cells)
     # Next to the processor an addition costs half of one in memory.
-    each = 3 * added // 5 if cells <= _CACHED_CELLS else 5 * added // 4
+    each = 2 * added // 5 if cells <= _CACHED_CELLS else 3 * added // 5
     pieces = form.nonzero * (2 + cells // dp.TILE)
-    return _cost("dp", each + 3_000 * pieces + 2 * cells + 60_000, 16 * cells + 64 * dp.TILE)
+    return _cost("dp", each + 1_800 * pieces + 2 * cells + 60_000, 16 * cells + 64 * dp.TILE)
 
 
 def _rational(form: CanonicalForm, region: Region) -> Cost:

@@ -26,7 +26,7 @@ FILES: dict[str, Any] = {
 
 def slow(client: Client, **options: Any) -> None:
     """A test that takes several seconds of one worker."""
-    numbers = np.random.default_rng(0).integers(0, 2000, (5600, 2))
+    numbers = np.random.default_rng(0).integers(0, 2000, (9000, 2))
     client.scores(numbers, method="dp", **options)
 
 
@@ -85,7 +85,7 @@ def test_a_full_server_is_asked_again_after_the_time_that_it_says(start: Callabl
         Client(server.url, retries=Retries(attempts=3, chance=lambda: 0.0), sleep=waits.append) as client,
         ThreadPoolExecutor(1) as thread,
     ):
-        running = thread.submit(slow, busy, timeout_s=10.0)
+        running = thread.submit(slow, busy, timeout_s=4.0)
         said = until_full(impatient).retry_after_s
         assert said is not None
         assert said >= 3.0
