@@ -174,3 +174,15 @@ def test_every_goal_of_operation_names_tests_that_there_are() -> None:
         for found, test in named:
             path = found or path
             assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), (number, path, test)
+
+
+def test_every_finding_names_tests_that_there_are() -> None:
+    text = (ROOT / "tests/FINDINGS.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if re.match(r"\| [NHFA] ", line)]
+    assert len(rows) > 60
+    for row in rows:
+        path, named = "", re.findall(r"`(tests/[\w/]+\.py)?::(test_\w+)`", row)
+        assert named, row
+        for found, test in named:
+            path = found or path
+            assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), (path, test)
