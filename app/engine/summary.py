@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft as transform, stats
+from scipy import fft as transform, special
 
 from app.engine.enumeration import subset_sums
 from app.engine.fft import window
@@ -140,7 +140,7 @@ def _listed_law(form: CanonicalForm) -> Law:
     values, masses = np.zeros(1, dtype=np.int64), np.ones(1)
     for weight, count in zip(form.weights.tolist(), form.counts.tolist(), strict=True):
         often = np.arange(count + 1, dtype=np.int64)
-        chances = stats.binom.pmf(often, count, 0.5)
+        chances = np.exp(-special.betaln(count - often + 1, often + 1) - math.log(count + 1) - count * LN2)
         spread = (values[:, None] + weight * often).ravel()
         found = _merge(spread, np.multiply.outer(masses, chances).ravel(), 1)
         values, masses = found.values, found.masses

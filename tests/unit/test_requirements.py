@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -41,3 +42,16 @@ def test_make_serve_installs_what_the_readme_says() -> None:
     assert re.search(r"^\.venv/\.serve: requirements/serve\.txt\b", makefile, re.MULTILINE)
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n")
     assert {"!requirements/main.txt", "!requirements/serve.txt"} <= set(ignored)
+
+
+def test_no_more_of_scipy_is_used_than_the_image_keeps() -> None:
+    """The Dockerfile deletes the rest: another import would break the image and nothing else."""
+    kept = set(re.findall(r"! -name (\w+)", (ROOT / "Dockerfile").read_text(encoding="utf-8")))
+    for path in (ROOT / "app").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "scipy":
+                assert {name.name for name in node.names} <= kept, path
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("scipy."):
+                assert (node.module or "").split(".")[1] in kept, path
+            elif isinstance(node, ast.Import):
+                assert not [name for name in node.names if name.name.startswith("scipy")], path
