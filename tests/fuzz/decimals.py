@@ -25,9 +25,10 @@ class Case:
     def values(self) -> tuple[list[Fraction], list[Fraction]]:
         """What they are: decimals as written where all are short, else the doubles nearest to them."""
         exact: Callable[[str], Fraction] = Fraction
-        if not all(short(text) for text in self.u + self.v):
+        u, v = [shortest(text) for text in self.u], [shortest(text) for text in self.v]
+        if not all(short(text) for text in u + v):
             exact = doubled
-        return [exact(text) for text in self.u], [exact(text) for text in self.v]
+        return [exact(text) for text in u], [exact(text) for text in v]
 
     def as_json(self) -> bytes:
         """The JSON body, the numbers as they are written."""
@@ -46,6 +47,11 @@ class Case:
 def doubled(text: str) -> Fraction:
     """The double nearest to a number."""
     return Fraction(float(text))
+
+
+def shortest(text: str) -> str:
+    """A number of more than 15 digits is the shortest one that is the same double: JSON knows no other."""
+    return text if short(text) else repr(float(text))
 
 
 def short(text: str) -> bool:
