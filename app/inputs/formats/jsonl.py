@@ -13,7 +13,7 @@ from typing import Any
 from app.errors import InvalidTest
 from app.inputs import ndjson
 from app.inputs.formats.answers import Answers, Value, matched, scores
-from app.inputs.formats.metrics import metric_of, metric_of_both, metric_of_columns
+from app.inputs.formats.metrics import direction_question, metric_of, metric_of_both, metric_of_columns
 from app.inputs.formats.numerals import Number, Numerals
 from app.inputs.formats.reading import ReaderOptions, Reading, choose
 from app.inputs.formats.roles import both, by_names, two_systems
@@ -39,11 +39,12 @@ Placed = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What names in the files say: the metric, the two systems, and what a gate must ask about these."""
+    """What names in the files say: the metric, the two systems, and what a gate must ask about these and about it."""
 
     metric: str | None
     systems: tuple[str, str] | None = None
     question: str | None = None
+    direction_question: str | None = None
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
@@ -58,7 +59,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
             f"{role}: the score of an item is its {shown(field)}."
             for role, field in zip("uv", fields, strict=True)
         ]
-        named = Named(metric_of_both(fields[0], fields[1], f"{second.pointer}/{placed[1][0][0]}"))
+        metric = metric_of_both(fields[0], fields[1], f"{second.pointer}/{placed[1][0][0]}")
+        named = Named(metric, direction_question=direction_question(fields[0], fields[1]))
     else:
         u, v, named = _one_file(first, list(records(first, notes)), options, notes)
     clustered = any(cluster is not None for answers in (u, v) for cluster in answers.clusters)
@@ -67,6 +69,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     return Reading(
         "scores", scores(pairs), MEAN, tuple(notes), format_,
         names=named.systems, metric=named.metric, role_question=named.question,
+        direction_question=named.direction_question,
     )  # fmt: skip
 
 
@@ -101,7 +104,8 @@ def _one_file(
     if system is None:
         fields = _fields(source, placed[0], options, notes)
         u, v = (_answers(source, placed, options, field=name) for name in fields)
-        return u, v, Named(metric_of_columns(fields), None if fields == ("u", "v") else fields)
+        names = None if fields == ("u", "v") else fields
+        return u, v, Named(metric_of_columns(fields), names, direction_question=direction_question(*fields))
     groups: dict[str, list[Placed]] = {}
     for place, record in placed:
         groups.setdefault(key_of(record.get(system), source, place, system), []).append((place, record))
