@@ -16,7 +16,7 @@ from app.inputs.formats.answers import Answers, Value, matched, scores
 from app.inputs.formats.metrics import direction_question, metric_of, metric_of_both, metric_of_columns
 from app.inputs.formats.numerals import Number, Numerals
 from app.inputs.formats.reading import ReaderOptions, Reading, choose
-from app.inputs.formats.roles import both, by_names, two_systems
+from app.inputs.formats.roles import both, by_names, refuse_same, two_systems
 from app.inputs.formats.source import Source, escaped
 from app.inputs.formats.table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES
 from app.inputs.pairing import shown
@@ -133,6 +133,7 @@ def _fields(source: Source, placed: Placed, options: ReaderOptions, notes: list[
     for role, name in zip("uv", fields, strict=True):
         if name not in first:
             raise choose(f"{source.pointer}/{place}", f"system_{role}", f"field of {role}", list(first))
+    refuse_same(*fields)
     return fields
 
 
