@@ -118,7 +118,7 @@ def by_names(there: Sequence[str]) -> tuple[str, str] | None:
     if len(there) != 2 or roles.count(None) != 1:
         return None
     known = 1 - roles.index(None)
-    if not CLEAR.keys() & set(words(there[known])):
+    if not CLEAR.keys() & (set(words(there[known])) - set(shared_words(there))):
         return None  # base and large, main and feature: not clear enough to conclude from one name
     return (there[known], there[1 - known]) if roles[known] == "u" else (there[1 - known], there[known])
 
