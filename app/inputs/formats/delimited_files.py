@@ -13,6 +13,7 @@ from dataclasses import replace
 from app.errors import InvalidTest
 from app.inputs import count_table, delimited
 from app.inputs.formats.answers import Answers, matched, scores
+from app.inputs.formats.hidden_ids import refuse_hidden_ids
 from app.inputs.formats.metrics import direction_question, metric_of, metric_of_both, metric_of_columns
 from app.inputs.formats.numerals import Numerals, parsed
 from app.inputs.formats.reading import ReaderOptions, Reading, choose
@@ -152,6 +153,8 @@ def _two_files(
     if clustered_u != clustered_v:
         detail = "One file has a cluster column and the other has none."
         raise InvalidTest.at(second.source.pointer, "mixed_forms", detail)
+    if u.by_order and v.by_order:
+        refuse_hidden_ids(_beside(first, values[0]), _beside(second, values[1]), second.source.line(1))
     metric = question = None
     if first.header is not None and second.header is not None:
         names = first.header[values[0]], second.header[values[1]]
@@ -159,6 +162,15 @@ def _two_files(
         question = direction_question(*names)
     reading = _reading(u, v, clustered_u, None, options, notes, format_)
     return replace(reading, metric=metric, direction_question=question)
+
+
+def _beside(data: FileTable, value: int) -> dict[str, list[str]]:
+    """The columns beside the scores."""
+    return {
+        name: [row[place].strip() for row in data.rows]
+        for place, name in enumerate(data.header or [])
+        if place != value
+    }
 
 
 def _metric(data: FileTable, value: int) -> str | None:

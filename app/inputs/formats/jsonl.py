@@ -13,6 +13,7 @@ from typing import Any
 from app.errors import InvalidTest
 from app.inputs import ndjson
 from app.inputs.formats.answers import Answers, Value, matched, scores
+from app.inputs.formats.hidden_ids import refuse_hidden_ids
 from app.inputs.formats.metrics import direction_question, metric_of, metric_of_both, metric_of_columns
 from app.inputs.formats.numerals import Number, Numerals
 from app.inputs.formats.reading import ReaderOptions, Reading, choose
@@ -55,6 +56,12 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         placed = list(records(first, notes)), list(records(second, notes))
         u, v = (_answers(source, each, options) for source, each in zip((first, second), placed, strict=True))
         fields = [_score_field(each[0][1], options, "") for each in placed]
+        if u.by_order and v.by_order:
+            besides = [
+                _beside([record for _, record in each], field)
+                for each, field in zip(placed, fields, strict=True)
+            ]
+            refuse_hidden_ids(besides[0], besides[1], second.pointer)
         notes += [
             f"{role}: the score of an item is its {shown(field)}."
             for role, field in zip("uv", fields, strict=True)
@@ -181,6 +188,11 @@ def _refuse_summary(source: Source, placed: list[Placed]) -> None:
                 detail = f"{source.label}, {place}: {escaped(name)} is {shown(value)}: averages or totals are no item. "
                 detail += f"Drop them; or say id_column={escaped(name)}, if it is one."
                 raise InvalidTest.at(f"{source.pointer}/{place}/{escaped(name)}", "summary_row", detail)
+
+
+def _beside(records: list[dict[str, Any]], score: str) -> dict[str, list[Any]]:
+    """The fields beside the scores."""
+    return {name: [record.get(name) for record in records] for name in records[0] if name != score}
 
 
 def _score_field(record: dict[str, Any], options: ReaderOptions, pointer: str) -> str:
