@@ -305,6 +305,8 @@ OPEN_COLUMNS = [
     ("wer_candidate", "error_baseline"),
     ("wer_candidate", "baseline"),
     ("candidate", "baseline_wer"),
+    ("1-wer_new", "1-wer_old"),
+    ("new -loss", "old -loss"),
 ]
 
 
@@ -343,5 +345,14 @@ def test_a_file_that_says_score_is_of_the_metric_that_the_other_names(
     service: Any, problem_of: Problem
 ) -> None:
     files = {"u": ("u", table("id,score", str_row(1))), "v": ("v", table("id,toxicity", str_row(0)))}
+    (flaw,) = problem_of(gate(service, files, format="csv"), 422)["errors"]
+    assert flaw["code"] == "choose_direction"
+
+
+@pytest.mark.parametrize(
+    "name", ["1-wer", "1 - word error rate", "100-cer", "1/ppl", "-loss", "exp(-nll)", "\u2212log loss"]
+)
+def test_a_negated_metric_is_not_taken_for_the_metric(service: Any, problem_of: Problem, name: str) -> None:
+    files = {"u": ("u", table(f"id,{name}", str_row(0))), "v": ("v", table(f"id,{name}", str_row(1)))}
     (flaw,) = problem_of(gate(service, files, format="csv"), 422)["errors"]
     assert flaw["code"] == "choose_direction"

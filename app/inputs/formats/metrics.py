@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from app.errors import InvalidTest
 from app.inputs.formats.roles import BRIEF, CLEAR, DECORATION, shared_words, words as role_words
 from app.inputs.pairing import shown
-from app.statistics.direction import GENERIC, of_name
+from app.statistics.direction import GENERIC, negated, of_name
 
 PART = re.compile(r"[^\W_]+")
 CAMEL = re.compile(r"[A-Z]+\d*(?![a-z])|[A-Z]?[a-z]+\d*|[^\W_]+")
@@ -49,6 +49,8 @@ def metric_of_columns(names: Sequence[str]) -> str | None:
 
     None where no known metric is shared.
     """
+    if any(map(negated, names)):
+        return None
     for pattern in (PART, CAMEL):
         parts = [pattern.findall(name) for name in names]
         others = [{part.lower() for part in other} for other in parts[1:]]
