@@ -356,3 +356,30 @@ def test_a_negated_metric_is_not_taken_for_the_metric(service: Any, problem_of: 
     files = {"u": ("u", table(f"id,{name}", str_row(0))), "v": ("v", table(f"id,{name}", str_row(1)))}
     (flaw,) = problem_of(gate(service, files, format="csv"), 422)["errors"]
     assert flaw["code"] == "choose_direction"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["abs(x1)", "abs(x1) + 1", "abs(x1) / 2", "x1 * x1", "max(x1, -x1)", "sqrt(x1 * x1)", "1 - abs(x1)"],
+)
+def test_what_is_as_large_either_way_decides_no_gate(
+    service: Any, problem_of: Problem, expression: str
+) -> None:
+    request = {
+        "stay": [-1] * N,
+        "swap": [1] * N,
+        "statistic": {"name": "expression", "expression": expression},
+    }
+    said = as_json(service, "effects", request, higher_is_better=True)
+    (flaw,) = problem_of(said, 422)["errors"]
+    assert flaw["code"] == "no_direction"
+
+
+@pytest.mark.parametrize("expression", ["x1", "x1 / 3", "exp(x1 / 9)", "x1 * abs(x1)", "x1 + 5"])
+def test_what_tells_the_sides_apart_does(service: Any, expression: str) -> None:
+    request = {
+        "stay": [-1] * N,
+        "swap": [1] * N,
+        "statistic": {"name": "expression", "expression": expression},
+    }
+    assert as_json(service, "effects", request, higher_is_better=True).json()["verdict"] == "fail"
