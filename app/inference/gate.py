@@ -26,6 +26,7 @@ from app.inference.record import TestRecord
 from app.inference.rounded import RoundedTest
 from app.statistics.evenness import is_even
 from app.statistics.expression import POINTER, parse
+from app.statistics.formula import Call
 from app.statistics.local_effects import DEFAULT_EXPRESSION
 from app.statistics.paired import Effects, Paired, StatisticSpec
 
@@ -108,10 +109,11 @@ def _require_direction(test: Prepared) -> None:
     if isinstance(test.data, Effects):
         text = str(test.spec.parameters.get("expression", DEFAULT_EXPRESSION))
         width = 1 if test.data.stay.ndim == 1 else test.data.stay.shape[1]
-        even |= is_even(parse(text, [f"x{index + 1}" for index in range(width)]), width)
+        root = parse(text, [f"x{index + 1}" for index in range(width)])
+        even |= (isinstance(root, Call) and root.function == "abs") or is_even(root, width)
     if even:
         detail = (
-            "An expression that has the same value when all effects change sign does not say which system is better: "
+            "An expression that has the same value whichever effects change sign does not say which system is better: "
             "give a gate the expression without abs, and without squares."
         )
         raise InvalidTest.at(POINTER, "no_direction", detail)

@@ -1,11 +1,11 @@
-"""Whether an expression has the same value when all its sums change sign: |S|, S * S, max(S, -S)."""
+"""Whether an expression has the same value whichever of its sums changes sign: |S|, S * S, max(S, -S), |S1| + |S2|."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from app.statistics.formula import Linear, Node, Product, Quotient, Sum
+from app.statistics.formula import Linear, Node, Product, Quotient, Sum, variables
 
 # Points of no particular shape; few enough to cost nothing, and of several magnitudes.
 SCALES = (0.013, 0.37, 1.9, 23.0, 710.0)
@@ -19,15 +19,16 @@ ONE_ARGUMENT: Mapping[str, Callable[[float], float]] = {
 
 
 def is_even(node: Node, width: int) -> bool:
-    """Whether it is, at every point that was tried; constants are even, too.
+    """Whether it is, at every point that was tried.
 
     A point where either side has no value tells nothing; without any that tells, the answer is no.
     """
     told = False
     for scale in SCALES:
-        for turn in range(3):
-            point = [scale * math.sin(1.0 + 2.3 * index + turn) for index in range(width)]
-            here, there = _value(node, point), _value(node, [-x for x in point])
+        point = [scale * math.sin(1.0 + 2.3 * index) for index in range(width)]
+        here = _value(node, point)
+        for index in sorted(variables(node)):
+            there = _value(node, [-x if place == index else x for place, x in enumerate(point)])
             if not (math.isfinite(here) and math.isfinite(there)):
                 continue
             if not math.isclose(here, there, rel_tol=CLOSE):
