@@ -31,6 +31,9 @@ def direction(wanted: bool | None, asked: Asked, term: Place) -> tuple[bool, tup
         InvalidTest: nothing tells, at `higher_is_better`.
     """
     known, what = asked.options.higher_is_better, asked.options.metric or asked.spec.name
+    open_ = None if asked.reading is None else asked.reading.direction_question
+    if wanted is None and known is None and open_ is not None:
+        raise InvalidTest.at(term("/higher_is_better"), "choose_direction", open_)
     if wanted is None and known is None and not _plain(asked):
         detail = (
             f"Nothing says whether a higher {shown(what)} is better: say higher_is_better=true, or "

@@ -24,6 +24,7 @@ from app.inference.options import Options
 from app.inference.paired_test import Prepared, finish, prepare
 from app.inference.record import TestRecord
 from app.inference.rounded import RoundedTest
+from app.statistics.evenness import is_even
 from app.statistics.expression import POINTER, parse
 from app.statistics.formula import Call
 from app.statistics.local_effects import DEFAULT_EXPRESSION
@@ -103,16 +104,17 @@ def _require_terms(terms: GateTerms) -> None:
 
 
 def _require_direction(test: Prepared) -> None:
-    """Refuse |S|, which is as large when the candidate is worse as when it is better."""
-    absolute = isinstance(test.solvable, AdditiveTest | RoundedTest) and test.solvable.problem.absolute
+    """Refuse |S|, S * S and their like, which are as large when the candidate is worse as when it is better."""
+    even = isinstance(test.solvable, AdditiveTest | RoundedTest) and test.solvable.problem.absolute
     if isinstance(test.data, Effects):
         text = str(test.spec.parameters.get("expression", DEFAULT_EXPRESSION))
         width = 1 if test.data.stay.ndim == 1 else test.data.stay.shape[1]
         root = parse(text, [f"x{index + 1}" for index in range(width)])
-        absolute |= isinstance(root, Call) and root.function == "abs"
-    if absolute:
+        even |= (isinstance(root, Call) and root.function == "abs") or is_even(root, width)
+    if even:
         detail = (
-            "An absolute value does not say which system is better: give a gate the expression without abs."
+            "An expression that has the same value whichever effects change sign does not say which system is better: "
+            "give a gate the expression without abs, and without squares."
         )
         raise InvalidTest.at(POINTER, "no_direction", detail)
 

@@ -45,9 +45,21 @@ TURNED = frozenset(
         "without",
     )
 )  # fmt: skip
+# 1-wer, 100 - error rate, 1/ppl, -loss, exp(-nll); 1-shot and 1-gram are no sums.
+NEGATED = re.compile(
+    r"(?:^|[\s_(,*])(?:1|100)(?:\.0+)?\s*[-\u2212\u2013/](?!\s*(?:shot|gram|best|hop|way|nn)\b)"
+    r"|(?:^|[\s_(,*])[-\u2212\u2013](?=\w)"
+    r"|^\s*[-\u2212\u2013]",
+    re.IGNORECASE,
+)
 # What a score is called where nobody said what it measures.
 GENERIC = frozenset(("score", "scores", "value", "values", "u", "v"))
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
+
+
+def negated(name: str) -> bool:
+    """Whether a name is written as a difference, a quotient or a negative, which turns its metric round."""
+    return NEGATED.search(name) is not None
 
 
 def of_name(name: str) -> bool | None:
@@ -55,7 +67,11 @@ def of_name(name: str) -> bool | None:
 
     >>> of_name("word_perplexity"), of_name("acc_norm"), of_name("rougeL"), of_name("error_reduction")
     (False, True, True, None)
+    >>> of_name("1-wer"), of_name("-loss"), of_name("1-shot acc"), of_name("rouge-1")
+    (None, None, True, True)
     """
+    if negated(name):
+        return None
     parts = [part for part in re.split(r"[^\w+]+|_", name.lower()) if part]
     whole = "_".join(parts)
     if whole in WHOLE:

@@ -7,6 +7,8 @@ than gold does is never right: its score of 0 says nothing of the system.
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain
 from typing import Any
@@ -19,6 +21,8 @@ SPANS = frozenset({"span_f1", "span_precision", "span_recall"})
 SHOWN_CHARS = 40
 # Where every label of gold stands for so many items or more, labels are classes and no free text.
 ITEMS_PER_CLASS = 2
+# Soft hyphen, blanks of no width, marks of direction, byte order mark.
+UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 
 Labels = set[Hashable]
 
@@ -95,7 +99,7 @@ def _never(role: str, labels: Labels, gold: Labels, spec: StatisticSpec) -> Data
 
 
 def _otherwise_written(role: str, unknown: Labels, gold: Labels, items: Sequence[Item]) -> list[DataWarning]:
-    """A label that gold has in other capitals, with other blanks, or as a decimal number.
+    """A label that gold has in other capitals, with other blanks, in another Unicode form, or as a decimal number.
 
     Free texts may differ so, and it is the system's fault; classes may not.
     """
@@ -113,7 +117,10 @@ def _otherwise_written(role: str, unknown: Labels, gold: Labels, items: Sequence
 
 
 def _folded(label: Hashable) -> str:
-    text = " ".join(str(label).split()).casefold()
+    text = str(label)
+    if not text.isascii():
+        text = UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+    text = " ".join(text.split()).casefold()
     whole, point, decimals = text.partition(".")
     return whole if point and whole.lstrip("-").isdigit() and not decimals.strip("0") else text
 

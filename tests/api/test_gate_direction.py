@@ -296,3 +296,90 @@ def test_two_files_that_name_their_scores_differently(service: Any, problem_of: 
     notes = said["metrics"][0]["test"]["reading"]["notes"]
     assert 'u: the score of an item is its "score".' in notes
     assert 'v: the score of an item is its "correct".' in notes
+
+
+OPEN_COLUMNS = [
+    ("toxicity_new", "toxicity_old"),
+    ("error_reduction_candidate", "error_reduction_baseline"),
+    ("wer_candidate", "accuracy_baseline"),
+    ("wer_candidate", "error_baseline"),
+    ("wer_candidate", "baseline"),
+    ("candidate", "baseline_wer"),
+    ("1-wer_new", "1-wer_old"),
+    ("new -loss", "old -loss"),
+]
+
+
+@pytest.mark.parametrize("names", OPEN_COLUMNS, ids=" ".join)
+def test_two_columns_whose_names_leave_the_direction_open_are_asked_about(
+    service: Any, problem_of: Problem, names: tuple[str, str]
+) -> None:
+    u, v = names
+    rows = [json.dumps({"id": f"q{n}", u: n % 3 + 1, v: n % 3}) for n in range(N)]
+    two = {"u": ("u", table(f"id,{u}", str_row(1))), "v": ("v", table(f"id,{v}", str_row(0)))}
+    one = table(f"id,{u},{v}", lambda n: f"{n},{n % 3 + 1},{n % 3}")
+    every: list[tuple[str, Files]] = [
+        ("csv", {"file": ("scores", one)}),
+        ("jsonl", {"file": ("scores", lines(*rows))}),
+    ]
+    if "wer" not in u + v:  # one file that names a known metric tells that of both
+        every.append(("csv", two))
+    for form, files in every:
+        (flaw,) = problem_of(gate(service, files, format=form), 422)["errors"]
+        assert (flaw["code"], flaw["pointer"]) == ("choose_direction", "/options/higher_is_better")
+        assert gate(service, files, format=form, higher_is_better="false").json()["verdict"] == "fail"
+        assert gate(service, files, format=form, higher_is_better="true").json()["verdict"] == "pass"
+
+
+def str_row(more: int) -> Callable[[int], str]:
+    return lambda n: f"{n},{n % 3 + more}"
+
+
+def test_words_in_capitals_are_a_metric_as_well(service: Any) -> None:
+    files = {"file": ("scores", table("id,CandidateWER,BaselineWER", lambda n: f"{n},{n % 3 + 1},{n % 3}"))}
+    answer = gate(service, files).json()
+    assert (answer["verdict"], answer["higher_is_better"]) == ("fail", False)
+
+
+def test_a_file_that_says_score_is_of_the_metric_that_the_other_names(
+    service: Any, problem_of: Problem
+) -> None:
+    files = {"u": ("u", table("id,score", str_row(1))), "v": ("v", table("id,toxicity", str_row(0)))}
+    (flaw,) = problem_of(gate(service, files, format="csv"), 422)["errors"]
+    assert flaw["code"] == "choose_direction"
+
+
+@pytest.mark.parametrize(
+    "name", ["1-wer", "1 - word error rate", "100-cer", "1/ppl", "-loss", "exp(-nll)", "\u2212log loss"]
+)
+def test_a_negated_metric_is_not_taken_for_the_metric(service: Any, problem_of: Problem, name: str) -> None:
+    files = {"u": ("u", table(f"id,{name}", str_row(0))), "v": ("v", table(f"id,{name}", str_row(1)))}
+    (flaw,) = problem_of(gate(service, files, format="csv"), 422)["errors"]
+    assert flaw["code"] == "choose_direction"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["abs(x1)", "abs(x1) + 1", "abs(x1) / 2", "x1 * x1", "max(x1, -x1)", "sqrt(x1 * x1)", "1 - abs(x1)"],
+)
+def test_what_is_as_large_either_way_decides_no_gate(
+    service: Any, problem_of: Problem, expression: str
+) -> None:
+    request = {
+        "stay": [-1] * N,
+        "swap": [1] * N,
+        "statistic": {"name": "expression", "expression": expression},
+    }
+    said = as_json(service, "effects", request, higher_is_better=True)
+    (flaw,) = problem_of(said, 422)["errors"]
+    assert flaw["code"] == "no_direction"
+
+
+@pytest.mark.parametrize("expression", ["x1", "x1 / 3", "exp(x1 / 9)", "x1 * abs(x1)", "x1 + 5"])
+def test_what_tells_the_sides_apart_does(service: Any, expression: str) -> None:
+    request = {
+        "stay": [-1] * N,
+        "swap": [1] * N,
+        "statistic": {"name": "expression", "expression": expression},
+    }
+    assert as_json(service, "effects", request, higher_is_better=True).json()["verdict"] == "fail"

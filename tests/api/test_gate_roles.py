@@ -270,3 +270,20 @@ def test_a_plain_test_of_the_same_file_has_the_sign_of_its_gate(service: Any) ->
     assert said["names"] == {"u": "candidate", "v": "baseline"}
     assert said["statistic"]["observed"] == pytest.approx(-0.4)
     assert said["warnings"] == []
+
+
+@pytest.mark.parametrize("names", [("baseline-base", "baseline-large"), ("candidate_old", "candidate_tuned")])
+def test_a_brief_word_beside_a_clear_one_that_both_have_tells_nothing(
+    service: Any, problem_of: Problem, names: tuple[str, str]
+) -> None:
+    for form in ("csv", "csv long", "jsonl", "promptfoo"):
+        (flaw,) = problem_of(gate(service, form, FORMS[form](names, [GOOD, BAD])), 422)["errors"]
+        assert flaw["code"] == "choose_roles"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_system_is_not_compared_with_itself(service: Any, problem_of: Problem, form: str) -> None:
+    content = FORMS[form](("a", "b"), [BAD, GOOD])
+    same = "0" if form.startswith("promptfoo") else "a"
+    (flaw,) = problem_of(gate(service, form, content, system_u=same, system_v=same), 422)["errors"]
+    assert flaw["code"] == "same_system"

@@ -270,3 +270,18 @@ def test_random_labels_against_counting_by_hand(seed: int, service: Any) -> None
             never = not set(columns[role]) & set(columns["gold"])
             assert never == any(f"No label of {role} " in one["detail"] for one in said["warnings"])
     assert min(seen.values()) > 5
+
+
+@pytest.mark.parametrize("written", ["cafe\u0301", "caf\u00e9\u200b", "\ufeffcaf\u00e9", "caf\u00e9\u00a0"])
+def test_a_class_in_another_unicode_form_decides_no_gate(service: Any, problem_of: Any, written: str) -> None:
+    gold = ["caf\u00e9", "no"] * 10
+    request = {
+        "gold": gold,
+        "u": ["no", "no"] * 10,
+        "v": [written, "no"] * 10,
+        "statistic": {"name": "accuracy"},
+    }
+    assert warned(service.post(PREDICTIONS, request).json()) == ["labels_written_otherwise"]
+    said = service.post("/v1/gate", {"kind": "predictions", "request": request})
+    (error,) = problem_of(said, 422)["errors"]
+    assert (error["pointer"], error["code"]) == ("/request/v", "labels_written_otherwise")

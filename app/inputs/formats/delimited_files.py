@@ -13,7 +13,8 @@ from dataclasses import replace
 from app.errors import InvalidTest
 from app.inputs import count_table, delimited
 from app.inputs.formats.answers import Answers, matched, scores
-from app.inputs.formats.metrics import metric_of, metric_of_both, metric_of_columns
+from app.inputs.formats.hidden_ids import refuse_hidden_ids
+from app.inputs.formats.metrics import direction_question, metric_of, metric_of_both, metric_of_columns
 from app.inputs.formats.numerals import Numerals, parsed
 from app.inputs.formats.reading import ReaderOptions, Reading, choose
 from app.inputs.formats.roles import both, two_systems
@@ -152,11 +153,24 @@ def _two_files(
     if clustered_u != clustered_v:
         detail = "One file has a cluster column and the other has none."
         raise InvalidTest.at(second.source.pointer, "mixed_forms", detail)
-    metric = None
+    if u.by_order and v.by_order:
+        refuse_hidden_ids(_beside(first, values[0]), _beside(second, values[1]), second.source.line(1))
+    metric = question = None
     if first.header is not None and second.header is not None:
-        metric = metric_of_both(first.header[values[0]], second.header[values[1]], second.source.line(1))
+        names = first.header[values[0]], second.header[values[1]]
+        metric = metric_of_both(*names, second.source.line(1))
+        question = direction_question(*names)
     reading = _reading(u, v, clustered_u, None, options, notes, format_)
-    return replace(reading, metric=metric)
+    return replace(reading, metric=metric, direction_question=question)
+
+
+def _beside(data: FileTable, value: int) -> dict[str, list[str]]:
+    """The columns beside the scores."""
+    return {
+        name: [row[place].strip() for row in data.rows]
+        for place, name in enumerate(data.header or [])
+        if place != value
+    }
 
 
 def _metric(data: FileTable, value: int) -> str | None:
@@ -222,7 +236,12 @@ def _wide(data: FileTable, options: ReaderOptions, notes: list[str], format_: st
     u, clustered = _answers(data, places[0], options)
     v, _ = _answers(data, places[1], options)
     reading = _reading(u, v, clustered, chosen.names, options, notes, format_)
-    return replace(reading, metric=metric_of_columns(names), role_question=chosen.question)
+    return replace(
+        reading,
+        metric=metric_of_columns(names),
+        role_question=chosen.question,
+        direction_question=direction_question(*names),
+    )
 
 
 def _long(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:

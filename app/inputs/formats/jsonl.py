@@ -13,10 +13,11 @@ from typing import Any
 from app.errors import InvalidTest
 from app.inputs import ndjson
 from app.inputs.formats.answers import Answers, Value, matched, scores
-from app.inputs.formats.metrics import metric_of, metric_of_both, metric_of_columns
+from app.inputs.formats.hidden_ids import refuse_hidden_ids
+from app.inputs.formats.metrics import direction_question, metric_of, metric_of_both, metric_of_columns
 from app.inputs.formats.numerals import Number, Numerals
 from app.inputs.formats.reading import ReaderOptions, Reading, choose
-from app.inputs.formats.roles import both, by_names, two_systems
+from app.inputs.formats.roles import both, by_names, refuse_same, two_systems
 from app.inputs.formats.source import Source, escaped
 from app.inputs.formats.table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES
 from app.inputs.pairing import shown
@@ -39,11 +40,12 @@ Placed = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What names in the files say: the metric, the two systems, and what a gate must ask about these."""
+    """What names in the files say: the metric, the two systems, and what a gate must ask about these and about it."""
 
     metric: str | None
     systems: tuple[str, str] | None = None
     question: str | None = None
+    direction_question: str | None = None
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
@@ -54,11 +56,18 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         placed = list(records(first, notes)), list(records(second, notes))
         u, v = (_answers(source, each, options) for source, each in zip((first, second), placed, strict=True))
         fields = [_score_field(each[0][1], options, "") for each in placed]
+        if u.by_order and v.by_order:
+            besides = [
+                _beside([record for _, record in each], field)
+                for each, field in zip(placed, fields, strict=True)
+            ]
+            refuse_hidden_ids(besides[0], besides[1], second.pointer)
         notes += [
             f"{role}: the score of an item is its {shown(field)}."
             for role, field in zip("uv", fields, strict=True)
         ]
-        named = Named(metric_of_both(fields[0], fields[1], f"{second.pointer}/{placed[1][0][0]}"))
+        metric = metric_of_both(fields[0], fields[1], f"{second.pointer}/{placed[1][0][0]}")
+        named = Named(metric, direction_question=direction_question(fields[0], fields[1]))
     else:
         u, v, named = _one_file(first, list(records(first, notes)), options, notes)
     clustered = any(cluster is not None for answers in (u, v) for cluster in answers.clusters)
@@ -67,6 +76,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     return Reading(
         "scores", scores(pairs), MEAN, tuple(notes), format_,
         names=named.systems, metric=named.metric, role_question=named.question,
+        direction_question=named.direction_question,
     )  # fmt: skip
 
 
@@ -101,7 +111,8 @@ def _one_file(
     if system is None:
         fields = _fields(source, placed[0], options, notes)
         u, v = (_answers(source, placed, options, field=name) for name in fields)
-        return u, v, Named(metric_of_columns(fields), None if fields == ("u", "v") else fields)
+        names = None if fields == ("u", "v") else fields
+        return u, v, Named(metric_of_columns(fields), names, direction_question=direction_question(*fields))
     groups: dict[str, list[Placed]] = {}
     for place, record in placed:
         groups.setdefault(key_of(record.get(system), source, place, system), []).append((place, record))
@@ -129,6 +140,7 @@ def _fields(source: Source, placed: Placed, options: ReaderOptions, notes: list[
     for role, name in zip("uv", fields, strict=True):
         if name not in first:
             raise choose(f"{source.pointer}/{place}", f"system_{role}", f"field of {role}", list(first))
+    refuse_same(*fields)
     return fields
 
 
@@ -176,6 +188,11 @@ def _refuse_summary(source: Source, placed: list[Placed]) -> None:
                 detail = f"{source.label}, {place}: {escaped(name)} is {shown(value)}: averages or totals are no item. "
                 detail += f"Drop them; or say id_column={escaped(name)}, if it is one."
                 raise InvalidTest.at(f"{source.pointer}/{place}/{escaped(name)}", "summary_row", detail)
+
+
+def _beside(records: list[dict[str, Any]], score: str) -> dict[str, list[Any]]:
+    """The fields beside the scores."""
+    return {name: [record.get(name) for record in records] for name in records[0] if name != score}
 
 
 def _score_field(record: dict[str, Any], options: ReaderOptions, pointer: str) -> str:

@@ -118,7 +118,7 @@ def by_names(there: Sequence[str]) -> tuple[str, str] | None:
     if len(there) != 2 or roles.count(None) != 1:
         return None
     known = 1 - roles.index(None)
-    if not CLEAR.keys() & set(words(there[known])):
+    if not CLEAR.keys() & (set(words(there[known])) - set(shared_words(there))):
         return None  # base and large, main and feature: not clear enough to conclude from one name
     return (there[known], there[1 - known]) if roles[known] == "u" else (there[1 - known], there[known])
 
@@ -133,7 +133,7 @@ def two_systems(there: Sequence[str], options: ReaderOptions, source: Source, no
     Raises
     ------
     InvalidTest
-        There is no such system, or there are several and nothing chooses.
+        There is no such system, or it is the same twice, or there are several and nothing chooses.
     """
     if (options.system_u, options.system_v) != (None, None):
         return _chosen(there, options, source)
@@ -181,4 +181,12 @@ def _chosen(there: Sequence[str], options: ReaderOptions, source: Source) -> Sys
             raise choose(source.pointer, f"system_{role}", f"system {role}", list(there))
         found.append(match)
     u, v = (one if one is not None else next(name for name in there if name not in found) for one in found)
+    refuse_same(u, v)
     return Systems(u, v)
+
+
+def refuse_same(u: str, v: str) -> None:
+    """Refuse one system in both roles, which is never better nor worse; raises InvalidTest."""
+    if u == v:
+        detail = f"system_u and system_v are the same: {shown(u)}. Give two."
+        raise InvalidTest.at("/options/system_v", "same_system", detail)
