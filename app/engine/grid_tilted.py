@@ -28,6 +28,8 @@ MAX_WINDOW_CELLS = 1 << 27
 # Differences of theta . x, in nats, that do not matter.
 _NEAR_ENOUGH = 0.05
 _FARTHEST = 200
+# A tilt towards a corner of the support may grow without end; beyond this its digits prove nothing any more.
+_MOST_CUMULANT = 1e12
 NOTHING = (-math.inf, math.inf)
 
 
@@ -35,7 +37,7 @@ def under_tilt(form: VectorForm, runs: Runs, law: Tilted) -> tuple[float, float]
     """(log probability, relative error bound) of the runs by one tilted transform; infinite where not proven."""
     mean = means(form, law.tau)
     inner, log_dropped = needed(form, runs, law)
-    if len(inner) == 0:
+    if len(inner) == 0 or not law.cumulant < _MOST_CUMULANT:
         return NOTHING
     # What weighs more than at the mean asks for a wider window.
     excess = max(-float(heights(inner, law.theta, mean).min()), 0.0)

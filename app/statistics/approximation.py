@@ -19,6 +19,8 @@ from app.statistics.formula import Call, Linear, Node, Product, Quotient, Sum
 _U = 2.0**-52
 # NumPy's exp and log are within a few units in the last place.
 _LIBRARY = 8.0 * _U
+# What underflow may have taken from a result, or from the bound on its error; far more than that.
+_LOST = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def approximate(node: Node, sums: Sequence[Integers]) -> Approximation:
     columns = [column.astype(np.float64) for column in sums]
     with np.errstate(all="ignore"):
         found = _visit(node, columns)
-        error = found.error * (1.0 + 1e-6) + 1e-300
+        error = found.error * (1.0 + 1e-6) + _LOST
         known = np.isfinite(found.value) & np.isfinite(error)
         if not known.all():
             error = np.where(known, error, np.inf)
@@ -71,7 +73,7 @@ def _linear(node: Linear, columns: Sequence[Reals]) -> Approximation:
     error = 0.0 if bound < EXACT_DOUBLE else _U * (len(node.terms) + 2) * bound
     if node.divisor != 1:
         divisor = _double(node.divisor)
-        value, error = value / divisor, (error + _U * bound) / divisor
+        value, error = value / divisor, (error + _U * bound) / divisor + _LOST
         if not np.isfinite(divisor):
             error = np.inf
     return Approximation(value, np.asarray(error))
@@ -120,7 +122,13 @@ def _product(left: Approximation, right: Approximation) -> Approximation:
         + left.error * right.error
         + _U * _size(value, *bounds)
     )
-    return Approximation(value, error, _either(left.undefined, right.undefined))
+    # What is nought times anything is nought, and nothing of it was lost.
+    lost = _LOST if error.ndim == 0 else np.where(_nought(left) | _nought(right), 0.0, _LOST)
+    return Approximation(value, error + lost, _either(left.undefined, right.undefined))
+
+
+def _nought(factor: Approximation) -> NDArray[np.bool_]:
+    return np.asarray((factor.value == 0.0) & (factor.error == 0.0))
 
 
 def _quotient(above: Approximation, below: Approximation) -> Approximation:
@@ -129,7 +137,7 @@ def _quotient(above: Approximation, below: Approximation) -> Approximation:
         return _exact_denominator(above, below, undefined)
     value = above.value / below.value
     room = np.abs(below.value) - below.error
-    error = (above.error + np.abs(value) * below.error) / room + _U * np.abs(value)
+    error = (above.error + np.abs(value) * below.error) / room + _U * np.abs(value) + _LOST
     unknown = ~(room > 0.0)
     return Approximation(np.where(unknown, 0.0, value), np.where(unknown, np.inf, error), undefined)
 
@@ -143,7 +151,7 @@ def _exact_denominator(
     divisor = below.value if none_zero else np.where(zero, 1.0, below.value)
     value = above.value / divisor
     exact = not above.error.any()
-    error = above.error / np.abs(divisor) if not exact else above.error
+    error = above.error / np.abs(divisor) + _LOST if not exact else above.error
     error = error + _U * _size(value, error)
     if none_zero:
         return Approximation(value, error, undefined)
@@ -166,7 +174,8 @@ def _call(node: Call, arguments: list[Approximation]) -> Approximation:
     x, e = first.value, first.error
     if node.function == "exp":
         value = np.exp(x)
-        return Approximation(value, value * (np.expm1(e) + _LIBRARY) * (1.0 + _LIBRARY), undefined)
+        error = value * (np.expm1(e) + _LIBRARY) * (1.0 + _LIBRARY) + _LOST
+        return Approximation(value, error, undefined)
     if node.function == "sqrt":
         return _root(x, e, undefined)
     impossible, unknown = x + e <= 0.0, x <= e

@@ -234,3 +234,37 @@ def test_the_price_of_a_bootstrap_grows_with_its_samples_whatever_the_units() ->
     assert many.seconds > 300 * few.seconds
     assert many.solvable.plan.chosen.operations > 50 * 10_000_000
     assert many.solvable.plan.chosen.bytes > 24 * 10_000_000
+
+
+# Expressions whose intermediate results are below the smallest double, and how they order states by two sums.
+UNDERFLOWING: dict[str, Score] = {
+    "sqrt(exp(-x1))": lambda sums: Fraction(-sums[0]),
+    "exp(-x1)*exp(600)": lambda sums: Fraction(-sums[0]),
+    "exp(-x1)/exp(-x2)": lambda sums: Fraction(sums[1] - sums[0]),
+    "exp(-x1)/(exp(-x1)+exp(-x2))": lambda sums: Fraction(sums[1] - sums[0]),
+    "(x1/1e200)*(x2/1e200)*(x1*1e150)": lambda sums: Fraction(sums[0] ** 2 * sums[1]),
+    "sqrt((x1/1e200)*(x2/1e200))": lambda sums: Fraction(sums[0] * sums[1]),
+}
+
+
+@pytest.mark.parametrize("expression", UNDERFLOWING)
+def test_what_underflows_on_the_way_is_decided_exactly(expression: str) -> None:
+    """A product of doubles that is nought is not nought, and a state is not told from others by it."""
+    stay = [[200, 150], [150, 300], [180, 160], [300, 130]]
+    swap = [[190, 170], [260, 150], [170, 190], [120, 300]]
+    order = UNDERFLOWING[expression]
+    values = [
+        order([sum(column) for column in zip(*rows, strict=True)])
+        for rows in itertools.product(*zip(stay, swap, strict=True))
+    ]
+    data, spec = (
+        Effects(np.array(stay), np.array(swap)),
+        StatisticSpec("expression", {"expression": expression}),
+    )
+    for alternative, share in (
+        ("greater", sum(value >= values[0] for value in values)),
+        ("less", sum(value <= values[0] for value in values)),
+    ):
+        record = run_test(data, spec, Options(alternative=alternative), BUDGET)  # type: ignore[arg-type]
+        assert record.method.exact
+        assert record.p_value == share / 16

@@ -1,0 +1,23 @@
+"""A region that is a corner of the support: the tilt towards it has no end, and nothing is proven by it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from app.engine import grid_dp, grid_small
+from app.engine.vector_form import vector_form
+from app.statistics.expression import parse
+from app.statistics.sum_function import Formula, FunctionOf
+
+
+def test_a_tilt_that_grows_without_end_is_no_answer() -> None:
+    groups = {(-2, -3): 5, (-1, -2): 1, (3, -1): 7, (-2, -4): 3, (1, -3): 2, (2, 0): 2}
+    stay = np.array([step for step, count in groups.items() for _ in range(count)])
+    form = vector_form(stay, -stay)
+    function = FunctionOf(Formula(parse("(x1-x2)*(x1-x2)", ["x1", "x2"])))
+    extreme = function.deciding(stay, -stay, "two-sided", 1e12)
+    right = grid_dp.probability(form, extreme)
+    found = grid_small.small_probability(form, extreme, right.log_p)
+    assert math.isinf(found.relative_error_bound) or math.isclose(found.log_p, right.log_p, rel_tol=1e-9)
