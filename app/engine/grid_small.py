@@ -22,6 +22,8 @@ from app.engine.vector_form import VectorForm, means
 from app.engine.vector_tilt import Tilted, tilt_towards, untilted
 
 _ROUNDS = 24
+# A region that no tilt proves is not proven by a larger box.
+_UNPROVEN_ROUNDS = 1
 # The share of the answer that may lie beyond the box, as a natural logarithm: 1e-16.
 _LOG_MISSED = -37.0
 _GOOD = 1e-9
@@ -43,7 +45,7 @@ def small_probability(
     The bound is infinite when nothing could be proven.
     """
     depth = log_guess
-    found = UNPROVEN
+    found, unproven = UNPROVEN, 0
     for _ in range(_ROUNDS):
         box = box_missing(form, untilted(form), depth + _LOG_MISSED)
         runs = region_of(form, box, extreme, tiles)
@@ -56,7 +58,8 @@ def small_probability(
             if complete or missed <= 0.9 * _LOG_MISSED:
                 left_out = 0.0 if complete else math.exp(missed)
                 return Probability(found.log_p, found.relative_error_bound + left_out)
-        if complete:
+            unproven += not found.relative_error_bound < 1.0
+        if complete or unproven > _UNPROVEN_ROUNDS:
             break
         proven = math.isfinite(found.log_p)
         depth = min(found.log_p, 1.25 * depth) if proven else 2.0 * depth
@@ -110,9 +113,16 @@ def _lobe(form: VectorForm, runs: Runs, splits: int) -> tuple[float, float]:
             half for half in split(runs, axes[:, 0], float(axes[:, 0] @ means(form, law.tau))) if len(half)
         ]
         if len(halves) == 2:
-            parts = _added([_lobe(form, half, splits - 1) for half in halves])
-            best = min(best, parts, key=lambda pair: pair[1])
+            best = min(best, _in_halves(form, halves, splits - 1, best[1]), key=lambda pair: pair[1])
     return best
+
+
+def _in_halves(form: VectorForm, halves: list[Runs], splits: int, known: float) -> tuple[float, float]:
+    """The sum of two halves; the second is not looked at where the first gains nothing, as on the edge of a ring."""
+    first = _lobe(form, halves[0], splits)
+    if not first[1] < known:
+        return first[0], math.inf
+    return _added([first, _lobe(form, halves[1], splits)])
 
 
 def dominating_cell(form: VectorForm, runs: Runs) -> Reals:

@@ -47,6 +47,24 @@ class Answer:
     wider: float | None = None
 
 
+def significant(answer: Answer, alpha: float) -> bool:
+    """Whether p <= alpha is certain; of an estimate, whether the estimate is."""
+    if answer.monte_carlo is not None:
+        return answer.p_value <= alpha
+    if answer.fraction is not None:
+        top, below = alpha.as_integer_ratio()
+        return answer.fraction.numerator * below <= top << answer.fraction.log2_denominator
+    return answer.bounds[1] <= alpha
+
+
+def undecided(answer: Answer, alpha: float) -> bool:
+    """Whether alpha lies inside the bounds, so that they do not tell on which side of it p is."""
+    low, high = answer.bounds
+    if answer.monte_carlo is not None:
+        return low <= alpha <= high
+    return answer.fraction is None and low <= alpha < high
+
+
 def certified(probability: Probability, beside: Fraction2 | None = None) -> Answer:
     """An exact p-value and the interval that its certificate proves; `beside` is its fraction, if known.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.inference.answers import undecided
 from app.inference.options import Options
 from app.inference.record import Caution, ItemLevel
 from app.inference.solvable import Findings
@@ -58,7 +59,6 @@ def _of_the_method(options: Options, findings: Findings, *, exact: bool) -> list
     """What it means that the p-value is an estimate or a bracket."""
     answer = findings.answer
     low, high = answer.bounds
-    undecided = low <= options.alpha <= high and not exact
     if answer.monte_carlo is not None:
         found = [
             Caution(
@@ -68,13 +68,15 @@ def _of_the_method(options: Options, findings: Findings, *, exact: bool) -> list
             )
         ]
         advice = "ask for more samples to decide"
-    elif exact or answer.relative_error_bound is None:
+    elif answer.relative_error_bound is None:
         return []  # an upper bound of nought comes with a caution of its own
+    elif exact:
+        found, advice = [], "they are as near to each other as doubles come; choose alpha before you look"
     else:
         found = [] if answer.wider is None else [_wider(answer.wider, options.precision)]
         wanted = abs(options.alpha - answer.p_value) / options.alpha
         advice = f"ask for a precision below {max(wanted, 1e-12):.1g} to decide"
-    if undecided:
+    if undecided(answer, options.alpha):
         found.append(
             Caution(
                 "alpha_within_bounds",

@@ -12,6 +12,7 @@ from functools import partial
 from app.engine.planner import Budget, Cost, Plan
 from app.inference import differences
 from app.inference.additive import additive_test
+from app.inference.answers import significant
 from app.inference.cautions import cautions
 from app.inference.certificate import require
 from app.inference.confidence import Found, PlannedInterval, level_of
@@ -155,7 +156,7 @@ def finish(prepared: Prepared) -> TestRecord:
         p_value_bounds=answer.bounds,
         p_value_bounds_kind="confidence" if answer.monte_carlo else "certified",
         p_value_fraction=answer.fraction,
-        significant=answer.p_value <= options.alpha,
+        significant=significant(answer, options.alpha),
         alpha=options.alpha,
         min_attainable_p=found.attainable,
         alternative=options.alternative,
