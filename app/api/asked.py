@@ -27,7 +27,7 @@ from app.inputs.formats.reading import Kind, Reading
 from app.inputs.nested import NamedCounts
 from app.inputs.pairing import ById, Given, pair, shown
 from app.statistics import direction
-from app.statistics.corpus_price import counting_seconds
+from app.statistics.corpus import counting_seconds
 from app.statistics.paired import (
     Counts,
     Effects,
@@ -68,7 +68,7 @@ class Asked:
     @property
     def counting_seconds(self) -> float:
         """Predicted time of the preparation where that is long: sacrebleu's of texts."""
-        return counting_seconds(self.data, self.spec.name) if isinstance(self.data, Segments) else 0.0
+        return counting_seconds(self.data, self.spec) if isinstance(self.data, Segments) else 0.0
 
 
 def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
