@@ -116,8 +116,11 @@ def as_read(asked: Asked) -> Asked:
 
 
 def pictured(asked: Asked, representation: Representation) -> Asked:
-    """The same, with the null distribution that a picture needs, even where nobody wants to read its numbers."""
-    if representation not in DRAWN or asked.options.pmf != "none":
+    """The same, with the null distribution that a picture needs, whichever numbers of it were to be read.
+
+    More bars than a summary has are narrower than a dot, and a hundred thousand of them take seconds to draw.
+    """
+    if representation not in DRAWN:
         return asked
     return replace(asked, options=replace(asked.options, pmf="summary"))
 
