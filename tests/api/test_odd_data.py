@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -270,3 +271,19 @@ def test_random_labels_against_counting_by_hand(seed: int, service: Any) -> None
             never = not set(columns[role]) & set(columns["gold"])
             assert never == any(f"No label of {role} " in one["detail"] for one in said["warnings"])
     assert min(seen.values()) > 5
+
+
+def test_differences_of_six_hundred_magnitudes_are_bracketed(service: Any) -> None:
+    random = Random(0)
+
+    def scores() -> list[float]:
+        return [
+            random.randint(0, 10)
+            * 10.0 ** random.randint(-random.choice([3, 10, 300]), random.choice([3, 10, 300]))
+            for _ in range(100)
+        ]
+
+    response = service.post("/v1/tests/scores", {"u": scores(), "v": scores(), "precision": 1e-6})
+    assert response.status_code == 200, response.text
+    low, high = response.json()["p_value_bounds"]
+    assert 0 < low <= high <= 1
