@@ -70,7 +70,9 @@ class Server(uvicorn.Server):
         listening = [each for server in self.servers for each in server.sockets]
         for each in listening:
             loop.remove_reader(each.fileno())
-        for _ in range(ROUNDS):  # asyncio drops what it has accepted and not handed over when its server closes
+        for _ in range(
+            ROUNDS
+        ):  # asyncio drops what it has accepted and not handed over when its server closes
             await asyncio.sleep(0)
         waiting = [connection for each in listening for connection in _accepted(each.fileno())]
         for server in self.servers:
