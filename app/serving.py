@@ -35,6 +35,7 @@ from app.settings import Settings
 
 log = logging.getLogger(__name__)
 
+ROUNDS = 4  # of the event loop, in which what asyncio has accepted becomes a connection
 BACKLOG = 2_048  # connections that the kernel keeps for us until they are accepted
 
 
@@ -63,6 +64,30 @@ class Server(uvicorn.Server):
         self.should_exit = self.should_exit or time.monotonic() >= self._leaves_at
         return await super().on_tick(counter)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen no more, and finish all that was accepted: by us, or by the kernel on our behalf."""
+        loop = asyncio.get_running_loop()
+        listening = [each for server in self.servers for each in server.sockets]
+        for each in listening:
+            loop.remove_reader(each.fileno())
+        for _ in range(
+            ROUNDS
+        ):  # asyncio drops what it has accepted and not handed over when its server closes
+            await asyncio.sleep(0)
+        waiting = [connection for each in listening for connection in _accepted(each.fileno())]
+        for server in self.servers:
+            server.close()
+        for connection in waiting:
+            await loop.connect_accepted_socket(self._protocol, connection)
+        await super().shutdown(sockets)
+
+    def _protocol(self) -> asyncio.Protocol:
+        """As uvicorn makes them for the connections that it accepts."""
+        protocol: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return protocol
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Take SIGINT and SIGTERM while serving."""
@@ -88,6 +113,19 @@ class Server(uvicorn.Server):
         delay_s = self._delay_s if sig == signal.SIGTERM else 0.0
         self._leaves_at = time.monotonic() + delay_s
         self.should_exit = not delay_s
+
+
+def _accepted(listening: int) -> list[socket.socket]:
+    """The connections that wait in the kernel's queue of a listening socket, a file descriptor that does not block."""
+    found: list[socket.socket] = []
+    with socket.socket(fileno=os.dup(listening)) as same:
+        same.setblocking(False)
+        try:
+            while len(found) < BACKLOG:
+                found.append(same.accept()[0])
+        except OSError:  # there are no more, or no more file descriptors
+            pass
+    return found
 
 
 def serve(settings: Settings) -> None:

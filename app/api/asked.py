@@ -27,7 +27,7 @@ from app.inputs.formats.reading import Kind, Reading
 from app.inputs.nested import NamedCounts
 from app.inputs.pairing import ById, Given, pair, shown
 from app.statistics import direction
-from app.statistics.corpus_price import counting_seconds
+from app.statistics.corpus import counting_seconds
 from app.statistics.paired import (
     Counts,
     Effects,
@@ -68,7 +68,7 @@ class Asked:
     @property
     def counting_seconds(self) -> float:
         """Predicted time of the preparation where that is long: sacrebleu's of texts."""
-        return counting_seconds(self.data, self.spec.name) if isinstance(self.data, Segments) else 0.0
+        return counting_seconds(self.data, self.spec) if isinstance(self.data, Segments) else 0.0
 
 
 def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
@@ -116,8 +116,11 @@ def as_read(asked: Asked) -> Asked:
 
 
 def pictured(asked: Asked, representation: Representation) -> Asked:
-    """The same, with the null distribution that a picture needs, even where nobody wants to read its numbers."""
-    if representation not in DRAWN or asked.options.pmf != "none":
+    """The same, with the null distribution that a picture needs, whichever numbers of it were to be read.
+
+    More bars than a summary has are narrower than a dot, and a hundred thousand of them take seconds to draw.
+    """
+    if representation not in DRAWN:
         return asked
     return replace(asked, options=replace(asked.options, pmf="summary"))
 

@@ -54,7 +54,7 @@ _FAR = 1.5
 
 def costs(form: CanonicalForm, region: Region, samples: int) -> tuple[Cost, ...]:
     """The cost of every method that could run at all but `bounds`: exact ones, cheapest first, Monte Carlo."""
-    found = [_fft(form), _dp(form, region), _rational(form, region)]
+    found = [fft_cost(form), _dp(form, region), _rational(form, region)]
     if form.nonzero <= _MAX_ENUMERATED:
         found.append(_enumeration(form))
     if 2 <= form.nonzero <= _MAX_MET:
@@ -132,7 +132,8 @@ def cheapest_fraction(form: CanonicalForm, region: Region, budget: Budget) -> Co
     raise PlanTooLarge(detail, flaws=(Flaw("/exact_fraction", "plan_too_large", detail),))
 
 
-def _fft(form: CanonicalForm) -> Cost:
+def fft_cost(form: CanonicalForm) -> Cost:
+    """The cost of `fft.probability`, a tail or two that mirror each other."""
     split = best_split(form)
     screened, retained = screening(form)
     groups = len(form.weights) - split.heavy

@@ -23,8 +23,8 @@ _OUTSIDE = 1e-17
 MOST_CELLS = 1 << 40
 # Nanoseconds: a group in the product over the grid, in screening, and at one frequency by itself.
 _PRODUCT, _SCREENED, _ALONE = 3.0, 12.0, 130.0
-# And what is tabulated along every axis.
-_TABLES = 500
+# And what is tabulated along every axis; of the last one, for every group and frequency.
+_TABLES, _COLUMN = 500, 60.0
 _SAMPLES, _FEW, _COINS = 256, 3, 160
 # Boxes of more cells are decided tile by tile where the statistic's ranges are known.
 _WHOLE_CELLS = 1 << 20
@@ -71,7 +71,7 @@ def grid_cost(form: VectorForm, work: float) -> tuple[int, int]:
     transform = 50 * spectrum.last * lines
     sums = 75 * spectrum.last * lines
     whole = spectrum.held >= box.cells // 2
-    axes = (_TABLES * sum(box.shape)) + (60 * len(form.counts) * box.shape[-1] if whole else 0)
+    axes = (_TABLES * sum(box.shape)) + (0.5 * _COLUMN * len(form.counts) * box.shape[-1] if whole else 0)
     total = 1_500_000 + axes + region + spectrum.nanoseconds + transform + sums
     if _depth(form) > _DEEP:
         total += 1.6 * additions if additions <= _DIRECT else _TILTED * total
@@ -105,7 +105,7 @@ def _spectrum(form: VectorForm, box: Box) -> Spectrum:
         return Spectrum(float(1 << 62), float(1 << 62), columns)
     # Powers are taken by squaring.
     factors = float(np.sum(1.0 + np.log2(form.counts)))
-    product = (_PRODUCT * factors + 30.0) * cells
+    product = (_PRODUCT * factors + 30.0) * cells + _COLUMN * groups * half[-1]
     if whole_at_once(form, law, half):
         return Spectrum(product, cells, columns)
     below = log_below(cells)

@@ -89,7 +89,7 @@ def standing(circle: Circle, first: int, stop: int, below: float, most: int) -> 
 
     It stops early, at a smaller `stop`, once there are more than `most` of them.
     """
-    level = circle.level(below)
+    level = min(circle.level(below), stop.bit_length())  # one block is enough, however light the coins
     if level < 0 or first >= stop:
         stop = max(min(stop, first + most), first)
         return Standing(np.arange(first, stop, dtype=np.int64), stop, stop - first)

@@ -6,6 +6,7 @@ Operations are nanoseconds of one ordinary core; `work` is what deciding about o
 from __future__ import annotations
 
 from app.engine import grid_dp, vector_enumeration, vector_monte_carlo
+from app.engine.additive_planner import fft_cost
 from app.engine.grid_price import MOST_CELLS, box_of, grid_cost
 from app.engine.planner import Budget, Cost, Plan, choose
 from app.engine.vector_form import VectorForm
@@ -88,8 +89,11 @@ def cheapest_fraction(form: VectorForm, budget: Budget, work: float) -> Cost:
 
 def _line(form: VectorForm, work: float) -> Cost:
     cells = int(form.high[0] - form.low[0]) + 1
-    held = (80 + 8 * len(form.origin)) * cells if cells <= LINE_CELLS else 1 << 62
-    return Cost("fft", int((20 + work) * cells) + 600_000, held)
+    if cells > LINE_CELLS:
+        return Cost("fft", int((20 + work) * cells) + 600_000, 1 << 62)
+    solving = fft_cost(form.line())
+    held = (80 + 8 * len(form.origin)) * cells + solving.bytes
+    return Cost("fft", int((20 + work) * cells + 1e9 * solving.seconds) + 600_000, held)
 
 
 def _dp(form: VectorForm, work: float) -> Cost:

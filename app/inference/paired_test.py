@@ -38,8 +38,7 @@ from app.inference.record import (
 from app.inference.resampled import bootstrap_test
 from app.inference.solvable import Solvable
 from app.statistics.catalogue import reduce
-from app.statistics.corpus import counted
-from app.statistics.corpus_price import counting_seconds
+from app.statistics.corpus import counted, counting_seconds
 from app.statistics.data_warning import DataWarning
 from app.statistics.joint import Joint
 from app.statistics.paired import Paired, Segments, StatisticSpec
@@ -99,7 +98,7 @@ def prepare(
     given, asked, item_level, counting = data, spec, None, 0.0
     if isinstance(data, Segments):
         # Once for both levels. What is found by its digest is the texts.
-        counting = counting_seconds(data, spec.name) if only_planned else 0.0
+        counting = counting_seconds(data, spec) if only_planned else 0.0
         data, spec = counted(data, spec, estimated=only_planned)
     if data.pairing.clusters is not None:
         alone = replace(options, method="auto", pmf="none", exact_fraction=False, confidence_level=None)

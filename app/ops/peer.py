@@ -9,21 +9,26 @@ import socket
 import struct
 import termios
 
-SIOCOUTQ = termios.TIOCOUTQ  # the same number
+SIOCOUTQ, SIOCINQ = termios.TIOCOUTQ, termios.FIONREAD  # the same numbers
 INT = struct.Struct("i")
 
 
 def untaken_bytes(transport: asyncio.Transport) -> int:
     """Bytes that were written and that the other end has not acknowledged: with us, and in the kernel's buffer."""
-    return transport.get_write_buffer_size() + _in_kernel(transport)
+    return transport.get_write_buffer_size() + _in_kernel(transport, SIOCOUTQ)
 
 
-def _in_kernel(transport: asyncio.Transport) -> int:
+def unread_bytes(transport: asyncio.Transport) -> int:
+    """Bytes that have come and that nobody has read yet."""
+    return _in_kernel(transport, SIOCINQ)
+
+
+def _in_kernel(transport: asyncio.Transport, buffer: int) -> int:
     connection = transport.get_extra_info("socket")
     if connection is None or connection.fileno() < 0:
         return 0
     try:
-        size: int = INT.unpack(fcntl.ioctl(connection.fileno(), SIOCOUTQ, bytes(INT.size)))[0]
+        size: int = INT.unpack(fcntl.ioctl(connection.fileno(), buffer, bytes(INT.size)))[0]
     except OSError:
         return 0
     return size

@@ -26,10 +26,11 @@ from app.ops.connection import CONNECTION, Connection
 from app.ops.edge import CROWDED, CROWDED_HEAD_BYTES, CROWDED_HEAD_S, SLOW_HEAD, Edge
 from app.ops.framing import Framing
 from app.ops.parsing_turns import AT_ONCE
-from app.ops.peer import untaken_bytes, was_reset
+from app.ops.peer import unread_bytes, untaken_bytes, was_reset
 from app.ops.request_head import Refusal
 
 LINGER_S = 5.0
+LAST_HEAD_S = 1.0  # when the service takes its leave, the head of a request must be there so soon
 RESET_WITHIN_S = 0.1  # a client that has gone answers what we send with a reset, after a way there and back
 
 
@@ -84,6 +85,7 @@ class EdgeProtocol(H11Protocol):
         self._received = 0
         self._crowded = self._half_closed = False
         self._head_bytes = 0
+        self._leaving = False
         self._connection = Connection()
         self._untaken = 0
         self._untaken_since = self._asked_at = self._since
@@ -199,6 +201,13 @@ class EdgeProtocol(H11Protocol):
         self._edge.remove(self)
         self.transport.abort()
 
+    def shutdown(self) -> None:
+        """Take no request after the one that is under way, be it only on its way: that one was sent in good faith."""
+        self._leaving = True
+        young = self._phase is Phase.HEAD and self.loop.time() - self._since < LAST_HEAD_S
+        if not young and not unread_bytes(self.transport):
+            super().shutdown()  # every answer that begins from now on closes its connection, too
+
     # -- deadlines ----------------------------------------------------------------------------------------
 
     def look(self, now: float) -> None:
@@ -206,10 +215,15 @@ class EdgeProtocol(H11Protocol):
         waited = now - self._since
         limits = self._edge.limits
         head_s = min(limits.header_timeout_s, CROWDED_HEAD_S) if self._crowded else limits.header_timeout_s
+        if self._leaving:
+            head_s = min(head_s, LAST_HEAD_S)
         if self._stuck(now):
             self._edge.gave_up("unread_answer")
             self.transport.abort()
         elif self._phase is Phase.HEAD and waited >= head_s:
+            if self._leaving and not self._head_bytes:
+                self.transport.close()
+                return
             self._refuse(CROWDED if self._crowded else SLOW_HEAD)
         elif self._phase is Phase.BODY:
             self._look_at_body(now, waited)

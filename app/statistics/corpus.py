@@ -16,7 +16,7 @@ import numpy as np
 
 from app.engine.lattice import Integers
 from app.errors import InvalidTest
-from app.statistics.corpus_price import roughly_edits
+from app.statistics.corpus_price import predicted_seconds, roughly_edits
 from app.statistics.corpus_scores import BLEU_ORDERS, Bleu, Chrf, Difference
 from app.statistics.counts import beta_of, refuse_excess, require_counts, table
 from app.statistics.expression import parse
@@ -42,6 +42,17 @@ BLEU_NAMES = ("sys_len", "ref_len", *(c for c, _ in _BLEU_PAIRS), *(t for _, t i
 def reduce_segments(data: Segments, spec: StatisticSpec) -> Additive | Joint:
     """The test of corpus BLEU, chrF or TER of texts; raises InvalidTest, also when sacrebleu is not installed."""
     return reduce_corpus_counts(*counted(data, spec))
+
+
+def counting_seconds(data: Segments, spec: StatisticSpec) -> float:
+    """Predicted seconds of `counted`; none for what it refuses."""
+    if spec.name != "ter":
+        return predicted_seconds(data, spec.name, str.split)
+    try:
+        metric = _metric(spec)
+    except InvalidTest:
+        return 0.0
+    return predicted_seconds(data, spec.name, lambda text: _words(metric, text))
 
 
 def counted(data: Segments, spec: StatisticSpec, *, estimated: bool = False) -> tuple[Counts, StatisticSpec]:
@@ -165,11 +176,17 @@ def _statistics(metric: Any, system: Sequence[str], data: Segments) -> list[list
     return rows
 
 
+def _words(ter: Any, text: str) -> list[str]:
+    """As TER compares them: in lower case, and with `normalized` punctuation apart, unless told otherwise."""
+    words: list[str] = ter._preprocess_segment(text).split()  # noqa: SLF001 -- no public way
+    return words
+
+
 def _estimated(metric: Any, system: Sequence[str], data: Segments) -> list[list[float]]:
     """Rows like `_statistics`, from the beginnings of a few segments, again and again; TER's by words alone."""
     if type(metric).__name__ == "TER":
         return [
-            _estimated_edits(text, references)
+            _estimated_edits(metric, text, references)
             for text, references in zip(system, data.references, strict=True)
         ]
     some = [text[:_ESTIMATED_CHARS] for text in system[:_ESTIMATED_SEGMENTS]]
@@ -178,7 +195,7 @@ def _estimated(metric: Any, system: Sequence[str], data: Segments) -> list[list[
     return [rows[index % len(rows)] for index in range(len(system))]
 
 
-def _estimated_edits(text: str, references: Sequence[str]) -> list[float]:
-    words, others = text.split(), [reference.split() for reference in references]
+def _estimated_edits(metric: Any, text: str, references: Sequence[str]) -> list[float]:
+    words, others = _words(metric, text), [_words(metric, reference) for reference in references]
     edits = min(roughly_edits(words, other) for other in others)
     return [float(edits), sum(map(len, others)) / len(others)]

@@ -8,7 +8,7 @@ seconds. How many shifts there are to try is estimated from the words that a pla
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 
 from app.statistics.paired import Segments
@@ -23,15 +23,15 @@ _CELL_S, _COPIED_S, _SHIFT_S = 6.5e-7, 4e-8, 2e-5
 _ALIGNED_WORDS = 300
 
 
-def counting_seconds(data: Segments, name: str) -> float:
-    """Predicted seconds for the statistics of both systems' segments under bleu, chrf or ter."""
+def predicted_seconds(data: Segments, name: str, words: Callable[[str], Sequence[str]]) -> float:
+    """Predicted seconds for the statistics of both systems' segments under bleu, chrf or ter, whose words those are."""
     references = sum(len(text) for texts in data.references for text in texts)
     chars = sum(map(len, data.u)) + sum(map(len, data.v)) + 2 * references
     seconds = 2 * _SECONDS_PER_SEGMENT * len(data.u) + _SECONDS_PER_CHAR[name] * chars
     if name != "ter":
         return seconds
     return seconds + sum(
-        edit_seconds(text.split(), reference.split())
+        edit_seconds(words(text), words(reference))
         for system in (data.u, data.v)
         for text, references_of in zip(system, data.references, strict=True)
         for reference in references_of

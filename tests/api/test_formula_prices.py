@@ -213,3 +213,16 @@ def test_more_ties_than_were_planned_for_are_refused(monkeypatch: pytest.MonkeyP
     said = json.loads(answered.body)
     assert said["type"].endswith("#plan-too-large")
     assert "tell" in said["detail"]
+
+
+def test_a_sum_on_a_line_is_priced_with_what_it_takes_to_solve_it() -> None:
+    random = Random(3)
+    stay, swap = ([[random.randint(0, 10**4) for _ in range(2)] for _ in range(64)] for _ in range(2))
+    body = effects("1e-300-(x1+x2)", {"stay": stay, "swap": swap}, method="fft")
+    asked = json.dumps({"kind": "effects", "request": body}).encode()
+    began = time.process_time()
+    answered = handle(job("effects"), json.dumps(body).encode(), Unbounded())
+    took = time.process_time() - began
+    assert answered.status == 200
+    planned = json.loads(handle(job("plan"), asked, Unbounded()).body)["seconds"]
+    assert took <= 3 * planned + 0.2

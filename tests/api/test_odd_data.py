@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -285,3 +286,19 @@ def test_a_class_in_another_unicode_form_decides_no_gate(service: Any, problem_o
     said = service.post("/v1/gate", {"kind": "predictions", "request": request})
     (error,) = problem_of(said, 422)["errors"]
     assert (error["pointer"], error["code"]) == ("/request/v", "labels_written_otherwise")
+
+
+def test_differences_of_six_hundred_magnitudes_are_bracketed(service: Any) -> None:
+    random = Random(2)
+
+    def scores() -> list[float]:
+        return [
+            random.randint(0, 10)
+            * 10.0 ** random.randint(-random.choice([3, 10, 300]), random.choice([3, 10, 300]))
+            for _ in range(100)
+        ]
+
+    response = service.post("/v1/tests/scores", {"u": scores(), "v": scores(), "precision": 1e-6})
+    assert response.status_code == 200, response.text
+    low, high = response.json()["p_value_bounds"]
+    assert 0 <= low <= response.json()["p_value"] <= high <= 1

@@ -30,6 +30,20 @@ def test_a_picture_has_what_it_needs_even_without_the_numbers(service: Any) -> N
     assert without.text == service.post("/v1/tests/scores?format=svg", BODY).text
 
 
+@pytest.mark.parametrize("form", ["svg", "html"])
+def test_a_picture_of_every_value_is_that_of_the_summary(service: Any, form: str) -> None:
+    rows = [[7**k % 9973, 5**k % 4999] for k in range(1, 17)]
+    body = {
+        "stay": rows,
+        "swap": [[b, a + b] for a, b in rows],
+        "statistic": {"expression": "x1 / (x1 + x2)"},
+    }
+    full = service.post(f"/v1/tests/effects?format={form}", {**body, "pmf": "full"})
+    assert full.status_code == 200, full.text
+    assert full.text == service.post(f"/v1/tests/effects?format={form}", body).text
+    assert len(full.content) < 100_000
+
+
 def test_a_theme_is_for_pictures(service: Any, problem_of: Callable[..., dict[str, Any]]) -> None:
     light = service.post("/v1/tests/scores?format=png", BODY)
     dark = service.post("/v1/tests/scores?format=png&theme=dark", BODY)

@@ -15,8 +15,9 @@ from app.api.pipeline import Later, handle, handle_in_place
 from app.execution.frames import Unbounded
 from app.settings import Settings
 from app.statistics import corpus
-from app.statistics.corpus_price import counting_seconds, edit_seconds
-from app.statistics.paired import Segments
+from app.statistics.corpus import counting_seconds
+from app.statistics.corpus_price import edit_seconds
+from app.statistics.paired import Segments, StatisticSpec
 
 pytest.importorskip("sacrebleu")
 
@@ -94,9 +95,28 @@ def test_equal_and_disjoint_segments_are_cheap_and_shuffled_ones_are_not() -> No
 def test_the_price_of_texts_grows_with_them(name: str) -> None:
     def price(copies: int) -> float:
         text = "the cat sat on the mat"
-        return counting_seconds(Segments([text] * copies, [text] * copies, [[text]] * copies), name)
+        return counting_seconds(
+            Segments([text] * copies, [text] * copies, [[text]] * copies), StatisticSpec(name)
+        )
 
     assert 9.0 < price(1000) / price(100) < 11.0
+
+
+@pytest.mark.parametrize(
+    ("options", "written"),
+    [
+        ({"normalized": True}, lambda word, _: f"{word},"),  # punctuation is a word of its own, spaces or not
+        ({}, lambda word, random: "".join(random.choice((c, c.upper())) for c in word)),  # no case by default
+    ],
+)
+def test_ter_is_priced_by_the_words_that_it_compares(options: dict[str, Any], written: Any) -> None:
+    random = Random(3)
+    plain = [[f"word{random.randrange(40)}" for _ in range(150)] for _ in range(3)]
+    gold, u, v = (("" if options else " ").join(written(word, random) for word in words) for words in plain)
+    data = Segments([u], [v], [[gold]])
+    apart = Segments([" ".join(plain[1])], [" ".join(plain[2])], [[" ".join(plain[0])]])
+    priced = counting_seconds(data, StatisticSpec("ter", options))
+    assert priced > 0.5 * counting_seconds(apart, StatisticSpec("ter")) > 0.1
 
 
 def test_clusters_do_not_count_twice(monkeypatch: pytest.MonkeyPatch) -> None:

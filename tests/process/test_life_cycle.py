@@ -92,6 +92,41 @@ def test_a_drain_under_load_answers_every_request_that_was_accepted(start: Start
     assert set(statuses) == {200}
 
 
+@pytest.mark.parametrize("begun", [True, False])
+def test_what_came_before_the_end_of_listening_is_answered(start: Start, begun: bool) -> None:
+    """In the kernel's queue, in that of the loop, or just connected: none of them is dropped."""
+    server = start(workers=2, shutdown_delay_s=0)
+    if not begun:
+        late = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(3)]
+        assert server.post("/v1/tests/effects", {"stay": [1, 2, 3]}).status_code == 200  # they were accepted
+    os.kill(server.process.pid, signal.SIGSTOP)
+    if begun:
+        late = [sending(server, {"stay": [1, 2, number]}) for number in range(20)]
+    server.process.send_signal(signal.SIGTERM)
+    os.kill(server.process.pid, signal.SIGCONT)
+    if not begun:
+        time.sleep(0.2)
+        for connection in late:
+            connection.sendall(head("GET /livez HTTP/1.1"))
+    for connection in late:
+        with connection:
+            connection.settimeout(PATIENCE_S)
+            found = answer(connection)
+            assert found.status == 200
+            assert found.headers["connection"] == "close"
+    assert server.process.wait(PATIENCE_S) == 0
+
+
+def test_a_silent_connection_does_not_hold_up_the_end(start: Start) -> None:
+    server = start(workers=2, shutdown_delay_s=0)
+    with socket.create_connection(("127.0.0.1", server.port)):
+        assert server.post("/v1/tests/effects", {"stay": [1, 2, 3]}).status_code == 200
+        began = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(PATIENCE_S) == 0
+        assert time.monotonic() - began < 5.0
+
+
 def test_whoever_is_cut_short_by_the_end_of_the_grace_period_gets_a_503(start: Start) -> None:
     server = start(workers=2, shutdown_delay_s=0, shutdown_grace_s=1, **ROOMY)
     long = [sending(server, {**ENDLESS, "seed": seed}) for seed in range(3)]
