@@ -22,7 +22,7 @@ from app.inputs.formats.source import Source, escaped
 from app.inputs.formats.table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES
 from app.inputs.pairing import shown
 from app.statistics.paired import StatisticSpec
-from app.statistics.summary_rows import is_summary
+from app.statistics.summary_rows import summary_rows
 
 ROLES = ("u", "v", "file")
 USES = frozenset(
@@ -199,12 +199,14 @@ def _refuse_requests(source: Source, placed: list[Placed], score: str, *, with_i
 
 def _refuse_summary(source: Source, placed: list[Placed]) -> None:
     """Refuse an object of averages at either end where no field is known to hold ids."""
-    for place, record in (placed[0], placed[-1]):
-        for name, value in record.items():
-            if is_summary(value) and sum(other.get(name) == value for _, other in placed) == 1 < len(placed):
-                detail = f"{source.label}, {place}: {escaped(name)} is {shown(value)}: averages or totals are no item. "
-                detail += f"Drop them; or say id_column={escaped(name)}, if it is one."
-                raise InvalidTest.at(f"{source.pointer}/{place}/{escaped(name)}", "summary_row", detail)
+    for name in dict.fromkeys((*placed[0][1], *placed[-1][1])):
+        values = [record.get(name) for _, record in placed]
+        rows = summary_rows(values) if len(placed) > 1 else []
+        if rows and all(values.count(values[row]) == 1 for row in rows):
+            place, value = placed[rows[-1]][0], values[rows[-1]]
+            detail = f"{source.label}, {place}: {escaped(name)} is {shown(value)}: averages or totals are no item. "
+            detail += f"Drop them; or say id_column={escaped(name)}, if it is one."
+            raise InvalidTest.at(f"{source.pointer}/{place}/{escaped(name)}", "summary_row", detail)
 
 
 def _beside(records: list[dict[str, Any]], score: str) -> dict[str, list[Any]]:
