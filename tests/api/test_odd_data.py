@@ -217,6 +217,27 @@ def test_a_row_of_averages_is_warned_of(way: str, name: str, service: Any, probl
         )
 
 
+RUNS = (
+    ("mean", "std", "min", "max"), ("min", "max", "std", "mean"), ("count", "mean", "std", "min", "25%", "50%", "75%", "max"),
+    ("(mean)",), ("[all]",), ("average (10 items)",), ("Subtotal",), ("n", "median", "p95", "overall [n=10]"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("names", RUNS, ids=" ".join)
+@pytest.mark.parametrize("way", WAYS)
+def test_rows_of_several_statistics_are_warned_of(
+    way: str, names: tuple[str, ...], service: Any, problem_of: Any
+) -> None:
+    more = [(name, 0.5, place / 16) for place, name in enumerate(names)]
+    for rows in ([*ROWS, *more], [*more, *ROWS]):
+        said = WAYS[way](service, rows).json()
+        assert warned(said) == ["summary_row"]
+        detail = next(one["detail"] for one in said["warnings"] if one["code"] == "summary_row")
+        assert all(json.dumps(name) in detail for name in names[:5])
+        error = problem_of(service.post(GATE, gate_of("scores", by_id(rows))), 422)["errors"][0]
+        assert error["code"] == "summary_row"
+
+
 @pytest.mark.parametrize("way", ["csv file", "lines", "objects"])
 def test_a_last_row_without_an_id_is_warned_of(way: str, service: Any) -> None:
     assert warned(WAYS[way](service, [*ROWS, ("", 0.5, 0.5)]).json()) == ["summary_row"]
@@ -224,7 +245,19 @@ def test_a_last_row_without_an_id_is_warned_of(way: str, service: Any) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_items_of_ordinary_names_are_not_warned_of(way: str, service: Any) -> None:
-    for name in ("means", "q-all", "allegory", "7", "score", "summary of the day"):
+    for name in (
+        "means",
+        "q-all",
+        "allegory",
+        "7",
+        "score",
+        "summary of the day",
+        "min",
+        "n",
+        "count",
+        "(a)",
+        "p95",
+    ):
         assert warned(WAYS[way](service, [*ROWS, (name, 0.5, 0.25)]).json()) == []
     assert warned(WAYS[way](service, [ROWS[0], ("mean", 0.5, 0.25), *ROWS[1:]]).json()) == []
 
@@ -238,6 +271,11 @@ def test_a_row_of_averages_without_known_ids_is_refused(service: Any, problem_of
         response = service.request("POST", FILES, files={"file": ("t", content)}, data={})
         error = problem_of(response, 422)["errors"][0]
         assert (error["pointer"], error["code"]) == (pointer, "summary_row")
+    table_of_both = table + b"std,.1,.1\nmax,.7,.6\n"
+    lines_of_both = lines + b'{"task": "max", "u": 1, "v": 1}\n'
+    for content in (table_of_both, lines_of_both):
+        response = service.request("POST", FILES, files={"file": ("t", content)}, data={})
+        assert problem_of(response, 422)["errors"][0]["code"] == "summary_row"
     files = {"file": ("t.csv", table)}
     said = service.request("POST", FILES, files=files, data={"id_column": "question", "format": "csv"}).json()
     assert warned(said) == ["summary_row"]

@@ -155,10 +155,13 @@ def test_what_contradicts_or_does_not_fit_is_named(
 
 def test_lines_are_still_lines(service: Any) -> None:
     line = '{"id": "q", "u": [1, 0], "v": [0, 0]}'
-    assert send(service, FILES, line).json()["reading"]["format"] == "jsonl"
-    lines = '{"u": [1, 0], "v": [0, 0]}\n{"u": [1], "v": [0, 0]}\n'
-    said = send(service, FILES, lines).json()
-    assert (said["items"]["n"], said["reading"]["format"]) == (2, "jsonl")
+    assert send(service, FILES, line, id_column="id").json()["reading"]["format"] == "jsonl"
+    for lines in (
+        '{"id": 1, "u": [1, 0], "v": [0, 0]}\n{"id": 2, "u": [1], "v": [0, 0]}\n',
+        '{"u": [1, 0], "v": [0, 0]}\n{"u": 1, "v": 0}\n',
+    ):
+        said = send(service, FILES, lines).json()
+        assert (said["items"]["n"], said["reading"]["format"]) == (2, "jsonl")
     assert send(service, FILES, '{"u": 0.5, "v": 0.25}').json()["items"]["n"] == 1
 
 
@@ -173,6 +176,26 @@ def test_one_object_with_lists_and_no_id_is_never_one_item(service: Any, problem
     files = {role: (f"{role}.json", json.dumps({"score": [1, 0, 1]}).encode()) for role in "uv"}
     said = problem_of(service.request("POST", FILES, files=files), 422)
     assert said["errors"][0]["code"] == "one_item_of_lists"
+
+
+@pytest.mark.parametrize("path", [FILES, "/v1/gate"])
+def test_several_requests_are_never_the_items_of_one_test(path: str, service: Any, problem_of: Any) -> None:
+    one = {"u": [12, 3], "v": [12, 4]}
+    for value in ([one, one, one], "\n".join([json.dumps(one)] * 2)):
+        error = problem_of(send(service, path, value), 422)["errors"][0]
+        assert error["code"] == "requests_for_items"
+        assert "Several requests are not one test" in error["detail"]
+    files = {role: (f"{role}.jsonl", b'{"score": [1, 0]}\n{"score": [0, 1]}\n') for role in "uv"}
+    assert (
+        problem_of(service.request("POST", path, files=files), 422)["errors"][0]["code"]
+        == "requests_for_items"
+    )
+
+
+@pytest.mark.parametrize("path", [FILES, "/v1/gate"])
+def test_one_request_with_an_id_is_never_one_item(path: str, service: Any, problem_of: Any) -> None:
+    for value in ({"id": "nightly", **EIGHT}, [{"id": "nightly", **EIGHT}]):
+        assert problem_of(send(service, path, value), 422)["errors"][0]["code"] == "one_item_of_lists"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from app.inputs.formats.source import Source, escaped
 from app.inputs.formats.table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES
 from app.inputs.pairing import shown
 from app.statistics.paired import StatisticSpec
-from app.statistics.summary_rows import is_summary
+from app.statistics.summary_rows import summary_rows
 
 ROLES = ("u", "v", "file")
 USES = frozenset(
@@ -171,23 +171,42 @@ def _answers(
         )
     if key is None:
         _refuse_summary(source, placed)
-    if key is None and len(answers) == 1 and isinstance(record.get(score), list):
-        detail = (
-            f"{source.label}: the file is one object without an id, with a list for {escaped(score)}, which would be one "
-            'item. Give one object a line for each item; or, if it is many items, a JSON request: {"u": […], "v": […]}.'
-        )
-        raise InvalidTest.at(f"{source.pointer}/{place}/{escaped(score)}", "one_item_of_lists", detail)
+    if options.id_column is None:
+        _refuse_requests(source, placed, score, with_ids=key is not None)
     return answers
+
+
+def _refuse_requests(source: Source, placed: list[Placed], score: str, *, with_ids: bool) -> None:
+    """Refuse lists that may as well be the columns of requests: one record of them, or several that have no ids."""
+    if not all(isinstance(record.get(score), list) for _, record in placed) or (with_ids and len(placed) > 1):
+        return
+    pointer = f"{source.pointer}/{placed[0][0]}/{escaped(score)}"
+    if len(placed) > 1:
+        detail = (
+            f"{source.label}: {len(placed):,} objects without ids, with a list for {escaped(score)} in each. Several requests "
+            "are not one test: send them one by one, or as the metrics of a gate. If they are items with repeated samples, "
+            "give each an id, or say id_column=<field>."
+        )
+        raise InvalidTest.at(pointer, "requests_for_items", detail)
+    which = "" if with_ids else " without an id"
+    detail = (
+        f"{source.label}: the file has one object{which}, with a list for {escaped(score)}, which would be one "
+        'item. Give one object a line for each item; or, if it is many items, a JSON request: {"u": […], "v": […]}. '
+        "If it is one item, say id_column=<field>."
+    )
+    raise InvalidTest.at(pointer, "one_item_of_lists", detail)
 
 
 def _refuse_summary(source: Source, placed: list[Placed]) -> None:
     """Refuse an object of averages at either end where no field is known to hold ids."""
-    for place, record in (placed[0], placed[-1]):
-        for name, value in record.items():
-            if is_summary(value) and sum(other.get(name) == value for _, other in placed) == 1 < len(placed):
-                detail = f"{source.label}, {place}: {escaped(name)} is {shown(value)}: averages or totals are no item. "
-                detail += f"Drop them; or say id_column={escaped(name)}, if it is one."
-                raise InvalidTest.at(f"{source.pointer}/{place}/{escaped(name)}", "summary_row", detail)
+    for name in dict.fromkeys((*placed[0][1], *placed[-1][1])):
+        values = [record.get(name) for _, record in placed]
+        rows = summary_rows(values) if len(placed) > 1 else []
+        if rows and all(values.count(values[row]) == 1 for row in rows):
+            place, value = placed[rows[-1]][0], values[rows[-1]]
+            detail = f"{source.label}, {place}: {escaped(name)} is {shown(value)}: averages or totals are no item. "
+            detail += f"Drop them; or say id_column={escaped(name)}, if it is one."
+            raise InvalidTest.at(f"{source.pointer}/{place}/{escaped(name)}", "summary_row", detail)
 
 
 def _beside(records: list[dict[str, Any]], score: str) -> dict[str, list[Any]]:
