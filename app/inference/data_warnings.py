@@ -5,15 +5,28 @@ from __future__ import annotations
 from app.errors import InvalidTest
 from app.statistics.data_warning import DataWarning
 from app.statistics.label_match import label_warnings
-from app.statistics.paired import Paired, Predictions, StatisticSpec
+from app.statistics.paired import Paired, Pairing, Predictions, StatisticSpec
 from app.statistics.summary_rows import summary_warning
 
 
 def data_warnings(data: Paired, spec: StatisticSpec) -> tuple[DataWarning, ...]:
-    """Labels that never match gold, and rows of averages among the items; raises InvalidTest where that is certain."""
-    rows = summary_warning(data.pairing)
+    """Few items left, rows of averages among them, labels that never match gold; raises InvalidTest where that is certain."""
+    of_items = (mostly_dropped(data.pairing), summary_warning(data.pairing))
     labels = label_warnings(data, spec) if isinstance(data, Predictions) else []
-    return (*([] if rows is None else [rows]), *labels)
+    return (*(warning for warning in of_items if warning is not None), *labels)
+
+
+def mostly_dropped(pairing: Pairing) -> DataWarning | None:
+    """The warning that more than half of a column's items were left out, if they were."""
+    matched, largest = pairing.matched, pairing.largest
+    if matched is None or largest is None or 2 * matched >= largest:
+        return None
+    detail = (
+        f"Only {matched:,} of {largest:,} items were compared: the others have no counterpart or no value, and on_missing=drop "
+        "left them out. What is left may not stand for the whole: check that the ids are written alike and that no run "
+        "stopped early, or give both systems only the items to compare."
+    )
+    return DataWarning("/on_missing", "mostly_dropped", detail)
 
 
 def refuse_undecidable(warnings: tuple[DataWarning, ...]) -> None:

@@ -154,6 +154,7 @@ def _by_id(
         matched=len(matched),
         only_u=len(keyed["u"].ids) - len(matched) if "u" in keyed else 0,
         only_v=len(keyed["v"].ids) - len(matched) if "v" in keyed else 0,
+        largest=max(len(column.ids) for column in keyed.values()),
         ids=matched,
     )
     return Paired(columns, pairing)

@@ -20,7 +20,8 @@ class Pairing:
 
     `clusters` holds one code per item, 0..n_clusters-1, in order of first appearance; None
     when every item swaps by itself. `matched`, `only_u` and `only_v` count ids when the
-    pairing was by id. `ids` are the items' ids in their order, where they have any: a reference to what the
+    pairing was by id. `largest` is how many items the largest column had before any were left out, where some may
+    have been. `ids` are the items' ids in their order, where they have any: a reference to what the
     reader holds, never part of the test.
     """
 
@@ -30,6 +31,7 @@ class Pairing:
     matched: int | None = None
     only_u: int = 0
     only_v: int = 0
+    largest: int | None = None
     ids: Sequence[str | int] | None = None
 
 

@@ -16,7 +16,9 @@ Body = dict[str, Any]
 
 
 def warned(said: Body) -> list[str]:
-    return [one["code"] for one in said["warnings"] if one["code"].startswith(("labels_", "summary_"))]
+    return [
+        one["code"] for one in said["warnings"] if one["code"].startswith(("labels_", "summary_", "mostly_"))
+    ]
 
 
 def gate_of(kind: str, body: Body) -> Body:
@@ -279,6 +281,76 @@ def test_a_row_of_averages_without_known_ids_is_refused(service: Any, problem_of
     files = {"file": ("t.csv", table)}
     said = service.request("POST", FILES, files=files, data={"id_column": "question", "format": "csv"}).json()
     assert warned(said) == ["summary_row"]
+
+
+def missing(u: int, v: int, both: int) -> tuple[Body, dict[str, tuple[str, bytes]]]:
+    """`both` items with two scores, among `u` of the one system and `v` of the other: as objects, and as files."""
+    scores = {
+        "u": {f"q{place}": 1 for place in range(u)},
+        "v": {f"q{place}": 0 for place in [*range(both), *range(u, u + v - both)]},
+    }
+    files = {
+        role: (f"{role}.csv", ("id,score\n" + "".join(f"{k},{s}\n" for k, s in column.items())).encode())
+        for role, column in scores.items()
+    }
+    return {**scores, "on_missing": "drop"}, files
+
+
+@pytest.mark.parametrize(
+    ("u", "v", "both", "most"),
+    [
+        (10, 10, 1, True),
+        (10, 4, 4, True),
+        (4, 10, 4, True),
+        (9, 9, 4, True),
+        (10, 5, 5, False),
+        (8, 8, 4, False),
+    ],
+)
+def test_leaving_most_items_out_is_warned_of_and_decides_no_gate(
+    u: int, v: int, both: int, most: bool, service: Any, problem_of: Any
+) -> None:
+    body, files = missing(u, v, both)
+    drop, codes = {"on_missing": "drop"}, ["mostly_dropped"] if most else []
+    answers = (
+        service.post("/v1/tests/scores", body),
+        service.request("POST", FILES, files=files, data=drop),
+    )
+    for said in answers:
+        assert (said.json()["items"]["n"], warned(said.json())) == (both, codes)
+    gates = {
+        "/request/on_missing": service.post(GATE, gate_of("scores", body)),
+        "/options/on_missing": service.request("POST", GATE, files=files, data=drop),
+    }
+    for pointer, said in gates.items():
+        if not most:
+            assert said.status_code == 200, said.text
+            continue
+        error = problem_of(said, 422)["errors"][0]
+        assert (error["pointer"], error["code"]) == (pointer, "mostly_dropped")
+        assert "check that the ids" in error["detail"]
+
+
+def test_items_without_a_value_and_labels_of_gold_alone_are_left_out_too(
+    service: Any, problem_of: Any
+) -> None:
+    table = b"id,u,v\n" + b"".join(b"%d,%s,0\n" % (n, b"1" if n < 3 else b"") for n in range(9))
+    both = b"id,u,v\n" + b"".join(b"%d,%s\n" % (n, b"1,0" if n < 3 else b",") for n in range(9))
+    for content in (table, both):
+        said, refused = (
+            service.request("POST", path, files={"file": ("t.csv", content)}, data={"on_missing": "drop"})
+            for path in (FILES, GATE)
+        )
+        assert warned(said.json()) == ["mostly_dropped"]
+        assert problem_of(refused, 422)["errors"][0]["code"] == "mostly_dropped"
+    few = {"a": "yes", "b": "no"}
+    gold = {**few, **{str(n): "yes" for n in range(7)}}
+    body = {"gold": gold, "u": few, "v": few, "on_missing": "drop"}
+    assert warned(service.post(PREDICTIONS, body).json()) == ["mostly_dropped"]
+    assert (
+        problem_of(service.post(GATE, gate_of("predictions", body)), 422)["errors"][0]["code"]
+        == "mostly_dropped"
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))

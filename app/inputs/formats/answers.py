@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -109,7 +109,8 @@ def matched(
         raise _repointed(error, u, v) from None
     order = _order(kept["u"], kept["v"])
     _note_unmatched(paired.pairing, notes)
-    return Matched(order, list(paired.columns["u"]), list(paired.columns["v"]), paired.pairing)
+    pairing = replace(paired.pairing, largest=max(len(u), len(v)))
+    return Matched(order, list(paired.columns["u"]), list(paired.columns["v"]), pairing)
 
 
 def _order(u: ById, v: ById) -> list[str]:
