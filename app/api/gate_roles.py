@@ -58,8 +58,9 @@ def _plain(asked: Asked) -> bool:
 
 def swapped(asked: Asked) -> tuple[Caution, ...]:
     """A caution where the names say that the baseline was given as the candidate, and the candidate as the baseline."""
-    options, files = asked.options, None if asked.reading is None else asked.reading.file_names
-    for u, v in ((options.name_u, options.name_v), *([] if files is None else [files])):
+    options, reading = asked.options, asked.reading
+    read = () if reading is None else (reading.file_names, reading.score_names)
+    for u, v in ((options.name_u, options.name_v), *(names for names in read if names is not None)):
         if roles_of((u, v)) == ["v", "u"]:
             detail = (
                 f"By their names {shown(v)} is the candidate and {shown(u)} the baseline; the gate takes them the other "

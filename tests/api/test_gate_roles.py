@@ -229,6 +229,22 @@ def test_two_files_say_who_is_who_and_names_against_it_are_a_warning(service: An
         assert [warning["code"] for warning in said["metrics"][0]["test"]["warnings"]] == codes
 
 
+def test_columns_of_two_files_against_their_roles_are_a_warning(service: Any) -> None:
+    for u, v, codes in (
+        ("Baseline", "Candidate", ["roles_contradict_names"]),
+        ("score_old", "score_new", ["roles_contradict_names"]),
+        ("Candidate", "Baseline", []),
+        ("score", "score", []),
+    ):
+        files = {}
+        for role, name, scores in (("u", u, BAD), ("v", v, GOOD)):
+            rows = (f"{k},{s}" for k, s in zip(IDS, scores, strict=True))
+            files[role] = (f"{role}.csv", "\n".join([f"id,{name}", *rows]).encode())
+        said = service.request("POST", "/v1/gate", files=files, data={"format": "csv"}).json()
+        assert said.get("verdict") == "fail", (u, said)
+        assert [warning["code"] for warning in said["metrics"][0]["test"]["warnings"]] == codes
+
+
 def test_columns_without_a_header_are_u_and_v_by_contract(service: Any) -> None:
     content = "".join(f"{a},{b}\n" for a, b in zip(BAD, GOOD, strict=True)).encode()
     assert gate(service, "csv", content).json()["verdict"] == "fail"

@@ -155,13 +155,13 @@ def _two_files(
         raise InvalidTest.at(second.source.pointer, "mixed_forms", detail)
     if u.by_order and v.by_order:
         refuse_hidden_ids(_beside(first, values[0]), _beside(second, values[1]), second.source.line(1))
-    metric = question = None
+    metric = question = names = None
     if first.header is not None and second.header is not None:
         names = first.header[values[0]], second.header[values[1]]
         metric = metric_of_both(*names, second.source.line(1))
         question = direction_question(*names)
     reading = _reading(u, v, clustered_u, None, options, notes, format_)
-    return replace(reading, metric=metric, direction_question=question)
+    return replace(reading, metric=metric, direction_question=question, score_names=names)
 
 
 def _beside(data: FileTable, value: int) -> dict[str, list[str]]:

@@ -150,7 +150,7 @@ class Reading:
     `metric` is what was measured, in the field's own words: of scores, whatever is computed of them; of counts, of
     `default_statistic` only. None where nobody said more than "score". `higher_is_better` is what the format itself
     knows of it. `role_question` is None where the files, their names or the options tell which system is U; else
-    what has to be said so that a gate knows the candidate; so is `direction_question` of what is better. `file_names` are those of u and v, where each has a file.
+    what has to be said so that a gate knows the candidate; so is `direction_question` of what is better. `file_names` are those of u and v, where each has a file, and `score_names` those of their columns or fields.
     """
 
     kind: Kind
@@ -166,6 +166,7 @@ class Reading:
     role_question: str | None = None
     direction_question: str | None = None
     file_names: tuple[str, str] | None = None
+    score_names: tuple[str, str] | None = None
 
 
 def choose(pointer: str, option: str, what: str, there: list[str], why: str = "") -> InvalidTest:
