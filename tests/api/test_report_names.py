@@ -102,7 +102,10 @@ def test_a_note_is_one_line_and_no_markup(service: Any) -> None:
     """Names of columns are strangers' text, and stand in notes."""
     evil = "<script>x</script>|`**"
     table = f"id,{evil}_new,{evil}_old\n" + "".join(f"{n},{n % 2},{n % 3 > 0:d}\n" for n in range(12))
-    options = {"format": "csv", "higher_is_better": "true"}  # the words that both names share could be a metric
+    options = {
+        "format": "csv",
+        "higher_is_better": "true",
+    }  # the words that both names share could be a metric
     for format_ in REPORTS:
         response = service.request(
             "POST",
