@@ -13,6 +13,7 @@ from app.inference.record import Caution
 from app.inputs.formats.reading import Reading
 from app.inputs.formats.roles import roles_of
 from app.inputs.pairing import shown
+from app.statistics.direction import of_name
 from app.statistics.local_effects import DEFAULT_EXPRESSION
 from app.statistics.paired import Effects, Scores
 
@@ -53,7 +54,8 @@ def _plain(asked: Asked) -> bool:
     """Scores that nobody named, and effects themselves: these are higher where they are better, as documented."""
     if isinstance(asked.data, Effects):
         return str(asked.spec.parameters.get("expression", DEFAULT_EXPRESSION)) == DEFAULT_EXPRESSION
-    return isinstance(asked.data, Scores) and asked.options.metric is None
+    named = of_name(asked.options.name_u) is False and of_name(asked.options.name_v) is False
+    return isinstance(asked.data, Scores) and asked.options.metric is None and not named
 
 
 def swapped(asked: Asked) -> tuple[Caution, ...]:

@@ -383,3 +383,11 @@ def test_what_tells_the_sides_apart_does(service: Any, expression: str) -> None:
         "statistic": {"name": "expression", "expression": expression},
     }
     assert as_json(service, "effects", request, higher_is_better=True).json()["verdict"] == "fail"
+
+
+def test_names_of_systems_that_speak_of_errors_are_asked_about(service: Any, problem_of: Any) -> None:
+    names = {"u": "wer new", "v": "wer old"}
+    body = {"kind": "scores", "request": {"u": [0.9, 0.8, 0.9], "v": [0.1, 0.2, 0.1], "names": names}}
+    (error,) = problem_of(service.post("/v1/gate", body), 422)["errors"]
+    assert error["code"] == "choose_direction"
+    assert service.post("/v1/gate", {**body, "higher_is_better": False}).status_code in {200, 409}
