@@ -54,7 +54,7 @@ format: .venv/.dev ## Let ruff fix and format
 	$(PY) -m ruff format .
 
 openapi: .venv/.main ## Write openapi/openapi.json
-	$(PY) -m app.api.export
+	$(PY) -m app.api.openapi.export
 
 openapi-check: .venv/.main ## Fail if openapi/openapi.json is not what the code says
 	PY=$(PY) .ci/openapi-check

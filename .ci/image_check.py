@@ -22,8 +22,8 @@ from typing import Any
 import httpx
 
 import app
-from app.api.job import Kind
-from app.api.negotiation import OFFERED, PRODUCED, THEMED, THEMES
+from app.service.media_types import OFFERED, PRODUCED, THEMED, THEMES
+from app.service.messages import Kind
 
 START_S = 60.0
 SCORES = {

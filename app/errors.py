@@ -1,4 +1,4 @@
-"""The exception tree of exactperm; `app.api.problems` alone turns it into HTTP.
+"""The exception tree of exactperm; `app.service.problems` alone turns it into HTTP.
 
 ExactpermError
 ├── InputError                 the caller can mend it

@@ -12,38 +12,38 @@ from functools import partial
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
-from app import __version__
-from app.api.answer import versions
-from app.api.desk import limits_of
-from app.api.job import Body, Job
-from app.api.last_resort import LastResortMiddleware
-from app.api.openapi import TITLE, document
-from app.api.pipeline import warm_up
-from app.api.routes import add_routes
-from app.api.self_test import KNOWN, self_test
-from app.api.worker_start import start_worker
-from app.errors import ExactpermError
-from app.execution import memory
-from app.execution.configured import executor_of
-from app.execution.executor import Executor
-from app.execution.frames import Unbounded
-from app.ops.condition import Condition
-from app.ops.cors import CorsMiddleware, origins_of
-from app.ops.door import DoorMiddleware
-from app.ops.drain import Drain, DrainMiddleware, GraceMiddleware
-from app.ops.envelope import EnvelopeMiddleware
-from app.ops.head import HeadMiddleware
-from app.ops.keys import Keys
-from app.ops.logs import RequestLine
-from app.ops.metrics import Metrics
-from app.ops.spans import spans_to
-from app.ops.templates import Templates
-from app.settings import Settings
+from . import __version__
+from .api.endpoint import limits_of
+from .api.error_middleware import LastResortMiddleware
+from .api.openapi.document import TITLE, document
+from .api.routes import add_routes
+from .errors import ExactpermError
+from .execution import malloc
+from .execution.executor import Executor
+from .execution.ipc import Unbounded
+from .ops.auth import DoorMiddleware
+from .ops.cors import CorsMiddleware, origins_of
+from .ops.drain import Drain, DrainMiddleware, GraceMiddleware
+from .ops.head_requests import HeadMiddleware
+from .ops.health_checks import Condition
+from .ops.keys import Keys
+from .ops.logs import RequestLine
+from .ops.metrics import Metrics
+from .ops.observability import EnvelopeMiddleware
+from .ops.route_templates import Templates
+from .ops.tracing import spans_to
+from .service import pipeline
+from .service.messages import Body, Job
+from .service.render_json import versions
+from .service.self_test import KNOWN, self_test
+from .settings import Settings
+from .worker_start import start_worker
+from .workers import executor_of
 
 log = logging.getLogger(__name__)
 
 
-# Its spans would carry query strings; ours are in app.ops.spans.
+# Its spans would carry query strings; ours are in app.ops.tracing.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 
 
@@ -69,8 +69,8 @@ def create_app(
         try:
             await executor.start()
             await _test(executor, condition, settings)
-            warm_up(first, b"", Unbounded())  # small tests run here, too
-            watching = asyncio.create_task(memory.give_back_after_peaks(metrics.held_bytes))
+            pipeline.warm_up(first, b"", Unbounded())  # small tests run here, too
+            watching = asyncio.create_task(malloc.give_back_after_peaks(metrics.held_bytes))
             yield
             watching.cancel()
         finally:

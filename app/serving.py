@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from app.execution.frames import ONE_THREAD
+from .execution.ipc import ONE_THREAD
 
 os.environ.update(
     {name: os.environ.get(name, value) for name, value in ONE_THREAD.items()}
@@ -25,13 +25,13 @@ from types import FrameType
 
 import uvicorn
 
-from app.execution import memory
-from app.execution.configured import executor_of
-from app.ops import descriptors
-from app.ops.drain import Drain
-from app.ops.edge import Edge, Limits
-from app.ops.keys import exposed
-from app.settings import Settings
+from .execution import malloc
+from .ops.drain import Drain
+from .ops.edge import descriptors
+from .ops.edge.limits import Edge, Limits
+from .ops.keys import exposed
+from .settings import Settings
+from .workers import executor_of
 
 log = logging.getLogger(__name__)
 
@@ -145,16 +145,16 @@ def affordable(settings: Settings) -> Limits:
 
 
 async def _serve(settings: Settings, limits: Limits) -> None:
-    memory.keep(2**28)  # bodies, and the pieces in which they arrive
+    malloc.keep(2**28)  # bodies, and the pieces in which they arrive
     gc.disable()  # nothing of what is imported is garbage
     executor = executor_of(settings)
     await executor.begin()
     # All this takes as long as the workers take to import their part: side by side.
-    from app.api.problems import of_error, of_status
-    from app.errors import TooManyConnections
-    from app.main import create_app
-    from app.ops.logs import log_config, request_line
-    from app.ops.protocol import EdgeProtocol
+    from .errors import TooManyConnections
+    from .main import create_app
+    from .ops.edge.uvicorn_protocol import EdgeProtocol
+    from .ops.logs import log_config, request_line
+    from .service.problems import of_error, of_status
 
     def problem(status: int, detail: str, request_id: str) -> tuple[tuple[tuple[str, str], ...], bytes]:
         if status == HTTPStatus.SERVICE_UNAVAILABLE:  # the only reason there is at the edge

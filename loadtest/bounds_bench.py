@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from app.engine import bounds, meet_in_the_middle
 from app.engine.lattice import canonical_form
-from app.engine.null import region
-from app.engine.real_form import real_form, real_region
+from app.engine.one_sum import meet_in_the_middle
+from app.engine.probability import region
+from app.engine.real import bounds
+from app.engine.real.form import real_form, real_region
 from loadtest import workload
 from loadtest.measure import Contender, interleave
 from loadtest.options import Options

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
-from app.engine.grid import probability
-from app.engine.vector_form import vector_form
+from app.engine.joint.form import vector_form
+from app.engine.joint.grid.grid import probability
 from app.statistics.catalogue import reduce
-from app.statistics.joint import Joint
+from app.statistics.joint_problem import Joint
 from app.statistics.paired import Counts, StatisticSpec
 from loadtest import paper_tuples, workload
 from loadtest.measure import Contender, interleave

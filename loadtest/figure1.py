@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.reports.picture_fonts import prepare
+from app.reports.picture.fonts import prepare
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from app.engine import dp, fft, monte_carlo
 from app.engine.lattice import CanonicalForm, Integers, canonical_form
-from app.engine.null import Probability, Region, region
+from app.engine.one_sum import dp, fft, monte_carlo
+from app.engine.probability import Probability, Region, region
 
 Method = Callable[[CanonicalForm, Region], Probability]
 

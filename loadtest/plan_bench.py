@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import get_args
 
-from app.engine import solve, vector_solve
-from app.engine.planner import Budget
-from app.inference.additive import AdditiveTest
-from app.inference.joint import JointTest
+from app.engine import methods
+from app.engine.joint import methods as joint_methods
+from app.engine.plan import Budget
+from app.inference.additive_test import AdditiveTest
+from app.inference.joint_test import JointTest
 from app.inference.options import Method, Options as Asked
 from app.inference.paired_test import prepare
-from app.inference.rounded import RoundedTest
-from app.inference.solvable import Solvable
+from app.inference.prepared import Solvable
+from app.inference.rounded_test import RoundedTest
 from app.statistics.paired import Counts, Effects, Paired, StatisticSpec
 from loadtest import workload
 from loadtest.measure import Contender, interleave
@@ -54,18 +55,18 @@ class Case:
         test, method = self.test, self.test.plan.chosen.method
         if isinstance(test, AdditiveTest):
             if method == "monte_carlo":
-                return solve.by_sampling(test.form, test.region, samples=SAMPLES, seed=0)
+                return methods.by_sampling(test.form, test.region, samples=SAMPLES, seed=0)
             if method == "bounds":
-                return solve.in_bounds(test.form, test.region, test.options.precision)
-            return solve.exactly(method, test.form, test.region)
+                return methods.in_bounds(test.form, test.region, test.options.precision)
+            return methods.exactly(method, test.form, test.region)
         if isinstance(test, RoundedTest):
             return test.solve()  # its null is the least part of it
         if not isinstance(test, JointTest):
             raise TypeError(type(test).__name__)
         extreme = partial(test.reduced.function.extreme, observed=test.observed, side="two-sided")
         if method == "monte_carlo":
-            return vector_solve.by_sampling(test.form, extreme, samples=SAMPLES, seed=0)
-        return vector_solve.exactly(method, test.form, extreme)
+            return joint_methods.by_sampling(test.form, extreme, samples=SAMPLES, seed=0)
+        return joint_methods.exactly(method, test.form, extreme)
 
 
 def cases(options: Options) -> Iterator[Case]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from app.api.job import DRAWN, Job, Rendered
-from app.api.negotiation import JSON
-from app.api.pipeline import Later, handle_in_place
-from app.api.ration import Ration
-from app.settings import Settings
+from ..service.media_types import JSON
+from ..service.messages import DRAWN, Job, Rendered
+from ..service.pipeline import Later, handle_in_place
+from ..settings import Settings
+from .token_bucket import Ration
 
 SLOWER_CODINGS = 8  # thousands of empty frames fit where thousands of bytes do
 SLOWER_TABLES = 4  # a table with quotes takes a few times longer to read than JSON of its size

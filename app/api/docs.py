@@ -9,7 +9,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from app.api import problems
+from ..service import problems
 
 ASSETS = Path(__file__).parent.parent / "web" / "swagger-ui"
 POLICY = (

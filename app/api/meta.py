@@ -8,15 +8,15 @@ from typing import Any, get_args
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
-from app.api import negotiation, problems
-from app.api.answer import versions
-from app.api.asked import AVAILABLE_TESTS
-from app.api.files import ROLES
-from app.api.models.statistics import STATISTIC_MODELS, entries
-from app.inference.options import Alternative, Method, PmfDetail
-from app.inputs.encodings import CODINGS
-from app.inputs.formats import catalogue
-from app.settings import Settings
+from ..inference.options import Alternative, Method, PmfDetail
+from ..inputs.encodings import CODINGS
+from ..inputs.formats import catalogue
+from ..service import media_types, problems
+from ..service.parse import AVAILABLE_TESTS
+from ..service.parse_files import ROLES
+from ..service.render_json import versions
+from ..service.schema.statistics import STATISTIC_MODELS, entries
+from ..settings import Settings
 
 PUBLIC_LIMITS = (
     "max_body_bytes",
@@ -47,8 +47,8 @@ def meta_of(settings: Settings) -> dict[str, Any]:
         "statistics": {kind: [asdict(entry) for entry in entries(kind)] for kind in STATISTIC_MODELS},
         "formats": formats(),
         "media_types": {
-            "consumes": {kind: list(types) for kind, types in negotiation.CONSUMED.items()},
-            "produces": dict(negotiation.PRODUCED),
+            "consumes": {kind: list(types) for kind, types in media_types.CONSUMED.items()},
+            "produces": dict(media_types.PRODUCED),
             "codings": list(CODINGS),
         },
         "problems": [

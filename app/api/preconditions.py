@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from app.api import problems
-from app.api.job import Rendered
-from app.api.problems import AnswerKnown
+from ..service import problems
+from ..service.messages import Rendered
+from ..service.problems import AnswerKnown
 
 TAG = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
 MAX_CHARS = 8_000

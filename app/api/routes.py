@@ -8,22 +8,22 @@ from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.api.admission import InPlace
-from app.api.desk import Desk, limits_of
-from app.api.docs import add_docs
-from app.api.gate_operation import gate_operation
-from app.api.handlers import add_handlers
-from app.api.job import Rendered
-from app.api.meta import meta_router
-from app.api.operations import files_operation, plan_operation, test_operation
-from app.api.page import page_router
-from app.api.receipt import Room
-from app.execution.cache import Cache
-from app.execution.executor import Executor
-from app.ops.condition import Condition
-from app.ops.health import health_router
-from app.ops.metrics import Metrics, metrics_router
-from app.settings import Settings
+from ..execution.cache import Cache
+from ..execution.executor import Executor
+from ..ops.health import health_router
+from ..ops.health_checks import Condition
+from ..ops.metrics import Metrics, metrics_router
+from ..service.messages import Rendered
+from ..settings import Settings
+from .admission import InPlace
+from .docs import add_docs
+from .endpoint import Desk, limits_of
+from .exception_handlers import add_handlers
+from .meta import meta_router
+from .openapi.gate_operations import gate_operation
+from .openapi.operations import files_operation, plan_operation, test_operation
+from .page import page_router
+from .request_body import Room
 
 
 def add_routes(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.cli.commands import main
+from .commands import main
 
 if __name__ == "__main__":
     main()

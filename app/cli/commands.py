@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 
 import click
 
-from app import __version__
-from app.cli import options
-from app.cli.options import Sectioned
+from .. import __version__
+from . import options
+from .options import Sectioned
 
 PASSED, COULD_NOT, INTERRUPTED = 0, 2, 130
 TRACEBACKS = "EXACTPERM_TRACEBACK"
@@ -72,10 +72,10 @@ def serve(**given: str | None) -> None:
 
     Every other setting is an environment variable, EXACTPERM_…; options come before variables.
     """
-    from app.cli.settings import settings_of
+    from .settings import settings_of
 
     settings = settings_of({name: value for name, value in given.items() if value is not None})
-    from app.serving import serve as serving
+    from ..serving import serve as serving
 
     serving(settings)
 
@@ -142,8 +142,8 @@ def plan(**given: Any) -> None:
 @click.option("--output", "-o", metavar="FILE", help="Write it there.")
 def openapi(output: str | None) -> None:
     """Print the OpenAPI document."""
-    from app.api.export import exported
-    from app.cli.output import write
+    from ..api.openapi.export import exported
+    from .output import write
 
     write(exported().encode(), output)
 
@@ -159,7 +159,7 @@ def _run(what: str, given: dict[str, Any]) -> NoReturn:
         given["paths"] = (*given["paths"], given["input"])
     if not given["paths"]:
         raise click.UsageError("Give one file with both systems, or two files: U first, then V.")
-    from app.cli.asking import ask
+    from .run import ask
 
     click.get_current_context().exit(ask(what, given))
 

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import click
 
-from app.cli.options import SECTIONS
+from .options import SECTIONS
 
 BY_SUFFIX = {
     ".json": "json",

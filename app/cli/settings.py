@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import click
 from pydantic import ValidationError
 
-from app.cli.output import Refused
-from app.settings import Settings
+from ..settings import Settings
+from .output import Refused
 
 PREFIX = "EXACTPERM_"
 LIKENESS = 0.85

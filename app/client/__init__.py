@@ -13,10 +13,8 @@ It imports nothing else of the program, so that this folder alone, with httpx an
 True
 """
 
-from app.client.answers import Interval, TestResult
-from app.client.asynchronous import AsyncClient
-from app.client.blocking import Client
-from app.client.errors import (
+from .async_client import AsyncClient
+from .errors import (
     DeadlineExceeded,
     ExactpermError,
     Flaw,
@@ -37,9 +35,11 @@ from app.client.errors import (
     UnreadableAnswer,
     UnsupportedMedia,
 )
-from app.client.requests import counts, effects, files, gate, metric, predictions, scores
-from app.client.retries import Retries
-from app.client.verdicts import GateResult, Meta, MetricResult, Plan
+from .gate_results import GateResult, Meta, MetricResult, Plan
+from .requests import counts, effects, files, gate, metric, predictions, scores
+from .results import Interval, TestResult
+from .retries import Retries
+from .sync_client import Client
 
 __all__ = [
     "AsyncClient",

@@ -10,13 +10,13 @@ from typing import Any
 
 import httpx
 
-from app.client.answers import TestResult
-from app.client.data import encoded, npy, table
-from app.client.errors import Flaw, ProblemError, UnreadableAnswer, kind_of
-from app.client.reading import read
-from app.client.requests import IN_A_BODY_ONLY, GateRequest, Metric, TestRequest, form_fields
-from app.client.retries import retry_after
-from app.client.verdicts import GateResult, Meta, Plan
+from .data import encoded, npy, table
+from .decode import read
+from .errors import Flaw, ProblemError, UnreadableAnswer, kind_of
+from .gate_results import GateResult, Meta, Plan
+from .requests import IN_A_BODY_ONLY, GateRequest, Metric, TestRequest, form_fields
+from .results import TestResult
+from .retries import retry_after
 
 JSON = "application/json"
 NPY = "application/x-npy"

@@ -6,9 +6,9 @@ from typing import Any
 
 import httpx
 
-from app.client.calls import Call
-from app.client.errors import NoAnswer
-from app.client.retries import Retries
+from .calls import Call
+from .errors import NoAnswer
+from .retries import Retries
 
 CONNECT_TIMEOUT_S = 5.0
 MAX_PORT = 65_535

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.client.errors import InvalidData
+from .errors import InvalidData
 
 NUMERIC = "biuf"
 COUNT_COLUMNS = ("tp", "incorrect")  # of each system, in the order of an N x 4 array

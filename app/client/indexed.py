@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.client.data import plain
-from app.client.errors import InvalidData
+from .data import plain
+from .errors import InvalidData
 
 Columns = Mapping[str, Any]
 Labels = list[str]

@@ -13,9 +13,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypedDict, Unpack
 
-from app.client.data import plain, table
-from app.client.errors import InvalidData
-from app.client.indexed import by_index
+from .data import plain, table
+from .errors import InvalidData
+from .indexed import by_index
 
 Kind = Literal["effects", "scores", "counts", "predictions", "files"]
 Policy = Literal["no_regression", "non_inferior", "improve"]

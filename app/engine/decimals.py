@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from app.engine.lattice import DIGITS, EXACT_DOUBLE, MAX_DECIMALS, Integers, Reals, Whole, Wide
+from .lattice import DIGITS, EXACT_DOUBLE, MAX_DECIMALS, Integers, Reals, Whole, Wide
 
 # The largest power of ten that is a double.
 _MAX_POWER = 22

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.execution.executor import Executor
-from app.execution.frames import Control, Unbounded
+from .executor import Executor
+from .ipc import Control, Unbounded
 
 __all__ = ["Control", "Executor", "Unbounded"]

@@ -17,23 +17,50 @@ import pickle
 import time
 from collections import Counter
 from collections.abc import Coroutine, Hashable
+from dataclasses import dataclass
 from typing import Any
 
-from app.errors import OutOfMemory, WorkerLost
-from app.execution.conversation import Conversation
-from app.execution.flights import Flight, Flights
-from app.execution.lanes import Bounds, Lane, Lanes, Reason, Ticket
-from app.execution.pace import Pace
-from app.execution.pool import Function, Pool
-from app.execution.process import ProcessLost, ProcessOutOfMemory, PutOff, WorkerProcess
-from app.execution.queue import Queue
-from app.execution.supervisor import Supervisor
+from ..errors import OutOfMemory, WorkerLost
+from .dispatcher import Queue
+from .pool import Function, Pool
+from .process import ProcessLost, ProcessOutOfMemory, PutOff, WorkerProcess
+from .scheduler import Bounds, Lane, Lanes, Reason, Ticket
+from .single_flight import Flight, Flights
+from .supervisor import Supervisor
+from .throughput import Pace
 
 ATTEMPTS = 2
 # A call whose caller has left may end by itself for so long: the workers of clients that come and go at once
 # would otherwise be killed and warmed up again all the time.
 LEAVING_S = 0.2
 UNBOUNDED_BYTES = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerCall:
+    """One call to a worker, pickled, and what answers the worker's notices; a `Notices`."""
+
+    call: bytes
+    body: bytes | bytearray
+    ticket: Ticket
+    flight: Flight
+    queue: Queue
+    ask_above_s: float
+    start: float
+    longest_s: float
+
+    async def run(self, worker: WorkerProcess) -> Any:
+        """Send the call, answer the questions, return the result or raise what came instead."""
+        return await worker.call(self.call, self.body, self, self.ask_above_s)
+
+    def deadline(self, seconds: float) -> None:
+        """The body says when it wants to end."""
+        self.ticket.ends_by = self.start + min(seconds, self.longest_s)
+        self.flight.deadline(seconds)
+
+    def plan(self, seconds: float) -> bool:
+        """Whether a call that turns out long may run now."""
+        return self.queue.plan(self.ticket, seconds)
 
 
 class Executor:
@@ -220,24 +247,22 @@ class Executor:
             self._lanes.enter(ticket)
             try:
                 return await self._attempts(
-                    Conversation(
-                        call, body, ticket, flight, self._queue, self._lanes.long_s, start, longest_s
-                    )
+                    WorkerCall(call, body, ticket, flight, self._queue, self._lanes.long_s, start, longest_s)
                 )
             finally:
                 self._lanes.leave(ticket)
 
         return await self._flights.join(key, compute, deadline_s, longest_s)
 
-    async def _attempts(self, conversation: Conversation) -> Any:
+    async def _attempts(self, call: WorkerCall) -> Any:
         lost = 0
         while lost < ATTEMPTS:
-            worker = await self._queue.acquire(conversation.ticket, first=lost > 0)
+            worker = await self._queue.acquire(call.ticket, first=lost > 0)
             try:
-                return await self._converse(conversation, worker)
+                return await self._run(call, worker)
             except PutOff:
-                if conversation.ticket.refused is not None:
-                    raise self._queue.refused(conversation.ticket.refused, conversation.ticket) from None
+                if call.ticket.refused is not None:
+                    raise self._queue.refused(call.ticket.refused, call.ticket) from None
             except ProcessOutOfMemory:
                 detail = "The test needed more memory than a worker may use. Ask for a cheaper method, or send less."
                 raise OutOfMemory(detail) from None
@@ -245,16 +270,16 @@ class Executor:
                 lost += 1
         raise WorkerLost("The process that computed this test died, twice. Nothing is known of the answer.")
 
-    async def _converse(self, conversation: Conversation, worker: WorkerProcess) -> Any:
+    async def _run(self, call: WorkerCall, worker: WorkerProcess) -> Any:
         """One attempt. However it ends, the call does not run any more, and its worker is idle or killed."""
-        ticket = conversation.ticket
-        talk = asyncio.get_running_loop().create_task(conversation.hold(worker))
+        ticket = call.ticket
+        talk = asyncio.get_running_loop().create_task(call.run(worker))
         talk.add_done_callback(lambda task: task.cancelled() or task.exception())  # seen, whoever waits
         try:
             result = await asyncio.shield(talk)
         except asyncio.CancelledError:
             ticket.abandoned = True
-            self._spawn(self._see_off(conversation, worker, talk))
+            self._spawn(self._see_off(call, worker, talk))
             raise
         except ProcessLost as error:
             worker.kill("memory" if isinstance(error, ProcessOutOfMemory) else "died")
@@ -273,17 +298,15 @@ class Executor:
         self._queue.release(ticket, worker, again=False)
         return result
 
-    async def _see_off(
-        self, conversation: Conversation, worker: WorkerProcess, talk: asyncio.Task[Any]
-    ) -> None:
+    async def _see_off(self, call: WorkerCall, worker: WorkerProcess, talk: asyncio.Task[Any]) -> None:
         """Nobody waits for this call any more: let it end within a moment, or end its worker."""
         try:
             await asyncio.wait({talk}, timeout=LEAVING_S)
         finally:
             if not talk.done() or isinstance(talk.exception(), ProcessLost):
-                worker.kill(conversation.flight.ending)
+                worker.kill(call.flight.ending)
                 talk.cancel()
-            self._queue.release(conversation.ticket, worker, again=False)
+            self._queue.release(call.ticket, worker, again=False)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from app.execution.frames import Control
-from app.execution.proc import resident_bytes
-from app.execution.process import Nobody, ProcessLost, WorkerProcess
+from .ipc import Control
+from .process import Nobody, ProcessLost, WorkerProcess
+from .procfs import resident_bytes
 
 log = logging.getLogger(__name__)
 

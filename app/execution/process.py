@@ -11,7 +11,7 @@ import socket
 import sys
 from typing import Any, Protocol
 
-from app.execution.frames import (
+from .ipc import (
     DEADLINE,
     FAILURE,
     GO,
@@ -92,7 +92,7 @@ class WorkerProcess:
                 sys.executable,
                 "-P",
                 "-m",
-                "app.execution.worker",
+                f"{__package__}.worker",
                 str(theirs.fileno()),
                 str(memory_bytes),
                 preload,

@@ -11,11 +11,11 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 
-from app.execution.lanes import Lanes, Ticket
-from app.execution.pool import Pool
-from app.execution.proc import resident_bytes, state_and_ticks
-from app.execution.process import WorkerProcess
-from app.execution.progress import Progress, Standstill
+from .pool import Pool
+from .process import WorkerProcess
+from .procfs import resident_bytes, state_and_ticks
+from .scheduler import Lanes, Ticket
+from .watchdog import Progress, Standstill
 
 log = logging.getLogger(__name__)
 

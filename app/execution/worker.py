@@ -18,8 +18,8 @@ import threading
 import time
 from typing import Any
 
-from app.execution import memory
-from app.execution.frames import (
+from . import malloc
+from .ipc import (
     DEADLINE,
     FAILURE,
     GO,
@@ -32,7 +32,7 @@ from app.execution.frames import (
     RESULT,
     SECONDS,
 )
-from app.execution.proc import data_bytes, resident_bytes
+from .procfs import data_bytes, resident_bytes
 
 PARENT_POLL_S = 1.0
 
@@ -135,8 +135,8 @@ def serve(connection: socket.socket, memory_bytes: int) -> None:
             limit_memory(memory_bytes)
             warm_bytes = resident_bytes(os.getpid()) or 0
             warm = True
-        elif (resident_bytes(os.getpid()) or 0) - warm_bytes > memory.KEPT * memory_bytes:
-            memory.give_back()  # the next call has the whole limit to itself
+        elif (resident_bytes(os.getpid()) or 0) - warm_bytes > malloc.KEPT * memory_bytes:
+            malloc.give_back()  # the next call has the whole limit to itself
 
 
 def limit_memory(more_bytes: int) -> None:
@@ -172,7 +172,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     threading.Thread(target=exit_with_parent, args=(os.getppid(),), daemon=True).start()
     gc.disable()  # nothing of what is imported is garbage; see `serve`
-    memory.keep(int(sys.argv[2]))
+    malloc.keep(int(sys.argv[2]))
     with socket.socket(fileno=int(sys.argv[1])) as connection:
         if sys.argv[3]:
             importlib.import_module(sys.argv[3])

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-from app.engine.null import LN10, from_fraction
-from app.engine.planner import Cost
-from app.errors import InvalidTest
-from app.inference.answers import SMALLEST_NORMAL, Answer, rounded_to_subnormal
+from ..engine.plan import Cost
+from ..engine.probability import LN10, from_fraction
+from ..errors import InvalidTest
+from .p_value import SMALLEST_NORMAL, Answer, rounded_to_subnormal
 
 # Beyond this relative error, apart from what rounding to a subnormal double costs, nothing is called exact.
 MOST_ERROR = 1e-6

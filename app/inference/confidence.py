@@ -9,15 +9,15 @@ from typing import Protocol
 
 import numpy as np
 
-from app.engine.interval import Ends, IntervalPlan, NotAnIntervalError, plan
-from app.engine.lattice import exact_total
-from app.engine.paired_proportions import tango_interval
-from app.engine.planner import Budget
-from app.inference.options import Options
-from app.inference.record import ConfidenceInterval
-from app.inference.solvable import Findings
-from app.statistics.paired_binary import PairedBinary
-from app.statistics.problem import Additive
+from ..engine.intervals.interval import Ends, IntervalPlan, NotAnIntervalError, plan
+from ..engine.lattice import exact_total
+from ..engine.paired_proportions import tango_interval
+from ..engine.plan import Budget
+from ..statistics.additive_problem import Additive
+from ..statistics.paired_binary import PairedBinary
+from .options import Options
+from .prepared import Findings
+from .record import ConfidenceInterval
 
 
 @dataclass(frozen=True, slots=True)

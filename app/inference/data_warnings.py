@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.errors import InvalidTest
-from app.statistics.data_warning import DataWarning
-from app.statistics.label_match import label_warnings
-from app.statistics.paired import Paired, Pairing, Predictions, StatisticSpec
-from app.statistics.summary_rows import summary_warning
+from ..errors import InvalidTest
+from ..statistics.data_warning import DataWarning
+from ..statistics.label_match import label_warnings
+from ..statistics.paired import Paired, Pairing, Predictions, StatisticSpec
+from ..statistics.summary_rows import summary_warning
 
 
 def data_warnings(data: Paired, spec: StatisticSpec) -> tuple[DataWarning, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.engine.lattice import Reals, Whole
-from app.statistics.finite import values_of
-from app.statistics.joint import Joint
-from app.statistics.paired import Paired, Scores, StatisticSpec
-from app.statistics.problem import Additive
-from app.statistics.repeated import item_scores, unit_of
+from ..engine.lattice import Reals, Whole
+from ..statistics.additive_problem import Additive
+from ..statistics.finite import values_of
+from ..statistics.joint_problem import Joint
+from ..statistics.paired import Paired, Scores, StatisticSpec
+from ..statistics.repeated import item_scores, unit_of
 
 
 def scores_of(data: Paired, spec: StatisticSpec) -> tuple[Whole, Whole] | None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from app.inference.options import Options
-from app.inference.record import Moved, members
-from app.statistics.paired import Paired, Pairing, Repeated, StatisticSpec
+from ..statistics.paired import Paired, Pairing, Repeated, StatisticSpec
+from .options import Options
+from .record import Moved, members
 
 
 def request_digest(

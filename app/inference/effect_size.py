@@ -8,14 +8,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.engine.lattice import Reals, Whole
-from app.engine.paired_proportions import clopper_pearson
-from app.inference import differences
-from app.inference.record import Discordant, EffectSize
-from app.statistics.joint import Joint
-from app.statistics.paired import Paired, StatisticSpec
-from app.statistics.paired_binary import PairedBinary, paired_binary
-from app.statistics.problem import Additive, clustered
+from ..engine.lattice import Reals, Whole
+from ..engine.paired_proportions import clopper_pearson
+from ..statistics.additive_problem import Additive, clustered
+from ..statistics.joint_problem import Joint
+from ..statistics.paired import Paired, StatisticSpec
+from ..statistics.paired_binary import PairedBinary, paired_binary
+from . import differences
+from .record import Discordant, EffectSize
 
 
 def effect_size(

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from app.engine.planner import Budget
-from app.inference.confidence import Found, PlannedInterval, Score, Unavailable, inversion, level_of
-from app.inference.options import Options
-from app.inference.percentile import Percentile
-from app.inference.record import ConfidenceInterval
-from app.inference.resampled import BootstrapTest, JointBootstrap
-from app.inference.solvable import Findings, Solvable
-from app.statistics.joint import Joint
-from app.statistics.paired import Paired, StatisticSpec
-from app.statistics.paired_binary import paired_binary
+from ..engine.plan import Budget
+from ..statistics.joint_problem import Joint
+from ..statistics.paired import Paired, StatisticSpec
+from ..statistics.paired_binary import paired_binary
+from .bootstrap_test import BootstrapTest, JointBootstrap
+from .confidence import Found, PlannedInterval, Score, Unavailable, inversion, level_of
+from .options import Options
+from .percentile import Percentile
+from .prepared import Findings, Solvable
+from .record import ConfidenceInterval
 
 _MEANS = frozenset({"mean_difference", "accuracy", "exact_match"})
 _METHODS = {

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.engine.bins import binned, trimmed
-from app.engine.lattice import CanonicalForm, Reals
-from app.engine.summary import (
+from ..engine.lattice import CanonicalForm, Reals
+from ..engine.one_sum.bins import binned, trimmed
+from ..engine.one_sum.summary import (
     MAX_BINS,
     Law,
     law_of_sum,
@@ -17,9 +17,9 @@ from app.engine.summary import (
     predicted_nanoseconds,
     spacing_of,
 )
-from app.errors import InvalidTest
-from app.inference.options import PmfDetail
-from app.inference.record import NullRecord
+from ..errors import InvalidTest
+from .options import PmfDetail
+from .record import NullRecord
 
 QUANTILES = (0.005, 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975, 0.995)
 _NAMES = tuple(map(str, QUANTILES))

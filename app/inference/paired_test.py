@@ -9,22 +9,29 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from app.engine.planner import Budget, Cost, Plan
-from app.inference import differences
-from app.inference.additive import additive_test
-from app.inference.answers import significant
-from app.inference.cautions import cautions
-from app.inference.certificate import require
-from app.inference.confidence import Found, PlannedInterval, level_of
-from app.inference.data_warnings import data_warnings
-from app.inference.digest import request_digest
-from app.inference.dust import Dust, planned_dust
-from app.inference.effect_size import effect_size
-from app.inference.interval import interval_of, planned_interval
-from app.inference.joint import JointTest, joint_test
-from app.inference.moved import moved
-from app.inference.options import Options
-from app.inference.record import (
+from ..engine.plan import Budget, Cost, Plan
+from ..statistics.additive_problem import Additive
+from ..statistics.catalogue import reduce
+from ..statistics.corpus import counted, counting_seconds
+from ..statistics.data_warning import DataWarning
+from ..statistics.joint_problem import Joint
+from ..statistics.paired import Paired, Segments, StatisticSpec
+from . import differences
+from .additive_test import additive_test
+from .bootstrap_test import bootstrap_test
+from .certificate import require
+from .confidence import Found, PlannedInterval, level_of
+from .data_warnings import data_warnings
+from .digest import request_digest
+from .effect_size import effect_size
+from .float_dust import Dust, planned_dust
+from .interval import interval_of, planned_interval
+from .joint_test import JointTest, joint_test
+from .moved_items import moved
+from .options import Options
+from .p_value import significant
+from .prepared import Solvable
+from .record import (
     Caution,
     EffectSize,
     ItemLevel,
@@ -35,14 +42,7 @@ from app.inference.record import (
     PlanRecord,
     TestRecord,
 )
-from app.inference.resampled import bootstrap_test
-from app.inference.solvable import Solvable
-from app.statistics.catalogue import reduce
-from app.statistics.corpus import counted, counting_seconds
-from app.statistics.data_warning import DataWarning
-from app.statistics.joint import Joint
-from app.statistics.paired import Paired, Segments, StatisticSpec
-from app.statistics.problem import Additive
+from .warnings import cautions
 
 # Part of every id: raised whenever the same request would give other bytes.
 ALGORITHM_VERSION = "2"

@@ -13,17 +13,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.engine import bootstrap, bootstrap_monte_carlo
-from app.engine.bootstrap import bootstrap_law
-from app.engine.bootstrap_form import ResampleForm
-from app.engine.bootstrap_spectrum import WindowTooLongError
-from app.engine.lattice import Reals
-from app.engine.monte_carlo import blocks
-from app.engine.planner import Budget
-from app.inference.confidence import Found, said
-from app.inference.record import ConfidenceInterval
-from app.inference.resampled import BootstrapTest, JointBootstrap
-from app.inference.solvable import Findings
+from ..engine.bootstrap import law as bootstrap, monte_carlo
+from ..engine.bootstrap.form import ResampleForm
+from ..engine.bootstrap.law import bootstrap_law
+from ..engine.bootstrap.spectrum import WindowTooLongError
+from ..engine.lattice import Reals
+from ..engine.one_sum.monte_carlo import blocks
+from ..engine.plan import Budget
+from .bootstrap_test import BootstrapTest, JointBootstrap
+from .confidence import Found, said
+from .prepared import Findings
+from .record import ConfidenceInterval
 
 METHOD = "bootstrap_percentile"
 # The law's quantiles take a cumulative probability this close below q for q.
@@ -58,9 +58,7 @@ class Percentile:
         ends = _exact(form, tail) if self._fits(form) else None
         if ends is None:
             samples, seed = self.test.options.samples, self.test.options.seed
-            drawn = [
-                bootstrap_monte_carlo.draw_block(form, seed, block)[:size] for block, size in blocks(samples)
-            ]
+            drawn = [monte_carlo.draw_block(form, seed, block)[:size] for block, size in blocks(samples)]
             totals = form.offset + form.step * np.concatenate(drawn).astype(np.float64)
             return said(self._sampled(totals * float(unit), tail))
         low, high = (float(end * unit) for end in ends)

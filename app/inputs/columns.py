@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.errors import Flaw, InvalidTest
-from app.statistics.paired import Column
+from ..errors import Flaw, InvalidTest
+from ..statistics.paired import Column
 
 MAX_EXACT_INT = 2**53
 MAX_NAMED = 5

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.errors import InvalidTest
-from app.inputs import columns, integer_lists
-from app.inputs.delimited import Delimiter, fields_of, is_grid, number_of, rows_of, text_of
-from app.statistics.paired import Column
+from ..errors import InvalidTest
+from ..statistics.paired import Column
+from . import columns, integer_lists
+from .delimited import Delimiter, fields_of, is_grid, number_of, rows_of, text_of
 
 HEADERLESS_COUNTS = ("tp", "incorrect")
 HEADERLESS = ["tp_u", "incorrect_u", "tp_v", "incorrect_v"]

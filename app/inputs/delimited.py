@@ -15,9 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from pydantic_core import from_json
 
-from app.errors import InvalidTest, MalformedBody
-from app.inputs import columns, integer_lists
-from app.statistics.paired import Column
+from ..errors import InvalidTest, MalformedBody
+from ..statistics.paired import Column
+from . import columns, integer_lists
 
 Delimiter = Literal[",", "\t"]
 

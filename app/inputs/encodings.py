@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Protocol
 
-from app.errors import BodyTooLarge, MalformedBody, UnsupportedMedia
+from ..errors import BodyTooLarge, MalformedBody, UnsupportedMedia
 
 if sys.version_info >= (3, 14):
     from compression import zstd

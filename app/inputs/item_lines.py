@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.errors import InvalidTest
-from app.inputs import ndjson
-from app.inputs.delimited import text_of
-from app.inputs.pairing import shown
+from ..errors import InvalidTest
+from . import ndjson
+from .delimited import text_of
+from .pairing import shown
 
 KEYS = {"id": "ids", "cluster": "clusters"}
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from app.errors import InvalidTest, MalformedBody
-from app.inputs import integer_lists
+from ..errors import InvalidTest, MalformedBody
+from . import integer_lists
 
 BOM = b"\xef\xbb\xbf"
 SHOWN_KEY_CHARS = 40

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from app.errors import Flaw, InvalidTest, MalformedBody
-from app.inputs.json_body import SHOWN_KEY_CHARS
+from ..errors import Flaw, InvalidTest, MalformedBody
+from .json_body import SHOWN_KEY_CHARS
 
 
 @dataclass(frozen=True, slots=True)

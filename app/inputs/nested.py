@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.errors import Flaw, InvalidTest
-from app.inputs import columns
-from app.inputs.columns import NAMES
-from app.inputs.pairing import shown
-from app.statistics.paired import Column, Repeated
+from ..errors import Flaw, InvalidTest
+from ..statistics.paired import Column, Repeated
+from . import columns
+from .columns import NAMES
+from .pairing import shown
 
 MAX_COUNT_NAMES = 1_000
 MAX_TUPLE = 100

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from app.engine.decimals import shortest_decimals
-from app.errors import InvalidTest, MalformedBody
-from app.inputs.count_table import HEADERLESS_COUNTS, CountTable
-from app.inputs.delimited import Table
-from app.statistics.paired import Column
+from ..engine.decimals import shortest_decimals
+from ..errors import InvalidTest, MalformedBody
+from ..statistics.paired import Column
+from .count_table import HEADERLESS_COUNTS, CountTable
+from .delimited import Table
 
 READERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
 MAX_HEADER_BYTES = 4_096

@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.errors import Flaw, InvalidTest
-from app.statistics.paired import Pairing
+from ..errors import Flaw, InvalidTest
+from ..statistics.paired import Pairing
 
 OnMissing = Literal["error", "drop"]
 NAMED_IDS = 5

@@ -11,7 +11,7 @@ import asyncio
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.errors import Overloaded
+from ..errors import Overloaded
 
 CLOSE = (b"connection", b"close")
 

@@ -14,7 +14,7 @@ import secrets
 import sys
 from dataclasses import dataclass
 
-from app.settings import Settings
+from ..settings import Settings
 
 PREFIX = "ep_"
 SCHEME = b"bearer "

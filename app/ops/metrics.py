@@ -23,7 +23,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 
-from app.execution.proc import resident_bytes
+from ..execution.procfs import resident_bytes
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # a series more for each series, which nobody asks for
 

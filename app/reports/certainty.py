@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.inference.gate_record import Decision
-from app.inference.record import ConfidenceInterval, TestRecord
-from app.reports.numerals import SMALLEST_WRITTEN, enclosing, number, percent, probability
+from ..inference.gate.record import Decision
+from ..inference.record import ConfidenceInterval, TestRecord
+from .number_format import SMALLEST_WRITTEN, enclosing, number, percent, probability
 
 Kind = Literal["exact", "bracketed", "sampled", "asymptotic"]
 

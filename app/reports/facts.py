@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.inference.gate_record import MetricRecord
-from app.inference.record import ConfidenceInterval, Discordant, TestRecord
-from app.reports.certainty import (
+from ..inference.gate.record import MetricRecord
+from ..inference.record import ConfidenceInterval, Discordant, TestRecord
+from .certainty import (
     decision_p_text,
     interval_text,
     kind,
@@ -16,8 +16,8 @@ from app.reports.certainty import (
     of_the_interval,
     p_text,
 )
-from app.reports.labels import short, single_line
-from app.reports.numerals import (
+from .escaping import short, single_line
+from .number_format import (
     SMALLEST_WRITTEN,
     apart,
     enclosing,
@@ -26,8 +26,8 @@ from app.reports.numerals import (
     percent,
     probability,
 )
-from app.reports.sentence import over_items
-from app.reports.titles import measured, names_of
+from .sentence import over_items
+from .titles import measured, names_of
 
 _MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 _ALTERNATIVES = {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from app.inference.gate_record import GateRecord, MetricRecord
-from app.inference.record import Caution
-from app.reports.certainty import decision_p_text, kind_of_decision
-from app.reports.labels import for_markdown, prose_for_markdown
-from app.reports.markdown import folded, item_cells, moved_lists, quoted, reading, score_cells, table
-from app.reports.numerals import exactly
-from app.reports.sentence import metric_sentences, summary
-from app.reports.titles import SYMBOLS, VERDICTS, head
+from ..inference.gate.record import GateRecord, MetricRecord
+from ..inference.record import Caution
+from .certainty import decision_p_text, kind_of_decision
+from .escaping import for_markdown, prose_for_markdown
+from .markdown import folded, item_cells, moved_lists, quoted, reading, score_cells, table
+from .number_format import exactly
+from .sentence import metric_sentences, summary
+from .titles import SYMBOLS, VERDICTS, head
 
 _MARKS = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️"}
 _POLICIES = {"no_regression": "`no_regression`", "non_inferior": "`non_inferior`", "improve": "`improve`"}

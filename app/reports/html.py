@@ -1,7 +1,7 @@
 """Standalone HTML reports: one file with the picture inside, no script, nothing fetched.
 
 Jinja2 is imported when the first report is asked for, in a worker. It escapes every label; the one thing that goes in
-as it is is the picture, which `app.reports.picture` drew.
+as it is is the picture, which `app.reports.picture.picture` drew.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.inference.gate_record import GateRecord, MetricRecord
-from app.inference.record import Moved, TestRecord
-from app.reports.certainty import kind, kind_of_decision, of_the_p_value, undecided
-from app.reports.facts import groups, key_facts, key_facts_of_metric, terms_group
-from app.reports.labels import for_sentence, short, single_line
-from app.reports.markdown import verdict
-from app.reports.sentence import metric_sentences, sentences, summary
-from app.reports.titles import SYMBOLS, VERDICTS, head, measured, names_of
+from ..inference.gate.record import GateRecord, MetricRecord
+from ..inference.record import Moved, TestRecord
+from .certainty import kind, kind_of_decision, of_the_p_value, undecided
+from .escaping import for_sentence, short, single_line
+from .facts import groups, key_facts, key_facts_of_metric, terms_group
+from .markdown import verdict
+from .sentence import metric_sentences, sentences, summary
+from .titles import SYMBOLS, VERDICTS, head, measured, names_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -94,7 +94,7 @@ def _body(record: TestRecord, said: Sequence[str], picture: str) -> dict[str, An
 
     return {
         "sentences": said,
-        "picture": Markup(picture),  # noqa: S704  # drawn by app.reports.picture, which escapes labels itself
+        "picture": Markup(picture),  # noqa: S704  # drawn by app.reports.picture.picture, which escapes labels itself
         "groups": groups(record),
         "warnings": [(caution.code, single_line(caution.detail)) for caution in record.warnings],
         "moved": _moved(record.moved, record),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from app.inference.gate_record import GateRecord, MetricRecord
-from app.reports.labels import for_sentence, for_xml
-from app.reports.numerals import exactly
-from app.reports.sentence import metric_sentences
+from ..inference.gate.record import GateRecord, MetricRecord
+from .escaping import for_sentence, for_xml
+from .number_format import exactly
+from .sentence import metric_sentences
 
 _CLASS = "exactperm.gate"
 _NOT_MEASURED = "0"

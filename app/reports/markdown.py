@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from app.inference.record import Caution, TestRecord
-from app.reports.certainty import interval_text, kind, p_text, undecided
-from app.reports.labels import for_markdown, prose_for_markdown
-from app.reports.numerals import apart, exactly, number, percent, probability
-from app.reports.sentence import sentences
+from ..inference.record import Caution, TestRecord
+from .certainty import interval_text, kind, p_text, undecided
+from .escaping import for_markdown, prose_for_markdown
+from .number_format import apart, exactly, number, percent, probability
+from .sentence import sentences
 
 
 def markdown(record: TestRecord, test_id: str) -> str:

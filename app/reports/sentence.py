@@ -5,12 +5,12 @@ Every function takes how a label is to be said, as each format makes labels harm
 
 from __future__ import annotations
 
-from app.inference.gate_record import GateRecord, MetricRecord
-from app.inference.record import ItemsRecord, TestRecord
-from app.reports.certainty import interval_sentence, undecided, with_probability
-from app.reports.labels import for_sentence, single_line
-from app.reports.numerals import apart, counted, exactly, number, probability
-from app.reports.titles import VERDICTS, Names, Say, capitalised, head, names_of, statistic_title
+from ..inference.gate.record import GateRecord, MetricRecord
+from ..inference.record import ItemsRecord, TestRecord
+from .certainty import interval_sentence, undecided, with_probability
+from .escaping import for_sentence, single_line
+from .number_format import apart, counted, exactly, number, probability
+from .titles import VERDICTS, Names, Say, capitalised, head, names_of, statistic_title
 
 
 def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from app.inference.gate_record import GateRecord, Policy, Verdict
-from app.inference.record import TestRecord
+from ..inference.gate.record import GateRecord, Policy, Verdict
+from ..inference.record import TestRecord
 
 Say = Callable[[str], str]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.engine.lattice import EXACT_DOUBLE, Integers, Reals
-from app.statistics.formula import Call, Linear, Node, Product, Quotient, Sum
+from ..engine.lattice import EXACT_DOUBLE, Integers, Reals
+from .formula import Call, Linear, Node, Product, Quotient, Sum
 
 _U = 2.0**-52
 # NumPy's exp and log are within a few units in the last place.

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from app.errors import InvalidTest
-from app.statistics.classes import AVERAGES, reduce_classes
-from app.statistics.corpus import TOKENIZERS, reduce_corpus_counts, reduce_segments
-from app.statistics.counts import reduce_counts
-from app.statistics.joint import Joint
-from app.statistics.labels import reduce_predictions
-from app.statistics.local_effects import reduce_effects
-from app.statistics.paired import (
+from ..errors import InvalidTest
+from .additive_problem import Additive
+from .classes import AVERAGES, reduce_classes
+from .corpus import TOKENIZERS, reduce_corpus_counts, reduce_segments
+from .counts import reduce_counts
+from .joint_problem import Joint
+from .labels import reduce_predictions
+from .local_effects import reduce_effects
+from .paired import (
     Counts,
     Effects,
     Paired,
@@ -21,9 +22,8 @@ from app.statistics.paired import (
     Segments,
     StatisticSpec,
 )
-from app.statistics.problem import Additive
-from app.statistics.scores import reduce_scores
-from app.statistics.spans import SCHEMES, reduce_spans
+from .scores import reduce_scores
+from .spans import SCHEMES, reduce_spans
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from app.engine.lattice import Integers
-from app.errors import InvalidTest
-from app.statistics import formula
-from app.statistics.expression import parse
-from app.statistics.formula import Node
-from app.statistics.joint import Joint
-from app.statistics.paired import Label, Predictions, StatisticSpec
-from app.statistics.problem import Additive
-from app.statistics.reduction import difference_of_scores
-from app.statistics.tokens import CodedLabels, coded
+from ..engine.lattice import Integers
+from ..errors import InvalidTest
+from . import formula
+from .additive_problem import Additive
+from .expression import parse
+from .formula import Node
+from .joint_problem import Joint
+from .paired import Label, Predictions, StatisticSpec
+from .reduction import difference_of_scores
+from .tokens import CodedLabels, coded
 
 AVERAGES = ("binary", "micro", "macro")
 # Items times counts of both systems: half a gigabyte each for stay and swap.

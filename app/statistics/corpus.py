@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from app.engine.lattice import Integers
-from app.errors import InvalidTest
-from app.statistics.corpus_price import predicted_seconds, roughly_edits
-from app.statistics.corpus_scores import BLEU_ORDERS, Bleu, Chrf, Difference
-from app.statistics.counts import beta_of, refuse_excess, require_counts, table
-from app.statistics.expression import parse
-from app.statistics.joint import Joint
-from app.statistics.paired import Counts, Pairing, Segments, StatisticSpec
-from app.statistics.problem import Additive, clustered, require_items, require_same_length
-from app.statistics.reduction import difference_of_scores, own_score, require_room, totals
-from app.statistics.sum_function import FunctionOf, Quantity
+from ..engine.lattice import Integers
+from ..errors import InvalidTest
+from .additive_problem import Additive, clustered, require_items, require_same_length
+from .corpus_price import predicted_seconds, roughly_edits
+from .corpus_scores import BLEU_ORDERS, Bleu, Chrf, Difference
+from .counts import beta_of, refuse_excess, require_counts, table
+from .expression import parse
+from .joint_problem import Joint
+from .paired import Counts, Pairing, Segments, StatisticSpec
+from .reduction import difference_of_scores, own_score, require_room, totals
+from .sum_function import FunctionOf, Quantity
 
 TOKENIZERS = ("13a", "intl", "char", "none", "zh")
 CHAR_ORDERS = 6

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 
-from app.statistics.paired import Segments
+from .paired import Segments
 
 _SECONDS_PER_CHAR = {"bleu": 1.2e-6, "chrf": 3e-6, "ter": 5e-7}
 _SECONDS_PER_SEGMENT = 5e-5

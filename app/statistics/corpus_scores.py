@@ -12,11 +12,11 @@ from fractions import Fraction
 import flint
 import numpy as np
 
-from app.engine.lattice import Integers, Reals
-from app.statistics.approximation import Approximation
-from app.statistics.exact_value import Exact, Ratios, ball, minus
-from app.statistics.quantity import Quantity
-from app.statistics.state_cost import StateCost
+from ..engine.lattice import Integers, Reals
+from .approximation import Approximation
+from .exact_value import Exact, Ratios, ball, minus
+from .quantity import Quantity
+from .state_cost import StateCost
 
 BLEU_ORDERS = 4
 _U = 2.0**-52

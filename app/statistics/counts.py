@@ -8,17 +8,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.engine.lattice import EXACT_DOUBLE, Integers
-from app.errors import InvalidTest
-from app.statistics import formula
-from app.statistics.expression import POINTER, parse
-from app.statistics.formula import Node
-from app.statistics.joint import Joint
-from app.statistics.numbers import MAX_INTEGER
-from app.statistics.paired import Column, Counts, StatisticSpec
-from app.statistics.problem import Additive, require_items, require_same_length
-from app.statistics.reduction import difference_of_scores, totals
-from app.statistics.sum_function import Formula, score_of
+from ..engine.lattice import EXACT_DOUBLE, Integers
+from ..errors import InvalidTest
+from . import formula
+from .additive_problem import Additive, require_items, require_same_length
+from .expression import POINTER, parse
+from .formula import Node
+from .joint_problem import Joint
+from .numbers import MAX_INTEGER
+from .paired import Column, Counts, StatisticSpec
+from .reduction import difference_of_scores, totals
+from .sum_function import Formula, score_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from app.engine.lattice import Integers
-from app.errors import InvalidTest, PlanTooLarge
-from app.statistics.approximation import Approximation
-from app.statistics.exact_value import Exact, Ratios, UnresolvedError, magnitude, minus, sign_of
-from app.statistics.joint import Side
-from app.statistics.quantity import Quantity
-from app.statistics.state_cost import PRECISIONS, StateCost
+from ..engine.lattice import Integers
+from ..errors import InvalidTest, PlanTooLarge
+from .approximation import Approximation
+from .exact_value import Exact, Ratios, UnresolvedError, magnitude, minus, sign_of
+from .joint_problem import Side
+from .quantity import Quantity
+from .state_cost import PRECISIONS, StateCost
 
 _U = 2.0**-52
 # Decisions that are remembered; a state that comes again in another block costs nothing then.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from app.statistics.catalogue import kind_of, statistic_of
-from app.statistics.paired import Paired, Scores, StatisticSpec
+from .catalogue import kind_of, statistic_of
+from .paired import Paired, Scores, StatisticSpec
 
 LOWER = frozenset(
     (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from app.statistics.formula import Linear, Node, Product, Quotient, Sum, variables
+from .formula import Linear, Node, Product, Quotient, Sum, variables
 
 # Points of no particular shape; few enough to cost nothing, and of several magnitudes.
 SCALES = (0.013, 0.37, 1.9, 23.0, 710.0)

@@ -17,8 +17,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from app.engine.lattice import Integers
-from app.statistics.formula import Call, Linear, Node, Product, Quotient, Sum
+from ..engine.lattice import Integers
+from .formula import Call, Linear, Node, Product, Quotient, Sum
 
 Exact = Fraction | flint.arb
 # int64 or Python integers, shape (P,) or ().

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
 
-from app.errors import InvalidTest
-from app.statistics import formula
-from app.statistics.formula import FUNCTIONS, FunctionName, Linear, Node
-from app.statistics.state_cost import require_small
+from ..errors import InvalidTest
+from . import formula
+from .formula import FUNCTIONS, FunctionName, Linear, Node
+from .state_cost import require_small
 
 POINTER = "/statistic/expression"
 MAX_CHARS = 2000

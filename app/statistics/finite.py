@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.engine.lattice import Integers, Reals
-from app.errors import InvalidTest
-from app.statistics.decisions import as_float
-from app.statistics.exact_value import Exact, magnitude
-from app.statistics.joint import SumFunction
+from ..engine.lattice import Integers, Reals
+from ..errors import InvalidTest
+from .decisions import as_float
+from .exact_value import Exact, magnitude
+from .joint_problem import SumFunction
 
 # Beyond this a difference, a mean or a spread of values would overflow.
 LARGEST = 1e307

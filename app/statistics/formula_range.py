@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.engine.lattice import Reals
-from app.statistics.formula import Call, Linear, Node, Product, Quotient, Sum
+from ..engine.lattice import Reals
+from .formula import Call, Linear, Node, Product, Quotient, Sum
 
 # Relative widening of each result: eight roundings, where NumPy's functions take at most four.
 _WIDER = 8.0 * 2.0**-52

@@ -13,9 +13,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from app.errors import InvalidTest
-from app.statistics.data_warning import DataWarning
-from app.statistics.paired import Item, Predictions, StatisticSpec
+from ..errors import InvalidTest
+from .data_warning import DataWarning
+from .paired import Item, Predictions, StatisticSpec
 
 SPANS = frozenset({"span_f1", "span_precision", "span_recall"})
 SHOWN_CHARS = 40

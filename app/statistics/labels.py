@@ -8,11 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.engine.lattice import Integers
-from app.errors import InvalidTest
-from app.statistics.paired import Item, Predictions, StatisticSpec
-from app.statistics.problem import Additive, clustered, require_items, require_same_length
-from app.statistics.tokens import as_tokens, require_aligned
+from ..engine.lattice import Integers
+from ..errors import InvalidTest
+from .additive_problem import Additive, clustered, require_items, require_same_length
+from .paired import Item, Predictions, StatisticSpec
+from .tokens import as_tokens, require_aligned
 
 
 def reduce_predictions(data: Predictions, spec: StatisticSpec) -> Additive:

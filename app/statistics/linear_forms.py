@@ -13,11 +13,11 @@ from dataclasses import replace
 import flint
 import numpy as np
 
-from app.engine.lattice import MAX_TOTAL, Integers, exact_total
-from app.statistics import formula
-from app.statistics.formula import Call, Linear, Node, Product, Quotient, Sum
-from app.statistics.joint import Joint
-from app.statistics.sum_function import Formula, FunctionOf
+from ..engine.lattice import MAX_TOTAL, Integers, exact_total
+from . import formula
+from .formula import Call, Linear, Node, Product, Quotient, Sum
+from .joint_problem import Joint
+from .sum_function import Formula, FunctionOf
 
 # The integer coefficients of a form, in lowest terms, the first of them positive.
 Terms = tuple[tuple[int, int], ...]

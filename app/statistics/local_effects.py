@@ -8,16 +8,16 @@ from typing import cast
 
 import numpy as np
 
-from app.engine.lattice import Integers
-from app.errors import InvalidTest
-from app.statistics import formula
-from app.statistics.expression import POINTER, parse
-from app.statistics.formula import Call, Linear, Node
-from app.statistics.joint import Joint
-from app.statistics.numbers import effects_on, on_lattice
-from app.statistics.paired import Column, Effects, Pairing, StatisticSpec
-from app.statistics.problem import Additive, Rounding, clustered, require_items, require_same_length
-from app.statistics.reduction import function_of_sums
+from ..engine.lattice import Integers
+from ..errors import InvalidTest
+from . import formula
+from .additive_problem import Additive, Rounding, clustered, require_items, require_same_length
+from .expression import POINTER, parse
+from .formula import Call, Linear, Node
+from .joint_problem import Joint
+from .numbers import effects_on, on_lattice
+from .paired import Column, Effects, Pairing, StatisticSpec
+from .reduction import function_of_sums
 
 DEFAULT_EXPRESSION = "x1"
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.engine.decimals import narrowed, rounded, wide_binaries, wide_decimals
-from app.engine.lattice import EXACT_DOUBLE, Integers, Reals, Whole, decimal_lattice
-from app.errors import InvalidTest
-from app.statistics.paired import Column
-from app.statistics.problem import Rounding, is_integral
+from ..engine.decimals import narrowed, rounded, wide_binaries, wide_decimals
+from ..engine.lattice import EXACT_DOUBLE, Integers, Reals, Whole, decimal_lattice
+from ..errors import InvalidTest
+from .additive_problem import Rounding, is_integral
+from .paired import Column
 
 # Room for the sum of effects in int64 (see engine.lattice.MAX_TOTAL).
 _BITS = 59

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.statistics.labels import items_right
-from app.statistics.paired import Column, Paired, Predictions, Repeated, Scores, StatisticSpec
+from .labels import items_right
+from .paired import Column, Paired, Predictions, Repeated, Scores, StatisticSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.engine.lattice import Integers
-from app.statistics.decisions import Decisions, settled
-from app.statistics.exact_value import UnresolvedError
-from app.statistics.joint import Price, Side
-from app.statistics.quantity import Quantity
-from app.statistics.state_cost import StateCost
+from ..engine.lattice import Integers
+from .decisions import Decisions, settled
+from .exact_value import UnresolvedError
+from .joint_problem import Price, Side
+from .quantity import Quantity
+from .state_cost import StateCost
 
 _GROUPS = 64
 _MOST_STATES = 4096

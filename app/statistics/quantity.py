@@ -10,12 +10,12 @@ from typing import Protocol
 
 import numpy as np
 
-from app.engine.lattice import Integers
-from app.statistics import formula
-from app.statistics.approximation import Approximation, approximate
-from app.statistics.exact_value import Exact, Ratios, ratios, value_at
-from app.statistics.formula import Node
-from app.statistics.state_cost import StateCost, state_cost
+from ..engine.lattice import Integers
+from . import formula
+from .approximation import Approximation, approximate
+from .exact_value import Exact, Ratios, ratios, value_at
+from .formula import Node
+from .state_cost import StateCost, state_cost
 
 
 class Quantity(Protocol):

@@ -6,18 +6,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.engine.lattice import MAX_TOTAL, Integers, exact_total
-from app.errors import InvalidTest
-from app.statistics import formula
-from app.statistics.decisions import as_float, exact_value
-from app.statistics.finite import require_representable
-from app.statistics.formula import Call, Linear, Node, Quotient
-from app.statistics.joint import Joint
-from app.statistics.paired import Pairing
-from app.statistics.problem import Additive, clustered
-from app.statistics.quantity import Formula, Quantity
-from app.statistics.state_cost import require_small
-from app.statistics.sum_function import FunctionOf
+from ..engine.lattice import MAX_TOTAL, Integers, exact_total
+from ..errors import InvalidTest
+from . import formula
+from .additive_problem import Additive, clustered
+from .decisions import as_float, exact_value
+from .finite import require_representable
+from .formula import Call, Linear, Node, Quotient
+from .joint_problem import Joint
+from .paired import Pairing
+from .quantity import Formula, Quantity
+from .state_cost import require_small
+from .sum_function import FunctionOf
 
 Score = Fraction | float
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from app.engine.lattice import EXACT_DOUBLE, Integers, Whole
-from app.errors import InvalidTest
-from app.statistics.numbers import MAX_INTEGER, MAX_WIDE_ITEMS, Lattice, on_lattice, total_of
-from app.statistics.paired import Column, Repeated, Scores
-from app.statistics.problem import require_items, require_same_length
+from ..engine.lattice import EXACT_DOUBLE, Integers, Whole
+from ..errors import InvalidTest
+from .additive_problem import require_items, require_same_length
+from .numbers import MAX_INTEGER, MAX_WIDE_ITEMS, Lattice, on_lattice, total_of
+from .paired import Column, Repeated, Scores
 
 # Farther from a multiple of the unit than this share of it is not rounding.
 TOLERANCE = Fraction(1, 4)

@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.engine.lattice import Integers, Whole
-from app.errors import InvalidTest
-from app.statistics.numbers import effects_on, total_of
-from app.statistics.paired import Scores, StatisticSpec
-from app.statistics.problem import Additive, clustered
-from app.statistics.repeated import item_scores, samples_of, unit_of
+from ..engine.lattice import Integers, Whole
+from ..errors import InvalidTest
+from .additive_problem import Additive, clustered
+from .numbers import effects_on, total_of
+from .paired import Scores, StatisticSpec
+from .repeated import item_scores, samples_of, unit_of
 
 ZERO_METHODS = ("wilcox", "pratt", "zsplit")
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.engine.lattice import MAX_TOTAL, Integers, exact_total
-from app.statistics.numbers import effects_on
-from app.statistics.problem import Additive, Rounding
+from ..engine.lattice import MAX_TOTAL, Integers, exact_total
+from .additive_problem import Additive, Rounding
+from .numbers import effects_on
 
 
 class NotShiftableError(ValueError):

@@ -11,14 +11,14 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from app.engine.lattice import Integers
-from app.errors import InvalidTest
-from app.statistics.expression import parse
-from app.statistics.joint import Joint
-from app.statistics.paired import Item, Predictions, StatisticSpec
-from app.statistics.problem import Additive
-from app.statistics.reduction import difference_of_scores
-from app.statistics.tokens import require_aligned
+from ..engine.lattice import Integers
+from ..errors import InvalidTest
+from .additive_problem import Additive
+from .expression import parse
+from .joint_problem import Joint
+from .paired import Item, Predictions, StatisticSpec
+from .reduction import difference_of_scores
+from .tokens import require_aligned
 
 Scheme = Literal["BIO", "IOB2"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.errors import InvalidTest
-from app.statistics.formula import Call, Linear, Node, Product, Quotient, Sum, children, is_rational
+from ..errors import InvalidTest
+from .formula import Call, Linear, Node, Product, Quotient, Sum, children, is_rational
 
 # Bits of the balls in which irrational values are compared, one after the other while they do not tell.
 PRECISIONS = (256, 4096)

@@ -15,14 +15,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from app.engine.lattice import Integers, Reals
-from app.statistics.decisions import Decisions, as_float, exact_value, settled
-from app.statistics.exact_value import ball
-from app.statistics.formula_range import range_of
-from app.statistics.joint import Extreme, Price, Side
-from app.statistics.price import peaks_of, price_of
-from app.statistics.quantity import Formula, Quantity
-from app.statistics.state_cost import StateCost
+from ..engine.lattice import Integers, Reals
+from .decisions import Decisions, as_float, exact_value, settled
+from .exact_value import ball
+from .formula_range import range_of
+from .joint_problem import Extreme, Price, Side
+from .price import peaks_of, price_of
+from .quantity import Formula, Quantity
+from .state_cost import StateCost
 
 __all__ = ["Formula", "FunctionOf", "Quantity", "exact_value", "score_of"]
 

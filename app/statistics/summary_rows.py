@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Sequence
 
-from app.statistics.data_warning import DataWarning
-from app.statistics.paired import Pairing
+from .data_warning import DataWarning
+from .paired import Pairing
 
 OF_ROWS = (
     "mean",

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.engine.lattice import Integers
-from app.errors import InvalidTest
-from app.statistics.paired import Item, Label, Predictions
-from app.statistics.problem import require_items, require_same_length
+from ..engine.lattice import Integers
+from ..errors import InvalidTest
+from .additive_problem import require_items, require_same_length
+from .paired import Item, Label, Predictions
 
 
 @dataclass(frozen=True, slots=True)

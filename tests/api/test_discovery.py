@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from app.api.export import exported
-from app.api.problems import all_types
+from app.api.openapi.export import exported
 from app.main import create_app
+from app.service.problems import all_types
 from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -133,7 +133,7 @@ def test_the_exported_document_is_up_to_date() -> None:
 def test_the_export_check_notices_a_difference(tmp_path: Path) -> None:
     stale = tmp_path / "openapi.json"
     stale.write_text("{}")
-    command = [sys.executable, "-m", "app.api.export", "--check", str(stale)]
+    command = [sys.executable, "-m", "app.api.openapi.export", "--check", str(stale)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "is not what the code says" in done.stderr

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from app.api.files import FIELDS, ROLES
-from app.api.models.responses import TestAnswer
+from app.api.openapi.responses import TestAnswer
 from app.inputs.formats import catalogue
+from app.service.parse_files import FIELDS, ROLES
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from app.api.desk import limits_of
-from app.api.job import Body, Job, Kind, Rendered
-from app.api.pipeline import Later, handle, handle_in_place
-from app.execution.frames import Unbounded
+from app.api.endpoint import limits_of
+from app.execution.ipc import Unbounded
+from app.service.messages import Body, Job, Kind, Rendered
+from app.service.pipeline import Later, handle, handle_in_place
 from app.settings import Settings
 
 EFFECTS = "/v1/tests/effects"
@@ -205,8 +205,8 @@ def test_ordinary_tests_of_counts_stay_in_place() -> None:
 
 
 def test_more_ties_than_were_planned_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.inference.joint._SLACK", 0.0)
-    monkeypatch.setattr("app.inference.joint._SLACK_NS", 1e5)
+    monkeypatch.setattr("app.inference.joint_test._SLACK", 0.0)
+    monkeypatch.setattr("app.inference.joint_test._SLACK_NS", 1e5)
     # As a worker runs it, here: expressions are not for the event loop.
     answered = handle(job("effects"), json.dumps(effects(TIES, drawn(8, 6))).encode(), Unbounded())
     assert answered.status == 422

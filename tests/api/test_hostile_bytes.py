@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from app.api.files import FIELDS, ROLES
 from app.inputs.formats import catalogue
+from app.service.parse_files import FIELDS, ROLES
 from tests.api.test_files import GOLD, PATH, U_LINES, V_LINES, WIDE, form, lm_eval
 
 SOUP = st.lists(

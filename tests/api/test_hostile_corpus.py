@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.api.negotiation import CONSUMED
+from app.service.media_types import CONSUMED
 
 PATHS: dict[str, str] = {
     kind: f"/v1/{kind}" if kind in {"plan", "gate"} else f"/v1/tests/{kind}" for kind in CONSUMED

@@ -8,8 +8,8 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from app.api.self_test import KNOWN
 from app.ops.keys import new_key
+from app.service.self_test import KNOWN
 from app.settings import Settings
 from tests.api.conftest import Service, problem, running
 

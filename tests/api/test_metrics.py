@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 
-from app.ops.templates import Templates
+from app.ops.route_templates import Templates
 from app.settings import Settings
 from tests.api.conftest import Service, running
 

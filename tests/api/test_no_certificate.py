@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from app.api import admission
-from app.api.pipeline import handle
-from app.engine import solve, vector_solve
-from app.engine.null import Probability
-from app.execution.frames import Unbounded
-from app.inference import additive, joint
-from app.inference.answers import certified
+from app.engine import methods
+from app.engine.joint import methods as joint_methods
+from app.engine.probability import Probability
+from app.execution.ipc import Unbounded
+from app.inference import additive_test, joint_test
+from app.inference.p_value import certified
+from app.service.pipeline import handle
 from app.settings import Settings
 from tests.api.conftest import Service, problem as refused, running
 
@@ -39,7 +40,7 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (solve, vector_solve):
+    for module in (methods, joint_methods):
         monkeypatch.setattr(module, "exactly", lambda *_: UNSURE)
 
 
@@ -94,7 +95,7 @@ def test_when_the_answer_changes_between_method_and_record_it_is_a_fault_of_the_
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last look, at the door: nothing is printed, no gate passes."""
-    for module in (additive, joint):
+    for module in (additive_test, joint_test):
         monkeypatch.setattr(
             module,
             "certified_by",

@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client.parser import text_string_to_metric_families as families
 
 from app import main
-from app.ops.spans import Spans
+from app.ops.tracing import Spans
 from app.settings import Settings
 from tests.api.conftest import Service, running
 

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 from sklearn import metrics
 
-from app.api.models.statistics import STATISTIC_MODELS, entries
+from app.service.schema.statistics import STATISTIC_MODELS, entries
 from app.statistics.catalogue import STATISTICS
 
 GOLD = ["a", "b", "a", "c", "b", "a", "c", "b"]

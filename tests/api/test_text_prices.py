@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from app.api.desk import limits_of
-from app.api.job import Body, Job, Kind
-from app.api.pipeline import Later, handle, handle_in_place
-from app.execution.frames import Unbounded
+from app.api.endpoint import limits_of
+from app.execution.ipc import Unbounded
+from app.service.messages import Body, Job, Kind
+from app.service.pipeline import Later, handle, handle_in_place
 from app.settings import Settings
 from app.statistics import corpus
 from app.statistics.corpus import counting_seconds

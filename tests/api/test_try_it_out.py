@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.api.export import exported
+from app.api.openapi.export import exported
 
 DOCUMENT = json.loads(exported())
 FILE = Path(__file__).parents[2] / "openapi" / "examples" / "files" / "scores.csv"

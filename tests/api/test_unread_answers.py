@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.api.receipt import SENDING_BYTES, SLICE_BYTES
+from app.api.request_body import SENDING_BYTES, SLICE_BYTES
 from app.settings import Settings
 from tests.api.conftest import Service, running
 

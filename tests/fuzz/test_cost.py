@@ -9,9 +9,9 @@ from random import Random
 
 from hypothesis import given, strategies as st
 
-from app.api.desk import limits_of
-from app.api.job import Body, Job, Kind, Rendered
-from app.api.pipeline import Later, handle, handle_in_place
+from app.api.endpoint import limits_of
+from app.service.messages import Body, Job, Kind, Rendered
+from app.service.pipeline import Later, handle, handle_in_place
 from app.settings import Settings
 from tests.fuzz.amount import GENERATED, examples
 from tests.fuzz.cost_cases import FAMILIES

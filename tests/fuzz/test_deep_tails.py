@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from hypothesis import given, strategies as st
 
-from app.engine.planner import Budget
+from app.engine.plan import Budget
 from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.inference.record import TestRecord

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from app.api.desk import limits_of
-from app.api.job import Body, Job, Rendered
-from app.api.pipeline import handle, handle_in_place
-from app.execution.frames import Unbounded
+from app.api.endpoint import limits_of
+from app.execution.ipc import Unbounded
+from app.service.messages import Body, Job, Rendered
+from app.service.pipeline import handle, handle_in_place
 from app.settings import Settings
 from tests.fuzz.amount import GENERATED, TIMES
 from tests.fuzz.asgi import InProcess, path_of

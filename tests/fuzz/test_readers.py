@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from app.errors import ExactpermError
 from app.inputs import count_table, delimited, encodings, item_lines, json_body, npy
 from app.inputs.formats import catalogue
-from app.inputs.formats.reading import ReaderOptions, Reading, UploadedFile
+from app.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
 from tests.fuzz.amount import GENERATED, examples
 from tests.fuzz.excerpts import Excerpt, excerpts, requests
 from tests.fuzz.mutations import STEPS, Steps, mutated

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 import pytest
 from hypothesis import given, strategies as st
 
-from app.api.job import Kind, Representation
-from app.api.negotiation import CSV, JSON, MULTIPART, NDJSON, NPY, OFFERED, TSV
+from app.service.media_types import CSV, JSON, MULTIPART, NDJSON, NPY, OFFERED, TSV
+from app.service.messages import Kind, Representation
 from tests.fuzz.amount import examples
 from tests.fuzz.asgi import InProcess
 from tests.fuzz.excerpts import excerpts, requests

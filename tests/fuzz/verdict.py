@@ -6,10 +6,10 @@ import json
 
 from pydantic import BaseModel
 
-from app.api.models.gate_responses import GateAnswer
-from app.api.models.responses import PlanAnswer, TestAnswer
-from app.api.problems import MAX_DETAIL_CHARS, MAX_POINTER_CHARS, MAX_PROBLEM_BYTES, of_error
+from app.api.openapi.gate_responses import GateAnswer
+from app.api.openapi.responses import PlanAnswer, TestAnswer
 from app.errors import MAX_FLAWS, ExactpermError
+from app.service.problems import MAX_DETAIL_CHARS, MAX_POINTER_CHARS, MAX_PROBLEM_BYTES, of_error
 from tests.fuzz.mutations import echoed
 
 LONGEST_ECHO = 120  # an id is cut to 40 characters; a few may be named side by side with nothing between

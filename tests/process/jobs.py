@@ -9,9 +9,9 @@ import signal
 import time
 from pathlib import Path
 
-from app.api.problems import of_bug
 from app.errors import Flaw, InvalidTest
 from app.execution import Control
+from app.service.problems import of_bug
 
 Body = bytes | bytearray
 

@@ -10,9 +10,9 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from app.api.receipt import SENDING_BYTES
-from app.execution.memory import WORTH_BYTES
-from app.execution.proc import resident_bytes
+from app.api.request_body import SENDING_BYTES
+from app.execution.malloc import WORTH_BYTES
+from app.execution.procfs import resident_bytes
 from tests.process.conftest import PATIENCE_S, PROC, Server, until
 
 pytestmark = [

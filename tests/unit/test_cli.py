@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app.api.negotiation import OFFERED
 from app.cli.output import BY_SUFFIX
+from app.service.media_types import OFFERED
 from tests.unit.cli_asking import ASR, CONLLU, DATA, LM_EVAL, TREC, answer, run, scores, turned
 
 __all__ = ["scores", "turned"]  # fixtures

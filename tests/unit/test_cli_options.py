@@ -13,14 +13,14 @@ import pytest
 from click.testing import CliRunner
 
 from app import __version__
-from app.api.files import FIELDS, ROLES
-from app.api.gate_form import FIELDS as GATE_FIELDS
-from app.api.job import Representation
-from app.cli import form, options
+from app.cli import arguments as form, options
 from app.cli.commands import cli
 from app.client.requests import ROLES as CLIENT_ROLES
 from app.inference.options import Alternative, Resampling
-from app.inputs.formats.reading import CHOICES
+from app.inputs.formats.reader import CHOICES
+from app.service.gate.fields import FIELDS as GATE_FIELDS
+from app.service.messages import Representation
+from app.service.parse_files import FIELDS, ROLES
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ("test", "gate", "plan")

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.cli import asking, commands
-from app.cli.in_process import InProcess
+from app.cli import commands, run as asking
+from app.cli.local_transport import InProcess
 from app.cli.output import complain, place
 from app.client import Client
 from app.settings import Settings

@@ -13,42 +13,42 @@ import pytest
 from pydantic import BaseModel
 
 import app.client
-from app.api.models import gate_responses, responses
-from app.api.negotiation import PRODUCED
-from app.cli.in_process import InProcess
-from app.client import Client, UnreadableAnswer, answers, effects, gate, scores, verdicts
+from app.api.openapi import gate_responses, responses
+from app.cli.local_transport import InProcess
+from app.client import Client, UnreadableAnswer, effects, gate, gate_results, results, scores
 from app.client.calls import MEDIA
-from app.client.reading import read
+from app.client.decode import read
+from app.service.media_types import PRODUCED
 from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 U, V = [0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82]
 WIRE: dict[type[Any], type[BaseModel]] = {
-    answers.BinaryFraction: responses.FractionAnswer,
-    answers.Statistic: responses.StatisticAnswer,
-    answers.Names: responses.NamesAnswer,
-    answers.Items: responses.ItemsAnswer,
-    answers.Pairing: responses.PairingAnswer,
-    answers.ItemLevel: responses.ItemLevelAnswer,
-    answers.Lattice: responses.LatticeAnswer,
-    answers.MonteCarlo: responses.MonteCarloAnswer,
-    answers.Method: responses.MethodAnswer,
-    answers.Mass: responses.Mass,
-    answers.Null: responses.NullAnswer,
-    answers.Interval: responses.IntervalAnswer,
-    answers.Discordant: responses.DiscordantAnswer,
-    answers.EffectSize: responses.EffectSizeAnswer,
-    answers.Moved: responses.MovedAnswer,
-    answers.Reading: responses.ReadingAnswer,
-    answers.Warned: responses.WarningAnswer,
-    answers.Runtime: responses.Runtime,
-    answers.Versions: responses.Versions,
-    answers.TestResult: responses.TestAnswer,
-    verdicts.Decision: gate_responses.DecisionAnswer,
-    verdicts.MetricResult: gate_responses.MetricAnswer,
-    verdicts.GateResult: gate_responses.GateAnswer,
-    verdicts.PlannedMethod: responses.PlannedMethod,
-    verdicts.Plan: responses.PlanAnswer,
+    results.BinaryFraction: responses.FractionAnswer,
+    results.Statistic: responses.StatisticAnswer,
+    results.Names: responses.NamesAnswer,
+    results.Items: responses.ItemsAnswer,
+    results.Pairing: responses.PairingAnswer,
+    results.ItemLevel: responses.ItemLevelAnswer,
+    results.Lattice: responses.LatticeAnswer,
+    results.MonteCarlo: responses.MonteCarloAnswer,
+    results.Method: responses.MethodAnswer,
+    results.Mass: responses.Mass,
+    results.Null: responses.NullAnswer,
+    results.Interval: responses.IntervalAnswer,
+    results.Discordant: responses.DiscordantAnswer,
+    results.EffectSize: responses.EffectSizeAnswer,
+    results.Moved: responses.MovedAnswer,
+    results.Reading: responses.ReadingAnswer,
+    results.Warned: responses.WarningAnswer,
+    results.Runtime: responses.Runtime,
+    results.Versions: responses.Versions,
+    results.TestResult: responses.TestAnswer,
+    gate_results.Decision: gate_responses.DecisionAnswer,
+    gate_results.MetricResult: gate_responses.MetricAnswer,
+    gate_results.GateResult: gate_responses.GateAnswer,
+    gate_results.PlannedMethod: responses.PlannedMethod,
+    gate_results.Plan: responses.PlanAnswer,
 }
 
 
@@ -60,11 +60,11 @@ def client() -> Client:
 def test_every_answer_of_the_client_is_on_the_list() -> None:
     defined = {
         one
-        for module in (answers, verdicts)
+        for module in (results, gate_results)
         for one in vars(module).values()
         if dataclasses.is_dataclass(one) and isinstance(one, type) and one.__module__ == module.__name__
     }
-    assert defined == {*WIRE, verdicts.Meta}
+    assert defined == {*WIRE, gate_results.Meta}
 
 
 @pytest.mark.parametrize("ours", WIRE, ids=lambda one: one.__name__)
@@ -120,7 +120,7 @@ def test_nothing_of_a_plan_is_lost(client: Client) -> None:
 def test_pairing_by_id_is_told(client: Client) -> None:
     u, v = {"a": 1, "b": 0, "c": 2}, {"c": 0, "a": 0}
     pairing = client.scores(u, v, on_missing="drop").pairing
-    assert pairing == answers.Pairing(matched=2, only_u=1, only_v=0)
+    assert pairing == results.Pairing(matched=2, only_u=1, only_v=0)
 
 
 def test_the_fraction_is_exact(client: Client) -> None:
@@ -135,10 +135,10 @@ def test_fields_of_a_newer_server_are_kept_in_raw(client: Client) -> None:
         "new": [1],
         "statistic": {"name": "n", "observed": 1, "u": 1, "v": 0, "more": 2},
     }
-    result = read(answers.TestResult, said)
+    result = read(results.TestResult, said)
     assert result.raw["new"] == [1]
     assert result.raw["statistic"]["more"] == 2
-    assert result.statistic == answers.Statistic(name="n", observed=1.0, u=1.0, v=0.0)
+    assert result.statistic == results.Statistic(name="n", observed=1.0, u=1.0, v=0.0)
 
 
 @pytest.mark.parametrize(
@@ -159,13 +159,13 @@ def test_fields_of_a_newer_server_are_kept_in_raw(client: Client) -> None:
 )
 def test_a_field_of_another_type_is_not_taken(client: Client, change: dict[str, Any], said: str) -> None:
     with pytest.raises(UnreadableAnswer, match=said):
-        read(answers.TestResult, {**client.scores(U, V).raw, **change})
+        read(results.TestResult, {**client.scores(U, V).raw, **change})
 
 
 def test_a_field_that_is_missing_is_named(client: Client) -> None:
     said = {name: value for name, value in client.scores(U, V).raw.items() if name != "method"}
     with pytest.raises(UnreadableAnswer, match="lacks /method"):
-        read(answers.TestResult, said)
+        read(results.TestResult, said)
 
 
 def test_results_are_frozen(client: Client) -> None:
@@ -191,7 +191,7 @@ def test_what_a_server_can_do(client: Client) -> None:
         "tests": ["a"],
         "methods": ["b"],
     }
-    meta = read(verdicts.Meta, said)
+    meta = read(gate_results.Meta, said)
     assert (meta.versions.algorithm, meta.limits, meta.methods) == ("7", {"workers": 2}, ("b",))
 
 

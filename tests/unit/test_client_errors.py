@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 import app.client.errors as tree
-from app.api import problems
 from app.client import (
     Client,
     DeadlineExceeded,
@@ -33,6 +32,7 @@ from app.client import (
     scores,
 )
 from app.errors import Flaw, InvalidTest as ServersInvalidTest
+from app.service import problems
 
 KINDS = {
     400: MalformedBody,

@@ -12,12 +12,12 @@ from typing import Any, get_args
 
 import pytest
 
-from app.api import negotiation, problems
-from app.api.models.requests import ScoresRequest, TestRequest
-from app.api.models.responses import TestAnswer
-from app.api.models.statistics import STATISTIC_MODELS, entries
+from app.api.openapi.responses import TestAnswer
 from app.inference.options import Method
 from app.main import create_app
+from app.service import media_types, problems
+from app.service.schema.requests import ScoresRequest, TestRequest
+from app.service.schema.statistics import STATISTIC_MODELS, entries
 from app.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -136,10 +136,10 @@ def test_every_field_of_an_answer_is_explained() -> None:
 
 def test_every_media_type_is_named() -> None:
     answers = section("How to read an answer")
-    for name, media in negotiation.PRODUCED.items():
+    for name, media in media_types.PRODUCED.items():
         assert f"`{media}`" in answers
         assert f"`{name}`" in answers
-    for kind, consumed in negotiation.CONSUMED.items():
+    for kind, consumed in media_types.CONSUMED.items():
         path = f"/v1/{kind}" if kind in {"plan", "gate"} else f"/v1/tests/{kind}"
         row = next(line for line in section("Endpoints").splitlines() if line.startswith(f"| `POST {path}`"))
         assert re.findall(r"`((?:application|text|multipart)/[\w-]+)`", row) == list(consumed)

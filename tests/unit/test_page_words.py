@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.api.files import ROLES
 from app.api.meta import meta_of
 from app.inputs.formats.catalogue import FORMATS
-from app.inputs.formats.reading import CHOICES, OPTION_NAMES, WHOLE
+from app.inputs.formats.reader import CHOICES, OPTION_NAMES, WHOLE
+from app.service.parse_files import ROLES
 from app.settings import Settings
 
 WORDS = (Path(__file__).parents[2] / "app" / "web" / "page" / "words.js").read_text(encoding="utf-8")

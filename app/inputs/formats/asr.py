@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from app.errors import InvalidTest
-from app.inputs.formats.answers import Answers, counts, matched, scores
-from app.inputs.formats.count_files import CountFile, count_file, require_same
-from app.inputs.formats.numerals import Numerals
-from app.inputs.formats.reading import ReaderOptions, Reading, choose
-from app.inputs.formats.roles import needed
-from app.inputs.formats.source import Source
-from app.inputs.formats.transcripts import Transcript, transcript, word_errors
-from app.inputs.pairing import shown
-from app.statistics.paired import StatisticSpec
+from ...errors import InvalidTest
+from ...statistics.paired import StatisticSpec
+from ..pairing import shown
+from .count_files import CountFile, count_file, require_same
+from .number_text import Numerals
+from .outputs_by_id import Answers, counts, matched, scores
+from .reader import ReaderOptions, Reading, choose
+from .roles import needed
+from .source import Source
+from .transcripts import Transcript, transcript, word_errors
 
 ROLES = ("u", "v", "ref", "gold")
 USES = frozenset(("metric", "clusters", "id_column", "delimiter", "on_missing"))

@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from app.errors import InvalidTest
-from app.inputs.formats import (
+from ...errors import InvalidTest
+from ..pairing import shown
+from . import (
     asr,
     conll,
     conllu,
@@ -21,11 +22,10 @@ from app.inputs.formats import (
     promptfoo,
     trec,
 )
-from app.inputs.formats.guess import guess
-from app.inputs.formats.reading import ReaderOptions, Reading, UploadedFile
-from app.inputs.formats.roles import only
-from app.inputs.formats.source import Source, sources
-from app.inputs.pairing import shown
+from .guess import guess
+from .reader import ReaderOptions, Reading, UploadedFile
+from .roles import only
+from .source import Source, sources
 
 AUTO = "auto"
 

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.errors import InvalidTest
-from app.inputs.formats.documents import DOCUMENT, coded, document_clusters, from_file
-from app.inputs.formats.reading import ReaderOptions, Reading
-from app.inputs.formats.roles import both, needed
-from app.inputs.formats.source import Source
-from app.inputs.formats.tag_columns import Tokens, chosen, tag_columns, token_column, tokens
-from app.inputs.pairing import shown
-from app.statistics.paired import Pairing, Predictions, StatisticSpec
+from ...errors import InvalidTest
+from ...statistics.paired import Pairing, Predictions, StatisticSpec
+from ..pairing import shown
+from .documents import DOCUMENT, coded, document_clusters, from_file
+from .reader import ReaderOptions, Reading
+from .roles import both, needed
+from .source import Source
+from .tag_columns import Tokens, chosen, tag_columns, token_column, tokens
 
 ROLES = ("gold", "u", "v", "file", "documents")
 USES = frozenset(

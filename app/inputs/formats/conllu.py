@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from app.errors import InvalidTest
-from app.inputs.formats.documents import coded, document_clusters
-from app.inputs.formats.reading import ReaderOptions, Reading, choose
-from app.inputs.formats.roles import needed
-from app.inputs.formats.source import Source
-from app.inputs.pairing import shown
-from app.statistics.paired import Counts, Pairing, Scores, StatisticSpec
+from ...errors import InvalidTest
+from ...statistics.paired import Counts, Pairing, Scores, StatisticSpec
+from ..pairing import shown
+from .documents import coded, document_clusters
+from .reader import ReaderOptions, Reading, choose
+from .roles import needed
+from .source import Source
 
 ROLES = ("gold", "u", "v")
 USES = frozenset(("metric", "items", "clusters"))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.errors import InvalidTest
-from app.inputs.formats.answers import Answers
-from app.inputs.formats.numerals import Numerals
-from app.inputs.formats.reading import ReaderOptions, choose
-from app.inputs.formats.source import Source
-from app.inputs.formats.table import FileTable, table
-from app.inputs.pairing import shown
+from ...errors import InvalidTest
+from ..pairing import shown
+from .number_text import Numerals
+from .outputs_by_id import Answers
+from .reader import ReaderOptions, choose
+from .source import Source
+from .table import FileTable, table
 
 NO_CLUSTER = "_"
 

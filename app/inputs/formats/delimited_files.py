@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from app.errors import InvalidTest
-from app.inputs import count_table, delimited
-from app.inputs.formats.answers import Answers, matched, scores
-from app.inputs.formats.hidden_ids import refuse_hidden_ids
-from app.inputs.formats.metrics import direction_question, metric_of, metric_of_both, metric_of_columns
-from app.inputs.formats.numerals import Numerals, parsed
-from app.inputs.formats.reading import ReaderOptions, Reading, choose
-from app.inputs.formats.roles import both, two_systems
-from app.inputs.formats.source import Source, below
-from app.inputs.formats.table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, FileTable, table
-from app.inputs.pairing import pair, shown
-from app.statistics.paired import Counts, Scores, StatisticSpec
-from app.statistics.summary_rows import summary_rows
+from ...errors import InvalidTest
+from ...statistics.paired import Counts, Scores, StatisticSpec
+from ...statistics.summary_rows import summary_rows
+from .. import count_table, delimited
+from ..pairing import pair, shown
+from .hidden_ids import refuse_hidden_ids
+from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
+from .number_text import Numerals, parsed
+from .outputs_by_id import Answers, matched, scores
+from .reader import ReaderOptions, Reading, choose
+from .roles import both, two_systems
+from .source import Source, below
+from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, FileTable, table
 
 ROLES = ("u", "v", "file")
 USES = frozenset(

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.errors import InvalidTest
-from app.inputs.formats.reading import ReaderOptions
-from app.inputs.formats.source import Source
-from app.inputs.formats.table import table
-from app.inputs.pairing import shown
-from app.statistics.paired import Pairing
+from ...errors import InvalidTest
+from ...statistics.paired import Pairing
+from ..pairing import shown
+from .reader import ReaderOptions
+from .source import Source
+from .table import table
 
 DOCUMENT = "document"
 COLUMNS = "\t,|;"

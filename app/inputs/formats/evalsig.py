@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.errors import InvalidTest
-from app.inputs import ndjson
-from app.inputs.formats.answers import Answers, matched, scores
-from app.inputs.formats.jsonl import key_of, value_of
-from app.inputs.formats.metrics import metric_of
-from app.inputs.formats.numerals import Numerals
-from app.inputs.formats.reading import ReaderOptions, Reading
-from app.inputs.formats.roles import needed
-from app.inputs.formats.source import Source, escaped
-from app.inputs.pairing import shown
-from app.statistics.paired import StatisticSpec
+from ...errors import InvalidTest
+from ...statistics.paired import StatisticSpec
+from .. import ndjson
+from ..pairing import shown
+from .jsonl import key_of, value_of
+from .metrics import metric_of
+from .number_text import Numerals
+from .outputs_by_id import Answers, matched, scores
+from .reader import ReaderOptions, Reading
+from .roles import needed
+from .source import Source, escaped
 
 ROLES = ("u", "v")
 USES = frozenset(("on_missing", "decimals", "clusters"))

@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from app.errors import InvalidTest
-from app.inputs.formats.inspect_archive import ZIP_MAGIC
-from app.inputs.formats.numerals import is_missing, parsed
-from app.inputs.formats.source import UTF8_BOM, Source
-from app.inputs.formats.table import GUESSED_DELIMITERS
-from app.inputs.formats.tag_columns import TAG
-from app.inputs.formats.transcripts import UTTERANCE
+from ...errors import InvalidTest
+from .inspect_archive import ZIP_MAGIC
+from .number_text import is_missing, parsed
+from .source import UTF8_BOM, Source
+from .table import GUESSED_DELIMITERS
+from .tag_columns import TAG
+from .transcripts import UTTERANCE
 
 START_BYTES = 65_536
 MAX_LINES = 50

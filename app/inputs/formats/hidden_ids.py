@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from app.errors import InvalidTest
-from app.inputs.pairing import shown
+from ...errors import InvalidTest
+from ..pairing import shown
 
 Column = Sequence[object]
 

@@ -9,9 +9,9 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from app.errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody
-from app.inputs import ndjson
-from app.inputs.formats.source import Source, escaped
+from ...errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody
+from .. import ndjson
+from .source import Source, escaped
 
 ZIP_MAGIC = b"PK"
 READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.errors import InvalidTest
-from app.inputs.formats.answers import Answers, Value, matched, scores
-from app.inputs.formats.inspect_archive import Log, load
-from app.inputs.formats.jsonl import key_of
-from app.inputs.formats.metrics import metric_of
-from app.inputs.formats.numerals import Number, Numerals, parsed
-from app.inputs.formats.reading import ReaderOptions, Reading, choose
-from app.inputs.formats.roles import needed
-from app.inputs.formats.source import Source, escaped
-from app.inputs.pairing import shown
-from app.statistics.paired import StatisticSpec
+from ...errors import InvalidTest
+from ...statistics.paired import StatisticSpec
+from ..pairing import shown
+from .inspect_archive import Log, load
+from .jsonl import key_of
+from .metrics import metric_of
+from .number_text import Number, Numerals, parsed
+from .outputs_by_id import Answers, Value, matched, scores
+from .reader import ReaderOptions, Reading, choose
+from .roles import needed
+from .source import Source, escaped
 
 ROLES = ("u", "v")
 USES = frozenset(

@@ -10,19 +10,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.errors import InvalidTest
-from app.inputs import ndjson
-from app.inputs.formats.answers import Answers, Value, matched, scores
-from app.inputs.formats.hidden_ids import refuse_hidden_ids
-from app.inputs.formats.metrics import direction_question, metric_of, metric_of_both, metric_of_columns
-from app.inputs.formats.numerals import Number, Numerals
-from app.inputs.formats.reading import ReaderOptions, Reading, choose
-from app.inputs.formats.roles import both, by_names, refuse_same, two_systems
-from app.inputs.formats.source import Source, escaped
-from app.inputs.formats.table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES
-from app.inputs.pairing import shown
-from app.statistics.paired import StatisticSpec
-from app.statistics.summary_rows import summary_rows
+from ...errors import InvalidTest
+from ...statistics.paired import StatisticSpec
+from ...statistics.summary_rows import summary_rows
+from .. import ndjson
+from ..pairing import shown
+from .hidden_ids import refuse_hidden_ids
+from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
+from .number_text import Number, Numerals
+from .outputs_by_id import Answers, Value, matched, scores
+from .reader import ReaderOptions, Reading, choose
+from .roles import both, by_names, refuse_same, two_systems
+from .source import Source, escaped
+from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES
 
 ROLES = ("u", "v", "file")
 USES = frozenset(

@@ -12,16 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.errors import InvalidTest
-from app.inputs import ndjson
-from app.inputs.formats.answers import Answers, Check, matched, scores
-from app.inputs.formats.jsonl import key_of
-from app.inputs.formats.numerals import Numerals
-from app.inputs.formats.reading import ReaderOptions, Reading, choose
-from app.inputs.formats.roles import both
-from app.inputs.formats.source import Source, escaped
-from app.inputs.pairing import shown
-from app.statistics.paired import StatisticSpec
+from ...errors import InvalidTest
+from ...statistics.paired import StatisticSpec
+from .. import ndjson
+from ..pairing import shown
+from .jsonl import key_of
+from .number_text import Numerals
+from .outputs_by_id import Answers, Check, matched, scores
+from .reader import ReaderOptions, Reading, choose
+from .roles import both
+from .source import Source, escaped
 
 ROLES = ("u", "v", "file")
 USES = frozenset(("filter", "filter_u", "filter_v", "metric", "on_missing", "decimals", "clusters"))

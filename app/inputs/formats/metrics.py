@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from app.errors import InvalidTest
-from app.inputs.formats.roles import BRIEF, CLEAR, DECORATION, shared_words, words as role_words
-from app.inputs.pairing import shown
-from app.statistics.direction import GENERIC, negated, of_name
+from ...errors import InvalidTest
+from ...statistics.direction import GENERIC, negated, of_name
+from ..pairing import shown
+from .roles import BRIEF, CLEAR, DECORATION, shared_words, words as role_words
 
 PART = re.compile(r"[^\W_]+")
 CAMEL = re.compile(r"[A-Z]+\d*(?![a-z])|[A-Z]?[a-z]+\d*|[^\W_]+")

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.errors import InvalidTest
-from app.inputs.formats.answers import counts, matched, scores
-from app.inputs.formats.count_files import count_file
-from app.inputs.formats.documents import DOCUMENT, coded, from_file
-from app.inputs.formats.metrics import metric_of
-from app.inputs.formats.numerals import Number, Numerals
-from app.inputs.formats.reading import ReaderOptions, Reading, choose
-from app.inputs.formats.roles import needed
-from app.inputs.formats.source import Source
-from app.statistics.paired import Pairing, Segments, StatisticSpec
+from ...errors import InvalidTest
+from ...statistics.paired import Pairing, Segments, StatisticSpec
+from .count_files import count_file
+from .documents import DOCUMENT, coded, from_file
+from .metrics import metric_of
+from .number_text import Number, Numerals
+from .outputs_by_id import counts, matched, scores
+from .reader import ReaderOptions, Reading, choose
+from .roles import needed
+from .source import Source
 
 ROLES = ("u", "v", "ref", "ref2", "ref3", "ref4", "gold", "documents")
 USES = frozenset(("clusters",))

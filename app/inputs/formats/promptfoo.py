@@ -13,16 +13,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.errors import InvalidTest
-from app.inputs import ndjson
-from app.inputs.formats.answers import Answers, matched, scores
-from app.inputs.formats.metrics import metric_of
-from app.inputs.formats.numerals import Number, Numerals
-from app.inputs.formats.reading import ReaderOptions, Reading, choose
-from app.inputs.formats.roles import both, by_names, role_question
-from app.inputs.formats.source import Source, escaped
-from app.inputs.pairing import shown
-from app.statistics.paired import StatisticSpec
+from ...errors import InvalidTest
+from ...statistics.paired import StatisticSpec
+from .. import ndjson
+from ..pairing import shown
+from .metrics import metric_of
+from .number_text import Number, Numerals
+from .outputs_by_id import Answers, matched, scores
+from .reader import ReaderOptions, Reading, choose
+from .roles import both, by_names, role_question
+from .source import Source, escaped
 
 ROLES = ("u", "v", "file")
 USES = frozenset(("system_u", "system_v", "metric", "clusters", "on_missing", "decimals"))

@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.errors import InvalidTest
-from app.inputs.formats.reading import ReaderOptions, choose
-from app.inputs.formats.source import Source
-from app.inputs.pairing import shown
+from ...errors import InvalidTest
+from ..pairing import shown
+from .reader import ReaderOptions, choose
+from .source import Source
 
 WHAT = {
     "u": "the first system (the candidate)",

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.errors import Flaw, InvalidTest, MalformedBody
-from app.inputs.formats.reading import UploadedFile
+from ...errors import Flaw, InvalidTest, MalformedBody
+from .reader import UploadedFile
 
 SHOWN_NAME_CHARS = 80
 UTF8_BOM = b"\xef\xbb\xbf"

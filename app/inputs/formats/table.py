@@ -6,11 +6,11 @@ import csv
 import io
 from dataclasses import dataclass
 
-from app.errors import InvalidTest
-from app.inputs.formats.numerals import parsed
-from app.inputs.formats.reading import DELIMITERS, ReaderOptions, choose
-from app.inputs.formats.source import Source
-from app.inputs.pairing import shown
+from ...errors import InvalidTest
+from ..pairing import shown
+from .number_text import parsed
+from .reader import DELIMITERS, ReaderOptions, choose
+from .source import Source
 
 GUESSED_DELIMITERS = ("\t", ",", "|", ";", " ")
 ID_NAMES = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from app.errors import InvalidTest
-from app.inputs.formats.reading import ReaderOptions, choose
-from app.inputs.formats.source import Source
-from app.inputs.pairing import shown
+from ...errors import InvalidTest
+from ..pairing import shown
+from .reader import ReaderOptions, choose
+from .source import Source
 
 DOCSTART = "-DOCSTART-"
 COMMENT = re.compile(r"#\s*(?:newdoc\b|newpar\b|[\w.]+\s*=)")

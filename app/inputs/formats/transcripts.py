@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.errors import InvalidTest
-from app.inputs.formats.source import Source
-from app.inputs.pairing import shown
+from ...errors import InvalidTest
+from ..pairing import shown
+from .source import Source
 
 UTTERANCE = re.compile(r"(?P<words>.*)\((?P<id>[^()\s]+)\)\s*")
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.errors import InvalidTest
-from app.inputs.formats.answers import Answers, matched, scores
-from app.inputs.formats.numerals import Numerals
-from app.inputs.formats.reading import ReaderOptions, Reading, choose
-from app.inputs.formats.roles import needed
-from app.inputs.formats.source import Source
-from app.inputs.formats.trec_runs import MEASURE, evaluated
-from app.inputs.pairing import shown
-from app.statistics.paired import StatisticSpec
+from ...errors import InvalidTest
+from ...statistics.paired import StatisticSpec
+from ..pairing import shown
+from .number_text import Numerals
+from .outputs_by_id import Answers, matched, scores
+from .reader import ReaderOptions, Reading, choose
+from .roles import needed
+from .source import Source
+from .trec_runs import MEASURE, evaluated
 
 ROLES = ("u", "v", "qrels")
 USES = frozenset(("measure", "on_missing", "decimals"))

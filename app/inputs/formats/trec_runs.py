@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 import re
 
-from app.errors import InvalidTest
-from app.inputs.formats.answers import Answers
-from app.inputs.formats.reading import ReaderOptions, choose
-from app.inputs.formats.source import Source
-from app.inputs.pairing import shown
+from ...errors import InvalidTest
+from ..pairing import shown
+from .outputs_by_id import Answers
+from .reader import ReaderOptions, choose
+from .source import Source
 
 DEFAULT_MEASURE = "map"
 COMMON = ["map", "ndcg", "ndcg_cut_10", "P_10", "recip_rank", "bpref", "Rprec", "recall_1000", "success_10"]

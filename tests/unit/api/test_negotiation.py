@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.api.job import Representation
 from app.api.negotiation import body_of, representation
-from app.api.problems import NotAcceptable
 from app.errors import InvalidTest, MalformedBody, UnsupportedMedia
+from app.service.messages import Representation
+from app.service.problems import NotAcceptable
 
 OFFERED: tuple[Representation, ...] = ("json", "text", "markdown", "csv")
 

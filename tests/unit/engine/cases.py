@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from app.engine.lattice import CanonicalForm, canonical_form
-from app.engine.null import Alternative, Region, region
+from app.engine.probability import Alternative, Region, region
 from tests.unit.engine.exact_null import Case
 
 ALTERNATIVES: tuple[Alternative, ...] = ("two-sided", "greater", "less")

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from app.engine import bootstrap, bootstrap_monte_carlo
-from app.engine.bootstrap import IMPOSSIBLE, bootstrap_law
-from app.engine.bootstrap_form import resample_form, shifted_null, with_room
-from app.engine.bootstrap_spectrum import WindowTooLongError
+from app.engine.bootstrap import law as bootstrap, monte_carlo
+from app.engine.bootstrap.form import resample_form, shifted_null, with_room
+from app.engine.bootstrap.law import IMPOSSIBLE, bootstrap_law
+from app.engine.bootstrap.spectrum import WindowTooLongError
 from app.engine.lattice import LatticeOverflowError
-from app.engine.null import Alternative, Probability
+from app.engine.probability import Alternative, Probability
 from tests.unit.engine.cases import ALTERNATIVES
 from tests.unit.engine.exact_null import miss
 
@@ -110,16 +110,16 @@ def test_a_million_resamples_stay_within_five_standard_errors(seed: int) -> None
     form = resample_form(units)
     asked = shifted_null(form, ALTERNATIVES[seed % 3])
     exact = bootstrap.probability(form, asked).p
-    sampled = bootstrap_monte_carlo.estimate(form, asked, samples=SAMPLES, seed=seed)
+    sampled = monte_carlo.estimate(form, asked, samples=SAMPLES, seed=seed)
     assert sampled.p == (sampled.exceedances + 1) / (SAMPLES + 1)
     assert abs(sampled.exceedances / SAMPLES - exact) <= 5.0 * math.sqrt(exact * (1.0 - exact) / SAMPLES)
 
 
 def test_single_draws_and_multinomial_counts_are_the_same_law(monkeypatch: pytest.MonkeyPatch) -> None:
     form = resample_form(np.array([0] * 30 + [1] * 20 + [5] * 10))
-    low = [bootstrap_monte_carlo.draw_block(form, 3, block) for block in range(20)]
-    monkeypatch.setattr(bootstrap_monte_carlo, "_DRAWS_PER_GROUP", 10**9)
-    high = [bootstrap_monte_carlo.draw_block(form, 3, block) for block in range(20)]
+    low = [monte_carlo.draw_block(form, 3, block) for block in range(20)]
+    monkeypatch.setattr(monte_carlo, "_DRAWS_PER_GROUP", 10**9)
+    high = [monte_carlo.draw_block(form, 3, block) for block in range(20)]
     sums = np.array([np.concatenate(part) for part in (low, high)], dtype=np.float64)
     assert not (sums[0] == sums[1]).all()
     variance = form.draws * float(np.dot(form.chances, (form.values - form.mean_total / form.draws) ** 2))
@@ -130,11 +130,11 @@ def test_single_draws_and_multinomial_counts_are_the_same_law(monkeypatch: pytes
 
 def test_the_answer_depends_on_the_seed_and_not_on_the_number_of_blocks() -> None:
     form = resample_form(np.arange(-20, 30))
-    blocks = [bootstrap_monte_carlo.draw_block(form, 5, block) for block in (1, 0)]
-    again = bootstrap_monte_carlo.draw_block(form, 5, 1)
+    blocks = [monte_carlo.draw_block(form, 5, block) for block in (1, 0)]
+    again = monte_carlo.draw_block(form, 5, 1)
     assert (blocks[0] == again).all()
     assert not (blocks[0] == blocks[1]).all()
-    weights = [np.concatenate(list(bootstrap_monte_carlo.resampled(700, n, 5))) for n in (1000, 3000)]
+    weights = [np.concatenate(list(monte_carlo.resampled(700, n, 5))) for n in (1000, 3000)]
     assert (weights[0] == weights[1][:1000]).all()
 
 
@@ -143,11 +143,11 @@ def test_weights_are_multinomial_and_resample_several_sums_at_once() -> None:
     units = rng.integers(-4, 6, 30)
     form = resample_form(units)
     observed = int(units.sum())
-    rows = np.concatenate(list(bootstrap_monte_carlo.resampled(30, 5000, 1)))
+    rows = np.concatenate(list(monte_carlo.resampled(30, 5000, 1)))
     assert rows.shape == (5000, 30)
     assert (rows.sum(axis=1) == 30).all()
     assert rows.mean(axis=0) == pytest.approx(np.ones(30), abs=5.0 * math.sqrt(30 * (1 / 30) / 5000))
-    estimate = bootstrap_monte_carlo.estimate_any(
+    estimate = monte_carlo.estimate_any(
         30, lambda weights: weights @ units - observed >= observed, samples=40_000, seed=1
     )
     exact = bootstrap.probability(form, shifted_null(form, "greater")).p

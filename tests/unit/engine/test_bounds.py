@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from app.engine import bounds, fft
-from app.engine.bounds import Bracket
-from app.engine.bounds_price import steps_and_bytes
 from app.engine.lattice import canonical_form
-from app.engine.null import Alternative, region
-from app.engine.real_form import RealForm, RealRegion, Tail, coins_up, from_lattice, real_form, real_region
-from app.engine.tail_bracket import tail_bracket
+from app.engine.one_sum import fft
+from app.engine.probability import Alternative, region
+from app.engine.real import bounds
+from app.engine.real.bounds import Bracket
+from app.engine.real.form import RealForm, RealRegion, Tail, coins_up, from_lattice, real_form, real_region
+from app.engine.real.price import steps_and_bytes
+from app.engine.real.tail_bracket import tail_bracket
 from tests.unit.engine.cases import ALTERNATIVES
 
 Reals = NDArray[np.float64]

@@ -8,10 +8,10 @@ import flint
 import numpy as np
 import pytest
 
-from app.engine.majorant import Sawtooth
-from app.engine.real_form import RealForm, real_form, real_region
-from app.engine.real_tilt import real_tilt_at, real_tilt_towards, strays
-from app.engine.retirement import Circle, characteristic, standing
+from app.engine.real.form import RealForm, real_form, real_region
+from app.engine.real.majorant import Sawtooth
+from app.engine.real.spectrum import Circle, characteristic, standing
+from app.engine.real.tilt import real_tilt_at, real_tilt_towards, strays
 from tests.unit.engine.test_bounds import LAWS
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.engine import fft, monte_carlo, vector_enumeration, vector_monte_carlo
+from app.engine.joint import enumeration, monte_carlo as vector_monte_carlo
+from app.engine.joint.form import vector_form
 from app.engine.lattice import canonical_form
-from app.engine.null import region
-from app.engine.vector_form import vector_form
+from app.engine.one_sum import fft, monte_carlo
+from app.engine.probability import region
 
 SEEDS = 400
 
@@ -38,7 +39,7 @@ def test_the_interval_of_several_sums_holds_the_exact_p_at_least_95_percent_of_t
     ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         return np.asarray(np.abs(states[:, 0] * states[:, 3] - states[:, 2] * states[:, 1]) >= observed)
 
-    exact = vector_enumeration.probability(form, extreme).p
+    exact = enumeration.probability(form, extreme).p
     held = 0
     for seed in range(SEEDS):
         low, high = vector_monte_carlo.estimate(form, extreme, samples=500, seed=seed).interval()

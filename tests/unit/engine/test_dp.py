@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.engine import dp, rational
 from app.engine.lattice import CanonicalForm, canonical_form
-from app.engine.null import Region
+from app.engine.one_sum import dp, rational
+from app.engine.probability import Region
 
 PROVEN = 1e-6
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.engine import solve
-from app.engine.additive_planner import EXACT_METHODS, FRACTION_METHODS
+from app.engine import methods
 from app.engine.lattice import canonical_form, sum_by_cluster
-from app.engine.null import Region, region
+from app.engine.one_sum.planner import EXACT_METHODS, FRACTION_METHODS
+from app.engine.probability import Region, region
 from tests.unit.engine.cases import cases, posed
 from tests.unit.engine.exact_null import Case, Sums, check, enumerated, exact_p
 
@@ -26,7 +26,7 @@ RANGE = 300_000
 @given(case=cases(max_items=10))
 def test_a_method_gives_the_proportion_of_assignments(method: str, case: Case) -> None:
     form, tail = posed(case)
-    check(solve.exactly(method, form, tail), enumerated(case), within=CLOSE)
+    check(methods.exactly(method, form, tail), enumerated(case), within=CLOSE)
 
 
 @pytest.mark.parametrize("method", ["fft", "dp", "rational"])
@@ -35,7 +35,7 @@ def test_a_method_gives_the_proportion_of_assignments(method: str, case: Case) -
 def test_a_method_gives_the_counted_proportion_for_more_items(method: str, case: Case) -> None:
     form, tail = posed(case)
     if form.range <= RANGE:
-        check(solve.exactly(method, form, tail), exact_p(case), within=CLOSE)
+        check(methods.exactly(method, form, tail), exact_p(case), within=CLOSE)
 
 
 @pytest.mark.parametrize("method", FRACTION_METHODS)
@@ -43,7 +43,7 @@ def test_a_method_gives_the_counted_proportion_for_more_items(method: str, case:
 @given(case=cases(max_items=14))
 def test_the_exact_methods_carry_the_fraction_in_lowest_terms(method: str, case: Case) -> None:
     form, tail = posed(case)
-    found = solve.exactly(method, form, tail)
+    found = methods.exactly(method, form, tail)
     assert found.fraction is not None
     numerator, log2_denominator = found.fraction
     truth = exact_p(case)
@@ -65,7 +65,7 @@ def test_a_single_interval_anywhere_in_the_null_is_right(
     low, high = sorted(end % (form.range + 1) for end in ends)
     truth = between(weights, form.offset + form.step * low, form.offset + form.step * high)
     if truth:
-        check(solve.exactly(method, form, Region(((low, high),))), truth, within=CLOSE)
+        check(methods.exactly(method, form, Region(((low, high),))), truth, within=CLOSE)
 
 
 def between(weights: list[int], low: int, high: int) -> Fraction:
@@ -81,7 +81,7 @@ def test_the_one_sided_tails_share_the_observed_sum_and_nothing_else(case: Case)
     for alternative in ("greater", "less"):
         posed_case = dataclasses.replace(case, alternative=alternative, absolute=False)
         form, tail = posed(posed_case)
-        fraction = solve.exactly("enumeration", form, tail).fraction
+        fraction = methods.exactly("enumeration", form, tail).fraction
         assert fraction is not None
         p[alternative] = Fraction(fraction[0], 2 ** fraction[1])
     at = sum(1 for total in all_sums(case) if total == case.observed)
@@ -119,4 +119,4 @@ def test_items_of_a_cluster_swap_together(data: st.DataObject) -> None:
     form = canonical_form(stay, swap)
     tail = region(form, case.observed, case.alternative, absolute=case.absolute)
     for method in ("fft", "dp", "rational") if form.range <= RANGE else ("enumeration",):
-        check(solve.exactly(method, form, tail), enumerated(merged), within=CLOSE)
+        check(methods.exactly(method, form, tail), enumerated(merged), within=CLOSE)

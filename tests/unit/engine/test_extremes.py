@@ -11,10 +11,11 @@ import flint
 import numpy as np
 import pytest
 
-from app.engine import dp, enumeration, fft, meet_in_the_middle, rational, solve
-from app.engine.additive_planner import EXACT_METHODS
+from app.engine import methods
 from app.engine.lattice import canonical_form
-from app.engine.null import Alternative, Region, region
+from app.engine.one_sum import dp, enumeration, fft, meet_in_the_middle, rational
+from app.engine.one_sum.planner import EXACT_METHODS
+from app.engine.probability import Alternative, Region, region
 from tests.unit.engine.cases import ALTERNATIVES, posed
 from tests.unit.engine.exact_null import Case, check, exact_p, log10
 
@@ -35,14 +36,14 @@ def binomial_tail(n: int, wins: int) -> Fraction:
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
 def test_identical_systems_have_p_one(method: str, alternative: Alternative) -> None:
     for zeros in (1, 3, 10_000):
-        found = solve.exactly(method, *posed(Case((0,) * zeros, None, alternative)))
+        found = methods.exactly(method, *posed(Case((0,) * zeros, None, alternative)))
         assert (found.p, found.log10_p, found.relative_error_bound, found.fraction) == (1.0, 0.0, 0.0, (1, 0))
 
 
 @pytest.mark.parametrize("method", EXACT_METHODS)
 @pytest.mark.parametrize("effect", [1, -1, 7, -(10**9), 2**40])
 def test_one_item_has_p_one_two_sided_and_a_half_or_one_otherwise(method: str, effect: int) -> None:
-    p = {a: solve.exactly(method, *posed(Case((effect,), None, a))).p for a in ALTERNATIVES}
+    p = {a: methods.exactly(method, *posed(Case((effect,), None, a))).p for a in ALTERNATIVES}
     towards: Alternative = "greater" if effect > 0 else "less"
     away: Alternative = "less" if effect > 0 else "greater"
     assert (p["two-sided"], p[towards], p[away]) == (1.0, 0.5, 1.0)
@@ -50,13 +51,13 @@ def test_one_item_has_p_one_two_sided_and_a_half_or_one_otherwise(method: str, e
 
 @pytest.mark.parametrize("method", ["fft", "rational"])
 def test_sixty_wins_of_sixty_are_exactly_two_to_the_minus_59(method: str) -> None:
-    assert solve.exactly(method, *posed(Case((1,) * 60))).p == 2.0**-59
+    assert methods.exactly(method, *posed(Case((1,) * 60))).p == 2.0**-59
 
 
 @pytest.mark.parametrize("method", ["fft", "dp", "rational"])
 @pytest.mark.parametrize("n", [1022, 1023, 1024, 1074, 1075, 1500, 5000, 10_000])
 def test_all_wins_at_lengths_where_two_to_the_minus_n_leaves_the_doubles(method: str, n: int) -> None:
-    found = solve.exactly(method, *posed(Case((1,) * n, None, "greater")))
+    found = methods.exactly(method, *posed(Case((1,) * n, None, "greater")))
     check(found, Fraction(1, 2**n), within=CLOSE)
     if method != "dp":  # which adds up roundings, and says so
         assert found.p == max(math.ldexp(1.0, -n), math.ulp(0.0))
@@ -66,7 +67,7 @@ def test_all_wins_at_lengths_where_two_to_the_minus_n_leaves_the_doubles(method:
 @pytest.mark.parametrize("method", ["fft", "dp"])
 def test_ten_thousand_items_of_equal_weight_follow_the_binomial(method: str, wins: int) -> None:
     stay = (3,) * wins + (-3,) * (10_000 - wins)
-    found = solve.exactly(method, *posed(Case(stay, None, "greater")))
+    found = methods.exactly(method, *posed(Case(stay, None, "greater")))
     check(found, binomial_tail(10_000, wins), within=CLOSE)
 
 
@@ -242,7 +243,7 @@ BETWEEN_HUMPS = [
 @pytest.mark.parametrize("method", ["fft", "dp", "rational"])
 def test_little_mass_between_two_humps_keeps_twelve_digits(stay: tuple[int, ...], method: str) -> None:
     case = Case(stay, None, "less", absolute=True)
-    check(solve.exactly(method, *posed(case)), exact_p(case), within=CLOSE)
+    check(methods.exactly(method, *posed(case)), exact_p(case), within=CLOSE)
 
 
 @pytest.mark.parametrize("factor", [2, 6, 1000, 2**30])
@@ -261,7 +262,7 @@ def test_a_common_factor_of_all_weights_costs_and_changes_nothing(factor: int) -
 def test_an_interval_of_certainty_is_one_without_rounding() -> None:
     form = canonical_form(np.array([1, 2, 3], dtype=np.int64))
     for method in EXACT_METHODS:
-        assert solve.exactly(method, form, Region(((0, form.range),))).p == 1.0
+        assert methods.exactly(method, form, Region(((0, form.range),))).p == 1.0
     # |S| >= 0 always.
     assert region(form, 0, "two-sided") == Region(((0, form.range),))
 

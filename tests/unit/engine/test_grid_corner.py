@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from app.engine import grid_dp, grid_small
-from app.engine.vector_form import vector_form
+from app.engine.joint.form import vector_form
+from app.engine.joint.grid import dp, small
 from app.statistics.expression import parse
 from app.statistics.sum_function import Formula, FunctionOf
 
@@ -18,6 +18,6 @@ def test_a_tilt_that_grows_without_end_is_no_answer() -> None:
     form = vector_form(stay, -stay)
     function = FunctionOf(Formula(parse("(x1-x2)*(x1-x2)", ["x1", "x2"])))
     extreme = function.deciding(stay, -stay, "two-sided", 1e12)
-    right = grid_dp.probability(form, extreme)
-    found = grid_small.small_probability(form, extreme, right.log_p)
+    right = dp.probability(form, extreme)
+    found = small.small_probability(form, extreme, right.log_p)
     assert math.isinf(found.relative_error_bound) or math.isclose(found.log_p, right.log_p, rel_tol=1e-9)

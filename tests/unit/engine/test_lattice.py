@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.engine.enumeration import subset_sums
 from app.engine.lattice import (
     EXACT_DOUBLE,
     MAX_TOTAL,
@@ -20,6 +19,7 @@ from app.engine.lattice import (
     exact_total,
     sum_by_cluster,
 )
+from app.engine.one_sum.enumeration import subset_sums
 from tests.unit.engine.cases import cases, posed
 from tests.unit.engine.exact_null import Case
 

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.engine import dp, enumeration, fft, meet_in_the_middle, solve
-from app.engine.additive_planner import (
+from app.engine import methods
+from app.engine.lattice import CanonicalForm, canonical_form
+from app.engine.one_sum import dp, enumeration, fft, meet_in_the_middle
+from app.engine.one_sum.planner import (
     EXACT_METHODS,
     FRACTION_METHODS,
     METHODS,
@@ -19,9 +21,9 @@ from app.engine.additive_planner import (
     costs,
     plan,
 )
-from app.engine.lattice import CanonicalForm, canonical_form
-from app.engine.null import Probability, Region, region
-from app.engine.planner import Budget, Cost, choose
+from app.engine.plan import Budget, Cost
+from app.engine.planner import choose
+from app.engine.probability import Probability, Region, region
 from app.errors import InvalidTest, PlanTooLarge
 
 PLENTY = Budget()
@@ -328,7 +330,7 @@ def test_sampling_needs_the_same_few_bytes_for_any_number_of_samples() -> None:
     assert len(predicted) == 1
     tracemalloc.start()
     try:
-        solve.by_sampling(form, tail, samples=30_000, seed=0)
+        methods.by_sampling(form, tail, samples=30_000, seed=0)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

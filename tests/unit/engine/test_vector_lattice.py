@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.engine import grid, grid_dp, grid_spectrum, vector_enumeration, vector_law
-from app.engine.grid_box import Extreme, bounding_box
-from app.engine.grid_price import box_of, grid_cost
-from app.engine.grid_product import products
-from app.engine.grid_retirement import log_below, standing
+from app.engine.joint import enumeration, law as vector_law
+from app.engine.joint.form import VectorForm, vector_form
+from app.engine.joint.grid import dp, grid, spectrum
+from app.engine.joint.grid.box import Extreme, bounding_box
+from app.engine.joint.grid.price import box_of, grid_cost
+from app.engine.joint.grid.product import products
+from app.engine.joint.grid.retirement import log_below, standing
+from app.engine.joint.lattice import columns_of, lattice_of
+from app.engine.joint.tilt import tilted, untilted
 from app.engine.lattice import Integers, LatticeOverflowError
-from app.engine.vector_form import VectorForm, vector_form
-from app.engine.vector_lattice import columns_of, lattice_of
-from app.engine.vector_tilt import tilted, untilted
 
 
 @pytest.mark.parametrize("size", [3, 100, 10**4, 10**7, 10**10, 10**13])
@@ -111,7 +112,7 @@ def test_dp_counts_in_integers_at_any_number_of_items(items: int) -> None:
     draw = np.random.default_rng(items)
     stay, swap = draw.integers(-1, 3, (2, items, 2))
     form = vector_form(stay, swap)
-    found = grid_dp.fraction(form, product_of(stay.sum(axis=0).tolist()))
+    found = dp.fraction(form, product_of(stay.sum(axis=0).tolist()))
     assert found.fraction is not None
     assert Fraction(found.fraction[0], 2 ** found.fraction[1]) == counted(stay, swap)
 
@@ -128,7 +129,7 @@ def test_a_small_product_over_the_grid_agrees_with_single_frequencies_within_bot
             ones = np.ones(half[-1])
             whole = products(form, law, box.shape, log_below(math.prod(half)), ones)
             flat = np.arange(math.prod(half))
-            apart, relative = grid_spectrum._apart(form, law, box.shape, half, flat)
+            apart, relative = spectrum._apart(form, law, box.shape, half, flat)
             off = float(np.linalg.norm(whole.values.reshape(-1) - apart))
             assert off <= whole.error + relative * float(np.linalg.norm(apart))
             assert off < 1e-12
@@ -146,7 +147,7 @@ def test_frequencies_that_are_left_out_are_negligible() -> None:
         assert len(flat) < math.prod(half)
         left_out = np.setdiff1d(np.arange(math.prod(half)), flat)
         some = np.sort(draw.choice(left_out, min(len(left_out), 20_000), replace=False))
-        values, _ = grid_spectrum._apart(form, law, box.shape, half, some)
+        values, _ = spectrum._apart(form, law, box.shape, half, some)
         assert float(np.abs(values).max()) < math.exp(-log_below(math.prod(half)))
 
 
@@ -166,13 +167,13 @@ def test_the_picture_takes_its_frequencies_from_the_p_value(monkeypatch: pytest.
     stay, swap = draw.integers(0, 9, (2, 80, 2))
     form = vector_form(stay, swap)
     computed: list[object] = []
-    once = grid_spectrum._frequencies
+    once = spectrum._frequencies
 
-    def count(*asked: object) -> grid_spectrum.Frequencies:
+    def count(*asked: object) -> spectrum.Frequencies:
         computed.append(asked)
         return once(*asked)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(grid_spectrum, "_frequencies", count)
+    monkeypatch.setattr(spectrum, "_frequencies", count)
     grid.probability(form, product_of(stay.sum(axis=0).tolist()))
     look = vector_law.look_at(form, 10.0, 20.0, gridded=True)
     assert look.way == "box"
@@ -188,7 +189,7 @@ def test_blocks_of_enumeration_cover_every_choice_once() -> None:
         rows = draw.integers(-5, 6, (items, 9)) * 2 + 1
         stay = np.repeat(rows, repeats, axis=0)
         form = vector_form(stay, np.zeros_like(stay))
-        found = vector_enumeration.probability(form, lambda states: np.ones(len(states), dtype=bool))
+        found = enumeration.probability(form, lambda states: np.ones(len(states), dtype=bool))
         assert found.fraction == (1, 0)
 
 
@@ -200,5 +201,5 @@ def brute_form() -> VectorForm:
 
 def test_a_form_of_huge_determinant_lists_its_own_states() -> None:
     form = brute_form()
-    coordinates, _ = vector_enumeration.listed(form)
+    coordinates, _ = enumeration.listed(form)
     assert form.states(form.observed[None, :])[0].tolist() in form.states(coordinates).tolist()

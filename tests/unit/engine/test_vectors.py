@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.engine import grid, grid_dp, grid_small, vector_enumeration, vector_monte_carlo, vector_solve
+from app.engine.joint import enumeration, methods, monte_carlo
+from app.engine.joint.form import VectorForm, vector_form
+from app.engine.joint.grid import dp, grid, small
 from app.engine.lattice import Integers
-from app.engine.null import Probability
-from app.engine.vector_form import VectorForm, vector_form
+from app.engine.probability import Probability
 
 Counts = NDArray[np.int64]
 
@@ -99,8 +100,8 @@ def test_f1_equals_brute_force_over_all_swaps() -> None:
             inside += abs(f1(*map(int, one)) - f1(*map(int, other))) >= decide.target
         truth = Fraction(int(inside), 2**items)
         form = swapped_form(u, v)
-        assert error_of(vector_solve.exactly("grid", form, decide), truth) < 1e-9
-        counted = vector_solve.exactly("enumeration", form, decide)
+        assert error_of(methods.exactly("grid", form, decide), truth) < 1e-9
+        counted = methods.exactly("enumeration", form, decide)
         assert counted.fraction is not None
         assert Fraction(counted.fraction[0], 2 ** counted.fraction[1]) == truth
 
@@ -112,7 +113,7 @@ def test_f1_agrees_with_the_integer_dynamic_program_up_to_200_items(gap: float) 
         u, v = workload(generator, items, gap)
         truth = exact_p(u, v)
         form, decide = swapped_form(u, v), DifferenceOfF1(u, v)
-        for found in (grid.probability(form, decide), grid_dp.probability(form, decide)):
+        for found in (grid.probability(form, decide), dp.probability(form, decide)):
             assert error_of(found, truth) < 1e-9
             assert error_of(found, truth) <= found.relative_error_bound
 
@@ -121,9 +122,9 @@ def test_the_tilted_grid_keeps_its_digits_where_the_direct_sum_is_too_large() ->
     generator = np.random.default_rng(8)
     u, v = workload(generator, 300, 0.45)
     form, decide = swapped_form(u, v), DifferenceOfF1(u, v)
-    direct = grid_dp.probability(form, decide)
+    direct = dp.probability(form, decide)
     assert direct.p < 1e-9
-    tilted = grid_small.small_probability(form, decide, math.log(1e-9))
+    tilted = small.small_probability(form, decide, math.log(1e-9))
     assert abs(tilted.p / direct.p - 1) < 1e-8
     assert abs(tilted.p / direct.p - 1) <= tilted.relative_error_bound + direct.relative_error_bound
 
@@ -150,7 +151,7 @@ def test_every_state_that_swaps_can_reach_is_on_the_reduced_lattice() -> None:
             tuple(np.where(np.array(signs)[:, None], swap, stay).sum(axis=0).tolist())
             for signs in itertools.product((False, True), repeat=items)
         )
-        coordinates, ways = vector_enumeration.listed(form)
+        coordinates, ways = enumeration.listed(form)
         repeats = ways * 2 ** (items - form.nonzero)
         listed = sorted(
             tuple(state)
@@ -166,7 +167,7 @@ def test_sampling_by_coins_and_by_groups_follow_the_exact_probability() -> None:
         u = generator.integers(0, values, (items, 3))
         v = generator.integers(0, values, (items, 3))
         form = vector_form(np.hstack([u, v]), np.hstack([v, u]))
-        states = np.concatenate(list(vector_monte_carlo.draws(form, 40_000, 1)))
+        states = np.concatenate(list(monte_carlo.draws(form, 40_000, 1)))
         total = (u.sum(axis=0) + v.sum(axis=0)) / 2
         spread = np.sqrt((((u - v) / 2) ** 2).sum(axis=0))
         assert np.all(np.abs(states[:, :3].mean(axis=0) - total) < 5 * spread / math.sqrt(40_000))
@@ -178,8 +179,8 @@ def test_a_seed_gives_the_same_sample_however_many_samples_follow() -> None:
     generator = np.random.default_rng(6)
     u, v = generator.integers(0, 9, (2, 30, 2))
     form = swapped_form(u, v)
-    short = np.concatenate(list(vector_monte_carlo.draws(form, 5_000, 7)))
-    long = np.concatenate(list(vector_monte_carlo.draws(form, 20_000, 7)))
+    short = np.concatenate(list(monte_carlo.draws(form, 5_000, 7)))
+    long = np.concatenate(list(monte_carlo.draws(form, 20_000, 7)))
     assert np.array_equal(short, long[:5_000])
 
 
@@ -194,6 +195,6 @@ def test_three_sums_are_solved_on_a_grid_of_rank_three() -> None:
 
     start = u.sum(axis=0).tolist() + v.sum(axis=0).tolist()
     observed = abs(start[0] * start[1] - start[2] * start[3])
-    counted = vector_enumeration.probability(form, lambda states: product(list(states.T)))
-    for found in (grid.probability(form, product), grid_dp.probability(form, product)):
+    counted = enumeration.probability(form, lambda states: product(list(states.T)))
+    for found in (grid.probability(form, product), dp.probability(form, product)):
         assert abs(found.p / counted.p - 1) < 1e-11

@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.engine import bounds, wide_sums
 from app.engine.decimals import (
     digits_and_places,
     printed,
@@ -16,8 +15,10 @@ from app.engine.decimals import (
     takes_more_digits,
     wide_binaries,
 )
-from app.engine.rounded_form import real_problem
-from app.engine.wide_sums import WideForm, wide_form
+from app.engine.one_sum import wide_sums
+from app.engine.one_sum.wide_sums import WideForm, wide_form
+from app.engine.real import bounds
+from app.engine.real.rounded_form import real_problem
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 Case = tuple[list[int], list[int] | None]

@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 
 from app.execution.cache import OVERHEAD_BYTES, Cache
-from app.execution.lanes import Bounds, Lanes, Ticket
-from app.execution.pace import MAX_RETRY_AFTER_S, Pace
-from app.execution.progress import Progress
+from app.execution.scheduler import Bounds, Lanes, Ticket
+from app.execution.throughput import MAX_RETRY_AFTER_S, Pace
+from app.execution.watchdog import Progress
 
 FAR = 1e9
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from app.engine.null import Probability
-from app.engine.planner import Budget
+from app.engine.plan import Budget
+from app.engine.probability import Probability
 from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.inference.record import TestRecord

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.engine.planner import Budget
+from app.engine.plan import Budget
 from app.errors import InvalidTest
 from app.inference.options import Alternative, Options
 from app.inference.paired_test import run_test

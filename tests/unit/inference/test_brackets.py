@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.engine.planner import Budget
+from app.engine.plan import Budget
 from app.inference.options import Options
 from app.inference.paired_test import plan_record, prepare, run_test
 from app.inference.record import TestRecord
@@ -132,10 +132,10 @@ def test_where_alpha_is_near_the_p_value_the_exact_method_is_planned() -> None:
 def test_where_alpha_turns_out_to_lie_inside_the_bracket_the_exact_method_follows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.engine.additive_planner._FAR", 1e-9)
+    monkeypatch.setattr("app.engine.one_sum.planner._FAR", 1e-9)
     stay = np.array([*MANY[:60] // 50, 20_000])
     monkeypatch.setattr("app.engine.planner.LONG_S", 0.0)
-    monkeypatch.setattr("app.engine.additive_planner.LONG_S", 0.0)
+    monkeypatch.setattr("app.engine.one_sum.planner.LONG_S", 0.0)
     monkeypatch.setattr("app.engine.planner.DEARER", 0.0)
     free = asked(Effects(stay), SUM)
     assert free.method.name == "bounds"

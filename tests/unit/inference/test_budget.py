@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.engine.planner import Budget
+from app.engine.plan import Budget
 from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.statistics.paired import Effects, StatisticSpec

@@ -10,22 +10,24 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from app.engine import bootstrap, solve, vector_solve
-from app.engine.bounds import Bracket
-from app.engine.null import Probability, from_fraction
-from app.engine.planner import Budget, Cost
+from app.engine import methods
+from app.engine.bootstrap import law
+from app.engine.joint import methods as joint_methods
+from app.engine.plan import Budget, Cost
+from app.engine.probability import Probability, from_fraction
+from app.engine.real.bounds import Bracket
 from app.errors import InvalidTest
-from app.inference.additive import additive_test
-from app.inference.answers import SMALLEST, Answer, bracketed, certified
+from app.inference.additive_test import additive_test
 from app.inference.certificate import MOST_ERROR, certified_by, flaw_of, require
-from app.inference.gate_decision import judgements
-from app.inference.gate_margin import Outcome, Question
-from app.inference.gate_record import GateTerms
+from app.inference.gate.decision import judgements
+from app.inference.gate.margin import Outcome, Question
+from app.inference.gate.record import GateTerms
 from app.inference.options import Method, Options
+from app.inference.p_value import SMALLEST, Answer, bracketed, certified
 from app.inference.paired_test import run_test
 from app.inference.record import Fraction2
+from app.statistics.additive_problem import Additive
 from app.statistics.paired import Counts, Effects, Paired, StatisticSpec
-from app.statistics.problem import Additive
 
 STAY = np.array([3, -1, 2, 5, 4, -2, 6, 7])
 LOG_P = math.log(5 / 128)
@@ -144,9 +146,9 @@ def test_whatever_the_engine_returns_no_exact_answer_is_wrong(
     if (data, name) == ("bootstrap", "smaller than one assignment"):
         return  # one resample has n**-n
     for module, function in (
-        (solve, "exactly"),
-        (vector_solve, "exactly"),
-        (bootstrap, "probability"),
+        (methods, "exactly"),
+        (joint_methods, "exactly"),
+        (law, "probability"),
     ):
         monkeypatch.setattr(module, function, lambda *_: BROKEN[name])
     counts = {"tp": STAY + 2, "incorrect": STAY + 4}

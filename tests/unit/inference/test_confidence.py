@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from app.engine.planner import Budget
+from app.engine.plan import Budget
 from app.inference.interval import contains_nought
 from app.inference.options import Options
 from app.inference.paired_test import finish, prepare, run_test

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from app.engine.planner import Budget
+from app.engine.plan import Budget
 from app.inference.digest import request_digest
 from app.inference.effect_size import cliffs_delta, cohens_d_z
-from app.inference.moved import moved
+from app.inference.moved_items import moved
 from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.inference.record import Discordant, EffectSize, Moved

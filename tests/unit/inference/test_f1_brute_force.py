@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.engine import enumeration, meet_in_the_middle
 from app.engine.lattice import canonical_form
-from app.engine.null import region
-from app.engine.planner import Budget
+from app.engine.one_sum import enumeration, meet_in_the_middle
+from app.engine.plan import Budget
+from app.engine.probability import region
 from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.statistics.paired import Predictions, StatisticSpec

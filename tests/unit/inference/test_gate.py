@@ -10,10 +10,10 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from app.engine.planner import Budget
+from app.engine.plan import Budget
 from app.errors import InvalidTest, PlanTooLarge
-from app.inference.gate import Metric, finish_gate, prepare_metric
-from app.inference.gate_sentences import short
+from app.inference.gate.gate import Metric, finish_gate, prepare_metric
+from app.inference.gate.sentences import short
 from app.statistics.paired import Counts, Effects
 from tests.unit.inference.gate_asking import decide, metric, of_data
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings, strategies as st
 from scipy.special import ndtr
 
 from app.engine.paired_proportions import tango_test
-from app.engine.planner import Budget
+from app.engine.plan import Budget
 from app.errors import InvalidTest
-from app.inference.gate import Metric, prepare_metric
+from app.inference.gate.gate import Metric, prepare_metric
 from app.statistics.paired import Counts, Effects, Predictions, Repeated, Scores
 from tests.unit.inference.asking import clusters
 from tests.unit.inference.gate_asking import by_definition, decide, metric, of_data

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from app.inference.gate_margin import Question, TangoTest
+from app.inference.gate.margin import Question, TangoTest
 from app.statistics.paired_binary import PairedBinary
 from tests.unit.inference.gate_asking import decide, metric
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.engine.planner import Budget
+from app.engine.plan import Budget
 from app.errors import InvalidTest, PlanTooLarge
-from app.inference.joint import JointTest
+from app.inference.joint_test import JointTest
 from app.inference.options import Options
 from app.inference.paired_test import finish, prepare, run_test
 from app.statistics.paired import Counts, Effects, Pairing, Predictions, StatisticSpec

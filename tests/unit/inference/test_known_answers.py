@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from app.engine.additive_planner import EXACT_METHODS
-from app.engine.null import Alternative
-from app.engine.planner import Budget
+from app.engine.one_sum.planner import EXACT_METHODS
+from app.engine.plan import Budget
+from app.engine.probability import Alternative
 from app.errors import InvalidTest
 from app.inference.options import Options
 from app.inference.paired_test import plan_record, prepare, run_test

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats as scipy_stats
 
-from app.engine.null import Alternative
+from app.engine.probability import Alternative
 from app.inference.record import TestRecord
 from tests.unit.engine.cases import ALTERNATIVES
 from tests.unit.inference.asking import score

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from app.engine.lattice import canonical_form
-from app.engine.planner import Budget
-from app.engine.summary import predicted_nanoseconds
+from app.engine.one_sum.summary import predicted_nanoseconds
+from app.engine.plan import Budget
 from app.inference.null_record import MAX_PICTURE_NANOSECONDS
 from app.inference.options import Options
 from app.inference.paired_test import run_test

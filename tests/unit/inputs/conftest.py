@@ -8,7 +8,7 @@ import pytest
 from app.errors import InputError
 from app.inputs.encodings import inflated
 from app.inputs.formats.catalogue import read
-from app.inputs.formats.reading import ReaderOptions, Reading, UploadedFile
+from app.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
 
 ROOT = Path(__file__).resolve().parents[3]
 PACK = ROOT.parent / "shared" / "data"

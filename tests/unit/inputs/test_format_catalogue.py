@@ -8,7 +8,7 @@ import pytest
 
 from app.errors import InputError, InvalidTest, MalformedBody
 from app.inputs.formats.catalogue import ALIASES, FORMATS, read
-from app.inputs.formats.reading import OPTION_NAMES, ReaderOptions, UploadedFile
+from app.inputs.formats.reader import OPTION_NAMES, ReaderOptions, UploadedFile
 
 from .conftest import Read
 

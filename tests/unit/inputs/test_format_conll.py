@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import InputError
-from app.inputs.formats.reading import Reading
+from app.inputs.formats.reader import Reading
 from app.statistics.paired import Predictions
 
 from .conftest import Read

@@ -7,7 +7,7 @@ import pytest
 
 from app.errors import BodyTooLarge, InputError, InvalidTest
 from app.inputs.formats.catalogue import FORMATS, read
-from app.inputs.formats.reading import ReaderOptions, UploadedFile
+from app.inputs.formats.reader import ReaderOptions, UploadedFile
 
 FILES = {
     "conllu": {"gold": "conllu/gold.conllu", "u": "conllu/crf.conllu", "v": "conllu/perceptron.conllu"},

@@ -12,7 +12,7 @@ import pytest
 
 from app.errors import BodyTooLarge, InputError, MalformedBody
 from app.inputs.formats.catalogue import read
-from app.inputs.formats.reading import ReaderOptions, UploadedFile
+from app.inputs.formats.reader import ReaderOptions, UploadedFile
 from app.statistics.paired import Repeated, Scores
 
 from .conftest import Read

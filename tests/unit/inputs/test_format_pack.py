@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from app.errors import InputError
-from app.inputs.formats.reading import Reading
+from app.inputs.formats.reader import Reading
 from app.statistics.paired import Counts, Pairing, Predictions, Scores
 
 from .conftest import PACK, Read

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.ops import descriptors
-from app.ops.edge import RESERVE, Edge, Limits
-from app.ops.parsing_turns import EACH, TOGETHER, Turns
-from app.ops.peer import share_of
+from app.ops.edge import descriptors
+from app.ops.edge.limits import RESERVE, Edge, Limits
+from app.ops.edge.parsing_turns import EACH, TOGETHER, Turns
+from app.ops.edge.peer import share_of
 from app.settings import Settings
 
 

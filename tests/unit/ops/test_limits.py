@@ -6,9 +6,9 @@ import logging
 import pytest
 
 from app.main import create_app
-from app.ops.edge import Limits
+from app.ops.edge.limits import Limits
 from app.ops.logs import formatter, request_line
-from app.ops.templates import Templates
+from app.ops.route_templates import Templates
 from app.settings import Settings
 
 LIMITS = Limits(

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from app.inference.gate_record import Decision, GateRecord, GateTerms, MetricRecord, Verdict
+from app.inference.gate.record import Decision, GateRecord, GateTerms, MetricRecord, Verdict
 from app.inference.record import (
     Caution,
     ConfidenceInterval,

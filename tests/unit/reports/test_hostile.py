@@ -13,14 +13,10 @@ from xml.etree import ElementTree as ET
 
 from hypothesis import given, strategies as st
 
-from app.inference.gate_record import GateRecord
+from app.inference.gate.record import GateRecord
 from app.inference.record import Caution, Moved, StatisticRecord, TestRecord
-from app.reports.gate_line import gate_line
-from app.reports.gate_markdown import gate_markdown
-from app.reports.gate_rows import gate_rows
-from app.reports.html import gate_html, html
-from app.reports.junit import junit
-from app.reports.labels import (
+from app.reports.csv_row import row
+from app.reports.escaping import (
     LONGEST,
     for_csv,
     for_header,
@@ -31,10 +27,14 @@ from app.reports.labels import (
     prose_for_markdown,
     single_line,
 )
-from app.reports.line import line
+from app.reports.gate_csv import gate_rows
+from app.reports.gate_markdown import gate_markdown
+from app.reports.gate_text import gate_line
+from app.reports.html import gate_html, html
+from app.reports.junit import junit
 from app.reports.markdown import markdown
-from app.reports.row import row
 from app.reports.sentence import gate_sentences, sentences
+from app.reports.text import line
 
 Gate = Callable[..., GateRecord]
 ID = "t_9f86d081884c7d65"

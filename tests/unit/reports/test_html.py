@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.inference.gate_record import GateRecord
+from app.inference.gate.record import GateRecord
 from app.inference.record import TestRecord
 from app.reports.html import gate_html, html
 from app.reports.sentence import gate_sentences, sentences

@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.engine.planner import Budget
+from app.engine.plan import Budget
 from app.inference.options import Alternative, Options
 from app.inference.paired_test import run_test
 from app.inference.record import NullRecord, StatisticRecord, TestRecord
-from app.reports.labels import single_line
-from app.reports.picture import inline_svg, png, svg
-from app.reports.picture_scene import MAX_NAME_CHARS, Scene, scene
+from app.reports.escaping import single_line
+from app.reports.picture.picture import inline_svg, png, svg
+from app.reports.picture.scene import MAX_NAME_CHARS, Scene, scene
 from app.statistics.paired import Scores, StatisticSpec
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -119,7 +119,7 @@ def test_the_words_are_in_the_picture() -> None:
 def test_a_picture_is_the_same_bytes_in_another_process() -> None:
     code = (
         "import hashlib; from tests.unit.reports.test_picture import asked\n"
-        "from app.reports.picture import svg, png, inline_svg\n"
+        "from app.reports.picture.picture import svg, png, inline_svg\n"
         "r = asked([3, 1, 4, 1, 5], [2, 2, 1, 1, 1])\n"
         "print(hashlib.sha256(svg(r) + png(r, 'dark') + inline_svg(r).encode()).hexdigest())"
     )

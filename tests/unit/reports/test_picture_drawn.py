@@ -12,13 +12,13 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from app.engine.planner import Budget
+from app.engine.plan import Budget
 from app.inference.options import Alternative, Options
 from app.inference.paired_test import run_test
 from app.inference.record import Caution, NullRecord, StatisticRecord, TestRecord
-from app.reports.picture import svg
-from app.reports.picture_scene import LINE_CHARS, scene
-from app.reports.picture_style import PALETTES
+from app.reports.picture.picture import svg
+from app.reports.picture.scene import LINE_CHARS, scene
+from app.reports.picture.style import PALETTES
 from app.statistics.paired import Counts, Scores, StatisticSpec
 
 Box = tuple[float, float, float]  # left, right, height; in points

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.reports.picture_fonts import _is_ours, prepare, printable
+from app.reports.picture.fonts import _is_ours, prepare, printable
 
 ROOT = Path(__file__).resolve().parents[3]
 DRAW = """

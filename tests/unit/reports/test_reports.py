@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.inference.gate_record import GateRecord
+from app.inference.gate.record import GateRecord
 from app.inference.record import (
     Caution,
     ConfidenceInterval,
@@ -20,12 +20,12 @@ from app.inference.record import (
     StatisticRecord,
     TestRecord,
 )
-from app.reports.gate_line import gate_line
+from app.reports.csv_row import row
+from app.reports.gate_csv import gate_rows
 from app.reports.gate_markdown import gate_markdown
-from app.reports.gate_rows import gate_rows
-from app.reports.line import line
+from app.reports.gate_text import gate_line
 from app.reports.markdown import markdown
-from app.reports.row import row
+from app.reports.text import line
 from tests.unit.reports.conftest import GATE_TEST, metric_of
 
 Make = Callable[..., TestRecord]

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from app.inference.gate_record import GateRecord
+from app.inference.gate.record import GateRecord
 from app.inference.record import (
     Caution,
     ConfidenceInterval,

@@ -16,12 +16,12 @@ from flint import arb, ctx
 from hypothesis import given, settings, strategies as st
 
 from app.errors import InvalidTest
+from app.statistics.additive_problem import Additive
 from app.statistics.catalogue import reduce
 from app.statistics.corpus_scores import Bleu, Chrf
 from app.statistics.exact_value import ball
-from app.statistics.joint import Joint, Side
+from app.statistics.joint_problem import Joint, Side
 from app.statistics.paired import Counts, Pairing, Segments, StatisticSpec
-from app.statistics.problem import Additive
 
 metrics: Any = pytest.importorskip("sacrebleu.metrics", reason="sacrebleu, an optional extra, is the oracle")
 PACK = Path(__file__).parents[4] / "shared" / "data"

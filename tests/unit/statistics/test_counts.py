@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from app.errors import InvalidTest
+from app.statistics.additive_problem import Additive
 from app.statistics.catalogue import STATISTICS, reduce
-from app.statistics.joint import Joint, Side
+from app.statistics.joint_problem import Joint, Side
 from app.statistics.paired import Counts, Pairing, StatisticSpec
-from app.statistics.problem import Additive
 
 SIDES: tuple[Side, ...] = ("greater", "less", "two-sided")
 Row = Mapping[str, int]

@@ -18,7 +18,7 @@ from app.statistics import formula
 from app.statistics.approximation import approximate
 from app.statistics.exact_value import UnresolvedError, ball, ratios, value_at
 from app.statistics.expression import MAX_CHARS, parse
-from app.statistics.joint import Side
+from app.statistics.joint_problem import Side
 from app.statistics.sum_function import Formula, FunctionOf
 
 SIDES: tuple[Side, ...] = ("greater", "less", "two-sided")

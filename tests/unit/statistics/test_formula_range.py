@@ -11,7 +11,7 @@ import pytest
 from app.errors import InvalidTest
 from app.statistics.expression import parse
 from app.statistics.formula_range import range_of
-from app.statistics.joint import Side
+from app.statistics.joint_problem import Side
 from app.statistics.sum_function import Formula, FunctionOf
 from tests.fuzz.expressions import small
 

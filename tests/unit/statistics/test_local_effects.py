@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from app.errors import InvalidTest
+from app.statistics.additive_problem import Additive
 from app.statistics.local_effects import reduce_effects
 from app.statistics.paired import Effects, Pairing, StatisticSpec
-from app.statistics.problem import Additive
 
 numbers = st.integers(-500, 500)
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from app.errors import InvalidTest
+from app.statistics.additive_problem import Additive
 from app.statistics.catalogue import STATISTICS, reduce
 from app.statistics.numbers import on_lattice
 from app.statistics.paired import Effects, Pairing, Predictions, Scores, StatisticSpec
-from app.statistics.problem import Additive
 from app.statistics.scores import ZERO_METHODS, doubled_midranks, reduce_scores
 
 pairs = st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=1, max_size=30)

@@ -17,10 +17,10 @@ from seqeval.metrics.sequence_labeling import get_entities
 from seqeval.scheme import IOB2, Entities
 
 from app.errors import InvalidTest
+from app.statistics.additive_problem import Additive
 from app.statistics.catalogue import reduce
-from app.statistics.joint import Joint
+from app.statistics.joint_problem import Joint
 from app.statistics.paired import Pairing, Predictions, StatisticSpec
-from app.statistics.problem import Additive
 from app.statistics.spans import entities
 
 

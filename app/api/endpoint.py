@@ -1,0 +1,197 @@
+"""The front desk: takes a request for a test in, and decides where it is computed.
+
+Small bodies are decoded in the web process and, when their price is known to be small, answered there; they do
+not pay for a process hop. Everything else goes to a worker as raw bytes and comes back as a rendered answer: the
+event loop never parses a large body and never computes for longer than a few milliseconds. Requests take turns, and
+all that is done here together has a share of the process's time; what is beyond it goes to the workers, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field, replace
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from ..errors import ExactpermError, InvalidTest
+from ..execution.cache import Cache
+from ..execution.executor import Executor
+from ..service import problems
+from ..service.media_types import OFFERED
+from ..service.messages import Job, Kind, Limits, Rendered
+from ..service.pipeline import handle
+from ..service.query import timeout_of_query
+from ..settings import Settings
+from . import cached_response
+from .admission import InPlace
+from .body_digest import BodyDigest
+from .negotiation import body_of, representation, theme
+from .preconditions import unless_known
+from .request_body import Guest, Room, disconnected, receive_body
+from .sliced_response import SlicedResponse
+from .turns import Turns
+
+SECONDS_PER_BYTE = 2.5e-8  # measured: JSON of integers 1.5e-8, of decimals 3e-8
+INFLATION = 8  # compressed numbers are so much shorter, more or less
+CLIENT_LEFT = 499  # nobody reads it; it is for the log only
+
+
+def limits_of(settings: Settings) -> Limits:
+    """The part of the settings that travels with every job."""
+    return Limits(
+        max_body_bytes=settings.max_body_bytes,
+        max_form_parts=settings.max_form_parts,
+        max_gate_metrics=settings.max_gate_metrics,
+        max_items=settings.max_items,
+        max_samples=settings.max_samples,
+        max_name_chars=settings.max_name_chars,
+        max_timeout_s=settings.max_timeout_s,
+        budget_operations=settings.engine_budget_operations,
+        budget_bytes=settings.engine_budget_bytes,
+        retry_after_s=settings.retry_after_s,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What an endpoint needs to answer."""
+
+    settings: Settings
+    executor: Executor
+    limits: Limits
+    cache: Cache[Rendered]
+    room: Room
+    in_place: InPlace
+    turns: Turns = field(default_factory=Turns)
+
+    async def answer(self, request: Request, kind: Kind) -> Response:
+        """Answer a request for a test, or for the plan of one."""
+        guest = self.room.guest()
+        try:
+            return await self._answer(request, kind, guest)
+        except BaseException:
+            guest.leave()  # else it leaves with the response
+            raise
+
+    async def _answer(self, request: Request, kind: Kind, guest: Guest) -> Response:
+        received_at = time.monotonic()
+        request_id = str(request.scope.get("request_id", ""))
+        try:
+            head = self._head(request, kind, request_id, received_at)
+            turn = await self.turns.mine()
+            digest = BodyDigest()
+            body = await receive_body(
+                request.receive,
+                request.headers.get("content-length"),
+                self.settings.max_body_bytes,
+                guest,
+                digest,
+            )
+            rendered = unless_known(
+                await self._rendered(request, head, body, digest, turn),
+                request.headers.get("if-none-match"),
+                request_id,
+            )
+            self.room.answer(guest, rendered)
+        except ExactpermError as error:
+            guest.leave()
+            rendered = problems.of_error(error, request_id, retry_after_s=self.settings.retry_after_s)
+        except ClientDisconnect:
+            guest.leave()
+            return Response(status_code=CLIENT_LEFT)
+        request.scope["exactperm.work"] = rendered.work  # for the log and the metrics
+        return SlicedResponse(rendered, guest, self.turns)
+
+    def _head(self, request: Request, kind: Kind, request_id: str, received_at: float) -> Job:
+        """Everything about the request that is known before its body: refused early when it is wrong."""
+        query = tuple(request.query_params.multi_items())
+        accept = ",".join(request.headers.getlist("accept")) or None
+        answer_in = representation(accept, _only(query, "format"), OFFERED[kind])
+        return Job(
+            kind=kind,
+            body=body_of(
+                request.headers.get("content-type"),
+                ",".join(request.headers.getlist("content-encoding")),
+                kind,
+            ),
+            query=query,
+            representation=answer_in,
+            request_id=request_id,
+            received_at=received_at,
+            submitted_at=received_at,
+            limits=self.limits,
+            theme=theme(_only(query, "theme"), answer_in),
+        )
+
+    async def _rendered(
+        self, request: Request, head: Job, body: bytearray, digest: BodyDigest, turn: int
+    ) -> Rendered:
+        hashed = await digest.finished()
+        await self.turns.mine(turn)
+        key = cached_response.key_of(head, hashed, self._client(request))
+        found = self.cache.get(key)
+        if found is not None:
+            return cached_response.kept(found.value, head, time.monotonic() - found.at)
+        job = replace(head, submitted_at=time.monotonic())
+        predicted, asked_s = predicted_s(job, len(body)), timeout_of_query(job.query)
+        answered = None
+        if not self.executor.under_way(key):
+            answered = self.in_place.try_to(job, body, full=self.executor.full)
+        if isinstance(answered, Rendered):
+            return answered
+        if answered is not None:
+            predicted = max(predicted, answered.seconds)
+            asked_s = asked_s if answered.timeout_s is None else answered.timeout_s
+        self.executor.refuse_unless_room(key, len(body), predicted)
+        computing = asyncio.ensure_future(self._computed(key, job, body, predicted, asked_s))
+        leaving = asyncio.ensure_future(disconnected(request.receive))
+        try:
+            await asyncio.wait({computing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not computing.done():
+                raise ClientDisconnect
+            return computing.result()
+        finally:
+            for task in (computing, leaving):
+                task.cancel()
+            await asyncio.gather(computing, leaving, return_exceptions=True)
+
+    def _client(self, request: Request) -> str:
+        """Whose answers these are: what was computed for one API key is not kept for another."""
+        return request.headers.get("authorization", "") if self.settings.api_key_digests.strip() else ""
+
+    async def _computed(
+        self, key: bytes, job: Job, body: bytearray, predicted: float, asked_s: float | None
+    ) -> Rendered:
+        """The answer of a worker, perhaps begun for somebody who asked the same."""
+        longest = self.settings.max_timeout_s
+        deadline = min(longest, self.settings.default_timeout_s if asked_s is None else asked_s)
+        found, shared = await self.executor.run_shared(key, handle, job, body, deadline, longest, predicted)
+        rendered: Rendered = found
+        if shared:
+            return cached_response.shared(rendered, job)
+        if rendered.began_at is not None:
+            self.cache.put(key, rendered, rendered.size, time.monotonic())
+        return rendered
+
+
+def predicted_s(job: Job, size: int) -> float:
+    """What decoding alone will take: nothing else is known before a worker has read the body."""
+    return size * SECONDS_PER_BYTE * (1 if job.body.coding is None else INFLATION)
+
+
+def _only(query: tuple[tuple[str, str], ...], name: str) -> str | None:
+    """The one value of a parameter of the query, or None."""
+    values = [value for key, value in query if key == name]
+    if len(values) > 1:
+        raise InvalidTest.at(f"/?{name}", "duplicate_parameter", f"{name} is given twice.")
+    return values[0] if values else None
+
+
+def sent(rendered: Rendered) -> Response:
+    """A rendered answer as a response; its headers are the rendered ones and no others."""
+    response = Response(rendered.body, status_code=rendered.status)
+    for name, value in rendered.headers:
+        response.headers[name] = value
+    return response

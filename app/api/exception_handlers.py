@@ -1,0 +1,63 @@
+"""What the framework itself raises, 404 and 405 among it, as problems."""
+
+from __future__ import annotations
+
+import difflib
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..errors import ExactpermError
+from ..ops.route_templates import Templates
+from ..service import problems
+from .endpoint import sent
+
+MAX_PATH_CHARS = 100
+LIKENESS = 0.75
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Register them."""
+    paths = [
+        template for template in Templates(app.routes) if template.startswith("/") and "{" not in template
+    ]
+
+    async def of_http(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        headers = [(name.lower(), value) for name, value in (error.headers or {}).items()]
+        detail: str | None = error.detail
+        if error.status_code == 404:
+            detail = _meant(request.url.path, paths)
+        elif error.status_code == 405:
+            detail = _allowed(request.url.path, dict(headers).get("allow", ""))
+        return sent(problems.of_status(error.status_code, detail, _id(request), headers))
+
+    async def of_ours(request: Request, error: Exception) -> Response:
+        assert isinstance(error, ExactpermError)
+        return sent(problems.of_error(error, _id(request)))
+
+    app.add_exception_handler(HTTPException, of_http)
+    app.add_exception_handler(ExactpermError, of_ours)
+
+
+def _meant(path: str, paths: list[str]) -> str | None:
+    """The path that is there and was probably meant; None leaves it to the usual sentence."""
+    asked = path[:MAX_PATH_CHARS].rstrip("/").lower()
+    beginnings = ("", "/v1", "/v1/tests")
+    near = [f"{beginning}{asked}" for beginning in beginnings if f"{beginning}{asked}" in paths]
+    near = near or difflib.get_close_matches(asked, paths, 1, LIKENESS)
+    return f"There is no such path; did you mean {near[0]}? See /docs for what there is." if near else None
+
+
+def _allowed(path: str, allow: str) -> str | None:
+    """What to do instead: a browser that is led to a POST route asks with GET."""
+    if not allow:
+        return None
+    example = " A page for it is at /." if path.startswith("/v1/tests") or path == "/v1/gate" else ""
+    return f"Use {allow} for {path[:MAX_PATH_CHARS]}; see /docs.{example}"
+
+
+def _id(request: Request) -> str:
+    return str(request.scope.get("request_id", ""))

@@ -1,1 +1,0 @@
-"""The wire models: what a request may say and what an answer says. Strict, frozen, nothing unknown."""

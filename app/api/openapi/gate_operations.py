@@ -1,0 +1,78 @@
+"""The OpenAPI side of the gate."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from ...service import media_types
+from ...service.gate.fields import FIELDS
+from ...service.schema.gate import FAIL, GateFields, GateRequest
+from .gate_responses import GateAnswer
+from .operations import (
+    BINARY,
+    CODING,
+    FORMAT,
+    THEME,
+    TIMEOUT,
+    as_text,
+    form_schema,
+    json_content,
+    operation,
+    reference,
+)
+
+FAIL_STATUS = {
+    "name": "fail_status",
+    "in": "query",
+    "required": False,
+    "description": f"{FAIL} Default 409.",
+    "schema": {"type": "integer", "minimum": 200, "maximum": 499},
+}
+HEADERS = {
+    "X-Verdict": {
+        "description": "pass, fail or inconclusive.",
+        "schema": {"type": "string", "enum": ["pass", "fail", "inconclusive"]},
+    },
+    "X-P-Value": {
+        "description": "The p-value that decided, adjusted where there are several metrics.",
+        "schema": {"type": "number"},
+    },
+}
+METRICS = {
+    "type": "string",
+    "description": "A JSON list of objects whose members are fields of this form: one metric each, "
+    'such as [{"statistic": "upos"}, {"statistic": "las", "margin": 0.5}].',
+}
+
+
+def gate_operation() -> dict[str, Any]:
+    """Arguments of `add_api_route` for the gate."""
+    content = {
+        media_types.JSON: json_content(GateRequest),
+        media_types.MULTIPART: {"schema": _form()},
+    }
+    formats = media_types.OFFERED["gate"]
+    format_ = {**FORMAT, "schema": {"type": "string", "enum": list(formats)}}
+    answers: dict[str, Any] = {media_types.JSON: {"schema": reference(GateAnswer)}}
+    for name in formats:
+        if name != "json":
+            answers[media_types.PRODUCED[name]] = {"schema": BINARY if name == "png" else {"type": "string"}}
+    said = operation(
+        "Decide a pull request", "gate", content, answers, [format_, THEME, FAIL_STATUS, TIMEOUT, CODING]
+    )
+    passed = said["responses"][200]
+    passed["description"] = "It may go on: passed, or inconclusive with on_inconclusive pass."
+    passed["headers"] = {**passed["headers"], **HEADERS}
+    said["responses"][409] = {**deepcopy(passed), "description": "It may not go on; the answer is the same."}
+    return said
+
+
+def _form() -> dict[str, Any]:
+    fields = GateFields.model_json_schema()["properties"]
+    said = {name: as_text(fields[name]) for name in FIELDS}
+    return {
+        "type": "object",
+        "properties": {**form_schema(), **said, "metrics": METRICS},
+        "additionalProperties": False,
+    }

@@ -1,0 +1,303 @@
+"""The OpenAPI side of the routes: they read their bodies themselves, so their contract is written down here."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from ...inputs.encodings import CODINGS
+from ...inputs.formats import catalogue
+from ...inputs.formats.reader import CHOICES, WHOLE
+from ...inputs.formats.roles import WHAT
+from ...service import media_types, problems
+from ...service.messages import TestKind
+from ...service.parse_files import FIELDS, ROLES
+from ...service.query import LITERAL, NAMES, TEXT, parameters_of
+from ...service.schema.requests import REQUEST_MODELS, Choices, PlanEnvelope
+from ...service.schema.statistics import STATISTIC_MODELS
+from .responses import PlanAnswer, Problem, TestAnswer
+
+Schema = dict[str, Any]
+
+TABLE_EXAMPLES: dict[tuple[str, str], Schema] = {
+    (media_types.CSV, "scores"): {
+        "two columns": {"summary": "correct_u,correct_v without a header", "value": "1,0\n1,1\n0,0\n1,0\n"},
+        "header": {
+            "summary": "ids and clusters",
+            "value": "id,u,v,cluster\na,0.85,0.80,d1\nb,0.90,0.85,d1\n",
+        },
+    },
+    (media_types.TSV, "scores"): {"two columns": {"value": "1\t0\n1\t1\n0\t0\n"}},
+    (media_types.CSV, "counts"): {
+        "four columns": {
+            "summary": "tp_u,incorrect_u,tp_v,incorrect_v without a header",
+            "value": "8,2,6,1\n3,3,5,2\n7,1,7,1\n",
+        },
+        "header": {
+            "summary": "any counts by name, ids and clusters",
+            "value": "id,tp_u,fp_u,fn_u,tp_v,fp_v,fn_v\na,8,1,1,6,0,1\nb,3,2,1,5,1,1\n",
+        },
+    },
+    (media_types.TSV, "counts"): {"four columns": {"value": "8\t2\t6\t1\n3\t3\t5\t2\n"}},
+    (media_types.NDJSON, "effects"): {"items": {"value": '{"stay": 3}\n{"stay": -1}\n'}},
+    (media_types.NDJSON, "scores"): {
+        "items": {
+            "summary": "one number, or a list of samples, for each system",
+            "value": '{"id": "a", "u": [1, 1], "v": [0, 1]}\n{"id": "b", "u": [0, 1], "v": [1, 1]}\n',
+        }
+    },
+    (media_types.NDJSON, "counts"): {
+        "items": {
+            "value": '{"u": {"tp": 8, "incorrect": 2}, "v": {"tp": 6, "incorrect": 1}}\n'
+            '{"u": {"tp": 3, "incorrect": 3}, "v": {"tp": 5, "incorrect": 2}}\n'
+        }
+    },
+    (media_types.NDJSON, "predictions"): {
+        "items": {"value": '{"gold": "N", "u": "N", "v": "V"}\n{"gold": "V", "u": "V", "v": "V"}\n'}
+    },
+}
+ARRAYS = {
+    "scores": "A NumPy array of N x 2 numbers (u, v); never pickled.",
+    "counts": "A NumPy array of N x 4 counts (tp_u, incorrect_u, tp_v, incorrect_v); never pickled.",
+}
+BINARY: Schema = {"type": "string", "format": "binary"}
+LINE_EXAMPLE = (
+    "p=0.0625 (exact, fft) two-sided mean_difference=0.056 U=0.866 V=0.81 n=5 not significant at 0.05 "
+    "t_0123456789abcdef\n"
+)
+PROBLEM_STATUSES = (400, 401, 406, 408, 412, 413, 415, 422, 431, 500, 503)
+
+
+def reference(model: type[BaseModel]) -> dict[str, str]:
+    """A reference to a model among the components."""
+    return {"$ref": f"#/components/schemas/{model.__name__}"}
+
+
+def json_content(model: type[BaseModel]) -> Schema:
+    """A JSON body with its examples, the first of which a page fills in."""
+    extra: Any = model.model_config["json_schema_extra"]
+    values = enumerate(extra["examples"], 1)
+    return {
+        "schema": reference(model),
+        "examples": {f"example {number}": {"value": value} for number, value in values},
+    }
+
+
+def test_operation(kind: TestKind, summary: str) -> dict[str, Any]:
+    """Arguments of `add_api_route` for a test."""
+    content: dict[str, Any] = {}
+    for media in media_types.CONSUMED[kind]:
+        if media == media_types.JSON:
+            content[media] = json_content(REQUEST_MODELS[kind])
+        elif media == media_types.NPY:
+            content[media] = {"schema": {**BINARY, "description": ARRAYS[kind]}}
+        else:
+            content[media] = {"schema": {"type": "string"}, "examples": TABLE_EXAMPLES[media, kind]}
+    parameters = [FORMAT, THEME, TIMEOUT, CODING, *_parameters(kind)]
+    return operation(summary, "tests", content, _answers(), parameters)
+
+
+def _answers() -> dict[str, Any]:
+    """The representations of an answer to a test."""
+    answers: dict[str, Any] = {media_types.JSON: {"schema": reference(TestAnswer)}}
+    for name in media_types.OF_A_TEST:
+        if name != "json":
+            answers[media_types.PRODUCED[name]] = {"schema": BINARY if name == "png" else {"type": "string"}}
+    answers["text/plain"]["example"] = LINE_EXAMPLE
+    return answers
+
+
+def files_operation() -> dict[str, Any]:
+    """Arguments of `add_api_route` for files."""
+    schema = {"type": "object", "properties": form_schema(), "additionalProperties": False}
+    content = {media_types.MULTIPART: {"schema": schema}}
+    return operation("Test files", "tests", content, _answers(), [FORMAT, THEME, TIMEOUT, CODING])
+
+
+def form_schema() -> dict[str, Schema]:
+    """The parts of the form: files by role, then fields."""
+    formats = "; ".join(
+        f"{name}: {entry.summary} (files {', '.join(entry.roles)})"
+        for name, entry in catalogue.FORMATS.items()
+    )
+    said: dict[str, Schema] = {
+        role: {**BINARY, "description": f"A file: {WHAT.get(role, role)}. May be gzip or zstd."}
+        for role in ROLES
+    }
+    said["format"] = {
+        "type": "string",
+        "enum": [catalogue.AUTO, *catalogue.FORMATS, *catalogue.ALIASES],
+        "description": f"{catalogue.AUTO}, the default, guesses. {formats}.",
+    }
+    said["statistic"] = {
+        "type": "string",
+        "description": "A statistic of what the files hold (/v1/meta), or what the format itself can be asked for.",
+    }
+    members = _members(tuple(STATISTIC_MODELS), Choices)
+    for name in FIELDS:
+        if name not in said:
+            said[name] = _reader_option(name) if name not in members or name in CHOICES else members[name]
+    return said
+
+
+def _reader_option(name: str) -> Schema:
+    users = [format_ for format_, entry in catalogue.FORMATS.items() if name in entry.uses]
+    schema: Schema = {"type": "integer"} if name in WHOLE else {"type": "string"}
+    if name in CHOICES:
+        schema["enum"] = list(CHOICES[name])
+    return {**schema, "description": f"How to read {', '.join(users)}."}
+
+
+test_operation.__test__ = False  # type: ignore[attr-defined]
+
+
+def plan_operation() -> dict[str, Any]:
+    """Arguments of `add_api_route` for the plan."""
+    content = {media_types.JSON: json_content(PlanEnvelope)}
+    return operation(
+        "Predict what a test costs",
+        "tests",
+        content,
+        {media_types.JSON: {"schema": reference(PlanAnswer)}},
+        [TIMEOUT, CODING],
+    )
+
+
+def operation(
+    summary: str, tag: str, content: dict[str, Any], answers: dict[str, Any], parameters: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Arguments of `add_api_route`."""
+    return {
+        "methods": ["POST"],
+        "summary": summary,
+        "tags": [tag],
+        "response_class": Response,
+        "response_model": None,
+        "responses": {
+            200: {"description": "The answer", "content": answers, "headers": ANSWER_HEADERS},
+            **{status: problem_response(status) for status in PROBLEM_STATUSES},
+        },
+        "openapi_extra": {
+            "parameters": [*parameters, IF_NONE_MATCH],
+            "requestBody": {"required": True, "content": content},
+        },
+    }
+
+
+def problem_response(status: int) -> dict[str, Any]:
+    """How a status is described: the titles of its problem types."""
+    kinds = [kind for kind in problems.all_types() if kind.status == status]
+    response: dict[str, Any] = {
+        "description": "; or ".join(kind.title for kind in kinds),
+        "content": {problems.MEDIA_TYPE: {"schema": reference(Problem)}},
+    }
+    if status == 401:
+        response["headers"] = {"WWW-Authenticate": {"description": "Bearer.", "schema": {"type": "string"}}}
+    if status == 503:
+        response["headers"] = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
+    return response
+
+
+ANSWER_HEADERS = {
+    "ETag": {"description": "The id of the answer.", "schema": {"type": "string"}},
+    "Server-Timing": {
+        "description": "queue and compute, in milliseconds; cache, when the answer was kept (hit) or is computed for "
+        "several who asked the same (shared).",
+        "schema": {"type": "string"},
+    },
+    "Age": {"description": "Seconds since a kept answer was computed.", "schema": {"type": "integer"}},
+    "X-Request-Id": {"description": "The client's, or a new one.", "schema": {"type": "string"}},
+}
+FORMAT = {
+    "name": "format",
+    "in": "query",
+    "required": False,
+    "description": "The representation of the answer; overrides Accept.",
+    "schema": {"type": "string", "enum": list(media_types.OF_A_TEST)},
+}
+THEME = {
+    "name": "theme",
+    "in": "query",
+    "required": False,
+    "description": "The colours of a picture (svg, png). Default light.",
+    "schema": {"type": "string", "enum": list(media_types.THEMES)},
+}
+TIMEOUT = {
+    "name": "timeout_s",
+    "in": "query",
+    "required": False,
+    "description": "Deadline in seconds, clamped by the server; here it counts before any body is read.",
+    "schema": {"type": "number", "exclusiveMinimum": 0},
+}
+
+
+IF_NONE_MATCH = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "description": "ETags of answers the client holds: when the answer would be one of them, 412 without it "
+    "(304 is for GET and HEAD alone; RFC 9110, section 13.1.2).",
+    "schema": {"type": "string"},
+}
+CODING = {
+    "name": "Content-Encoding",
+    "in": "header",
+    "required": False,
+    "description": "The coding of the body; its size counts as sent and as inflated.",
+    "schema": {"type": "string", "enum": [*CODINGS, "identity"]},
+}
+
+
+def _members(kinds: tuple[TestKind, ...], model: type[Choices]) -> dict[str, Schema]:
+    """The parameters of statistics and the choices of tests, as text: for a query or a form."""
+    members: dict[str, Schema] = {}
+    for kind in kinds:
+        statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]
+        members.update({name: statistic[name] for name in parameters_of(kind) if name not in members})
+    schema = model.model_json_schema()["properties"]
+    members.update({name: schema[name] for name in (*TEXT, *LITERAL) if name in schema})
+    members.update({name: {"type": "string", "description": "What the system is called."} for name in NAMES})
+    return {name: as_text(member) for name, member in members.items()}
+
+
+def as_text(schema: Schema) -> Schema:
+    """The schema of a member of a body, for a query or a form.
+
+    There is no null there. A default stands in the description alone: pages and generated clients send what a schema
+    has as its default, beside a body that says something else.
+    """
+    said = {key: value for key, value in schema.items() if key not in {"title", "default", "anyOf"}}
+    for kind in schema.get("anyOf", ()):
+        said.update(kind if kind != {"type": "null"} else {})
+    if said.get("type") == "array":
+        said = {"type": "string", "description": f"{said['description']} A JSON list, or between commas."}
+    default = schema.get("default")
+    if default is not None:
+        said["description"] = f"{said.get('description', '')} Default {literal_of(default)}.".strip()
+    return said
+
+
+def literal_of(value: Any) -> str:
+    """A default as somebody would write it into a query."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _parameters(kind: TestKind) -> list[dict[str, Any]]:
+    """The options of a body that has no room for them."""
+    statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]["name"]
+    members = {"statistic": as_text(statistic), **_members((kind,), REQUEST_MODELS[kind])}
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": False,
+            "description": "For bodies without options; one of application/json says it itself. "
+            + member.get("description", ""),
+            "schema": {key: value for key, value in member.items() if key != "description"},
+        }
+        for name, member in members.items()
+        if name != "timeout_s"
+    ]

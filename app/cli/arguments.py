@@ -1,0 +1,113 @@
+"""What was typed becomes what a form says: files in their roles, and fields."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from . import paired_perm_compat
+from .output import Refused
+
+STDIN = "-"
+PREFIX = "field_"
+ROLES = frozenset({"u", "v", "file", "gold", "ref", "ref2", "ref3", "ref4", "qrels", "documents"})
+REFERENCES = ("ref", "ref2", "ref3", "ref4")
+# Whether a gate failed is read off the status; a form must not blur it.
+KEPT = frozenset({"fail_status"})
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Files by role, where each came from, and fields by name."""
+
+    files: Mapping[str, tuple[str, bytes]]
+    paths: Mapping[str, str]
+    fields: Mapping[str, Any]
+
+
+def form_of(given: Mapping[str, Any]) -> Form:
+    """Read the files and gather the fields; raises Refused or UsageError."""
+    paths = paths_of(given)
+    if list(paths.values()).count(STDIN) > 1:
+        raise click.UsageError("Only one file can be standard input.")
+    files = {role: read(path) for role, path in paths.items()}
+    fields = fields_of(given)
+    if set(files) == {"file"}:
+        fields = paired_perm_compat.translated(fields, given, files["file"][1], paths["file"])
+    elif given.get("mc") is not None or given.get("delim") is not None:
+        fields = paired_perm_compat.translated(fields, given, b"", "")
+    return Form(files, paths, fields)
+
+
+def paths_of(given: Mapping[str, Any]) -> dict[str, str]:
+    """The files by role."""
+    named = list(given["paths"])
+    if len(named) > 2:
+        raise click.UsageError(
+            f"Give one file with both systems, or two (U first, then V); these are {len(named)}. "
+            "The gold standard is --gold, references are --ref."
+        )
+    paths = {"file": named[0]} if len(named) == 1 else {"u": named[0], "v": named[1]}
+    if len(given["ref"]) > len(REFERENCES):
+        raise click.UsageError(f"At most {len(REFERENCES)} references are read.")
+    paths.update(zip(REFERENCES, given["ref"], strict=False))
+    return paths | {role: given[role] for role in ("gold", "qrels", "documents") if given[role] is not None}
+
+
+def read(path: str) -> tuple[str, bytes]:
+    """The name and the bytes of a file; raises Refused when there are none."""
+    if path == STDIN:
+        return "stdin", sys.stdin.buffer.read()
+    try:
+        return Path(path).name, Path(path).read_bytes()
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields by name; raises UsageError for one given twice."""
+    fields = {
+        name.removeprefix(PREFIX): value
+        for name, value in given.items()
+        if name.startswith(PREFIX) and value is not None
+    }
+    if given["names"]:
+        fields["name_u"], fields["name_v"] = given["names"]
+    if given.get("higher_is_better") is not None:
+        fields["higher_is_better"] = given["higher_is_better"]
+    if given.get("metrics"):
+        fields["metrics"] = metrics_of(given["metrics"])
+    for text in given["option"]:
+        name, equals, value = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name:
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE.", param_hint="--option")
+        if name in KEPT:
+            raise click.BadParameter(
+                f"{name} cannot be set here: the exit status says whether a gate failed.",
+                param_hint="--option",
+            )
+        if name in ROLES:
+            raise click.BadParameter(f"{name} is a file: give it as one.", param_hint="--option")
+        if name in fields:
+            raise click.BadParameter(f"{name} is given twice.", param_hint="--option")
+        fields[name] = value
+    return fields
+
+
+def metrics_of(text: str) -> Any:
+    """`--metrics`: statistics between commas, or a JSON list of fields, or @ and a file with one."""
+    if text.startswith("@"):
+        text = read(text[1:])[1].decode("utf-8", "replace")
+    if text.lstrip()[:1] in {"[", "{"}:
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise click.BadParameter(f"This is not JSON: {error}.", param_hint="--metrics") from None
+    return [{"name": name.strip(), "statistic": name.strip()} for name in text.split(",")]

@@ -1,0 +1,137 @@
+"""Ask, here or on a server, write the answer, and say how it went as an exit status."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import click
+import httpx
+
+from ..client import Client, ExactpermError, ProblemError, UnreadableAnswer
+from ..client.calls import MEDIA, VERDICT, Call, call_of, checked, plan_call
+from ..client.requests import files as files_of, gate as gate_of
+from .arguments import PREFIX, Form, form_of, read
+from .output import complain, format_of, in_words, write
+from .progress import Progress, duration
+
+PASSED, FAILED, COULD_NOT = 0, 1, 2
+TEST, GATE, PLAN = "test", "gate", "plan"
+LOCAL = "http://in-process"
+DRAWN = ("svg", "png", "html")
+VERDICTS = ("pass", "fail", "inconclusive")
+GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metrics")
+
+
+def ask(what: str, given: Mapping[str, Any]) -> int:
+    """Run `test`, `gate` or `plan`; the exit status. Raises ClickException for what was typed."""
+    format_ = format_of(given["format_"], given["output"])
+    if format_ == "png" and given["output"] is None and sys.stdout.isatty():
+        raise click.UsageError("A picture cannot be shown here; say where to: -o picture.png")
+    if what == PLAN and format_ not in {"text", "json"}:
+        raise click.UsageError("A plan is text or json.")
+    with Progress(quiet=given["quiet"]) as progress:
+        call, form = _call(what, given)
+        if what != PLAN:
+            call = call.in_format(format_, given["theme"])
+        try:
+            response = _recognised(checked(_sent(call, given, progress)), what, format_)
+        except ProblemError as error:
+            problem: Mapping[str, Any] = error.raw or {"title": error.title, "detail": error.detail}
+        except ExactpermError as error:
+            problem = {"type": "about:blank", "title": "There is no answer", "detail": str(error)}
+        else:
+            problem = {}
+    if problem:
+        return _refused(problem, form, given, format_)
+    content = _plan_text(response) if what == PLAN and format_ == "text" else response.content
+    write(content, given["output"])
+    if what == GATE:
+        _say_verdict(response, given, format_)
+        return PASSED if response.is_success else FAILED
+    return PASSED
+
+
+def _call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
+    """What to send, and what it was made from."""
+    if given.get("kind") is not None:
+        return _json_call(what, given)
+    if what == PLAN and given["url"] is not None:
+        raise click.UsageError("A server plans JSON requests (--kind); leave --url out to plan files here.")
+    form = form_of(given)
+    if what == GATE:
+        terms = {name: form.fields[name] for name in GATE_FIELDS if name in form.fields}
+        fields = {name: value for name, value in form.fields.items() if name not in terms}
+        return call_of(gate_of(files_of(**form.files, **fields), **terms)), form
+    request = files_of(**form.files, **form.fields)
+    return plan_call(request) if what == PLAN else call_of(request), form
+
+
+def _json_call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
+    """A JSON request as it stands."""
+    others = [name for name in given if name.startswith(PREFIX)]
+    others += ["names", "option", "gold", "ref", "qrels", "documents", "mc", "delim"]
+    if len(given["paths"]) != 1 or any(given.get(name) for name in others):
+        raise click.UsageError("With --kind there is one FILE, and it says everything itself.")
+    name, content = read(given["paths"][0])
+    if what == PLAN:
+        content = b'{"kind":"%b","request":%b}' % (given["kind"].encode(), content)
+    path = "/v1/plan" if what == PLAN else f"/v1/tests/{given['kind']}"
+    return Call(path, content=content), Form({"file": (name, content)}, {"file": given["paths"][0]}, {})
+
+
+def _sent(call: Call, given: Mapping[str, Any], progress: Progress) -> httpx.Response:
+    if given["url"] is not None:
+        with Client(given["url"], api_key=given["api_key"]) as client:
+            progress.doing(f"waiting for {client.url.host}")
+            return client.send(call)
+    from .local_transport import InProcess
+    from .settings import settings_of
+
+    drawn = any(("format", format_) in call.query for format_ in DRAWN)
+    work = "computing and drawing" if drawn else "computing"
+    transport = InProcess(settings_of({}), lambda seconds: progress.doing(work, seconds))
+    with Client(LOCAL, transport=transport, retries=0) as client:
+        return client.send(call)
+
+
+def _recognised(response: httpx.Response, what: str, format_: str) -> httpx.Response:
+    """The response, if it is one of an exactperm server: a page that says 200 to everything must not pass a gate."""
+    media = response.headers.get("content-type", "").partition(";")[0]
+    verdict = response.headers.get(VERDICT, "")
+    expected = MEDIA["json" if what == PLAN else format_]
+    if media != expected or (what == GATE and verdict not in VERDICTS):
+        raise UnreadableAnswer("This is no answer of an exactperm server. Is the URL right?")
+    return response
+
+
+def _refused(problem: Mapping[str, Any], form: Form, given: Mapping[str, Any], format_: str) -> int:
+    """In words; and, for whoever reads JSON, as the problem document in place of the answer."""
+    complain(problem, form.paths)
+    if format_ == "json":
+        write(json.dumps(problem).encode() + b"\n", given["output"])
+    return COULD_NOT
+
+
+def _say_verdict(response: httpx.Response, given: Mapping[str, Any], format_: str) -> None:
+    """One line where the report went into a file, or cannot be read."""
+    if given["output"] is None and format_ not in {"png", "svg"}:
+        return
+    where = f"; see {given['output']}" if given["output"] is not None else ""
+    said = f"{response.headers['x-verdict']} (p = {response.headers.get('x-p-value', '?')})"
+    click.echo(f"exactperm: {said}{where}", err=True)
+
+
+def _plan_text(response: httpx.Response) -> bytes:
+    """The plan in a line for each method; a server is asked about JSON requests only."""
+    plan = response.json()
+    lines = [f"{_cost(plan)}: {in_words(plan['reason'])}"]
+    lines += [f"  or {_cost(other)}: {other['reason']}" for other in plan["alternatives"]]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _cost(planned: Mapping[str, Any]) -> str:
+    exact = "exact" if planned["exact"] else "not exact"
+    return f"{planned['method']} ({exact}), about {duration(planned['seconds'])} and {planned['bytes'] / 2**20:.3g} MiB"

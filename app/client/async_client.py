@@ -1,0 +1,124 @@
+"""The client for asyncio: the same as the other, but that it awaits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Any, Self, Unpack, overload
+
+import httpx
+
+from . import calls, requests
+from .calls import Call
+from .connection import TIMEOUT_S, Connection
+from .gate_results import GateResult, Meta, Plan
+from .requests import FileLike, GateRequest, GateTerms, Metric, Options, TestRequest
+from .results import TestResult
+from .retries import Retries
+from .sync_client import BytesFormat, TextFormat, Theme
+
+
+class AsyncClient(Connection):
+    """The same for asyncio; see `Client`."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: str | None = None,
+        timeout: float = TIMEOUT_S,
+        retries: Retries | int = 4,
+        transport: httpx.AsyncBaseTransport | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        super().__init__(url, api_key=api_key, timeout=timeout, retries=retries)
+        self._http = httpx.AsyncClient(transport=transport, **self._options())
+        self._sleep = sleep
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close its connections."""
+        await self._http.aclose()
+
+    async def send(self, call: Call) -> httpx.Response:
+        """As `Client.send`."""
+        trial = self.retries.begin()
+        while True:
+            try:
+                response = await self._http.send(self._request(call))
+            except httpx.RequestError as error:
+                wait = trial.after_error(error)
+                if wait is None:
+                    raise self._no_answer(error) from error
+            else:
+                wait = trial.after_answer(response)
+                if wait is None:
+                    return response
+            await self._sleep(wait)
+
+    async def test(self, request: TestRequest) -> TestResult:
+        """As `Client.test`."""
+        return calls.test_result(await self.send(calls.test_call(request)))
+
+    async def effects(self, stay: Any, swap: Any = None, **options: Unpack[Options]) -> TestResult:
+        """As `Client.effects`."""
+        return await self.test(requests.effects(stay, swap, **options))
+
+    async def scores(self, u: Any, v: Any = None, **options: Unpack[Options]) -> TestResult:
+        """As `Client.scores`."""
+        return await self.test(requests.scores(u, v, **options))
+
+    async def counts(self, u: Any, v: Any = None, **options: Unpack[Options]) -> TestResult:
+        """As `Client.counts`."""
+        return await self.test(requests.counts(u, v, **options))
+
+    async def predictions(self, gold: Any, u: Any, v: Any, **options: Unpack[Options]) -> TestResult:
+        """As `Client.predictions`."""
+        return await self.test(requests.predictions(gold, u, v, **options))
+
+    async def files(self, **files_and_fields: FileLike | Any) -> TestResult:
+        """As `Client.files`."""
+        return await self.test(requests.files(**files_and_fields))
+
+    async def gate(
+        self, test: TestRequest | GateRequest | Sequence[Metric], **terms: Unpack[GateTerms]
+    ) -> GateResult:
+        """As `Client.gate`."""
+        asked = test if isinstance(test, GateRequest) else requests.gate(test, **terms)
+        return calls.gate_result(await self.send(calls.gate_call(asked)))
+
+    async def plan(self, test: TestRequest) -> Plan:
+        """As `Client.plan`."""
+        return calls.plan_result(await self.send(calls.plan_call(test)))
+
+    async def meta(self) -> Meta:
+        """As `Client.meta`."""
+        return calls.meta_result(await self.send(Call("/v1/meta", "GET")))
+
+    @overload
+    async def report(self, request: TestRequest | GateRequest, format: TextFormat) -> str: ...
+    @overload
+    async def report(
+        self,
+        request: TestRequest | GateRequest,
+        format: BytesFormat,
+        *,
+        theme: Theme | None = None,
+    ) -> bytes: ...
+    async def report(
+        self,
+        request: TestRequest | GateRequest,
+        format: TextFormat | BytesFormat,  # noqa: A002
+        *,
+        theme: Theme | None = None,
+    ) -> str | bytes:
+        """As `Client.report`."""
+        return calls.report_result(await self.send(calls.call_of(request).in_format(format, theme)), format)

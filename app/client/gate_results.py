@@ -1,0 +1,108 @@
+"""What comes back of a gate, of a plan, and of the server itself; see `app.client.results`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .results import Runtime, TestResult, Versions
+
+Verdict = Literal["pass", "fail", "inconclusive"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The one-sided test that a verdict rests on; `difference` separates the hypotheses."""
+
+    procedure: str
+    alternative: str
+    difference: float
+    p_value: float
+    log10_p_value: float
+    p_value_bounds: tuple[float, float]
+    p_value_bounds_kind: str
+    exact: bool
+    min_attainable_p: float
+    p_value_adjusted: float
+    log10_p_value_adjusted: float
+    significant: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricResult:
+    """One metric of a gate."""
+
+    name: str
+    verdict: Verdict
+    reason: str
+    hypothesis: str
+    policy: str
+    margin: float
+    alpha: float
+    higher_is_better: bool
+    decision: Decision
+    test: TestResult
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """The answer of a gate; `passed` is what a script should look at."""
+
+    id: str
+    verdict: Verdict
+    passed: bool
+    reason: str
+    policy: str
+    margin: float
+    alpha: float
+    higher_is_better: bool
+    on_inconclusive: str
+    correction: str | None = None
+    p_value: float
+    log10_p_value: float
+    metrics: tuple[MetricResult, ...]
+    runtime: Runtime | None = None
+    versions: Versions | None = None
+    signature: str | None = None
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedMethod:
+    """A method and what it would cost: elementary operations, bytes of arrays, seconds."""
+
+    method: str
+    exact: bool
+    operations: float
+    bytes: float
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a test would do and cost, and what else could."""
+
+    kind: str
+    method: str
+    exact: bool
+    operations: float
+    bytes: float
+    seconds: float
+    reason: str
+    alternatives: tuple[PlannedMethod, ...]
+    versions: Versions
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meta:
+    """What a server can do and how far it goes; `raw` has statistics, formats and media types as well."""
+
+    versions: Versions
+    limits: Mapping[str, float]
+    tests: tuple[str, ...]
+    methods: tuple[str, ...]
+    raw: Mapping[str, Any] = field(repr=False, compare=False)

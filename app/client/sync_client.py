@@ -1,0 +1,148 @@
+"""The client for programs that wait for their answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, Literal, Self, Unpack, overload
+
+import httpx
+
+from . import calls, requests
+from .calls import Call
+from .connection import TIMEOUT_S, Connection
+from .gate_results import GateResult, Meta, Plan
+from .requests import FileLike, GateRequest, GateTerms, Metric, Options, TestRequest
+from .results import TestResult
+from .retries import Retries
+
+TextFormat = Literal["json", "text", "markdown", "csv", "html"]
+BytesFormat = Literal["svg", "png", "junit"]
+Theme = Literal["light", "dark"]
+
+
+class Client(Connection):
+    """A client of one server.
+
+    Parameters
+    ----------
+    url
+        Where the server is; a path before `/v1` is kept.
+    api_key
+        Sent as a bearer token.
+    timeout
+        Seconds that one attempt may take; more where a request asks for a longer `timeout_s`.
+    retries
+        How many times more to try when the server is busy (429, 503) or the connection fails, or a `Retries`.
+    transport
+        Of httpx, in place of the network.
+    sleep
+        How to wait between attempts.
+
+    >>> with Client("localhost:8000", transport=DOCTEST_TRANSPORT) as client:
+    ...     result = client.scores([0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82])
+    >>> result.p_value, result.items.wins
+    (0.0625, 5)
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: str | None = None,
+        timeout: float = TIMEOUT_S,
+        retries: Retries | int = 4,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        super().__init__(url, api_key=api_key, timeout=timeout, retries=retries)
+        self._http = httpx.Client(transport=transport, **self._options())
+        self._sleep = sleep
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._http.close()
+
+    def send(self, call: Call) -> httpx.Response:
+        """Send a call, again where that may help; raises NoAnswer. What the response says is not looked at."""
+        trial = self.retries.begin()
+        while True:
+            try:
+                response = self._http.send(self._request(call))
+            except httpx.RequestError as error:
+                wait = trial.after_error(error)
+                if wait is None:
+                    raise self._no_answer(error) from error
+            else:
+                wait = trial.after_answer(response)
+                if wait is None:
+                    return response
+            self._sleep(wait)
+
+    def test(self, request: TestRequest) -> TestResult:
+        """Run a test that `exactperm.scores(…)` or one of its siblings made."""
+        return calls.test_result(self.send(calls.test_call(request)))
+
+    def effects(self, stay: Any, swap: Any = None, **options: Unpack[Options]) -> TestResult:
+        """Test effects: what each item contributes as observed, and with the systems exchanged."""
+        return self.test(requests.effects(stay, swap, **options))
+
+    def scores(self, u: Any, v: Any = None, **options: Unpack[Options]) -> TestResult:
+        """Test scores: vectors, lists, {id: number}, or one N x 2 array."""
+        return self.test(requests.scores(u, v, **options))
+
+    def counts(self, u: Any, v: Any = None, **options: Unpack[Options]) -> TestResult:
+        """Test counts: {name: [one per item]}, [{name: count}], {id: {name: count}}, or one N x 4 array."""
+        return self.test(requests.counts(u, v, **options))
+
+    def predictions(self, gold: Any, u: Any, v: Any, **options: Unpack[Options]) -> TestResult:
+        """Test what both systems said against what is right."""
+        return self.test(requests.predictions(gold, u, v, **options))
+
+    def files(self, **files_and_fields: FileLike | Any) -> TestResult:
+        """Test evaluation files; keywords are those of `requests.files`."""
+        return self.test(requests.files(**files_and_fields))
+
+    def gate(
+        self, test: TestRequest | GateRequest | Sequence[Metric], **terms: Unpack[GateTerms]
+    ) -> GateResult:
+        """Decide: U is the candidate, V the baseline. A failed gate is a result, not an error."""
+        asked = test if isinstance(test, GateRequest) else requests.gate(test, **terms)
+        return calls.gate_result(self.send(calls.gate_call(asked)))
+
+    def plan(self, test: TestRequest) -> Plan:
+        """Say what a test would cost, without running it."""
+        return calls.plan_result(self.send(calls.plan_call(test)))
+
+    def meta(self) -> Meta:
+        """Say what the server can do."""
+        return calls.meta_result(self.send(Call("/v1/meta", "GET")))
+
+    @overload
+    def report(self, request: TestRequest | GateRequest, format: TextFormat) -> str: ...
+    @overload
+    def report(
+        self,
+        request: TestRequest | GateRequest,
+        format: BytesFormat,
+        *,
+        theme: Theme | None = None,
+    ) -> bytes: ...
+    def report(
+        self,
+        request: TestRequest | GateRequest,
+        format: TextFormat | BytesFormat,  # noqa: A002
+        *,
+        theme: Theme | None = None,
+    ) -> str | bytes:
+        """The answer to a test or a gate as people read it: svg, png and junit as bytes, the others as text."""
+        return calls.report_result(self.send(calls.call_of(request).in_format(format, theme)), format)

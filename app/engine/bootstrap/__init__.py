@@ -1,0 +1,1 @@
+"""The exact bootstrap of a mean."""

@@ -1,0 +1,118 @@
+"""The paired bootstrap of a sum: N draws with replacement from N units on a lattice.
+
+Units are items, or clusters of items with their effects summed. Only the multiset of effects matters,
+and differences between them: S* = offset + step T with T a sum of N independent draws on 0, 1, 2, ...
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..lattice import MAX_TOTAL, Integers, LatticeOverflowError, Reals, exact_total
+from ..probability import Alternative, Region
+
+
+@dataclass(frozen=True)
+class ResampleForm:
+    """S* = offset + step * T, T the sum of `draws` independent draws of values[j], probability counts[j] / draws.
+
+    `values` ascend from 0, shape (U,), their greatest common divisor is 1; `counts` how many units have
+    each. `observed` is S, the sum over all units as they are.
+    """
+
+    offset: int
+    step: int
+    values: Integers
+    counts: Integers
+    observed: int
+
+    @cached_property
+    def draws(self) -> int:
+        """N, how many units there are and how many are drawn."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def range(self) -> int:
+        """The largest value of T; exact."""
+        return self.draws * int(self.values[-1])
+
+    @cached_property
+    def chances(self) -> Reals:
+        """The probabilities of one draw, shape (U,)."""
+        return np.asarray(self.counts / self.draws, dtype=np.float64)
+
+    @cached_property
+    def mean_total(self) -> int:
+        """The mean of T: an integer, the T of the units themselves."""
+        return (self.observed - self.offset) // self.step
+
+    def mirrored(self) -> ResampleForm:
+        """The law of range - T."""
+        return ResampleForm(0, 1, (self.values[-1] - self.values)[::-1], self.counts[::-1], self._mirror())
+
+    def _mirror(self) -> int:
+        return self.range - self.mean_total
+
+
+def resample_form(units: Integers) -> ResampleForm:
+    """Reduce the effects of N >= 1 units, shape (N,), to what their bootstrap depends on.
+
+    Raises LatticeOverflowError when N times the largest effect is 2**61 or more.
+    """
+    distinct, counts = np.unique(units, return_counts=True)
+    largest = max(-int(distinct[0]), int(distinct[-1]), int(distinct[-1]) - int(distinct[0]))
+    if largest * len(units) >= MAX_TOTAL:
+        raise LatticeOverflowError("a resampled sum could reach 2**61")
+    lowest = int(distinct[0])
+    step = max(int(np.gcd.reduce(distinct - lowest)), 1)
+    values = (distinct - lowest) // step
+    return ResampleForm(lowest * len(units), step, values, counts.astype(np.int64), exact_total(units))
+
+
+def with_room(units: Integers) -> tuple[Integers, int]:
+    """The units over 2**bits, rounded, so that no resample of them reaches 2**61; bits is 0 where none could before.
+
+    Real scores fill 59 bits with the sum of their magnitudes, and a resample may draw the largest N times. What is
+    rounded off is below 2**-58 of that. Away from nought at a half, so that exchanging the systems mirrors all.
+    """
+    if len(units) == 0:
+        return units, 0
+    low, high = int(units.min()), int(units.max())
+    bits = max((max(-low, high, high - low) * len(units)).bit_length() - 60, 0)
+    if bits == 0:
+        return units, 0
+    return np.sign(units) * ((np.abs(units) + (1 << (bits - 1))) >> bits), bits
+
+
+def shifted_null(form: ResampleForm, alternative: Alternative, wider: int = 0) -> Region:
+    """The T at least as extreme under the shifted null, S* - S in the place of S; ties count.
+
+    `wider` moves the ends of the tails inwards, so that as much more (or less, if it is negative) is in them.
+
+    `two-sided` is |S* - S| >= |S|, `greater` S* - S >= S, `less` S* - S <= S. The region may be empty:
+    no resample need be that far out.
+    """
+    total, size = form.observed, abs(form.observed)
+    intervals = []
+    if alternative != "greater":
+        end = 2 * total if alternative == "less" else total - size
+        intervals.append((0, _floor(form, end + wider)))
+    if alternative != "less":
+        end = 2 * total if alternative == "greater" else total + size
+        intervals.append((_ceil(form, end - wider), form.range))
+    clipped = [(max(low, 0), min(high, form.range)) for low, high in intervals]
+    kept = [(low, high) for low, high in clipped if low <= high]
+    if len(kept) == 2 and kept[1][0] <= kept[0][1] + 1:
+        kept = [(0, form.range)]
+    return Region(tuple(kept))
+
+
+def _ceil(form: ResampleForm, total: int) -> int:
+    return -((form.offset - total) // form.step)
+
+
+def _floor(form: ResampleForm, total: int) -> int:
+    return (total - form.offset) // form.step

@@ -1,0 +1,99 @@
+"""Exponential tilting of one draw of the bootstrap, and with it of their sum.
+
+One draw y has cumulant log M(theta) = log sum_j (c_j / N) exp(theta y_j); the sum of N has N times that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import flint
+import numpy as np
+
+from ..lattice import Reals
+from ..probability import UNIT_ROUNDOFF
+from .form import ResampleForm
+
+_MAX_ITERATIONS = 80
+_NEAR_ENOUGH = 0.05
+# Beyond these the exponent is computed in balls.
+_LARGE_SLOPE, _LARGE_ERROR = 30.0, 2e-13
+_BALL_BITS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class DrawTilt:
+    """One draw tilted by `theta`: the probabilities of the values, shape (U,), its mean and variance."""
+
+    theta: float
+    chances: Reals
+    mean: float
+    variance: float
+
+
+def draw_tilt_at(form: ResampleForm, theta: float) -> DrawTilt:
+    """The law of one draw tilted by `theta` >= 0."""
+    values = form.values.astype(np.float64)
+    weights = form.chances * np.exp(theta * (values - values[-1]))
+    chances = weights / weights.sum()
+    mean = float(np.dot(chances, values))
+    return DrawTilt(theta, chances, mean, float(np.dot(chances, np.square(values - mean))))
+
+
+def draw_tilt_towards(form: ResampleForm, target: int) -> DrawTilt:
+    """A tilt under which T has its mean near `target`, mean of T < target < range; as `tilt.tilt_towards`."""
+    remaining = (form.range - target) / form.draws
+    low, high = 0.0, math.inf
+    theta = 0.0
+    law = draw_tilt_at(form, theta)
+    for _ in range(_MAX_ITERATIONS):
+        miss = law.mean - target / form.draws
+        if abs(miss) <= _NEAR_ENOUGH * math.sqrt(law.variance / form.draws):
+            break
+        if miss < 0:
+            low = theta
+        else:
+            high = theta
+        left = remaining - miss
+        step = math.inf
+        if left > 0.0 < law.variance:
+            step = theta + math.log(left / remaining) * left / law.variance
+        if not low < step < high:
+            step = 0.5 * (low + high) if math.isfinite(high) else 2.0 * theta + 1.0 / float(form.values[-1])
+        theta = step
+        law = draw_tilt_at(form, theta)
+    return law
+
+
+def draw_exponent(form: ResampleForm, law: DrawTilt, target: int) -> tuple[float, float]:
+    """N log M(theta) - theta target, theta an exact double, and a bound on its absolute error."""
+    if law.theta == 0.0:
+        return 0.0, 0.0
+    # y_j - target / N, from exact integers.
+    distance = (form.values * form.draws - target).astype(np.float64) / form.draws
+    slope = law.theta * distance
+    if float(slope.max()) > _LARGE_SLOPE:
+        return _in_balls(form, law.theta, target)
+    growth = np.expm1(slope)
+    excess = math.fsum((form.chances * growth).tolist())
+    value = form.draws * math.log1p(excess)
+    moved = np.dot(form.chances, (1.0 + growth) * np.abs(slope) + np.abs(growth)) / (1.0 + excess)
+    error = UNIT_ROUNDOFF * (4.0 * form.draws * float(moved) + 4.0 * abs(value))
+    return _in_balls(form, law.theta, target) if error > _LARGE_ERROR else (value, error)
+
+
+def _in_balls(form: ResampleForm, theta: float, target: int) -> tuple[float, float]:
+    """The same by ball arithmetic, whose radius is carried along."""
+    before = flint.ctx.prec
+    flint.ctx.prec = _BALL_BITS
+    try:
+        base = flint.arb(theta)
+        total = flint.arb(0)
+        for value, count in zip(form.values.tolist(), form.counts.tolist(), strict=True):
+            total += count * (base * value).exp()
+        result = form.draws * (total / form.draws).log() - base * target
+        value = float(result.mid())
+        return value, float(result.rad()) + 2.0 * UNIT_ROUNDOFF * abs(value)
+    finally:
+        flint.ctx.prec = before

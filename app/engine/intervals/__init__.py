@@ -1,0 +1,1 @@
+"""Confidence intervals by inverting exact tests."""

@@ -1,0 +1,135 @@
+"""The interval of all hypotheses that a two-sided test of flipped signs does not reject: planned, then found.
+
+Three ways, by what the units are: halves of their subsets (few units), the joint law of effects and sizes (a coarse
+lattice), or rigorous brackets of the tail (anything else); see `subset_means` for the theory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..lattice import Integers
+from ..plan import Budget
+from . import subset_bounds, subset_halves, subset_law
+from .subset_law import LawPlan
+from .subset_means import End, Units, units_of
+
+# The lower end, and the lower end of the mirror image: minus the upper one.
+FindEnds = Callable[[], tuple[End, End]]
+
+# Halves this cheap are not compared with the law.
+_CHEAP_NANOSECONDS = 10_000_000
+# A law dearer than this is left for brackets.
+_DEAR_NANOSECONDS = 250_000_000
+# Ends that may lie anywhere in this share of the interval say little.
+_MOST_OPEN = Fraction(1, 16)
+# So many units attain any level that is a double.
+_MANY = 1100
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The ends, None where no hypothesis is rejected; how much too far out either may be, 0 when it is exact."""
+
+    low: Fraction | None
+    high: Fraction | None
+    width: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalPlan:
+    """How the ends will be found: by `subset_halves`, `subset_law` or `subset_bounds`."""
+
+    units: Units
+    scale: Fraction
+    method: str
+    find: FindEnds | None
+    nanoseconds: int
+
+    def solve(self) -> Ends:
+        """The ends of the interval, in the units of the effects per one of size; raises NotAnIntervalError."""
+        if self.find is None:
+            return Ends(None, None, Fraction(0))
+        below, above = self.find()
+        width = max(below.width, above.width)
+        return Ends(below.at * self.scale, -above.at * self.scale, width * self.scale)
+
+
+class NotAnIntervalError(ValueError):
+    """There is no interval to be had; the message says why."""
+
+
+def plan(effects: Integers, sizes: Integers | None, alpha: Fraction, budget: Budget) -> IntervalPlan:
+    """Plan the interval {r : two-sided p(r) > alpha} for effects of symmetric units, shape (M,); 0 < alpha < 1.
+
+    `sizes`, shape (M,), are the units' shares of the shift, one each when None.
+
+    Raises
+    ------
+        NotAnIntervalError: it does not fit the budget, or some unit has an effect and no size.
+    """
+    found = units_of(effects, sizes)
+    if found is None:
+        raise NotAnIntervalError("some unit has an effect and no size to share the shift by")
+    units, scale = found
+    tail = alpha / 2
+    if units.n < _MANY and tail < Fraction(1, 1 << units.n):
+        return IntervalPlan(units, scale, "none", None, 0)
+    if units.lowest == units.observed:
+        # All means are the same: every other hypothesis is rejected.
+        here = units.observed
+        return IntervalPlan(
+            units, scale, "listed", lambda: (End(here, Fraction(0)), End(-here, Fraction(0))), 0
+        )
+    halves = subset_halves.nanoseconds(units) if subset_halves.applies(units) else None
+    if halves is not None and halves <= _CHEAP_NANOSECONDS:
+        return _by_halves(units, scale, tail, halves)
+    law = subset_law.plan(units, budget.bytes)
+    if law is not None and law.nanoseconds < min(
+        budget.operations, _DEAR_NANOSECONDS, halves or _DEAR_NANOSECONDS
+    ):
+        return _by_law(units, scale, tail, law)
+    if halves is not None and halves <= budget.operations:
+        return _by_halves(units, scale, tail, halves)
+    return _by_bounds(units, scale, tail, budget)
+
+
+def _halved(units: Units, tail: Fraction) -> tuple[End, End]:
+    return subset_halves.lower_end(units, tail), subset_halves.lower_end(units.mirrored(), tail)
+
+
+def _by_halves(units: Units, scale: Fraction, tail: Fraction, price: int) -> IntervalPlan:
+    def find() -> tuple[End, End]:
+        return _halved(units, tail)
+
+    return IntervalPlan(units, scale, "halves", find, price)
+
+
+def _by_law(units: Units, scale: Fraction, tail: Fraction, planned: LawPlan) -> IntervalPlan:
+    def find() -> tuple[End, End]:
+        law = subset_law.subset_law(units, planned)
+        below = subset_law.lower_end(units, law, tail)
+        above = subset_law.lower_end(units.mirrored(), law.mirrored(), tail)
+        if (below.width or above.width) and subset_halves.applies(units):
+            return _halved(units, tail)  # a p of exactly alpha is for integers
+        return below, above
+
+    return IntervalPlan(units, scale, "law", find, planned.nanoseconds)
+
+
+def _by_bounds(units: Units, scale: Fraction, tail: Fraction, budget: Budget) -> IntervalPlan:
+    planned = subset_bounds.plan(units, tail)
+    if planned.nanoseconds > budget.operations or planned.bytes > budget.bytes:
+        raise NotAnIntervalError(
+            f"its ends would take about {planned.nanoseconds * 1e-9:.3g} s and {planned.bytes:,} bytes"
+        )
+
+    def find() -> tuple[End, End]:
+        below, above = (subset_bounds.lower_end(planned, tail, upper=upper) for upper in (False, True))
+        if max(below.width, above.width) > _MOST_OPEN * -(below.at + above.at):
+            raise NotAnIntervalError("its ends could not be narrowed down in reasonable time")
+        return below, above
+
+    return IntervalPlan(units, scale, "bounds", find, planned.nanoseconds)

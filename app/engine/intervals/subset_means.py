@@ -1,0 +1,281 @@
+"""Confidence intervals by inverting a test of flipped signs: the means of subsets are where p jumps.
+
+Under the hypothesis that unit i's effect is symmetric about r s_i (s_i its size, r the true mean), flipping the
+units of F turns the sum of d_i - r s_i into that less 2 sum over F, which is at least as large when
+
+    sum over F of d_i <= r * sum over F of s_i,
+
+the empty F always. So p_greater(r) = G(r) = P(mean over a random F <= r), a step function that rises at the
+2**n - 1 subset means; two-sided p is 2 G(r) below the observed mean, 1 at it, and the mirror image above
+(Hartigan 1969, typical values; Tritchler 1984, *On inverting permutation tests*, JASA 79; Lehmann 1975,
+section 2.5). {r : p(r) > alpha} is therefore the closed interval from the smallest subset mean with 2 G > alpha,
+at most the observed one, to its mirror image. When 2 / 2**n > alpha nothing is rejected and it has no ends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from ..lattice import MAX_TOTAL, Integers, Reals
+
+# Searches give up after so many looks at the law.
+_MAX_LOOKS = 200
+_ITERATIONS = 40
+
+
+@dataclass(frozen=True)
+class Units:
+    """The distinct (effect, size) of the units, shape (U,) each, and how many units have each.
+
+    Effects are integers with greatest common divisor 1, sizes positive ones likewise; r is in their ratio. Units of
+    no size have no say. Absolute effects add up to less than 2**61, as a canonical form makes sure.
+    """
+
+    effects: Integers
+    sizes: Integers
+    counts: Integers
+
+    @cached_property
+    def n(self) -> int:
+        """How many units there are, those without a difference included."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def total_effect(self) -> int:
+        """The sum of all effects, exactly."""
+        return int((self.effects * self.counts).sum())
+
+    @cached_property
+    def total_size(self) -> int:
+        """The sum of all sizes, exactly; no subset mean has a larger denominator."""
+        return int((self.sizes * self.counts).sum())
+
+    @cached_property
+    def reach(self) -> int:
+        """The sum of absolute effects."""
+        return int((np.abs(self.effects) * self.counts).sum())
+
+    @cached_property
+    def observed(self) -> Fraction:
+        """The mean of all units."""
+        return Fraction(self.total_effect, self.total_size)
+
+    @cached_property
+    def lowest(self) -> Fraction:
+        """The smallest mean of one unit: no subset has a smaller one."""
+        ratios = self.effects / self.sizes
+        near = np.flatnonzero(ratios <= ratios.min() + 1e-12 * np.abs(ratios).max())
+        pairs = zip(self.effects[near].tolist(), self.sizes[near].tolist(), strict=True)
+        return min(Fraction(d, s) for d, s in pairs)
+
+    def mirrored(self) -> Units:
+        """The same with V in the place of U."""
+        return Units(-self.effects[::-1], self.sizes[::-1], self.counts[::-1])
+
+    def room(self, numerator: int, denominator: int) -> bool:
+        """Whether the sums of d * denominator - s * numerator stay inside the engine's integers."""
+        return self.reach * denominator + abs(numerator) * self.total_size < MAX_TOTAL
+
+    def finest(self, r: Fraction) -> int:
+        """The largest power of two k with room for r in steps of 2**-k; not below nought."""
+        most = MAX_TOTAL // (self.reach + math.ceil(abs(r) * self.total_size) + 1)
+        return max(most.bit_length() - 1, 0)
+
+
+def units_of(effects: Integers, sizes: Integers | None) -> tuple[Units, Fraction] | None:
+    """The units, and the scale of r: the true mean of `effects` per one of `sizes` is scale * r.
+
+    None when some unit has an effect and no size, so that no shift explains it, or there is no size at all.
+    """
+    if sizes is not None:
+        sized = sizes > 0
+        if not sized.any() or effects[~sized].any():
+            return None
+        effects, sizes = effects[sized], sizes[sized]
+    divisor = max(int(np.gcd.reduce(effects)), 1)
+    portion = 1 if sizes is None else int(np.gcd.reduce(sizes))
+    if sizes is None or int(sizes.min()) == int(sizes.max()):
+        distinct, counts = np.unique(effects, return_counts=True)
+        alike = np.ones(len(distinct), dtype=np.int64)
+        return Units(distinct // divisor, alike, counts.astype(np.int64)), Fraction(divisor, portion)
+    order = np.lexsort((sizes, effects))
+    effects, sizes = effects[order] // divisor, sizes[order] // portion
+    first = np.flatnonzero(np.concatenate(([True], (np.diff(effects) != 0) | (np.diff(sizes) != 0))))
+    counts = np.diff(np.concatenate((first, [len(effects)])))
+    return Units(effects[first], sizes[first], counts.astype(np.int64)), Fraction(divisor, portion)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The lower end of an interval: `at`, and how much farther in the truth may be (0: it is exact)."""
+
+    at: Fraction
+    width: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The hypotheses that are tried: r = index * step."""
+
+    step: Fraction
+
+    def at(self, index: int) -> Fraction:
+        """The hypothesis of an index."""
+        return index * self.step
+
+    def near(self, r: float | Fraction) -> int:
+        """The index next to r."""
+        return round(Fraction(r) / self.step)
+
+
+# Where a hypothesis lies, by its index: -1 certainly rejected, +1 certainly not, 0 not known.
+Sides = Callable[[int], int]
+
+
+def search(
+    units: Units,
+    grid: Grid,
+    side: Sides,
+    guess: float,
+    *,
+    spread: int = 1,
+    goal: int = 1,
+    enough: Callable[[int, int], bool] | None = None,
+    within: tuple[int, int] | None = None,
+) -> tuple[int, int]:
+    """(low, high): indices of a hypothesis that is certainly rejected and of one above that is certainly not.
+
+    They are at most 2 `goal` apart unless `side` does not know better, or `enough` stops the search. The first two
+    looks are `spread` steps to either side of `guess`; `within` is such a pair that is known.
+    """
+    bottom = math.ceil(units.lowest / grid.step) - 1
+    top = math.ceil(units.observed / grid.step)
+
+    def certain(index: int) -> int:
+        return -1 if index <= bottom else 1 if index >= top else side(index)
+
+    low, high, blind = _enclosed(certain, within or (bottom, top), grid.near(guess), max(spread, 1))
+    for _ in range(_MAX_LOOKS):
+        if blind is None:
+            if high - low <= 2 * goal or (enough is not None and enough(low, high)):
+                break
+            middle = (low + high) // 2
+        elif max(blind[0] - low, high - blind[1]) <= goal:
+            break
+        else:
+            below = blind[0] - low >= high - blind[1]
+            middle = (low + blind[0]) // 2 if below else (blind[1] + high + 1) // 2
+        found = certain(middle)
+        low, high = (middle, high) if found < 0 else (low, middle) if found > 0 else (low, high)
+        if found == 0:
+            blind = (min(blind[0], middle), max(blind[1], middle)) if blind else (middle, middle)
+    return low, high
+
+
+def _enclosed(
+    certain: Sides, ends: tuple[int, int], guess: int, spread: int
+) -> tuple[int, int, tuple[int, int] | None]:
+    """A bracket, galloping away from the guess on either side; and what of it is known to be unknown."""
+    low, high = ends
+    unknown: list[int] = []
+    guess = min(max(guess, low), high)
+    for direction in (-1, 1):
+        step = spread
+        while low < (probe := guess + direction * step) < high:
+            found = certain(probe)
+            if found < 0:
+                low = probe
+            elif found > 0:
+                high = probe
+            else:
+                unknown.append(probe)
+            if found == direction:
+                break
+            step *= 4
+    unknown = [index for index in unknown if low < index < high]
+    return low, high, (min(unknown), max(unknown)) if unknown else None
+
+
+def end_of(units: Units, low: Fraction, high: Fraction) -> End:
+    """What a bracket (low, high] says: the end itself when only one subset mean can lie there.
+
+    Fractions with denominators up to S that differ are 1 / S**2 apart.
+    """
+    high = min(high, units.observed)
+    size = units.total_size
+    if 2 * size * size * (high - low) <= 1:
+        only = high.limit_denominator(size)
+        if low < only <= high:
+            return End(only, Fraction(0))
+    return End(low, high - low)
+
+
+def edgeworth(z: float, fourth: float, sixth: float) -> float:
+    """P(X > z) for a symmetric sum with standardised cumulants `fourth` and `sixth`, to O(1 / n**2).
+
+    Feller 1971, volume II, chapter XVI; the odd cumulants are nought.
+    """
+    he3 = z * (z * z - 3.0)
+    he5 = z * (z**4 - 10.0 * z * z + 15.0)
+    he7 = z * (z**6 - 21.0 * z**4 + 105.0 * z * z - 105.0)
+    correction = fourth / 24.0 * he3 + sixth / 720.0 * he5 + fourth * fourth / 1152.0 * he7
+    density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    return 0.5 * math.erfc(z / math.sqrt(2.0)) + density * correction
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """G(r) by Edgeworth's expansion of the sum of +-(d - r s), to know where to look and how steep it is there."""
+
+    units: Units
+
+    @cached_property
+    def _columns(self) -> tuple[Reals, Reals, Reals]:
+        units = self.units
+        return units.effects.astype(np.float64), units.sizes.astype(np.float64), units.counts.astype(float)
+
+    @cached_property
+    def centre(self) -> float:
+        """The observed mean."""
+        return float(self.units.observed)
+
+    @cached_property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        effects, sizes, counts = self._columns
+        squares = np.square(effects - self.centre * sizes)
+        return math.sqrt(float((counts * squares).sum())) / self.units.total_size
+
+    def tail(self, r: float) -> float:
+        """G(r), roughly."""
+        effects, sizes, counts = self._columns
+        moved = effects - r * sizes
+        squares = np.square(moved)
+        second = float((counts * squares).sum())
+        if second == 0.0:
+            return 1.0
+        fourth = -2.0 * float((counts * squares * squares).sum()) / second**2
+        sixth = 16.0 * float((counts * squares**3).sum()) / second**3
+        z = (self.centre - r) * self.units.total_size / math.sqrt(second)
+        rough = 0.5 * math.erfc(z / math.sqrt(2.0))
+        # Far out the expansion may fail; the normal law then stands in.
+        found = edgeworth(z, fourth, sixth)
+        return found if 0.3 * rough <= found <= 3.0 * rough else rough
+
+    def end(self, tail: float) -> float:
+        """The r with G(r) = `tail` < 1/2, roughly: Newton's method on the normal scale, whose slope is known."""
+        wanted = float(special.ndtri(tail))
+        r = self.centre + self.error * wanted
+        for _ in range(_ITERATIONS):
+            step = self.error * (wanted - float(special.ndtri(max(self.tail(r), 1e-300))))
+            r += max(min(step, 2.0 * self.error), -2.0 * self.error)
+            if abs(step) <= 1e-9 * self.error:
+                break
+        return min(r, self.centre)

@@ -1,0 +1,1 @@
+"""Several sums by dynamic programming and Fourier transforms on a grid."""

@@ -1,0 +1,110 @@
+"""Boxes of lattice points: how much mass they miss, their sums, and which cells are extreme."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...lattice import Integers
+from ..form import VectorForm, means
+from ..tilt import Tilted
+
+# Which sums are extreme: k arrays that broadcast against each other in, a mask of their common shape out.
+Extreme = Callable[[Sequence[Integers]], NDArray[np.bool_]]
+
+# Cells whose statistic is computed at once: what stays in the cache.
+_CELLS_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Cells low[a] .. low[a] + shape[a] - 1 on each axis; `outside` bounds the mass it misses.
+
+    `log_outside` is its natural logarithm, for masses far below the smallest double; minus infinity when the box
+    holds the whole support.
+    """
+
+    low: Integers
+    shape: tuple[int, ...]
+    outside: float
+    log_outside: float = -math.inf
+
+    @property
+    def cells(self) -> int:
+        """How many lattice points the box holds."""
+        return math.prod(self.shape)
+
+
+def bounding_box(form: VectorForm, law: Tilted, outside: float) -> Box:
+    """An interval on every axis, cut to the support; together they miss at most `outside` of the law's mass.
+
+    Bernstein's interval under a tilt. Without one, Hoeffding's: a coin of step v is within v / 2 of its mean, so the
+    variance itself is the sub-Gaussian bound (Boucheron, Lugosi & Massart 2013, sections 2.6 and 2.8).
+    """
+    return box_missing(form, law, math.log(outside))
+
+
+def box_missing(form: VectorForm, law: Tilted, log_outside: float) -> Box:
+    """`bounding_box` for a bound on the missed mass given by its natural logarithm."""
+    log_odds = math.log(2.0 * form.rank) - log_outside
+    centre = means(form, law.tau)
+    bernstein = bool(law.theta.any())
+    low, shape, cut = [], [], 0
+    for axis in range(form.rank):
+        steps = form.vectors[:, axis].astype(np.float64)
+        variance = 0.25 * float(np.dot(form.counts * law.sech2, steps * steps))
+        slack = log_odds * float(np.abs(steps).max()) / 3.0 if bernstein else 0.0
+        reach = math.ceil(slack + math.sqrt(slack * slack + 2.0 * log_odds * variance)) + 1
+        first = max(int(form.low[axis]), math.floor(float(centre[axis])) - reach)
+        last = min(int(form.high[axis]), math.ceil(float(centre[axis])) + reach)
+        cut += last - first < int(form.high[axis] - form.low[axis])
+        low.append(first)
+        shape.append(last - first + 1)
+    corner = np.array(low, dtype=np.int64)
+    if cut == 0:
+        return Box(corner, tuple(shape), 0.0)
+    log_missed = log_outside + math.log(cut / form.rank)
+    return Box(corner, tuple(shape), max(math.exp(log_missed), math.ulp(0.0)), log_missed)
+
+
+def mask_of(form: VectorForm, box: Box, extreme: Extreme) -> NDArray[np.bool_]:
+    """Which cells of the box are extreme, shape box.shape."""
+    return np.concatenate([mask_of_slab(form, box, extreme, *slab) for slab in slabs(box)])
+
+
+def slabs(box: Box) -> Iterator[tuple[int, int]]:
+    """Stretches [start, stop) of the first axis whose cells fit the cache."""
+    rows = max(_CELLS_AT_ONCE // max(box.cells // box.shape[0], 1), 1)
+    for start in range(0, box.shape[0], rows):
+        yield start, min(start + rows, box.shape[0])
+
+
+def mask_of_slab(form: VectorForm, box: Box, extreme: Extreme, start: int, stop: int) -> NDArray[np.bool_]:
+    """Which cells of a slab of the box are extreme."""
+    found = extreme(sums_on(form, box, start, stop))
+    return np.asarray(np.broadcast_to(found, (stop - start, *box.shape[1:])))
+
+
+def sums_on(form: VectorForm, box: Box, start: int = 0, stop: int | None = None) -> list[Integers]:
+    """The k sums on a slab of the box, each broadcast only over the axes it depends on."""
+    stop = box.shape[0] if stop is None else stop
+    found = []
+    for column in range(len(form.origin)):
+        total = np.full((1,) * form.rank, form.origin[column], dtype=np.int64)
+        for axis, size in enumerate(box.shape):
+            step = int(form.steps[axis, column])
+            if step:
+                span = np.arange(start, stop) if axis == 0 else np.arange(size)
+                total = total + along(axis, form.rank, step * (int(box.low[axis]) + span))
+        found.append(total)
+    return found
+
+
+def along(axis: int, rank: int, line: NDArray[Any]) -> NDArray[Any]:
+    """A line of values laid along one axis of `rank`."""
+    return line.reshape([-1 if a == axis else 1 for a in range(rank)])

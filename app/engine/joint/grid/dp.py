@@ -1,0 +1,107 @@
+"""The shift algorithm on a grid: additions of positive numbers, so every cell keeps its digits.
+
+The direct form of Algorithm 3 of Zmigrod, Vieira & Cotterell 2022 in r dimensions. It costs n passes over the
+whole support and serves small problems with small p-values, and as the check of `grid`. Counted in integers,
+modulo a few primes where the ways do not fit one, it gives the p-value as a fraction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ...lattice import Integers, Reals
+from ...probability import LN2, UNIT_ROUNDOFF, Probability, from_fraction
+from ..form import VectorForm
+from .box import Box, Extreme, mask_of
+
+# 2**n, the number of all ways, must stay a double.
+MAX_ITEMS = 1000
+# Ways up to 2**n are integers that a double holds exactly, or an int64.
+EXACT_ITEMS, _INT64_ITEMS = 53, 62
+_PRIME_BITS = 62
+
+
+def support(form: VectorForm) -> Box:
+    """The box of everything T can be."""
+    return Box(form.low, tuple(int(size) + 1 for size in (form.high - form.low).tolist()), 0.0)
+
+
+def operations(form: VectorForm) -> int:
+    """Cell additions, exactly."""
+    return form.nonzero * support(form).cells
+
+
+def probability(form: VectorForm, extreme: Extreme) -> Probability:
+    """P(S is extreme) for n <= MAX_ITEMS; relative error at most about n roundoffs, none for n <= 53."""
+    ways = counts(form)[mask_of(form, support(form), extreme)]
+    if form.nonzero <= EXACT_ITEMS:
+        return from_fraction(int(ways.astype(np.int64).sum()), form.nonzero)
+    log_p = min(math.log(math.fsum(ways.tolist())) - form.nonzero * LN2, 0.0)
+    return Probability(log_p, UNIT_ROUNDOFF * (8.0 + 1.01 * form.nonzero + 2.0 * abs(log_p)))
+
+
+def fraction(form: VectorForm, extreme: Extreme) -> Probability:
+    """P(S is extreme) as an exact fraction: the ways in integers, or modulo primes whose product is above 2**n."""
+    mask = mask_of(form, support(form), extreme)
+    if form.nonzero <= _INT64_ITEMS:
+        return from_fraction(int(_ways(form, np.zeros(mask.size, np.int64))[mask].sum()), form.nonzero)
+    inside, product = 0, 1
+    for prime in _primes(passes(form)):
+        residue = _total(_ways(form, np.zeros(mask.size, np.uint64), prime)[mask]) % prime
+        # Chinese remainders: the one number below the product with this residue and those before.
+        inside += product * ((residue - inside) * pow(product, -1, prime) % prime)
+        product *= prime
+    return from_fraction(inside, form.nonzero)
+
+
+def passes(form: VectorForm) -> int:
+    """How many times `fraction` runs over the support."""
+    return 1 if form.nonzero <= _INT64_ITEMS else form.nonzero // _PRIME_BITS + 1
+
+
+def counts(form: VectorForm) -> Reals:
+    """In how many ways T = x comes about, on the whole support, shape support(form).shape."""
+    return _ways(form, np.zeros(support(form).cells))
+
+
+def _ways(form: VectorForm, cells: NDArray[Any], modulus: int | None = None) -> NDArray[Any]:
+    shape = support(form).shape
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    moved = np.empty_like(cells)
+    cells[-int(np.dot(form.low, strides))] = 1
+    for vector, count in zip(form.vectors.tolist(), form.counts.tolist(), strict=True):
+        # Every partial sum is in the support, so a step along the flat array never takes mass across an edge.
+        step = sum(one * stride for one, stride in zip(vector, strides, strict=True))
+        size = len(cells) - abs(step)
+        source, target = (cells[:size], cells[step:]) if step > 0 else (cells[-step:], cells[:size])
+        copy = moved[:size]
+        for _ in range(count):
+            # A copy first: the old cells are what is added.
+            np.copyto(copy, source)
+            np.add(target, copy, out=target)
+            if modulus is not None:
+                # Below twice the modulus: what is less than it wraps to more, and the smaller one is meant.
+                np.subtract(target, np.uint64(modulus), out=copy)
+                np.minimum(target, copy, out=target)
+    return cells.reshape(shape)
+
+
+def _total(residues: Integers) -> int:
+    """The exact sum of numbers below 2**63, in two halves."""
+    return (int((residues >> np.uint64(32)).sum()) << 32) + int((residues & np.uint64(0xFFFFFFFF)).sum())
+
+
+def _primes(number: int) -> Iterator[int]:
+    """The largest primes below 2**63."""
+    candidate = (1 << 63) - 1
+    while number:
+        if flint.fmpz(candidate).is_prime():
+            number -= 1
+            yield candidate
+        candidate -= 2

@@ -1,0 +1,67 @@
+"""`grid`: the law of a vector of sums on a window of an r-dimensional lattice, and regions of it.
+
+The transform of `fft` in more dimensions: the characteristic function at the frequencies of a box, one inverse
+FFT, and the sum over the cells where the statistic is extreme. The state of F1 under swaps has rank two (see
+`vector_form`), where Zmigrod, Vieira & Cotterell 2022 (appendix B) convolve in four dimensions.
+
+Certificate: the mass outside the box (Bernstein per axis), and the rounding of the transform in the l2 norm
+against the l2 norm of what is summed.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ...probability import CERTAIN, Probability
+from ..form import VectorForm
+from ..tilt import untilted
+from . import dp
+from .box import Box, Extreme, bounding_box
+from .small import region_of, small_probability
+from .sum import run_sum
+from .tiles import Tiles
+
+# Below this an untilted answer may lose digits; its certificate decides.
+_OUTSIDE = 1e-17
+_GOOD = 1e-10
+# On large boxes nine certified digits of a p-value are worth more than the time for the rest.
+_LARGE_BOX = 1 << 20
+_GOOD_ENOUGH = 1e-9
+# A direct sum of positive terms up to here; beyond, the tilt.
+_DIRECT = 400_000_000
+# So few additions cost less than a transform.
+_TINY = 200_000
+
+
+def probability(form: VectorForm, extreme: Extreme, tiles: Tiles | None = None) -> Probability:
+    """P(S is extreme), with its certificate; the bound is infinite when nothing could be proven.
+
+    `tiles` tells of whole boxes of states whether all are extreme or none, which reaches tails of any depth.
+    """
+    if form.rank == 0:
+        return CERTAIN
+    direct = form.nonzero <= dp.MAX_ITEMS
+    if direct and dp.operations(form) <= _TINY:
+        return dp.probability(form, extreme)
+    box = bounding_box(form, untilted(form), _OUTSIDE)
+    found = _untilted(form, box, extreme, tiles)
+    if found.relative_error_bound <= (_GOOD if box.cells <= _LARGE_BOX else _GOOD_ENOUGH):
+        return found
+    if direct and dp.operations(form) <= _DIRECT:
+        return dp.probability(form, extreme)
+    small = small_probability(form, extreme, found.log_p, tiles)
+    if small.relative_error_bound <= _GOOD or not direct:
+        return min(found, small, key=lambda part: part.relative_error_bound)
+    return dp.probability(form, extreme)
+
+
+def _untilted(form: VectorForm, box: Box, extreme: Extreme, tiles: Tiles | None) -> Probability:
+    """The plain sum over the box, right to about 1e-16 absolutely; where that proves nothing, what it may be."""
+    runs = region_of(form, box, extreme, tiles)
+    if runs is None or len(runs) == 0:
+        return Probability(math.log(box.outside or _OUTSIDE), math.inf)
+    total, error, _ = run_sum(form, untilted(form), box, runs)
+    bound = error + box.outside
+    if total <= bound:
+        return Probability(math.log(bound), math.inf)
+    return Probability(math.log(min(total, 1.0)), bound / total)

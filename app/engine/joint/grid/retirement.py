@@ -1,0 +1,166 @@
+"""Which frequencies of a box matter: tiles of them that are certainly negligible are not looked into.
+
+The angle of a coin moves little over a tile, so its factor is at most what it is at the nearest point, and the
+product of a few dozen such bounds retires the whole tile. As `retirement`, in more dimensions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...lattice import Reals
+from ..form import VectorForm
+from ..tilt import Tilted
+
+Indices = NDArray[np.intp]
+# By so much, in half-turns, a coin of ordinary weight may turn to either side of a tile's middle; and a useful one.
+_ORDINARY, _USEFUL = 0.06, 0.15
+_LONGEST = 64
+_MAX_COINS = 512
+_CHUNK = 1 << 16
+# Screening is in single precision.
+_MARGIN = 2.0
+
+
+def log_below(cells: int) -> float:
+    """A factor below exp of minus this is negligible: all of them together are, in the l2 norm."""
+    return 42.0 + math.log(cells)
+
+
+def average_decay(form: VectorForm, law: Tilted) -> float:
+    """-log |phi| at a frequency where the coins' angles are random."""
+    # The mean of log(1 - s sin^2) over angles is 2 log((1 + sqrt(1 - s)) / 2), and sqrt(1 - s) is |tau|.
+    return float(-form.counts @ np.log(0.5 * (1.0 + np.abs(law.tau))))
+
+
+def standing(
+    form: VectorForm, law: Tilted, lengths: tuple[int, ...], half: tuple[int, ...], most: int
+) -> Indices | None:
+    """Flat indices into the half grid that are not proved negligible; None when there are more than `most`."""
+    below = log_below(math.prod(half))
+    widths = tile_widths(form, lengths)
+    found: list[Indices] = [np.zeros(0, dtype=np.intp)]
+    count = 0
+    for index in _tiles_left(form, law, lengths, half, widths):
+        for start in range(0, len(index), _CHUNK):
+            part = _left(form, law, lengths, half, index[start : start + _CHUNK], below)
+            found.append(part)
+            count += len(part)
+            if count > most:
+                return None
+    return np.sort(np.concatenate(found))
+
+
+def influence(form: VectorForm, law: Tilted) -> Reals:
+    """How much of the variance each group of coins has, over all axes, shape (U,)."""
+    spread = np.maximum(form.covariance.diagonal(), 1e-300)
+    squares = np.square(form.vectors.astype(np.float64))
+    return np.asarray(form.counts * law.sech2 * (squares / spread).sum(axis=1))
+
+
+def tile_widths(form: VectorForm, lengths: tuple[int, ...]) -> list[int]:
+    """How long tiles are along every axis, powers of two."""
+    widths = []
+    for axis, length in enumerate(lengths):
+        turn = float(np.quantile(np.abs(form.vectors[:, axis]), 0.75)) / length * len(lengths)
+        # A tile of one frequency does not turn.
+        longest = 1.0 + 2.0 * _ORDINARY / turn if turn else float(_LONGEST)
+        widths.append(1 << int(math.log2(min(longest, _LONGEST))))
+    return widths
+
+
+def _tiles_left(
+    form: VectorForm, law: Tilted, lengths: tuple[int, ...], half: tuple[int, ...], widths: list[int]
+) -> Iterator[Indices]:
+    """The frequencies of the tiles that stand, a few tiles at a time."""
+    tiles = tuple(-(-size // width) for size, width in zip(half, widths, strict=True))
+    below = log_below(math.prod(half))
+    middle = [(width - 1) / 2 for width in widths]
+    leeway = sum(
+        np.abs(form.vectors[:, axis]) * (wide / length)
+        for axis, (wide, length) in enumerate(zip(middle, lengths, strict=True))
+    )
+    leeway = np.asarray(leeway, dtype=np.float64)
+    order = np.argsort(influence(form, law))[::-1]
+    order = order[leeway[order] <= _USEFUL][:_MAX_COINS]
+    offsets = np.stack(np.meshgrid(*map(np.arange, widths), indexing="ij"), axis=-1).reshape(-1, len(widths))
+    for start in range(0, math.prod(tiles), _CHUNK):
+        index = np.arange(start, min(start + _CHUNK, math.prod(tiles)))
+        where = np.unravel_index(index, tiles)
+        lines = [
+            (at * float(width) + wide) / length
+            for at, width, wide, length in zip(where, widths, middle, lengths, strict=True)
+        ]
+        left = _screened(form, law, lines, order, below, leeway)
+        corners = np.stack([at[left] * width for at, width in zip(where, widths, strict=True)], axis=1)
+        step = max(_CHUNK // len(offsets), 1)
+        for first in range(0, len(corners), step):
+            cells = (corners[first : first + step, None, :] + offsets).reshape(-1, len(half))
+            cells = cells[(cells < np.array(half)).all(axis=1)]
+            yield np.ravel_multi_index(tuple(cells.T), half)
+
+
+def _left(
+    form: VectorForm,
+    law: Tilted,
+    lengths: tuple[int, ...],
+    half: tuple[int, ...],
+    index: Indices,
+    below: float,
+) -> Indices:
+    """Of these frequencies, those that stand one by one."""
+    lines = [at / length for at, length in zip(np.unravel_index(index, half), lengths, strict=True)]
+    order = np.argsort(influence(form, law))[::-1]
+    return index[_screened(form, law, lines, order, below, None)]
+
+
+def _screened(
+    form: VectorForm,
+    law: Tilted,
+    lines: list[Reals],
+    order: Indices,
+    below: float,
+    leeway: Reals | None,
+    few: int = 4096,
+) -> Indices:
+    """Positions that are not retired; `lines` are the frequencies over the length of each axis, shape (F,) each.
+
+    It ends when no more than `few` factors are left to be looked at.
+    """
+    index = np.arange(len(lines[0]))
+    decay = np.zeros(len(index), dtype=np.float32)
+    limit = np.float32(below + _MARGIN + 1e-6 * form.nonzero)
+    for done, j in enumerate(order.tolist()):
+        if len(index) * (len(order) - done) <= few:
+            break
+        turns = np.zeros(len(index))
+        for axis, line in enumerate(lines):
+            turns += line * float(form.vectors[j, axis])
+        turns -= np.rint(turns)
+        away = np.abs(turns).astype(np.float32)
+        if leeway is not None:
+            away = np.maximum(away - np.float32(leeway[j] + 1e-6), np.float32(0.0))
+        sine = np.sin(away * np.float32(math.pi))
+        modulus2 = np.maximum(1.0 - np.float32(law.sech2[j]) * sine * sine, np.float32(1e-10))
+        decay -= np.float32(0.5 * float(form.counts[j])) * np.log(modulus2)
+        if done % 4 == 3:
+            standing_now = decay < limit
+            if np.count_nonzero(standing_now) < 0.8 * len(index):
+                index, decay = index[standing_now], decay[standing_now]
+                lines = [line[standing_now] for line in lines]
+    return index[decay < limit]
+
+
+def standing_share(
+    form: VectorForm, law: Tilted, lengths: tuple[int, ...], samples: int, coins: int
+) -> float:
+    """About which share of the frequencies stands, from a sample of them and the most influential coins."""
+    draw = np.random.default_rng(0)
+    lines = [draw.integers(0, length, samples) / length for length in lengths]
+    order = np.argsort(influence(form, law))[::-1][:coins]
+    below = log_below(math.prod(lengths) // 2 + 1)
+    return len(_screened(form, law, lines, order, below, None, 0)) / samples

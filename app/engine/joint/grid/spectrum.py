@@ -1,0 +1,169 @@
+"""The characteristic function of a vector of sums at the frequencies of a box.
+
+As in `spectrum`, with angles a_j(f) = pi * sum over axes of f v_j / L: phi_c(f) is the product over
+distinct vectors of (cos a_j + i tau_j sin a_j) ** c_j. Where few frequencies matter (`grid_retirement`) it is
+worked out at these alone; else on the whole half grid (`grid_product`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...lattice import Integers, Reals
+from ...one_sum.spectrum import factor_error, log_moduli
+from ...probability import UNIT_ROUNDOFF
+from ..form import VectorForm
+from ..tilt import Tilted
+from .product import Complex, products, signed
+from .retirement import average_decay, log_below, standing
+
+_BLOCK = 1 << 18
+# A whole half grid of more frequencies is not held.
+MAX_WHOLE = 1 << 24
+# So few factors are not worth a look at which matter.
+TINY_FACTORS = 1 << 18
+# A factor by itself costs as much as so many in the product over the whole grid.
+APART = 40
+# Coins decay less than on the average at many frequencies: with so much to spare most of these are retired.
+SPARE = 1.25
+
+
+# So many frequencies of the last untilted box are kept for as long as their form lives.
+_MOST_KEPT = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """conj(phi) of T - low at the frequencies that matter: one index array per axis, values (F,).
+
+    `index` is None when values are the whole half grid, in its shape. `relative` bounds the l2 norm of the
+    error against `norm`, the l2 norm of phi on the full grid.
+    """
+
+    index: tuple[NDArray[np.intp], ...] | None
+    values: Complex
+    relative: float
+    norm: float
+
+    def spread(self, half: tuple[int, ...]) -> Complex:
+        """The values on the half grid, zero where none is kept."""
+        if self.index is None:
+            return self.values
+        phi = np.zeros(half, dtype=np.complex128)
+        phi[self.index] = self.values
+        return phi
+
+
+_KEPT: WeakKeyDictionary[VectorForm, tuple[object, Frequencies]] = WeakKeyDictionary()
+
+
+def frequencies(form: VectorForm, law: Tilted, lengths: tuple[int, ...], low: Integers) -> Frequencies:
+    """The frequencies of the half grid of `lengths` (last axis halved, as irfftn has it).
+
+    Those of the untilted law are kept: the p-value and the picture of the null take them from the same box.
+    """
+    if law.theta.any():
+        return _frequencies(form, law, lengths, low)
+    asked = (lengths, tuple(low.tolist()))
+    kept = _KEPT.get(form)
+    if kept is None or kept[0] != asked:
+        kept = asked, _frequencies(form, law, lengths, low)
+        if len(kept[1].values.reshape(-1)) <= _MOST_KEPT:
+            _KEPT[form] = kept
+    return kept[1]
+
+
+def _frequencies(form: VectorForm, law: Tilted, lengths: tuple[int, ...], low: Integers) -> Frequencies:
+    half = (*lengths[:-1], lengths[-1] // 2 + 1)
+    lines = [_shift(form, axis, length, half[axis], int(low[axis])) for axis, length in enumerate(lengths)]
+    multiplicity = np.full(half[-1], 2.0)
+    multiplicity[0] = 1.0
+    if lengths[-1] % 2 == 0:
+        multiplicity[-1] = 1.0
+    flat = None if whole_at_once(form, law, half) else standing(form, law, lengths, half, _most(half))
+    if flat is None:
+        found = products(form, law, lengths, log_below(math.prod(half)), multiplicity)
+        phi = found.values
+        norm = math.sqrt(float(np.square(np.abs(phi)).sum(axis=tuple(range(len(half) - 1))) @ multiplicity))
+        for axis, line in enumerate(lines):
+            phi *= line.reshape([-1 if a == axis else 1 for a in range(len(half))])
+        return Frequencies(None, phi, found.error / norm + 24.0 * UNIT_ROUNDOFF, norm)
+    values, relative = _apart(form, law, lengths, half, flat)
+    index = np.unravel_index(flat, half)
+    norm = math.sqrt(float((np.square(np.abs(values)) * multiplicity[index[-1]]).sum()))
+    for axis, line in enumerate(lines):
+        values *= line[index[axis]]
+    return Frequencies(index, values, relative + 24.0 * UNIT_ROUNDOFF, norm)
+
+
+def whole_at_once(form: VectorForm, law: Tilted, half: tuple[int, ...]) -> bool:
+    """Whether all frequencies are worked out without a look at which of them matter."""
+    cells = math.prod(half)
+    if cells * len(form.counts) <= TINY_FACTORS:
+        return True
+    return cells <= MAX_WHOLE and average_decay(form, law) < SPARE * log_below(cells)
+
+
+def _most(half: tuple[int, ...]) -> int:
+    """How many frequencies are worked out one by one at the most."""
+    cells = math.prod(half)
+    return cells if cells > MAX_WHOLE else max(cells // APART, 1 << 12)
+
+
+def _shift(form: VectorForm, axis: int, length: int, count: int, low: int) -> Complex:
+    """From the centred T to T - low along one axis: f (2 low - total) / L half-turns, reduced in integers."""
+    total = int(form.counts @ form.vectors[:, axis])
+    turns = (signed(length, count) * ((2 * low - total) % (2 * length))) % (2 * length)
+    return np.asarray(np.exp((1j * math.pi / length) * turns))
+
+
+def _apart(
+    form: VectorForm,
+    law: Tilted,
+    lengths: tuple[int, ...],
+    half: tuple[int, ...],
+    flat: NDArray[np.intp],
+) -> tuple[Complex, float]:
+    """conj(phi_c) at these frequencies of the half grid, and the error's relative l2 norm."""
+    phi = np.empty(len(flat), dtype=np.complex128)
+    block = max(_BLOCK // max(len(form.counts), 1), 1)
+    squares = wrong = 0.0
+    for start in range(0, len(flat), block):
+        part = slice(start, start + block)
+        values, error = _evaluate(form, law, lengths, np.unravel_index(flat[part], half))
+        phi[part] = values
+        sizes = np.square(np.abs(values))
+        squares += float(sizes.sum())
+        wrong += float((sizes * np.square(error)).sum())
+    cells = math.prod(half)
+    retired = math.exp(-log_below(cells)) * math.sqrt(cells)
+    return phi, (math.sqrt(wrong) + retired) / math.sqrt(squares)
+
+
+def _evaluate(
+    form: VectorForm, law: Tilted, lengths: tuple[int, ...], where: tuple[NDArray[np.intp], ...]
+) -> tuple[Complex, Reals]:
+    """conj(phi_c) at given frequencies, one array of indices per axis, and its relative error."""
+    angle = np.zeros((len(form.counts), len(where[0])))
+    for axis, (frequencies_, length) in enumerate(zip(where, lengths, strict=True)):
+        turned = signed(length, length)[frequencies_]
+        turns = np.multiply.outer(form.vectors[:, axis], turned) % (2 * length)
+        angle += (math.pi / length) * np.where(turns >= length, turns - 2 * length, turns)
+    angle -= 2.0 * math.pi * np.rint(angle / (2.0 * math.pi))
+    sine, cosine = np.sin(angle), np.cos(angle)
+    tau, sech2 = law.tau[:, None], law.sech2[:, None]
+    counts = form.counts.astype(np.float64)
+    modulus2 = np.maximum(cosine * cosine + tau * tau * sine * sine, 1e-300)
+    turn = np.arctan2(tau * sine, cosine)
+    log_modulus, phase = counts @ log_moduli(sine, modulus2, sech2), counts @ turn
+    # The axes' angles were added, so each carries a few roundings more than on a line.
+    rounding = 2.0 * (counts @ factor_error(angle, sine, cosine, turn, modulus2, np.abs(tau), sech2))
+    tilt_rounding = 1.0 + 0.25 * float(np.abs(form.vectors @ law.theta).max())
+    error = UNIT_ROUNDOFF * (rounding * tilt_rounding + 8.0 * np.abs(log_modulus) + 16.0)
+    log_modulus = np.maximum(log_modulus, -600.0)
+    return np.asarray(np.exp(log_modulus - 1j * phase)), np.minimum(error, 1.0)

@@ -1,0 +1,131 @@
+"""Sums of a (tilted) law over runs of cells, straight from the frequencies that matter.
+
+The inverse transform is done along the leading axes only, for the few last frequencies that are left; along
+the last axis a run of cells contracts to a geometric sum, as in `fft`. Neither the grid of probabilities nor
+that of frequencies is ever held.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft as transform
+
+from ...lattice import Reals
+from ...one_sum.fft import one_minus
+from ...probability import UNIT_ROUNDOFF
+from ..form import VectorForm
+from ..tilt import Tilted
+from .box import Box
+from .region import Runs
+from .spectrum import Frequencies, frequencies
+
+_AT_ONCE = 1 << 17
+# The error of an FFT is a small multiple of u log2(cells) in the l2 norm.
+_FFT_CONSTANT = 2.0
+
+
+def run_sum(form: VectorForm, law: Tilted, box: Box, runs: Runs) -> tuple[float, float, float]:
+    """sum over the runs of exp(-(theta . x - lowest)) P_theta(x), its error, and `lowest`, the least theta . x.
+
+    x counts from the box's low corner in `lowest`, whose digits are then those of the distance.
+
+    Mass outside the box aliases into it; that is the caller's to bound.
+    """
+    lengths = tuple(
+        transform.next_fast_len(size, real=axis == form.rank - 1) for axis, size in enumerate(box.shape)
+    )
+    found = frequencies(form, law, lengths, box.low)
+    which, lines = _lines(found, lengths)
+    anchor = runs.first if law.theta[-1] >= 0.0 else runs.last
+    height = (runs.head - box.low[:-1]) @ law.theta[:-1] + (anchor - box.low[-1]) * law.theta[-1]
+    lowest = float(height.min())
+    weights = np.exp(lowest - height)
+    total = size = 0.0
+    step = max(_AT_ONCE // max(len(which), 1), 1)
+    for start in range(0, len(runs), step):
+        part = slice(start, start + step)
+        some = Runs(runs.head[part], runs.first[part], runs.last[part])
+        terms = _contracted(law, box, lengths[-1], which, lines, some) * weights[part]
+        total += float(terms.real.sum())
+        size += float(np.abs(terms).sum())
+    norm = found.norm / math.sqrt(math.prod(lengths))
+    rounding = found.relative + _FFT_CONSTANT * UNIT_ROUNDOFF * math.log2(max(math.prod(lengths), 2))
+    error = norm * rounding * _weight_norm(runs, weights, abs(float(law.theta[-1])))
+    return total, 1.01 * error + 64.0 * UNIT_ROUNDOFF * size, lowest
+
+
+def _lines(found: Frequencies, lengths: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
+    """The last frequencies that are left, and for each the transform along the leading axes."""
+    if found.index is None:
+        which = np.arange(lengths[-1] // 2 + 1)
+        lines = np.moveaxis(found.values, -1, 0)
+    else:
+        which, where = np.unique(found.index[-1], return_inverse=True)
+        lines = np.zeros((len(which), *lengths[:-1]), dtype=np.complex128)
+        lines[(where, *found.index[:-1])] = found.values
+    if len(lengths) > 1:
+        lines = np.asarray(transform.ifftn(lines, axes=tuple(range(1, len(lengths)))))
+    alone = (which == 0) | (2 * which == lengths[-1])
+    multiplicity = np.where(alone, 1.0, 2.0) / lengths[-1]
+    return which.astype(np.int64), lines * multiplicity.reshape(-1, *([1] * (len(lengths) - 1)))
+
+
+def _contracted(
+    law: Tilted,
+    box: Box,
+    length: int,
+    which: NDArray[np.int64],
+    lines: NDArray[np.complex128],
+    runs: Runs,
+) -> NDArray[np.complex128]:
+    """For every run, the sum over its cells of exp(-|theta| i) times the law; real parts are meant."""
+    values = lines[(slice(None), *(runs.head - box.low[:-1]).T)]
+    if values.ndim == 1:
+        values = values[:, None]
+    theta = float(law.theta[-1])
+    first, last = runs.first - int(box.low[-1]), runs.last - int(box.low[-1])
+    if theta == 0.0:
+        return np.asarray((values * _flat(length, which, first, last)).sum(axis=0))
+    anchor, sign = (first, 1.0) if theta > 0.0 else (last, -1.0)
+    return np.asarray((values * _geometric(length, which, anchor, last - first + 1, theta, sign)).sum(axis=0))
+
+
+def _flat(
+    length: int, which: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
+) -> NDArray[np.complex128]:
+    """sum over first <= y <= last of exp(2 pi i f y / L): a phase times a ratio of sines, from one table."""
+    table = np.exp((1j * math.pi / length) * np.arange(2 * length))
+    phase = table[np.multiply.outer(which, first + last) % (2 * length)]
+    sines = table.imag[np.multiply.outer(which, last - first + 1) % (2 * length)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = sines / np.sin((math.pi / length) * which)[:, None]
+    ratio[which == 0] = last - first + 1
+    return np.asarray(phase * ratio)
+
+
+def _geometric(
+    length: int,
+    which: NDArray[np.int64],
+    anchor: NDArray[np.int64],
+    count: NDArray[np.int64],
+    theta: float,
+    sign: float,
+) -> NDArray[np.complex128]:
+    """sum_{i < count} exp(-|theta| i + 2 pi i f (anchor + sign i) / L)."""
+    radians = 2.0 * math.pi / length
+    decay = abs(theta)
+    turned = radians * (np.multiply.outer(which, anchor) % length)
+    through = radians * (np.multiply.outer(which, count) % length)
+    numerator = one_minus(np.asarray(decay * count, dtype=np.float64), np.asarray(-sign * through))
+    denominator = one_minus(decay, np.asarray(-sign * radians * which))[:, None]
+    return np.asarray(np.exp(1j * turned) * numerator / denominator)
+
+
+def _weight_norm(runs: Runs, weights: Reals, decay: float) -> float:
+    """The l2 norm of the weights over all cells."""
+    count = (runs.last - runs.first + 1).astype(np.float64)
+    each = count if decay == 0.0 else np.expm1(-2.0 * decay * count) / math.expm1(-2.0 * decay)
+    return math.sqrt(float((weights * weights * each).sum()))

@@ -1,0 +1,190 @@
+"""A basis of the lattice that vectors of differences span, and their coordinates in it, in exact integers.
+
+Few axes and short ones are what a grid costs, so the basis is reduced (Lenstra, Lenstra & Lovász 1982) in the
+metric of the coordinates' covariance: they are then nearly uncorrelated, and the box that holds them is nearly
+as small as it can be. Whatever does not fit an int64 with room to spare gets no basis of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lattice import MAX_TOTAL, Integers
+
+# Grids of more axes than this hold more cells than any budget; wider tables are not looked at.
+MAX_AXES = 16
+_MAX_COLUMNS = 64
+# Everything below stays an int64, sums and products included.
+_ROOM = 2**62
+_ROWS_AT_ONCE = 64
+# A Mersenne prime whose residues have products that fit an int64.
+_PRIME = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """vectors @ basis are the differences: `vectors` (U, r), `basis` (r, m)."""
+
+    vectors: Integers
+    basis: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The m columns that differ by more than their sign: `table` (U, m).
+
+    Column k of the whole is sign[k] times column index[k] of the table; the sign of a column of noughts is 0.
+    """
+
+    table: Integers
+    index: Integers
+    sign: Integers
+
+
+def columns_of(differences: Integers) -> Columns:
+    """The distinct columns of a table, shape (U, k)."""
+    if len(differences) == 0:
+        nothing = np.zeros(differences.shape[1], dtype=np.int64)
+        return Columns(differences[:, :0], nothing, nothing)
+    table = np.ascontiguousarray(differences.T)
+    sign = np.sign(table[np.arange(len(table)), (table != 0).argmax(axis=1)])
+    table *= sign[:, None]
+    known: dict[bytes, int] = {}
+    index = np.zeros(len(table), dtype=np.int64)
+    first: list[int] = []
+    for at in np.flatnonzero(sign).tolist():
+        index[at] = known.setdefault(table[at].tobytes(), len(known))
+        if index[at] == len(first):
+            first.append(at)
+    return Columns(np.ascontiguousarray(table[first].T), index, sign)
+
+
+def lattice_of(table: Integers, counts: Integers) -> Lattice | None:
+    """The lattice of distinct rows, shape (U, m), that occur `counts` times.
+
+    None when its rank is too large for any grid, or when the sums in its box would not fit an int64: the
+    columns themselves are coordinates then.
+    """
+    rows, width = table.shape
+    if rows <= MAX_AXES and (width > _MAX_COLUMNS or _rank(table, rows) == rows):
+        # Independent vectors are a basis: every coordinate counts one of them.
+        return Lattice(np.eye(rows, dtype=np.int64), table)
+    if width > _MAX_COLUMNS or _rank(table[:: -(-rows // (8 * MAX_AXES))], MAX_AXES + 1) > MAX_AXES:
+        return None
+    basis = _hermite(table)
+    if basis is None:
+        return None
+    coordinates, rest = _substituted(table, basis)
+    found = None if rest.any() else _uncorrelated(coordinates, basis, counts)
+    return found if found is not None and _holds(found, table, counts) else None
+
+
+def rank_of(table: Integers) -> int:
+    """The rank of a table, shape (U, m), modulo a prime; the smaller of its sides where it is very large."""
+    rows, width = table.shape
+    smaller = int(min(rows, width))
+    if smaller == 0 or table.size * smaller > 1 << 28:
+        return smaller
+    return int(flint.nmod_mat(rows, width, (table % _PRIME).reshape(-1).tolist(), _PRIME).rank())
+
+
+def _rank(table: Integers, most: int) -> int:
+    """The rank modulo a prime, or `most` when it is no less: elimination that stops there."""
+    rest = table % _PRIME
+    for rank in range(most):
+        rest = rest[rest.any(axis=1)]
+        if len(rest) == 0:
+            return rank
+        row = rest[0]
+        pivot = int(row.argmax())
+        row = row * pow(int(row[pivot]), -1, _PRIME) % _PRIME
+        rest = (rest[1:] - rest[1:, pivot : pivot + 1] * row % _PRIME) % _PRIME
+    return most
+
+
+def _hermite(table: Integers) -> list[list[int]] | None:
+    """The Hermite normal form of the rows' lattice; None when its rank is above MAX_AXES."""
+    basis: list[list[int]] = []
+    rest = table
+    while len(rest):
+        # The lattice grows every time, so that a few rounds are enough.
+        stacked = flint.fmpz_mat(basis + rest[:_ROWS_AT_ONCE].tolist())
+        residues = [int(entry) % _PRIME for entry in stacked.entries()]
+        if _rank(np.array(residues, dtype=np.int64).reshape(stacked.nrows(), -1), MAX_AXES + 1) > MAX_AXES:
+            return None
+        basis = [[int(x) for x in row] for row in stacked.hnf().tolist() if any(row)]
+        rest = rest[_ROWS_AT_ONCE:]
+        rest = rest[np.asarray(_substituted(rest, basis)[1].any(axis=1), dtype=bool)]
+    return basis
+
+
+def _substituted(table: Integers, basis: list[list[int]]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """c and d with c @ basis + d = table, by forward substitution over the pivots; d is 0 on the lattice.
+
+    In Python integers where a bound on the intermediate results does not fit an int64.
+    """
+    peaks: list[int] = np.abs(table).max(axis=0, initial=0).tolist()
+    pivots = [next(at for at, entry in enumerate(row) if entry) for row in basis]
+    largest = max(peaks)
+    for row, pivot in zip(basis, pivots, strict=True):
+        quotient = peaks[pivot] // row[pivot] + 1
+        peaks = [peak + quotient * abs(entry) for peak, entry in zip(peaks, row, strict=True)]
+        largest = max(largest, *peaks, *map(abs, row))
+    kind: type = np.int64 if largest < _ROOM else object
+    rest: NDArray[Any] = table.astype(kind)
+    found: NDArray[Any] = np.zeros((len(table), len(basis)), dtype=kind)
+    for at, (row, pivot) in enumerate(zip(basis, pivots, strict=True)):
+        found[:, at] = rest[:, pivot] // row[pivot]
+        rest = rest - np.multiply.outer(found[:, at], np.array(row, dtype=kind))
+    return found, rest
+
+
+def _uncorrelated(coordinates: NDArray[Any], basis: list[list[int]], counts: Integers) -> Lattice | None:
+    """The same lattice in a basis in which the coordinates are short and nearly uncorrelated."""
+    gram = _gram(coordinates, counts)
+    _, turned = flint.fmpz_mat(gram).lll(True, 0.99, 0.51, "gram")
+    # c @ basis = (c @ turned.T) @ (the inverse of turned.T @ basis); the determinant is 1 or -1, and python-flint
+    # 0.9 gives the inverse times that.
+    vectors = (flint.fmpz_mat(coordinates.tolist()) * turned.transpose()).tolist()
+    back = turned.transpose().inv(True) * turned.det()
+    rows = (back * flint.fmpz_mat(basis)).tolist()
+    if turned.transpose() * back != flint.fmpz_mat(len(basis), len(basis), _identity(len(basis))):
+        return None
+    if any(abs(entry) >= MAX_TOTAL for row in (*vectors, *rows) for entry in row):
+        return None
+    found = np.array([[int(entry) for entry in row] for row in vectors], dtype=np.int64)
+    # The longest axis last: a region is stored as runs along it.
+    order = np.argsort(counts @ np.abs(found).astype(np.float64), kind="stable")
+    signs = np.sign(found[0]) + (found[0] == 0)
+    reduced = np.array([[int(entry) for entry in row] for row in rows], dtype=np.int64)
+    return Lattice((found * signs)[:, order], (reduced * signs[:, None])[order])
+
+
+def _identity(size: int) -> list[int]:
+    return [int(row == column) for row in range(size) for column in range(size)]
+
+
+def _gram(coordinates: NDArray[Any], counts: Integers) -> list[list[int]]:
+    """The coordinates' covariance, times four: exact, so that the reduction terminates."""
+    peak = max(int(abs(coordinates).max(initial=0)), 1)
+    if peak * peak * int(counts.sum()) < _ROOM:
+        small: Integers = coordinates.astype(np.int64)
+        return [[int(x) for x in row] for row in (small.T @ (counts[:, None] * small)).tolist()]
+    table = coordinates.astype(object)
+    weighted = np.array(counts.tolist(), dtype=object)[:, None] * table
+    return [[int(x) for x in row] for row in (table.T @ weighted).tolist()]
+
+
+def _holds(found: Lattice, table: Integers, counts: Integers) -> bool:
+    """Whether the sums at every point of the box of all coordinates fit, and the rows are what they were."""
+    number = counts.tolist()
+    spans = [sum(abs(c) * n for c, n in zip(axis, number, strict=True)) for axis in found.vectors.T.tolist()]
+    for column in found.basis.T.tolist():
+        if sum(span * abs(step) for span, step in zip(spans, column, strict=True)) >= MAX_TOTAL:
+            return False
+    return max(spans) < MAX_TOTAL and np.array_equal(found.vectors @ found.basis, table)

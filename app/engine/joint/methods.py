@@ -1,0 +1,91 @@
+"""One door to the methods for vectors of sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lattice import Integers, Reals
+from ..one_sum import fft
+from ..one_sum.monte_carlo import Estimate
+from ..probability import CERTAIN, LN2, Probability, Region
+from . import enumeration, monte_carlo
+from .form import VectorForm
+from .grid import dp, grid
+from .grid.box import sums_on
+from .grid.tiles import Tiles
+
+# The statistic's decision on k sums that broadcast against each other, and its values there.
+Extreme = Callable[[Sequence[Integers]], NDArray[np.bool_]]
+Values = Callable[[Sequence[Integers]], Reals]
+
+# A region of more pieces than this is summed cell by cell instead of solved piece by piece.
+_MAX_PIECES = 64
+
+
+def exactly(method: str, form: VectorForm, extreme: Extreme, tiles: Tiles | None = None) -> Probability:
+    """P(S is extreme) by an exact method of `vector_planner`; `tiles` decides whole boxes of states (see `grid`).
+
+    Its error bound is infinite when the sums as observed are not among the extreme ones that were counted.
+    """
+    if form.rank == 0:
+        return CERTAIN
+    found = _by(method, form, extreme, tiles)
+    observed = extreme(list(form.states(form.observed[None, :]).T))
+    own = -form.nonzero * LN2
+    if not np.all(observed) or not found.log_p >= own * (1.0 + 1e-9) - math.log1p(found.relative_error_bound):
+        return Probability(found.log_p, math.inf)
+    return found
+
+
+def _by(method: str, form: VectorForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
+    if method == "enumeration":
+        return enumeration.probability(form, lambda states: extreme(list(states.T)))
+    if method == "dp":
+        return dp.probability(form, extreme)
+    if method == "fft":
+        return _on_the_line(form, extreme, tiles)
+    return grid.probability(form, extreme, tiles)
+
+
+def fraction(method: str, form: VectorForm, extreme: Extreme) -> Probability:
+    """P(S is extreme) as an exact fraction, by enumeration or dp."""
+    if form.rank == 0:
+        return CERTAIN
+    return dp.fraction(form, extreme) if method == "dp" else exactly(method, form, extreme)
+
+
+def by_sampling(
+    form: VectorForm,
+    extreme: Extreme,
+    *,
+    samples: int,
+    seed: int,
+    values: Values | None = None,
+    kept: int = 0,
+) -> tuple[Estimate, Reals]:
+    """P(S is extreme) by Monte Carlo, and the values of the first `kept` samples."""
+    inside = drawn = 0
+    found: list[Reals] = [np.zeros(0)]
+    for states in monte_carlo.draws(form, samples, seed):
+        sums = list(states.T)
+        inside += int(np.count_nonzero(extreme(sums)))
+        if values is not None and drawn < kept:
+            found.append(values([column[: kept - drawn] for column in sums]))
+        drawn += len(states)
+    return Estimate(samples, seed, inside), np.concatenate(found)
+
+
+def _on_the_line(form: VectorForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
+    """Rank one: the region is a few intervals of one sum, each solved with relative accuracy."""
+    box = dp.support(form)
+    mask = extreme(sums_on(form, box)).reshape(-1)
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(np.int8), [0]))))
+    if len(edges) > 2 * _MAX_PIECES:
+        return grid.probability(form, extreme, tiles)
+    pieces = tuple((int(first), int(stop) - 1) for first, stop in list(pairwise(edges.tolist()))[::2])
+    return fft.probability(form.line(), Region(pieces))

@@ -1,0 +1,135 @@
+"""The plan for a statistic of several sums: enumerate, use the line, the grid, or sample.
+
+Operations are nanoseconds of one ordinary core; `work` is what deciding about one state takes of them.
+"""
+
+from __future__ import annotations
+
+from ...errors import Flaw, PlanTooLarge
+from ..one_sum.planner import fft_cost
+from ..plan import Budget, Cost, Plan
+from ..planner import choose
+from . import enumeration, monte_carlo
+from .form import VectorForm
+from .grid import dp
+from .grid.price import MOST_CELLS, box_of, grid_cost
+
+# A sum on a line is the grid of rank one, solved interval by interval by the one-dimensional engine.
+LINE_CELLS = 1 << 24
+# More states than this fit no budget, and are no candidate.
+_MOST_STATES = 1 << 40
+# A call of the statistic, whatever it is called for.
+_CALL = 200_000
+
+
+def plan(form: VectorForm, budget: Budget, *, method: str, samples: int, work: float) -> Plan:
+    """The plan for `method`, or for the best one when it is `auto`.
+
+    Raises PlanTooLarge when it does not fit, InvalidTest when it does not apply.
+    """
+    candidates = costs(form, samples, work)
+    names = {cost.method for cost in candidates}
+    large = {
+        "enumeration": f"takes a step for every choice of units, of which {form.nonzero} differ",
+        "grid": f"takes a cell for every point of a lattice of rank {form.dimension}",
+        "dp": f"takes all points of a lattice of rank {form.dimension} and at most {dp.MAX_ITEMS} units",
+    }
+    return choose(
+        candidates,
+        budget,
+        method="grid" if method == "fft" and form.rank > 1 else method,
+        where=f"the sums move on a lattice of rank {form.dimension}",
+        endless={
+            name: f"{name} {why}: too many here."
+            for name, why in large.items()
+            if name not in names and form.rank
+        },
+    )
+
+
+def costs(form: VectorForm, samples: int, work: float) -> tuple[Cost, ...]:
+    """The cost of every method that could run at all; exact ones first, cheapest first."""
+    found: list[Cost] = []
+    if form.rank == 1:
+        found.append(_line(form, work))
+    if form.rank >= 1:
+        if box_of(form).cells <= MOST_CELLS:
+            found.append(Cost("grid", *grid_cost(form, work)))
+        if form.nonzero <= dp.MAX_ITEMS and dp.support(form).cells <= MOST_CELLS:
+            found.append(_dp(form, work))
+    if enumeration.states_count(form) <= _MOST_STATES:
+        found.append(_enumeration(form, work))
+    found.sort(key=lambda cost: cost.seconds)
+    return (*found, sampling(form, samples, work))
+
+
+def gives_fraction(form: VectorForm, method: str) -> bool:
+    """Whether a method's own answer is a fraction."""
+    return method == "enumeration" or (method == "dp" and form.nonzero <= dp.EXACT_ITEMS)
+
+
+def cheapest_fraction(form: VectorForm, budget: Budget, work: float) -> Cost:
+    """The cheapest method that gives the exact fraction; raises PlanTooLarge when none fits."""
+    found: list[Cost] = []
+    if form.rank and dp.support(form).cells <= MOST_CELLS:
+        found.append(_integer_dp(form, work))
+    if enumeration.states_count(form) <= _MOST_STATES:
+        found.append(_enumeration(form, work))
+    for cost in sorted(found, key=lambda cost: cost.seconds):
+        if cost.fits(budget):
+            return cost
+    needs = " and ".join(
+        f"{cost.method} ({cost.operations} operations, {cost.bytes} bytes)" for cost in found
+    )
+    detail = (
+        "An exact fraction of this statistic comes from enumeration or dp alone, which count every choice: "
+        f"{needs or 'both of them'} would go over the budget of {budget.operations} operations and "
+        f"{budget.bytes} bytes. Leave exact_fraction out."
+    )
+    raise PlanTooLarge(detail, flaws=(Flaw("/exact_fraction", "plan_too_large", detail),))
+
+
+def _line(form: VectorForm, work: float) -> Cost:
+    cells = int(form.high[0] - form.low[0]) + 1
+    if cells > LINE_CELLS:
+        return Cost("fft", int((20 + work) * cells) + 600_000, 1 << 62)
+    solving = fft_cost(form.line())
+    held = (80 + 8 * len(form.origin)) * cells + solving.bytes
+    return Cost("fft", int((20 + work) * cells + 1e9 * solving.seconds) + 600_000, held)
+
+
+def _dp(form: VectorForm, work: float) -> Cost:
+    cells = dp.support(form).cells
+    return Cost("dp", int((1.6 * form.nonzero + work + 5) * cells) + 300_000, 20 * cells + (1 << 22))
+
+
+def _integer_dp(form: VectorForm, work: float) -> Cost:
+    cells, passes = dp.support(form).cells, dp.passes(form)
+    each = 1.6 if passes == 1 else 4.5
+    steps = int((each * passes * form.nonzero + work + 5 * passes) * cells) + 300_000
+    return Cost("dp", steps, 28 * cells + (1 << 22))
+
+
+def _enumeration(form: VectorForm, work: float) -> Cost:
+    states = enumeration.states_count(form)
+    width = form.table.shape[1] + len(form.origin)
+    each = enumeration.block_states(form)
+    counting = enumeration.counting_ns(form)
+    steps = int((work + 6 * width) * states) + counting + _CALL * (states // each)
+    held = 32 * width * each + enumeration.counting_bytes(form)
+    return Cost("enumeration", steps, held + (1 << 22))
+
+
+def sampling(form: VectorForm, samples: int, work: float) -> Cost:
+    """The cost of Monte Carlo."""
+    width = form.table.shape[1]
+    blocks = -(-samples // 4096)
+    if monte_carlo.by_coin(form):
+        coins = form.nonzero
+        each = coins * (1.5 + 0.1 * width)
+        held = 9 * min(512 * coins, max(monte_carlo.COINS_AT_ONCE, coins)) + 8 * coins * width
+    else:
+        each, held = len(form.counts) * (6 + 2.0 * width), 0
+    each += work + 8 * (width + len(form.origin))
+    held += 64 * 4096 * (width + len(form.origin)) + (1 << 22)
+    return Cost("monte_carlo", int((4096 * blocks) * each) + _CALL * blocks, held)

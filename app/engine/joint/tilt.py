@@ -1,0 +1,76 @@
+"""Exponential tilting of a vector of sums: every coin by its own vector.
+
+The log-odds of a coin with vector v are theta . v; K_c(theta) = sum_j c_j log cosh(theta . v_j / 2) is the
+cumulant generating function of T about its mean.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..lattice import Reals
+from .form import VectorForm, means
+
+_ITERATIONS = 60
+_NEAR_ENOUGH = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Tilted:
+    """A tilt theta (r,), the coins' tau_j and sech2_j (U,), and K(theta) - theta . mean(T) centred."""
+
+    theta: Reals
+    tau: Reals
+    sech2: Reals
+    cumulant: float
+
+    def covariance(self, form: VectorForm) -> Reals:
+        """Covariance of T under the tilt, shape (r, r)."""
+        steps = form.vectors.astype(np.float64)
+        return np.asarray(0.25 * (steps * (form.counts * self.sech2)[:, None]).T @ steps)
+
+
+def untilted(form: VectorForm) -> Tilted:
+    """The law as it is."""
+    zero = np.zeros(len(form.counts))
+    return Tilted(np.zeros(form.rank), zero, np.ones(len(form.counts)), 0.0)
+
+
+def tilted(form: VectorForm, theta: Reals) -> Tilted:
+    """Every coin tilted by its vector: log-odds theta . vector."""
+    half = 0.5 * (form.vectors @ theta)
+    size = np.abs(half)
+    decay = np.exp(-2.0 * size)
+    # log cosh x = log(1 + 2 sinh(x / 2)^2) keeps its digits for small x.
+    small = np.log1p(2.0 * np.square(np.sinh(0.5 * np.minimum(size, 1.0))))
+    log_cosh = np.where(size < 1.0, small, size + np.log1p(decay) - math.log(2.0))
+    return Tilted(
+        theta, np.tanh(half), 4.0 * decay / (1.0 + decay) ** 2, math.fsum((form.counts * log_cosh).tolist())
+    )
+
+
+def tilt_towards(form: VectorForm, target: Reals) -> Tilted:
+    """A tilt whose mean is near `target`, shape (r,): damped Newton on K(theta) - theta . target."""
+    theta = np.zeros(form.rank)
+    centre = means(form)
+    for _ in range(_ITERATIONS):
+        law = tilted(form, theta)
+        gradient = means(form, law.tau) - target
+        hessian = law.covariance(form)
+        scale = math.sqrt(max(float(gradient @ np.linalg.pinv(hessian) @ gradient), 0.0))
+        if scale < _NEAR_ENOUGH:
+            return law
+        step = -np.linalg.pinv(hessian) @ gradient
+        objective = law.cumulant - float(theta @ (target - centre))
+        size = 1.0
+        while size > 1e-6:
+            tried = theta + size * step
+            value = tilted(form, tried).cumulant - float(tried @ (target - centre))
+            if value <= objective:
+                break
+            size *= 0.5
+        theta = theta + size * step
+    return tilted(form, theta)

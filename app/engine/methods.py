@@ -1,0 +1,47 @@
+"""One door to the methods: by name, on a canonical form and a region."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from .lattice import CanonicalForm, Integers
+from .one_sum import dp, enumeration, fft, meet_in_the_middle, monte_carlo, rational
+from .one_sum.monte_carlo import Estimate
+from .probability import Probability, Region
+from .real import bounds
+from .real.bounds import Bracket
+from .real.form import from_lattice
+
+_EXACT: Mapping[str, Callable[[CanonicalForm, Region], Probability]] = {
+    "fft": fft.probability,
+    "dp": dp.probability,
+    "rational": rational.probability,
+    "enumeration": enumeration.probability,
+    "meet_in_the_middle": meet_in_the_middle.probability,
+}
+
+
+def exactly(method: str, form: CanonicalForm, region: Region) -> Probability:
+    """P(T in region) by one of `planner.EXACT_METHODS`."""
+    return _EXACT[method](form, region)
+
+
+def in_bounds(
+    form: CanonicalForm,
+    region: Region,
+    precision: float,
+    *,
+    chosen: Integers | None = None,
+    steps: int = bounds.MAX_STEPS,
+) -> Bracket:
+    """P(T in region) between rigorous bounds, `precision` apart relatively while the elementary `steps` last.
+
+    `chosen`, shape (U,), is the observed assignment as `real_form.coins_up` has it: what ties with it is then known
+    to be in the region, however fine the lattice.
+    """
+    return bounds.bracket(*from_lattice(form, region, chosen), precision=precision, steps=steps)
+
+
+def by_sampling(form: CanonicalForm, region: Region, *, samples: int, seed: int) -> Estimate:
+    """P(T in region) by Monte Carlo."""
+    return monte_carlo.estimate(form, region, samples=samples, seed=seed)

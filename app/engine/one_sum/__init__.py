@@ -1,0 +1,1 @@
+"""Null distributions of one integer sum."""

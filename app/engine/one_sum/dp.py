@@ -1,0 +1,164 @@
+"""`dp`: the shift algorithm, one addition of positive numbers per item and cell.
+
+Streitberg & Roehmel 1986; convolve_DP of Zmigrod, Vieira & Cotterell 2022 (Algorithm 3). Cells count
+subsets by D = W - T, the distance from the maximum, so that an upper tail needs only the cells near
+zero; counts are symmetric, so nothing needs more than half of them. Every cell is a sum of products of
+at most n roundings and nothing cancels: relative error n u.
+
+The counts span 2**n, more than a double's exponent. Cell d is therefore kept as count(d) * 2**-e(d) with
+e(d) = BITS * floor(d / block), the block being as long as the exponential tilt takes for BITS bits:
+multiplying by powers of two is exact, and what underflows is negligible under the tilted law. Where it is
+not, for lack of mass in the region, the certificate says so.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lattice import CanonicalForm, Reals
+from ..probability import CERTAIN, LN2, UNIT_ROUNDOFF, Interval, Probability, Region, add
+from .tilt import tilt_towards
+
+# Additions at most double a cell, so this many steps keep a normalised array below overflow.
+_STEPS_PER_RESCALE = 256
+_BITS = 256
+# Cells that are worked upon at a time: a few such arrays stay close to the processor.
+TILE = 1 << 13
+# Underflow loses less than 2**-1030 of what the cells hold, against the tilted law 2**(2 * BITS) times as much: less
+# than _LOST of a region that holds _SHARE of it.
+_SHARE, _LOST = 2.0**-300, 2.0**-200
+# Sums of at most so many cells are rounded once; longer ones are summed in pairs, with _PAIRWISE roundings.
+_SUMMED_EXACTLY, _PAIRWISE = 1 << 12, 48.0
+
+
+def probability(form: CanonicalForm, region: Region) -> Probability:
+    """P(T in region); relative error at most about n roundoffs."""
+    if region.covers(form):
+        return CERTAIN
+    solved: dict[Interval, Probability] = {}
+    parts = []
+    for interval in region.intervals:
+        mirrored = _upper(form, interval)
+        if mirrored not in solved:
+            solved[mirrored] = _interval(form, *mirrored)
+        parts.append(solved[mirrored])
+    return add(parts)
+
+
+def cells_of(form: CanonicalForm, region: Region) -> int:
+    """How many cells the region takes."""
+    return 1 + max((_depth(form, *_upper(form, interval)) for interval in region.intervals), default=0)
+
+
+def additions(form: CanonicalForm, cells: int) -> int:
+    """How many cells are added to, over all items: nothing lies beyond the weights so far."""
+    weights, counts = form.weights.astype(np.float64), form.counts.astype(np.float64)
+    reached = np.minimum(np.cumsum(weights * counts), cells)
+    return int(np.dot(counts, np.maximum(reached - weights, 0.0)))
+
+
+def _upper(form: CanonicalForm, interval: Interval) -> Interval:
+    """The interval, or its mirror image about range / 2, whichever lies higher."""
+    low, high = interval
+    return interval if low + high >= form.range else (form.range - high, form.range - low)
+
+
+def _depth(form: CanonicalForm, low: int, high: int) -> int:
+    """The last cell that an interval, its middle not below range / 2, is counted from."""
+    if high >= form.range and 2 * low <= form.range:
+        return max(low - 1, 0)
+    return min(form.range - low, form.range // 2)
+
+
+def _interval(form: CanonicalForm, low: int, high: int) -> Probability:
+    if 2 * low <= form.range and high >= form.range:
+        below = _from_the_top(form, form.range - low + 1, form.range)
+        p = math.exp(below.log_p)
+        bound = below.relative_error_bound * p / (1.0 - p) + 4.0 * UNIT_ROUNDOFF
+        return Probability(math.log1p(-p), bound)
+    return _from_the_top(form, low, high)
+
+
+def _from_the_top(form: CanonicalForm, low: int, high: int) -> Probability:
+    """P(low <= T <= high) from the cells D = W - T in [W - high, W - low], those beyond the middle mirrored."""
+    last = min(form.range - low, form.range // 2)
+    towards = min(max(low, (form.range + 1) // 2), form.range - 1)
+    alpha = tilt_towards(form, towards).theta / LN2 if form.range > 1 else 0.0
+    block = max(int(_BITS / alpha), 1) if alpha * last > _BITS else last + 1
+    cells, scale = _count(form, last + 1, block)
+    parts = [_summed(cells, form.range - high, last, block)]
+    if form.range - low > last:
+        parts.append(_summed(cells, low, form.range - last - 1, block))
+    top = max(power for _, _, power in parts)
+    total = math.fsum(math.ldexp(part, power - top) for part, _, power in parts)
+    share = math.fsum(held for _, held, _ in parts) / float(cells.sum())
+    if not share >= _SHARE:
+        return Probability(-math.inf, math.inf)
+    # Powers of two are taken off first: near p = 1/2 the logarithms of both would cancel.
+    mantissa, power = math.frexp(total)
+    log_p = math.log(mantissa) + (power + top + scale - form.nonzero) * LN2
+    rounding = UNIT_ROUNDOFF * (8.0 + 1.01 * form.nonzero + 2.0 * abs(log_p))
+    if last >= _SUMMED_EXACTLY:
+        rounding += UNIT_ROUNDOFF * _PAIRWISE
+    return Probability(log_p, rounding + _LOST)
+
+
+def _summed(cells: Reals, first: int, last: int, block: int) -> tuple[float, float, int]:
+    """(total, held, power): the counts of cells first .. last are total * 2**power, and held as numbers of sum `held`."""
+    sums = []
+    for number in range(first // block, last // block + 1):
+        part = cells[max(first, number * block) : min(last + 1, (number + 1) * block)]
+        exactly = len(part) <= _SUMMED_EXACTLY
+        sums.append((math.fsum(part.tolist()) if exactly else float(part.sum()), _BITS * number))
+    top = sums[-1][1] if sums else 0
+    total = math.fsum(math.ldexp(part, power - top) for part, power in sums)
+    return total, math.fsum(part for part, _ in sums), top
+
+
+def _count(form: CanonicalForm, size: int, block: int) -> tuple[NDArray[np.float64], int]:
+    """count(d) * 2**-(e(d) + scale) for d = 0 .. size - 1, and the scale."""
+    cells = np.zeros(size)
+    cells[0] = 1.0
+    lifted = np.empty(min(TILE, size))
+    scale = since = reached = 0
+    for weight, count in zip(form.weights.tolist(), form.counts.tolist(), strict=True):
+        if weight >= size:
+            break  # weights ascend: this one and the rest leave the cells we need
+        pieces = _pieces(size, weight, block)
+        for _ in range(count):
+            reached = min(reached + weight, size - 1)
+            for first, stop, lift in pieces:
+                if first <= reached:
+                    end = min(stop, reached + 1)
+                    moved = lifted[: end - first]
+                    # A copy first: the old cells are what is added.
+                    np.multiply(cells[first - weight : end - weight], lift, out=moved)
+                    cells[first:end] += moved
+            since += 1
+            if since == _STEPS_PER_RESCALE:
+                excess = math.frexp(float(cells.max()))[1]
+                np.ldexp(cells, -excess, out=cells)
+                scale, since = scale + excess, 0
+    return cells, scale
+
+
+def _pieces(size: int, weight: int, block: int) -> list[tuple[int, int, float]]:
+    """(first, stop, lift): cells that are added to at a time, the last ones first, and by which power of two.
+
+    From the last, so that what is added is as it was before this item. A piece lies in one block, and so does what
+    is added to it.
+    """
+    far, short = divmod(weight, block)
+    pieces = []
+    stop = size
+    while stop > weight:
+        number, offset = divmod(stop - 1, block)
+        start = number * block + (short if offset >= short else 0)
+        first = max(start, weight, stop - TILE)
+        blocks = far if offset >= short else far + 1
+        pieces.append((first, stop, math.ldexp(1.0, -_BITS * blocks)))
+        stop = first
+    return pieces

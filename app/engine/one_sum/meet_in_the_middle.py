@@ -1,0 +1,54 @@
+"""`meet_in_the_middle`: any weights, lattice or not, for n up to about 46.
+
+Horowitz & Sahni 1974: all sums of each half are sorted, and for every sum of one half the number of
+sums of the other that lands in the region is found by bisection. Time and memory 2**(n/2); the count
+is exact, so ties are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..lattice import CanonicalForm, Integers
+from ..probability import CERTAIN, Interval, Probability, Region, from_fraction
+from .enumeration import subset_sums
+
+_BLOCK = 1 << 20
+
+
+def probability(form: CanonicalForm, region: Region) -> Probability:
+    """P(T in region) as an exact fraction."""
+    if region.covers(form):
+        return CERTAIN
+    weights = np.repeat(form.weights, form.counts)
+    # Alternate weights go to either half, so that both span the same range.
+    first, second = (np.sort(subset_sums(half)) for half in (weights[::2], weights[1::2]))
+    inside = 0
+    for interval, times in _mirrored_once(form, region):
+        inside += times * sum(
+            _landing(first[start : start + _BLOCK], second, interval, form.range)
+            for start in range(0, len(first), _BLOCK)
+        )
+    return from_fraction(inside, form.nonzero)
+
+
+def bisections(form: CanonicalForm, region: Region) -> int:
+    """How many times every sum of one half is looked for in the other."""
+    return sum((low > 0) + (high < form.range) for (low, high), _ in _mirrored_once(form, region))
+
+
+def _mirrored_once(form: CanonicalForm, region: Region) -> list[tuple[Interval, int]]:
+    """The intervals, and how often each counts: mirror images hold as many assignments, and one of them is counted."""
+    intervals = region.intervals
+    if len(intervals) == 2 and intervals[0] == (form.range - intervals[1][1], form.range - intervals[1][0]):
+        return [(intervals[1], 2)]
+    return [(interval, 1) for interval in intervals]
+
+
+def _landing(block: Integers, second: Integers, interval: Interval, top: int) -> int:
+    """How many sums of a sum in `block` and one in `second` are inside the interval of {0, ..., top}."""
+    low, high = interval
+    reached = len(second) * len(block)
+    if high < top:
+        reached = int(np.searchsorted(second, high - block, side="right").sum())
+    return reached - (int(np.searchsorted(second, low - block, side="left").sum()) if low > 0 else 0)

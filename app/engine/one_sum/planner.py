@@ -1,0 +1,183 @@
+"""What each method for one sum would cost, in exact integers and before any array exists.
+
+Operations are counted in each method's own elementary step; `seconds` turns them into time with
+the rates below, measured once on an ordinary core.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ...errors import Flaw, PlanTooLarge
+from ..lattice import CanonicalForm
+from ..plan import INEXACT_METHODS, Budget, Cost, Plan
+from ..planner import LONG_S, choose, planned_against_allowed
+from ..probability import Region
+from ..real.form import from_lattice
+from ..real.price import log_expected, steps_and_bytes
+from . import dp, meet_in_the_middle, rational
+from .heavy_weights import best_split, screening
+from .monte_carlo import COUNTED_BITS
+
+EXACT_METHODS = ("fft", "dp", "rational", "enumeration", "meet_in_the_middle")
+FRACTION_METHODS = ("enumeration", "meet_in_the_middle", "rational")
+METHODS = (*EXACT_METHODS, *INEXACT_METHODS)
+
+# Nanoseconds per operation.
+_RATES = {
+    "fft": 1.0,
+    "dp": 1.0,
+    "rational": 0.6,
+    "enumeration": 2.0,
+    "meet_in_the_middle": 4.0,
+    "bounds": 20.0,
+    "monte_carlo": 2.0,
+}
+_MAX_ENUMERATED = 28
+# Cells of `dp` that stay close to the processor; more cost twice as much each.
+_CACHED_CELLS = 1 << 18
+_MAX_MET = 52
+# Beyond this width a sample says more than a bracket.
+WIDEST = 0.1
+# Precisions are tried until neighbours are this close, in logarithms.
+_FINELY = math.log(1.5)
+# A p-value that is likely to be so many times alpha, or alpha so many times it, is likely to be decided by a bracket.
+_FAR = 1.5
+
+
+def costs(form: CanonicalForm, region: Region, samples: int) -> tuple[Cost, ...]:
+    """The cost of every method that could run at all but `bounds`: exact ones, cheapest first, Monte Carlo."""
+    found = [fft_cost(form), _dp(form, region), _rational(form, region)]
+    if form.nonzero <= _MAX_ENUMERATED:
+        found.append(_enumeration(form))
+    if 2 <= form.nonzero <= _MAX_MET:
+        found.append(_meet_in_the_middle(form, region))
+    found.sort(key=lambda cost: cost.seconds)
+    return (*found, _monte_carlo(form, samples))
+
+
+def plan(
+    form: CanonicalForm,
+    region: Region,
+    budget: Budget,
+    *,
+    method: str,
+    samples: int,
+    precision: float = 1e-3,
+    alpha: float | None = None,
+) -> Plan:
+    """The plan for `method`, or for the best one when it is `auto`; `precision` is what `bounds` aims at.
+
+    With an `alpha`, `auto` may answer by a bracket that decides about it where exact methods take long. Raises
+    PlanTooLarge when it does not fit, InvalidTest when it does not apply.
+    """
+    candidates = costs(form, region, samples)
+    decisive = False
+    if method == "auto":
+        exact = next((cost for cost in candidates if cost.exact and cost.fits(budget)), None)
+        if exact is None:
+            candidates = (*candidates, narrowest_bracket(form, region, precision, budget))
+        elif alpha is not None and exact.seconds > LONG_S:
+            candidates = (*candidates, bounds_cost(form, region, precision))
+            decisive = _far(form, region, alpha)
+    elif not any(cost.method == method and cost.fits(budget) for cost in candidates):
+        candidates = (*candidates, bounds_cost(form, region, precision))
+    listed = {cost.method for cost in candidates}
+    endless = {
+        name: f"{name} takes 2**n steps in n non-zero effects, and there are {form.nonzero}."
+        for name in ("enumeration", "meet_in_the_middle")
+        if name not in listed
+    }
+    return choose(candidates, budget, method=method, endless=endless, decisive=decisive)
+
+
+def narrowest_bracket(form: CanonicalForm, region: Region, precision: float, budget: Budget) -> Cost:
+    """The cost of the narrowest bracket that fits, from `precision` to WIDEST; that of `precision` when none does."""
+    wanted = bounds_cost(form, region, precision)
+    if wanted.fits(budget) or precision >= WIDEST:
+        return wanted
+    coarsest = bounds_cost(form, region, WIDEST)
+    if not coarsest.fits(budget):
+        return wanted
+    found, too_fine, fits = coarsest, math.log(precision), math.log(WIDEST)
+    while fits - too_fine > _FINELY:
+        middle = 0.5 * (fits + too_fine)
+        tried = bounds_cost(form, region, math.exp(middle))
+        if tried.fits(budget):
+            found, fits = tried, middle
+        else:
+            too_fine = middle
+    return found
+
+
+def _far(form: CanonicalForm, region: Region, alpha: float) -> bool:
+    """Whether the p-value is likely to be on the same side of alpha as its bracket: about, it is FAR times off."""
+    return abs(log_expected(*from_lattice(form, region)) - math.log(alpha)) > math.log(_FAR)
+
+
+def cheapest_fraction(form: CanonicalForm, region: Region, budget: Budget) -> Cost:
+    """The cheapest method that gives the exact fraction; raises PlanTooLarge when none fits."""
+    candidates = [cost for cost in costs(form, region, 0) if cost.method in FRACTION_METHODS]
+    for cost in candidates:
+        if cost.fits(budget):
+            return cost
+    detail = f"An exact fraction does not fit: {planned_against_allowed(candidates[0], budget)}"
+    raise PlanTooLarge(detail, flaws=(Flaw("/exact_fraction", "plan_too_large", detail),))
+
+
+def fft_cost(form: CanonicalForm) -> Cost:
+    """The cost of `fft.probability`, a tail or two that mirror each other."""
+    split = best_split(form)
+    screened, retained = screening(form)
+    groups = len(form.weights) - split.heavy
+    each = 130_000 + 2 * split.length + 8 * screened + 120 * groups * retained
+    held = 64 * min(split.length, 1 << 18) + 40 * split.length + 160 * min(groups * retained, 1 << 19)
+    return _cost("fft", split.combinations * each, held)
+
+
+def _dp(form: CanonicalForm, region: Region) -> Cost:
+    cells = dp.cells_of(form, region)
+    added = dp.additions(form, cells)
+    # Next to the processor an addition costs half of one in memory.
+    each = 2 * added // 5 if cells <= _CACHED_CELLS else 3 * added // 5
+    pieces = form.nonzero * (2 + cells // dp.TILE)
+    return _cost("dp", each + 1_800 * pieces + 2 * cells + 60_000, 16 * cells + 64 * dp.TILE)
+
+
+def _rational(form: CanonicalForm, region: Region) -> Cost:
+    limbs = form.nonzero // 64 + 1
+    doublings = max(form.nonzero, 2).bit_length()
+    coefficients = rational.coefficients(form, region)
+    return _cost(
+        "rational",
+        coefficients * limbs * doublings * 80 + 250 * coefficients + 3_000 * len(form.weights) + 30_000,
+        coefficients * (limbs * 8 + 32) * 3,
+    )
+
+
+def _enumeration(form: CanonicalForm) -> Cost:
+    return _cost("enumeration", 3 * (1 << form.nonzero) + 10_000, 24 << form.nonzero)
+
+
+def _meet_in_the_middle(form: CanonicalForm, region: Region) -> Cost:
+    half = (form.nonzero + 1) // 2
+    # Both halves are sorted, and one is looked for in the other.
+    looks = 1 + meet_in_the_middle.bisections(form, region)
+    return _cost("meet_in_the_middle", (1 << half) * (half + 4) * looks // 2 + 10_000, 48 << half)
+
+
+def bounds_cost(form: CanonicalForm, region: Region, precision: float) -> Cost:
+    """The cost of a bracket `precision` wide; finding it takes a look at the law."""
+    steps, held = steps_and_bytes(*from_lattice(form, region), precision)
+    return Cost("bounds", steps, held, _RATES["bounds"], precision)
+
+
+def _monte_carlo(form: CanonicalForm, samples: int) -> Cost:
+    counted = int(form.counts[form.counts <= COUNTED_BITS].sum())
+    drawn = int((form.counts > COUNTED_BITS).sum())
+    draws = 3 * len(form.weights) + 2 * (counted // 64 + 1) + 40 * drawn
+    return _cost("monte_carlo", (samples + 4096) * draws + 30_000, 4096 * 64)
+
+
+def _cost(method: str, operations: int, held: int) -> Cost:
+    return Cost(method, operations, held, _RATES[method])

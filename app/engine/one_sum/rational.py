@@ -1,0 +1,57 @@
+"""`rational`: the exact fraction, by big-integer polynomials.
+
+prod_j (1 + x**v_j) ** c_j counts the ways to reach each T; the tail's coefficients over 2**n are the
+p-value with no rounding at all (Zmigrod, Vieira & Cotterell 2022, section 4, in exact arithmetic).
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import flint
+
+from ..lattice import CanonicalForm
+from ..probability import CERTAIN, Probability, Region, from_fraction
+
+
+def probability(form: CanonicalForm, region: Region) -> Probability:
+    """P(T in region) as an exact fraction."""
+    if region.covers(form):
+        return CERTAIN
+    ways = counting_polynomial(form, coefficients(form, region))
+    numerator = sum(
+        _at_most(form, ways, high) - _at_most(form, ways, low - 1) for low, high in region.intervals
+    )
+    return from_fraction(numerator, form.nonzero)
+
+
+def coefficients(form: CanonicalForm, region: Region) -> int:
+    """How many coefficients, from the lowest, the region takes: as counts are symmetric, half of them at most."""
+    ends = [end for low, high in region.intervals for end in (low - 1, high) if 0 <= end < form.range]
+    return 1 + max((min(end, form.range - 1 - end) for end in ends), default=0)
+
+
+def _at_most(form: CanonicalForm, ways: flint.fmpz_poly, value: int) -> int:
+    """In how many ways T is at most `value`."""
+    if value < 0:
+        return 0
+    if 2 * value >= form.range:
+        return (1 << form.nonzero) - _at_most(form, ways, form.range - 1 - value)
+    return int(ways.truncate(value + 1)(1))
+
+
+def counting_polynomial(form: CanonicalForm, length: int | None = None) -> flint.fmpz_poly:
+    """prod_j (1 + x**v_j) ** c_j, or its lowest `length` coefficients; the smallest two factors are multiplied first."""
+    length = form.range + 1 if length is None else length
+    queue: list[tuple[int, int, flint.fmpz_poly]] = []
+    for weight, count in zip(form.weights.tolist(), form.counts.tolist(), strict=True):
+        if weight >= length:
+            break  # weights ascend: this one and the rest move everything out of what is kept
+        factor = flint.fmpz_poly([1, 1]).pow_trunc(count, (length - 1) // weight + 1).inflate(weight)
+        queue.append((weight * count, len(queue), factor))
+    heapq.heapify(queue)
+    while len(queue) > 1:
+        size, order, first = heapq.heappop(queue)
+        other, _, second = heapq.heappop(queue)
+        heapq.heappush(queue, (size + other, order, first.mul_low(second, length)))
+    return queue[0][2] if queue else flint.fmpz_poly([1])

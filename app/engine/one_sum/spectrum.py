@@ -1,0 +1,172 @@
+"""The characteristic function of the null at the frequencies that matter.
+
+For window length L and frequency f the angle is t = 2 pi f / L, and with a_j = t v_j / 2
+
+    phi_c(t) = prod_j (cos a_j + i tau_j sin a_j) ** c_j
+
+is the tilted characteristic function of T - W/2. Its modulus falls so fast that a few dozen of the
+L/2 frequencies carry everything; the others are retired as soon as a few groups have shown them
+small (mathematics: Pagano & Tritchler 1983; Hong 2013).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ..lattice import CanonicalForm
+from ..probability import UNIT_ROUNDOFF
+from .tilt import Tilt
+
+# Screening in single precision is off by this much at the most, so it retires later by as much.
+_SCREEN_MARGIN = 2.0
+_CHUNK = 1 << 18
+_SMALL_ENOUGH = 1 << 11
+_BLOCK = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class Spectrum:
+    """phi_c at the retained frequencies 0 <= f <= L/2; everything has shape (F,).
+
+    `error` bounds the relative error of each value; `retired` counts the frequencies left out, each
+    of modulus below exp(-retired_below).
+    """
+
+    length: int
+    frequencies: NDArray[np.int64]
+    log_modulus: NDArray[np.float64]
+    phase: NDArray[np.float64]
+    error: NDArray[np.float64]
+    retired: int
+    retired_below: float
+
+    def multiplicity(self) -> NDArray[np.float64]:
+        """How many of the L frequencies each one stands for: itself and its conjugate."""
+        alone = (self.frequencies == 0) | (2 * self.frequencies == self.length)
+        return np.where(alone, 1.0, 2.0)
+
+
+def frequencies(form: CanonicalForm, length: int) -> tuple[int, int]:
+    """How many times a frequency meets a group before it is retired, summed; and how many never are.
+
+    At a typical frequency -log|cos| has mean log 2 and variance pi^2 / 12 per item, so what is standing after some
+    groups follows from the normal law. For few groups of many items that is far too much: those stand whose angles,
+    a_j for group j, lie in the ball sum_j c_j a_j^2 / 2 <= limit, a share of all angles that is soon nothing.
+    """
+    half = length // 2 + 1
+    if len(form.weights) == 0:
+        return half, half
+    order = np.argsort(form.counts * np.square(form.weights.astype(np.float64)))[::-1]
+    counts = form.counts[order].astype(np.float64)
+    mean, spread = math.log(2.0) * np.cumsum(counts), math.pi * np.sqrt(np.cumsum(counts * counts) / 12.0)
+    limit = 39.0 + math.log(length)
+    groups = np.arange(1, len(counts) + 1)
+    ball = groups * (0.5 * math.log(2.0 * limit / math.pi)) - special.gammaln(0.5 * groups + 1.0)
+    ball -= 0.5 * np.cumsum(np.log(counts))
+    standing = np.minimum(special.ndtr((limit - mean) / spread), np.exp(np.minimum(ball, 0.0)))
+    screened = half * (1.0 + float(standing[:-1].sum()))
+    return int(screened), min(half, 64 + int(half * float(standing[-1])))
+
+
+def spectrum(form: CanonicalForm, law: Tilt, length: int) -> Spectrum:
+    """phi_c on the window of `length` points, frequencies of negligible modulus retired."""
+    last = length // 2
+    # Summed over all of them and over every tail weight, the retired stay a tenth of a roundoff.
+    below = 39.0 + math.log(length)
+    influence = form.counts * (law.sech2 * np.square(form.weights.astype(np.float64)))
+    order = np.argsort(influence)[::-1]
+    kept = [
+        _screen(form, law, length, order, (first, min(first + _CHUNK, last + 1)), below)
+        for first in range(0, last + 1, _CHUNK)
+    ]
+    frequencies = np.concatenate(kept)
+    block = max(_BLOCK // max(len(form.weights), 1), 1)
+    parts = [
+        _evaluate(form, law, length, frequencies[start : start + block])
+        for start in range(0, len(frequencies), block)
+    ]
+    log_modulus, phase, error = (np.concatenate(part) for part in zip(*parts, strict=True))
+    large = log_modulus > -below
+    if not large.all():
+        frequencies, log_modulus = frequencies[large], log_modulus[large]
+        phase, error = phase[large], error[large]
+    return Spectrum(length, frequencies, log_modulus, phase, error, last + 1 - len(frequencies), below)
+
+
+def _screen(
+    form: CanonicalForm,
+    law: Tilt,
+    length: int,
+    order: NDArray[np.intp],
+    span: tuple[int, int],
+    below: float,
+) -> NDArray[np.int64]:
+    """Frequencies of the half-open `span` that the most influential groups leave standing."""
+    frequencies = np.arange(*span, dtype=np.int64)
+    decay = np.zeros(len(frequencies), dtype=np.float32)
+    limit = np.float32(below + _SCREEN_MARGIN + 1e-6 * form.nonzero)
+    for j in order.tolist():
+        if len(frequencies) * len(order) <= _SMALL_ENOUGH:
+            break
+        # Turns are reduced in double precision; only their fraction is rounded to single.
+        turns = frequencies * (float(form.weights[j]) / (2 * length))
+        turns -= np.rint(turns)
+        sine = np.sin(turns.astype(np.float32) * np.float32(2.0 * math.pi))
+        modulus2 = np.maximum(1.0 - np.float32(law.sech2[j]) * sine * sine, np.float32(1e-10))
+        decay -= np.float32(0.5 * float(form.counts[j])) * np.log(modulus2)
+        standing = decay < limit
+        if np.count_nonzero(standing) < 0.9 * len(frequencies):
+            frequencies, decay = frequencies[standing], decay[standing]
+    return frequencies[decay < limit]
+
+
+def _evaluate(
+    form: CanonicalForm, law: Tilt, length: int, frequencies: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Log-modulus, phase and relative error of phi_c; every group, no retirement; shape (F,) each."""
+    # Angles are reduced exactly, in integers, to [-pi, pi): f v / L half-turns modulo two.
+    turns = np.multiply.outer(form.weights % (2 * length), frequencies) % (2 * length)
+    angle = (math.pi / length) * np.where(turns > length, turns - 2 * length, turns)
+    sine, cosine = np.sin(angle), np.cos(angle)
+    tau, sech2 = law.tau[:, None], law.sech2[:, None]
+    counts = form.counts.astype(np.float64)
+    modulus2 = np.maximum(cosine * cosine + tau * tau * sine * sine, 1e-300)
+    log_factor = log_moduli(sine, modulus2, sech2)
+    turn = np.arctan2(tau * sine, cosine)
+    log_modulus = counts @ log_factor
+    phase = counts @ turn
+    error = counts @ factor_error(angle, sine, cosine, turn, modulus2, tau, sech2)
+    tilt_rounding = 4.0 + law.theta * float(form.weights[-1])
+    error = UNIT_ROUNDOFF * (error * tilt_rounding / 4.0 + 8.0 * np.abs(log_modulus) + 16.0)
+    return log_modulus, phase, error
+
+
+def log_moduli(
+    sine: NDArray[np.float64], modulus2: NDArray[np.float64], sech2: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """log|z| of factors: by what they miss of one where that is little, else from their size."""
+    missing = sech2 * sine * sine
+    return np.asarray(0.5 * np.where(missing < 0.5, np.log1p(-np.minimum(missing, 0.5)), np.log(modulus2)))
+
+
+def factor_error(
+    angle: NDArray[np.float64],
+    sine: NDArray[np.float64],
+    cosine: NDArray[np.float64],
+    turn: NDArray[np.float64],
+    modulus2: NDArray[np.float64],
+    tau: NDArray[np.float64],
+    sech2: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Bound, in units of roundoff, on the error of one factor's logarithm; shape (U, F).
+
+    The angle carries a relative error of two units; it moves the phase by tau / |z|^2 and the
+    log-modulus by sech^2 |sin cos| / |z|^2 per radian. tau, sech^2, sine and cosine add their own.
+    """
+    moved = 2.0 * np.abs(angle) * (tau + sech2 * np.abs(sine * cosine)) / modulus2
+    return moved + 6.0 * np.abs(turn) + np.minimum(4.0 * sech2 * sine * sine / modulus2, 4.0)

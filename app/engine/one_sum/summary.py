@@ -1,0 +1,273 @@
+"""The null distribution to look at: its probabilities where the mass is, moments and quantiles.
+
+One untilted transform on a window (as in `fft`), heavy weights enumerated (as in `peeling`). The
+probabilities carry an absolute error of some 1e-15: they are for pictures and quantiles; p-values
+come from the tilted sums. T is symmetric about half its range, and so are its law here, to the last bit, and
+the bins it is shown in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft as transform, special
+
+from ..lattice import CanonicalForm, Integers, once_per_form
+from ..probability import LN2
+from .enumeration import subset_sums
+from .fft import window
+from .heavy_weights import best_split, heavy_sums, screening
+from .spectrum import spectrum
+from .tilt import tilt_at
+
+MAX_BINS = 201
+# Up to here every lattice point of the window is computed; beyond, cells of a grid this fine.
+FINE_POINTS = 1 << 20
+GRID_CELLS = 1 << 15
+# Enumerated heavy weights multiply the points; more than this is not computed for a picture.
+MAX_POINTS = 1 << 22
+# Beyond this window there is no lattice to speak of: few items are listed, more are rounded.
+MAX_WINDOW = 1 << 25
+MAX_ENUMERATED = 18
+STEPS_PER_SD = 1 << 11
+# So many values are listed, however far apart.
+MAX_LISTED = 400_000
+# For so few items listing is as cheap as transforming, and exact.
+FEW_ITEMS = 10
+_OUTSIDE = 1e-16
+_NOISE = 1e-15  # what the transform's rounding makes of a zero
+_TIE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """P(values[i] <= T < values[i] + width) = masses[i], `values` ascending, shape (P,).
+
+    `width` is 1, every lattice point by itself, unless the window is too long for that.
+    """
+
+    values: Integers
+    masses: NDArray[np.float64]
+    width: int = 1
+
+    def mean(self) -> float:
+        """Mean of the law."""
+        return float(np.dot(self.values, self.masses))
+
+    def sd(self) -> float:
+        """Standard deviation of the law."""
+        centred = self.values - self.mean()
+        return math.sqrt(float(np.dot(centred * centred, self.masses)))
+
+    def quantile(self, q: float) -> Fraction:
+        """One of `quantiles`."""
+        return self.quantiles((q,))[0]
+
+    def quantiles(self, wanted: Sequence[float]) -> list[Fraction]:
+        """The smallest values with P(T <= value) >= q, to the middle of a cell.
+
+        Where P(T <= value) is q itself, the mean of that value and the next one (definition 2 of Hyndman & Fan
+        1996), so that the quantiles of a symmetric law are symmetric.
+        """
+        reached, last = np.cumsum(self.masses), len(self.values) - 1
+        middle = Fraction(self.width - 1, 2)
+        found = []
+        for q in wanted:
+            ends = (np.searchsorted(reached, q - _TIE), np.searchsorted(reached, q + _TIE))
+            low, high = (int(self.values[min(int(end), last)]) for end in ends)
+            found.append(Fraction(low + high, 2) + middle)
+        return found
+
+    def mirrored(self) -> Law:
+        """The law with each probability the mean of its own and its mirror image's; the values are symmetric."""
+        return Law(self.values, (self.masses + self.masses[::-1]) / 2.0, self.width)
+
+
+def law(form: CanonicalForm, *, rounded: bool = False, listed: bool = False) -> Law | None:
+    """The law of T where it has mass, or None when that would take more than MAX_POINTS points.
+
+    `rounded` puts the weights on a lattice of STEPS_PER_SD per standard deviation first: for pictures only.
+    `listed` asks for every value by itself, wherever there are few enough.
+    """
+    if len(form.weights) == 0:
+        return Law(np.zeros(1, dtype=np.int64), np.ones(1))
+    split = best_split(form)
+    if form.nonzero <= (MAX_ENUMERATED if split.length > FINE_POINTS else FEW_ITEMS):
+        sums, often = np.unique(subset_sums(np.repeat(form.weights, form.counts)), return_counts=True)
+        return Law(sums, often / float(1 << form.nonzero))
+    if listed and few_sums(form) is not None:
+        return _listed_law(form)
+    if rounded or split.length > MAX_WINDOW:
+        return _coarse_law(form)
+    if split.heavy == 0:
+        return _window_law(form)
+    if split.length * split.combinations > MAX_POINTS:
+        return None
+    light = _window_law(form.without(split.heavy))
+    ways, items = heavy_sums(form, split.heavy)
+    values = np.concatenate([light.values + total for total in ways])
+    weights = [math.exp(math.log(number) - items * LN2) for number in ways.values()]
+    found = _merge(values, np.concatenate([light.masses * weight for weight in weights]), light.width)
+    return found.mirrored()
+
+
+def few_sums(form: CanonicalForm) -> int | None:
+    """In how many ways a number of items can be taken from each group; None beyond MAX_LISTED."""
+    found = 1
+    for count in form.counts.tolist():
+        found *= count + 1
+        if found > MAX_LISTED:
+            return None
+    return found
+
+
+def points_listed(form: CanonicalForm) -> int | None:
+    """An upper bound of how many values `law` lists; None where it cannot list every one."""
+    split = best_split(form)
+    few, windowed = few_sums(form), split.length * split.combinations
+    if few is not None:
+        return min(few, form.range + 1)
+    return windowed if split.length <= FINE_POINTS and windowed <= MAX_POINTS else None
+
+
+def _listed_law(form: CanonicalForm) -> Law:
+    """The law by adding group after group; for few groups of weights, however large."""
+    values, masses = np.zeros(1, dtype=np.int64), np.ones(1)
+    for weight, count in zip(form.weights.tolist(), form.counts.tolist(), strict=True):
+        often = np.arange(count + 1, dtype=np.int64)
+        chances = np.exp(-special.betaln(count - often + 1, often + 1) - math.log(count + 1) - count * LN2)
+        spread = (values[:, None] + weight * often).ravel()
+        found = _merge(spread, np.multiply.outer(masses, chances).ravel(), 1)
+        values, masses = found.values, found.masses
+    return Law(values, masses).mirrored()
+
+
+@once_per_form
+def predicted_nanoseconds(form: CanonicalForm) -> int:
+    """What the exact law would take: a window point, and a group at every frequency that is not retired."""
+    if len(form.weights) == 0:
+        return 0
+    split = best_split(form)
+    screened, retained = screening(form)
+    points = split.length * split.combinations
+    return 60 * points + 8 * screened + 120 * (len(form.weights) - split.heavy) * retained
+
+
+def _coarse_law(form: CanonicalForm) -> Law:
+    """The law with weights rounded to a few thousand steps per standard deviation, for the picture."""
+    step = max(int(math.sqrt(form.variance)) // STEPS_PER_SD, 1)
+    step += (step + form.range + 1) % 2  # odd or even as the number of lattice points is
+    nearest = np.rint(form.weights / step).astype(np.int64)
+    if form.range % 2 == 0 and int((nearest * form.counts % 2).sum()) % 2:
+        # An odd number of cells, so that they lie symmetrically: one weight of an odd group more.
+        nearest[int(np.flatnonzero(form.counts % 2)[-1])] += 1
+    rounded, where = np.unique(nearest, return_inverse=True)
+    counts = _added(where, form.counts.astype(np.float64)).astype(np.int64)
+    kept = rounded > 0
+    coarse = CanonicalForm(0, 1, rounded[kept], counts[kept], form.items)
+    found = _window_law(coarse)
+    width = found.width * step
+    first = (form.range + 1 - (coarse.range + 1) * step) // 2
+    return Law(first + found.values * step, found.masses, width)
+
+
+def _window_law(form: CanonicalForm) -> Law:
+    """The law on one window: point by point, or in cells where the window is long.
+
+    A cell's mass is a contraction with `width` ones; in the frequency domain that multiplies phi by a
+    geometric sum, after which frequencies that differ by GRID_CELLS fall together.
+    """
+    if len(form.weights) == 0:
+        return Law(np.zeros(1, dtype=np.int64), np.ones(1))
+    untilted = tilt_at(form, 0.0)
+    low, high = window(form, untilted, _OUTSIDE)
+    # As far to either side of the middle.
+    low = min(low, form.range - high)
+    points = form.range - 2 * low + 1
+    width, keep = _cells(points)
+    low -= (width * keep - points) // 2
+    cells = transform.next_fast_len(points, real=True) if width == 1 else GRID_CELLS
+    length = cells * width
+    found = spectrum(form, untilted, length)
+    turns = (found.frequencies * ((2 * low - form.range) % (2 * length))) % (2 * length)
+    line = np.exp(found.log_modulus - 1j * (found.phase - (math.pi / length) * turns))
+    if width > 1:
+        line *= _box(found.frequencies, length, width)
+    masses = transform.irfft(_wrapped(line, found.frequencies, length, cells), cells) / width
+    masses = np.where(masses < _NOISE, 0.0, masses)[:keep]
+    return Law(low + width * np.arange(keep, dtype=np.int64), masses, width).mirrored()
+
+
+def _cells(points: int) -> tuple[int, int]:
+    """(width, number) of cells over so many points and as many more on both sides."""
+    if points <= FINE_POINTS:
+        return 1, points
+    width = -(-points // (GRID_CELLS - 1))
+    width += (width + points) % 2  # odd for an odd number of points
+    number = -(-points // width)
+    return width, number + (number * width - points) % 2
+
+
+def _box(frequencies: Integers, length: int, width: int) -> NDArray[np.complex128]:
+    """sum_{i < width} exp(2 pi i f / L), the transform of a cell."""
+    half = math.pi * frequencies / length
+    with np.errstate(invalid="ignore", divide="ignore"):
+        size = np.where(frequencies == 0, float(width), np.sin(half * width) / np.sin(half))
+    return np.asarray(size * np.exp(1j * half * (width - 1)))
+
+
+def _wrapped(
+    line: NDArray[np.complex128], frequencies: Integers, length: int, cells: int
+) -> NDArray[np.complex128]:
+    """The half spectrum of `cells` points whose full spectrum is `line`'s, wrapped modulo `cells`."""
+    if length == cells:  # nothing to wrap
+        half = np.zeros(cells // 2 + 1, dtype=np.complex128)
+        half[frequencies] = line
+        return half
+    full = np.zeros(cells, dtype=np.complex128)
+    np.add.at(full, frequencies % cells, line)
+    paired = (frequencies != 0) & (2 * frequencies != length)
+    np.add.at(full, -frequencies[paired] % cells, line[paired].conj())
+    return full[: cells // 2 + 1]
+
+
+def _merge(values: Integers, masses: NDArray[np.float64], width: int) -> Law:
+    distinct, where = np.unique(values, return_inverse=True)
+    return Law(distinct, _added(where, masses), width)
+
+
+def _added(index: Integers, masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.bincount(index, weights=masses), dtype=np.float64)
+
+
+def law_of_sum(
+    form: CanonicalForm, *, absolute: bool = False, rounded: bool = False, listed: bool = False
+) -> Law | None:
+    """The law of S, or of |S|, in units of the data's lattice; None where `law` is."""
+    found = law(form, rounded=rounded, listed=listed)
+    if found is None:
+        return None
+    values = form.offset + form.step * found.values
+    width = form.step * (found.width - 1) + 1
+    if absolute:
+        return _merge(np.where(values < 0, np.maximum(1 - width - values, 0), values), found.masses, width)
+    return Law(values, found.masses, width)
+
+
+def spacing_of(form: CanonicalForm, found: Law, *, absolute: bool = False) -> int:
+    """How far apart the values of a law are at least, a law of S or of |S|; what widths of bins are multiples of.
+
+    Folding interleaves two lattices when the offset is no multiple of half the step; then bins as wide as the step
+    hold two values each, unless there are so few that each has its own.
+    """
+    steps = (found.width - 1) // form.step + 1
+    if absolute and found.width == 1:
+        together = math.gcd(form.step, 2 * form.offset)
+        if int(found.values[-1] - found.values[0]) // together < MAX_BINS:
+            return together
+    return form.step * steps

@@ -1,0 +1,115 @@
+"""Exponential tilting: move the mean of the null to where the answer is.
+
+T = sum_j v_j Binomial(c_j, 1/2) tilted by theta has each B ~ Bernoulli(expit(theta v_j)). Everything is
+centred, with W the range of T: K_c(theta) = sum_j c_j log cosh(theta v_j / 2) is the cumulant
+generating function of T - W/2 (Keich & Nagarajan 2006; Peres, Lee & Keich 2021).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import flint
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lattice import CanonicalForm
+from ..probability import UNIT_ROUNDOFF
+
+_MAX_ITERATIONS = 80
+# A saddle point need not be exact, only near in standard deviations: any theta gives the truth.
+_NEAR_ENOUGH = 0.05
+# Beyond this the exponent's own rounding would be the largest error left, so it is done in balls.
+_BALL_EXPONENT = 24.0
+_BALL_BITS = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Tilt:
+    """A tilt and the law under it: tau_j = tanh(theta v_j / 2), sech2_j = 1 - tau_j**2, shape (U,)."""
+
+    theta: float
+    tau: NDArray[np.float64]
+    sech2: NDArray[np.float64]
+    mean_from_centre: float
+    variance: float
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of T under the tilt."""
+        return math.sqrt(self.variance)
+
+
+def tilt_at(form: CanonicalForm, theta: float) -> Tilt:
+    """The law of T tilted by `theta`."""
+    weights = form.weights.astype(np.float64)
+    half = 0.5 * theta * weights
+    decay = np.exp(-2.0 * half)
+    tau = np.tanh(half)
+    sech2 = 4.0 * decay / (1.0 + decay) ** 2
+    mean = 0.5 * float(np.dot(form.counts * weights, tau))
+    variance = 0.25 * float(np.dot(form.counts * weights * weights, sech2))
+    return Tilt(theta, tau, sech2, mean, variance)
+
+
+def tilt_towards(form: CanonicalForm, target: int) -> Tilt:
+    """A tilt whose mean is near `target`, range / 2 <= target < range.
+
+    Newton's method on log(W - mean), which is nearly linear in theta, kept inside a bracket.
+    """
+    excess = target - form.range / 2.0
+    remaining = float(form.range - target)
+    low, high = 0.0, math.inf
+    theta = excess / form.variance if excess > 0 else 0.0
+    for _ in range(_MAX_ITERATIONS):
+        law = tilt_at(form, theta)
+        miss = law.mean_from_centre - excess
+        if abs(miss) <= _NEAR_ENOUGH * law.sd:
+            return law
+        if miss < 0:
+            low = theta
+        else:
+            high = theta
+        left = remaining - miss  # W - mean, without the cancellation of large numbers
+        step = theta + math.log(left / remaining) * left / law.variance if left > 0 else math.inf
+        if not low < step < high:
+            step = 0.5 * (low + high) if math.isfinite(high) else 2.0 * theta + 1.0 / float(form.weights[-1])
+        theta = step
+    return tilt_at(form, theta)
+
+
+def exponent(form: CanonicalForm, theta: float, target: int) -> tuple[float, float]:
+    """K(theta) - theta * target and a bound on its absolute error, theta taken as an exact double.
+
+    That is log of the weight with which the tilted mass at `target` enters the untilted one.
+    """
+    if theta == 0.0:
+        return 0.0, 0.0
+    half = 0.5 * theta * form.weights.astype(np.float64)
+    log_cosh = np.where(
+        half < 1.0,
+        np.log1p(2.0 * np.sinh(0.5 * np.minimum(half, 1.0)) ** 2),
+        half + np.log1p(np.exp(-2.0 * half)) - math.log(2.0),
+    )
+    terms = form.counts * log_cosh
+    shift = 0.5 * theta * float(2 * target - form.range)
+    value = math.fsum([*terms.tolist(), -shift])
+    if float(terms.sum()) + abs(shift) > _BALL_EXPONENT:
+        return _exponent_in_balls(form, theta, target)
+    return value, 8.0 * UNIT_ROUNDOFF * (float(terms.sum()) + abs(shift))
+
+
+def _exponent_in_balls(form: CanonicalForm, theta: float, target: int) -> tuple[float, float]:
+    """The same by ball arithmetic, whose radius is carried along rather than estimated."""
+    before = flint.ctx.prec
+    flint.ctx.prec = _BALL_BITS
+    try:
+        half = flint.arb(theta) / 2
+        total = -half * (2 * target - form.range)
+        for weight, count in zip(form.weights.tolist(), form.counts.tolist(), strict=True):
+            total += count * (half * weight).cosh().log()
+        value = float(total.mid())
+        return value, float(total.rad()) + 2.0 * UNIT_ROUNDOFF * abs(value)
+    finally:
+        flint.ctx.prec = before

@@ -1,0 +1,76 @@
+"""What a test may cost, what a method would cost, and the plan that comes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+INEXACT_METHODS = ("bounds", "monte_carlo")
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one test may cost: elementary operations, and bytes of arrays at its peak."""
+
+    operations: int = 60_000_000_000
+    bytes: int = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A method's predicted cost, in elementary operations of `rate` nanoseconds each on an ordinary core.
+
+    `precision` is the relative width that a bracket of this cost aims at, None for other methods.
+    """
+
+    method: str
+    operations: int
+    bytes: int
+    rate: float = 1.0
+    precision: float | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the method gives the p-value itself and neither a bracket nor an estimate."""
+        return self.method not in INEXACT_METHODS
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time on one ordinary core."""
+        return self.operations * self.rate * 1e-9
+
+    def fits(self, budget: Budget) -> bool:
+        """Whether both operations and bytes are within the budget."""
+        return self.operations <= budget.operations and self.bytes <= budget.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The method that will run, why, what the others would have cost (cheapest exact first), and the budget.
+
+    `asked` says that it was asked for by name, so that no other may take its place.
+    """
+
+    chosen: Cost
+    reason: str
+    others: tuple[Cost, ...]
+    budget: Budget
+    asked: bool = False
+
+    @property
+    def in_turn(self) -> tuple[Cost, ...]:
+        """What may answer, one after another until one can prove its answer: `chosen`, and the others that fit."""
+        if self.asked:
+            return (self.chosen,)
+        return (self.chosen, *(cost for cost in self.others if cost.fits(self.budget)))
+
+    def against(self, other: Cost) -> str:
+        """Why `other` was not chosen."""
+        if not other.fits(self.budget):
+            return "over the budget"
+        if other.exact and self.asked and not self.chosen.exact:
+            return "fits, but was not asked for"
+        if other.exact:
+            return f"about {other.seconds / max(self.chosen.seconds, 1e-12):.3g} times the cost"
+        if other.method == "bounds":
+            return "a rigorous bracket: where no exact method fits, or the cheapest takes long"
+        return "sampled: only where neither an exact method nor a bracket fits"

@@ -1,0 +1,125 @@
+"""What every method works on and returns: a region of the null, a probability with its certificate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from .lattice import CanonicalForm
+
+UNIT_ROUNDOFF = 2.0**-53
+LN2 = math.log(2.0)
+LN10 = math.log(10.0)
+_LOG_SMALLEST_NORMAL = -1022 * LN2
+
+Alternative = Literal["two-sided", "greater", "less"]
+Interval = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A set of values of T: disjoint inclusive intervals inside {0, ..., range}, ascending."""
+
+    intervals: tuple[Interval, ...]
+
+    def covers(self, form: CanonicalForm) -> bool:
+        """Whether every value of T is in the region, so that its probability is one."""
+        return self.intervals == ((0, form.range),)
+
+
+@dataclass(frozen=True, slots=True)
+class Probability:
+    """A probability of the null and how sure it is.
+
+    `log_p` is the natural logarithm; the truth lies within p * (1 +- relative_error_bound).
+    `fraction` is (numerator, log2 of the denominator) where the method has it without rounding.
+    """
+
+    log_p: float
+    relative_error_bound: float
+    fraction: tuple[int, int] | None = None
+
+    @property
+    def p(self) -> float:
+        """The p-value as a double; the smallest positive one where it underflows."""
+        if self.fraction is not None:
+            numerator, log2_denominator = self.fraction
+            return max(numerator / (1 << log2_denominator), math.ulp(0.0))
+        return max(math.exp(min(self.log_p, 0.0)), math.ulp(0.0))
+
+    @property
+    def log10_p(self) -> float:
+        """log10 of the p-value, right however small p is."""
+        return min(self.log_p, 0.0) / LN10
+
+
+CERTAIN = Probability(0.0, 0.0, (1, 0))
+IMPOSSIBLE = Probability(-math.inf, 0.0)
+
+
+def from_fraction(numerator: int, log2_denominator: int) -> Probability:
+    """The probability numerator / 2**log2_denominator; only the logarithm is rounded."""
+    shift = (numerator & -numerator).bit_length() - 1
+    numerator, log2_denominator = numerator >> shift, log2_denominator - shift
+    if numerator == 1 and log2_denominator == 0:
+        return CERTAIN
+    bits = numerator.bit_length()
+    # The top 64 bits, as a number in [1/2, 1): nothing cancels, even for p next to one.
+    leading = math.ldexp(numerator >> max(bits - 64, 0), -min(bits, 64))
+    log_p = math.log(leading) + (bits - log2_denominator) * LN2
+    if log_p < _LOG_SMALLEST_NORMAL:
+        bound = 2.0 * UNIT_ROUNDOFF * (1.0 + abs(log_p))
+    else:
+        bound = 0.0 if bits <= 53 else UNIT_ROUNDOFF
+    return Probability(log_p, bound, (numerator, log2_denominator))
+
+
+def region(form: CanonicalForm, observed: int, alternative: Alternative, *, absolute: bool = False) -> Region:
+    """The values of T at least as extreme as the observed sum S = `observed`.
+
+    With h(x) = x: `greater` is S >= xi, `less` is S <= xi, `two-sided` is |S| >= |xi|. With h(x) = |x|
+    (`absolute`) the three are about |S| (Zmigrod, Vieira & Cotterell 2022, eq. 7).
+    """
+    size = abs(observed)
+    if absolute and alternative == "less":
+        return _clip(form, [(_ceil(form, -size), _floor(form, size))])
+    if absolute or alternative == "two-sided":
+        if size == 0:
+            return Region(((0, form.range),))
+        return _clip(form, [(0, _floor(form, -size)), (_ceil(form, size), form.range)])
+    if alternative == "greater":
+        return _clip(form, [(_ceil(form, observed), form.range)])
+    return _clip(form, [(0, _floor(form, observed))])
+
+
+def _ceil(form: CanonicalForm, total: int) -> int:
+    return -((form.offset - total) // form.step)
+
+
+def _floor(form: CanonicalForm, total: int) -> int:
+    return (total - form.offset) // form.step
+
+
+def _clip(form: CanonicalForm, intervals: list[Interval]) -> Region:
+    clipped = [(max(low, 0), min(high, form.range)) for low, high in intervals]
+    kept = [pair for pair in clipped if pair[0] <= pair[1]]
+    if len(kept) == 2 and kept[1][0] <= kept[0][1] + 1:
+        kept = [(kept[0][0], kept[1][1])]
+    return Region(tuple(kept))
+
+
+def add(parts: list[Probability]) -> Probability:
+    """The sum of probabilities of disjoint events; positive terms, so relative bounds do not grow."""
+    if len(parts) == 1:
+        return parts[0]
+    fractions = [part.fraction for part in parts if part.fraction is not None]
+    if len(fractions) == len(parts):
+        deepest = max(log2 for _, log2 in fractions)
+        return from_fraction(sum(top << (deepest - log2) for top, log2 in fractions), deepest)
+    peak = max(part.log_p for part in parts)
+    total = math.fsum(math.exp(part.log_p - peak) for part in parts)
+    log_p = peak + math.log(total)
+    bound = max(part.relative_error_bound for part in parts)
+    # exp and log round once more; the logarithm itself is rounded to its own last place.
+    return Probability(log_p, bound + UNIT_ROUNDOFF * (8.0 + 2.0 * abs(log_p)))

@@ -1,0 +1,1 @@
+"""Rigorous brackets for real-valued effects."""

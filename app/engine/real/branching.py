@@ -1,0 +1,157 @@
+"""Heavy coins are decided one by one, and what is out of the reach of the rest is dropped.
+
+A few coins far above the others would stretch everybody's circle, a handful of coins has too few sums
+to be smooth, and next to the end of the range hardly any assignment is left. In all three the heaviest
+coins are branched upon (the idea of `peeling`): a state that the lighter coins can no longer bring over
+the threshold is outside, one that they can no longer bring back is inside, and few stay open.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..lattice import Reals
+from ..probability import LN2, UNIT_ROUNDOFF
+from .form import RealForm, Tail
+
+MAX_OPEN = 1 << 21
+# All 2**n sums are listed up to here, where polynomials fail: atoms too close to be told apart by them.
+MOST_LISTED = 20
+# Elementary steps of adding, comparing and keeping one state.
+PER_STATE = 6
+# Below this cost of the undivided problem there is nothing to gain.
+_CHEAP = 150_000
+# The mass of a state of more coins might underflow.
+_MAX_COINS = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """States of the heavy coins, still open: their sums and masses, shape (B,); and those decided.
+
+    `light` is what is left to decide; `path` is the open state of the observed assignment, if any;
+    `inside` is the mass of the states decided to be in the tail. Masses are in units of exp(log_scale),
+    and exact where no coins are equal.
+    """
+
+    light: RealForm
+    sums: Reals
+    masses: Reals
+    path: int | None
+    inside: float = 0.0
+    log_scale: float = 0.0
+    rounding: float = 0.0
+    steps: int = 0
+
+    def tail(self, whole: Tail, state: int) -> Tail:
+        """What the light coins must do from an open state, for all to be in the `whole` tail."""
+        known = whole.chosen is not None and state == self.path
+        chosen = whole.chosen[: len(self.light.halves)] if known and whole.chosen is not None else None
+        return whole.seen_from(float(self.sums[state]), self.rounding, chosen)
+
+
+def branch(
+    form: RealForm, tail: Tail, price: Callable[[RealForm], int], most_open: int = MAX_OPEN
+) -> tuple[Branches, int]:
+    """Decide as many of the heaviest coins as make the whole cheapest; `price` is that of one light tail.
+
+    Returns the branches and the elementary steps that the whole is predicted to take.
+    """
+    state = best = _forced(form, tail)
+    if len(best.light.halves) == 0 or len(best.sums) == 0:
+        return best, best.steps
+    least, spread = best.steps + price(best.light), 0
+    while least > _CHEAP and len(state.light.halves) and 0 < len(state.sums) <= most_open // 2:
+        count = int(state.light.counts[-1])
+        spread += count
+        if spread > _MAX_COINS or state.steps + PER_STATE * len(state.sums) * (count + 1) > least:
+            break
+        state = _decide(form, state, tail)
+        cost = state.steps
+        if len(state.light.halves) and len(state.sums):
+            cost += len(state.sums) * price(state.light)
+        if cost < least:
+            best, least = state, cost
+    return best, least
+
+
+def decide_all(form: RealForm, tail: Tail) -> Branches:
+    """Branch upon every coin: open are the states on the threshold itself, to within rounding."""
+    state = _forced(form, tail)
+    while len(state.light.halves) and len(state.sums):
+        state = _decide(form, state, tail)
+    return state
+
+
+def _margin(form: RealForm, tail: Tail, decided: int) -> float:
+    """Rounding of a sum of `decided` groups, and of its distance from the tail."""
+    if form.sharp:
+        return 0.0
+    return 4.0 * UNIT_ROUNDOFF * (decided + 4) * (form.reach + abs(tail.outer) + abs(tail.inner))
+
+
+def _forced(form: RealForm, tail: Tail) -> Branches:
+    """Coins so heavy that one of them down takes the sum out of the tail must all be up."""
+    rounding = _margin(form, tail, 0)
+    reach = math.fsum((form.counts * form.halves).tolist())
+    spare = reach - tail.outer + rounding
+    light = int(np.searchsorted(2.0 * form.halves, spare, side="right"))
+    if spare < 0.0:
+        return Branches(form.lightest(0), np.zeros(0), np.zeros(0), None)
+    if light == len(form.halves):
+        return Branches(form, np.zeros(1), np.ones(1), 0)
+    forced = form.counts[light:]
+    sums = np.array([math.fsum((forced * form.halves[light:]).tolist())])
+    path = 0 if tail.chosen is not None and bool((tail.chosen[light:] == forced).all()) else None
+    log_scale = -LN2 * int(forced.sum())
+    state = Branches(form.lightest(light), sums, np.ones(1), path, 0.0, log_scale, rounding, PER_STATE)
+    return _sifted(state, tail)
+
+
+def _decide(form: RealForm, state: Branches, tail: Tail) -> Branches:
+    """Branch upon the heaviest group of equal coins that is left."""
+    group = len(state.light.halves) - 1
+    half, count = float(state.light.halves[-1]), int(state.light.counts[-1])
+    up = np.arange(count + 1)
+    sums = np.add.outer(state.sums, half * (2 * up - count)).reshape(-1)
+    masses = np.multiply.outer(state.masses, _binomial(count)).reshape(-1)
+    path = None
+    if state.path is not None and tail.chosen is not None:
+        path = state.path * (count + 1) + int(tail.chosen[group])
+    decided = replace(
+        state,
+        light=state.light.lightest(group),
+        sums=sums,
+        masses=masses,
+        path=path,
+        rounding=_margin(form, tail, len(form.halves) - group),
+        steps=state.steps + PER_STATE * len(sums),
+    )
+    return _sifted(decided, tail)
+
+
+def _sifted(state: Branches, tail: Tail) -> Branches:
+    """The states that the light coins can still bring to either side of the threshold stay open."""
+    groups = len(state.light.halves)
+    reach = state.light.reach * (1.0 + 2.0 * UNIT_ROUNDOFF * (groups + 4)) + state.rounding
+    inside = state.sums - reach > tail.inner
+    still = ~inside & (state.sums + reach >= tail.outer)
+    path = state.path
+    if path is not None:
+        path = int(np.count_nonzero(still[:path])) if still[path] else None
+    return replace(
+        state,
+        sums=state.sums[still],
+        masses=state.masses[still],
+        path=path,
+        inside=state.inside + float(state.masses[inside].sum()),
+    )
+
+
+def _binomial(count: int) -> Reals:
+    """The masses of Binomial(count, 1/2)."""
+    return np.array([math.comb(count, up) / (1 << count) for up in range(count + 1)])

@@ -1,0 +1,242 @@
+"""Real-valued effects: the sum of coins that no lattice holds, and the tails asked of it.
+
+Effects are taken as the doubles they are, and the p-value is theirs. Everything is divided by a power of
+two, which is exact, so that nothing over- or underflows; what is rounded at all goes into `slack`, by
+which the tails are made a little wider for the upper bound and a little narrower for the lower one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from ..lattice import CanonicalForm, Integers, Reals
+from ..probability import LN2, UNIT_ROUNDOFF, Alternative, Region
+
+# Weights smaller than this against the largest effect are raised to it, so that squares do not underflow.
+_NEGLIGIBLE = 2.0**-200
+
+
+@dataclass(frozen=True)
+class RealForm:
+    """X = sum_j halves[j] (2 Binomial(counts[j], 1/2) - counts[j]), symmetric about zero.
+
+    `halves` are the distinct non-zero |stay - swap| / 2 in ascending order, shape (U,), in units of
+    `unit`, a power of two; `counts` how many items have each; `items` is N, zeros included. The
+    difference of the sums of two assignments is known to within `slack`; `exact` says that equal
+    halves are equal in truth and not by rounding, `sharp` that sums of them are not rounded at all.
+    """
+
+    halves: Reals
+    counts: Integers
+    items: int
+    unit: float = 1.0
+    slack: float = 0.0
+    exact: bool = True
+    sharp: bool = False
+
+    @cached_property
+    def nonzero(self) -> int:
+        """n, the number of items whose swap changes the sum."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def reach(self) -> float:
+        """The largest value of X, rounded."""
+        return float(np.dot(self.counts, self.halves))
+
+    @cached_property
+    def variance(self) -> float:
+        """Variance of X."""
+        return float(np.dot(self.counts, self.halves * self.halves))
+
+    def lightest(self, groups: int) -> RealForm:
+        """The part of X that belongs to the `groups` smallest distinct weights."""
+        return replace(self, halves=self.halves[:groups], counts=self.counts[:groups])
+
+    def log_atom(self, chosen: Integers) -> float:
+        """log of the mass of the assignments that flip `chosen` coins of each group up, rounded down."""
+        log_mass = -self.nonzero * LN2 + (_log_ways(self.counts, chosen) if self.exact else 0.0)
+        return log_mass - 4.0 * UNIT_ROUNDOFF * abs(log_mass)
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """An upper tail of X, of which {X > inner} is a part and which is a part of {X >= outer}.
+
+    Between the two may sit one assignment that is known for sure, the observed one, together with what
+    ties with it through equal weights: `chosen` says how many coins of each group it has up, shape (U,).
+    A `strict` tail leaves it out, others hold it.
+    """
+
+    outer: float
+    inner: float
+    chosen: Integers | None = None
+    strict: bool = False
+
+    def seen_from(self, sum_: float, rounding: float, chosen: Integers | None) -> Tail:
+        """The tail that is left for the other coins when some of them add up to `sum_`."""
+        return Tail(self.outer - sum_ - rounding, self.inner - sum_ + rounding, chosen, self.strict)
+
+
+@dataclass(frozen=True, slots=True)
+class RealRegion:
+    """The union of disjoint tails (lower ones mirrored, as X is symmetric), or its `complement`."""
+
+    tails: tuple[Tail, ...]
+    complement: bool = False
+
+
+CERTAIN = RealRegion((), complement=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The observed assignment: its X and S, the mean of S, and the coins of each group that are up."""
+
+    x: float
+    total: float
+    centre: float
+    chosen: Integers
+
+
+def real_form(stay: Reals, swap: Reals | None = None) -> tuple[RealForm, Observation]:
+    """Reduce finite local effects, shape (N,) each, to their form; `swap` None means -stay.
+
+    S = centre + X with X as in the form, everything in the form's unit.
+    """
+    other = -stay if swap is None else swap
+    unit = _unit(stay, other)
+    stay, other = stay / unit, other / unit
+    halves = np.abs(stay) if swap is None else np.abs(stay - other) / 2.0
+    moving = halves > 0.0
+    least = float(halves[moving].min(initial=1.0))
+    exact = least >= _NEGLIGIBLE and (swap is None or not _rounding(stay, other).any())
+    halves[moving] = np.maximum(halves[moving], _NEGLIGIBLE)
+    distinct, group, counts = np.unique(halves[moving], return_inverse=True, return_counts=True)
+    up = np.asarray((stay > other)[moving])
+    x = math.fsum(np.where(up, halves[moving], -halves[moving]).tolist())
+    total = math.fsum(stay.tolist())
+    centre = 0.0 if swap is None else math.fsum([*stay.tolist(), *other.tolist()]) / 2.0
+    sharp = exact and _on_a_grid(stay, other)
+    slack = 0.0 if sharp else 2.0 * UNIT_ROUNDOFF * abs(x)
+    if least < _NEGLIGIBLE:
+        slack += 4.0 * _NEGLIGIBLE * len(halves)
+    if swap is not None and not sharp:
+        slack += 4.0 * UNIT_ROUNDOFF * (abs(total) + abs(centre) + (0.0 if exact else float(halves.sum())))
+    chosen = np.bincount(group[up], minlength=len(distinct)).astype(np.int64)
+    form = RealForm(distinct, counts.astype(np.int64), len(stay), unit, slack, exact, sharp)
+    return form, Observation(x, total, centre, chosen)
+
+
+def _unit(stay: Reals, other: Reals) -> float:
+    """A power of two near the largest effect."""
+    largest = max(float(np.abs(stay).max(initial=0.0)), float(np.abs(other).max(initial=0.0)))
+    return math.ldexp(1.0, max(math.frexp(largest)[1], -1000)) if largest else 1.0
+
+
+def _on_a_grid(stay: Reals, other: Reals) -> bool:
+    """Whether doubles add up without rounding: single-precision scores do, for one.
+
+    Sums of multiples of 2**e, halved, have 53 bits while the sum of them all is below 2**(e + 52).
+    """
+    total = float(np.abs(stay).sum() + np.abs(other).sum())
+    grid = math.ldexp(1.0, max(math.frexp(total)[1] - 51, -1000))
+    return not (np.remainder(stay, grid).any() or np.remainder(other, grid).any())
+
+
+def _rounding(stay: Reals, other: Reals) -> Reals:
+    """What stay - other loses to rounding, exactly (Knuth's two-sum)."""
+    difference = stay - other
+    back = difference - stay
+    return np.asarray((stay - (difference - back)) - (other + back))
+
+
+def _log_ways(counts: Integers, chosen: Integers) -> float:
+    """log of prod_j binom(counts[j], chosen[j]), rounded down."""
+    several = counts > 1
+    counts, chosen = counts[several], chosen[several]
+    parts = [special.gammaln(part + 1.0) for part in (counts, chosen, counts - chosen)]
+    margin = 2.0**-44 * sum(float(np.abs(part).sum()) for part in parts)
+    return float((parts[0] - parts[1] - parts[2]).sum()) - margin
+
+
+def real_region(
+    form: RealForm, seen: Observation, alternative: Alternative, *, absolute: bool = False
+) -> RealRegion:
+    """The assignments at least as extreme as the observed one; the alternatives are those of `null.region`."""
+    if absolute and alternative == "less":
+        outside = _both_sides(form, seen, strict=True)
+        return RealRegion(outside.tails, complement=True)
+    if absolute or alternative == "two-sided":
+        return CERTAIN if seen.total == 0.0 else _both_sides(form, seen, strict=False)
+    return RealRegion((_observed_tail(form, seen, upwards=alternative == "greater"),))
+
+
+def _observed_tail(form: RealForm, seen: Observation, *, upwards: bool, strict: bool = False) -> Tail:
+    x = seen.x if upwards else -seen.x
+    chosen = seen.chosen if upwards else form.counts - seen.chosen
+    return Tail(x - form.slack, x + form.slack, chosen, strict)
+
+
+def _both_sides(form: RealForm, seen: Observation, *, strict: bool) -> RealRegion:
+    """|S| >= |xi|, or |S| > |xi|: the tail beyond the observed sum, and the one opposite."""
+    here = _observed_tail(form, seen, upwards=seen.total >= 0.0, strict=strict)
+    if seen.centre == 0.0:
+        return RealRegion((here, here))
+    opposite = abs(seen.total) + (seen.centre if seen.total >= 0.0 else -seen.centre)
+    return RealRegion((here, Tail(opposite - form.slack, opposite + form.slack, strict=strict)))
+
+
+def from_lattice(
+    form: CanonicalForm, region: Region, chosen: Integers | None = None
+) -> tuple[RealForm, RealRegion]:
+    """A lattice test in real terms: for windows too long for `fft`. The region's intervals are tails.
+
+    `chosen`, shape (U,), says how many coins of each weight the observed assignment has up (`coins_up`):
+    what ties with it is then known to be in the tails that it bounds, however fine the lattice.
+    """
+    top = form.range
+    largest = int(form.weights[-1]) if len(form.weights) else 1
+    unit = math.ldexp(1.0, largest.bit_length())
+    halves = form.weights.astype(np.float64) / (2.0 * unit)
+    # Exact below 2**53; above, every weight and threshold is rounded once.
+    slack = 0.0 if top < 1 << 52 else 4.0 * UNIT_ROUNDOFF * top / unit
+    real = RealForm(halves, form.counts, form.items, unit, slack, sharp=slack == 0.0)
+    if region.covers(form):
+        return real, CERTAIN
+    beyond = [low if high == top else top - high for low, high in region.intervals if low == 0 or high == top]
+    if len(beyond) == len(region.intervals):
+        tails = {first: _lattice_tail(real, form, first, chosen) for first in beyond}
+        return real, RealRegion(tuple(tails[first] for first in beyond))
+    low, high = region.intervals[0]
+    if len(region.intervals) != 1:
+        raise ValueError("a region of inner intervals is not a pair of tails")
+    outside = tuple(_lattice_tail(real, form, first, chosen) for first in (high + 1, top - low + 1))
+    return real, RealRegion(outside, complement=True)
+
+
+def coins_up(form: CanonicalForm, stay: Integers, swap: Integers | None = None) -> Integers:
+    """How many coins of each weight are up as observed: items whose `stay` is the larger effect; shape (U,)."""
+    difference = 2 * stay if swap is None else stay - swap
+    up = difference[difference > 0] // form.step
+    group = np.searchsorted(form.weights, up)
+    return np.bincount(group, minlength=len(form.weights)).astype(np.int64)
+
+
+def _lattice_tail(real: RealForm, form: CanonicalForm, first: int, chosen: Integers | None) -> Tail:
+    """T >= first: nothing lies between first - 1 and first; one of the two may be as observed."""
+    top, scale = form.range, 2.0 * real.unit
+    edge = (2 * first - top) / scale
+    if chosen is not None:
+        total = sum(w * c for w, c in zip(form.weights.tolist(), chosen.tolist(), strict=True))
+        known = {total: chosen, top - total: form.counts - chosen}
+        for at in (first, first - 1):
+            if at in known:
+                middle = (2 * at - top) / scale
+                return Tail(middle - real.slack, middle + real.slack, known[at], strict=at < first)
+    return Tail(edge - real.slack, (2 * first - 2 - top) / scale + real.slack)

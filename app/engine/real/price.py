@@ -1,0 +1,132 @@
+"""What a rigorous bracket will cost, before it is computed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special
+
+from ..probability import LN2
+from .branching import MOST_LISTED, PER_STATE, branch
+from .form import RealForm, RealRegion, Tail
+from .spectrum import MOST_AT_ONCE, Circle, evaluation_steps
+from .tilt import RealTilt, real_tilt_at, real_tilt_towards
+
+# Steps of a tilt, its window and the bookkeeping, per group and per tail.
+_PER_GROUP = 120
+_PER_TAIL = 100_000
+_PER_BLOCK = 64
+_SAMPLED_GROUPS = 2048
+_HALVINGS = 30
+# The degree for a precision below this is no double; nothing comes near to it, so that its price is as good.
+_FINEST = 1e-280
+# Open states of a branching while it is being priced: few, as this happens in planning.
+_MOST_OPEN = 1 << 14
+# Frequencies that are retained at most: what does not get there with them stays wider.
+MOST_RETAINED = 1 << 21
+
+
+def steps_and_bytes(form: RealForm, region: RealRegion, precision: float) -> tuple[int, int]:
+    """Predicted elementary steps (about 5 ns each on an ordinary core) and bytes at the peak."""
+    setup, retained = 30 * len(form.halves), 0
+    steps = setup
+    for tail in {tail.outer: tail for tail in region.tails}.values():
+        more, kept = _branched(form, tail, precision)
+        steps, retained = steps + more, max(retained, kept)
+    listed = listing_steps(form)
+    if listed is not None and listed < steps:
+        return setup + listed, (48 << form.nonzero) + 200
+    held = 200 * len(form.halves) + 200 * min(retained, MOST_RETAINED) + 64 * MOST_AT_ONCE
+    return steps, held
+
+
+def _branched(form: RealForm, tail: Tail, precision: float) -> tuple[int, int]:
+    """Steps and frequencies retained for one tail, its heaviest coins branched upon as `bounds` would do."""
+    theta = slope(form, tail)
+    best, steps = branch(form, tail, lambda light: tail_steps(light, theta, precision)[0], _MOST_OPEN)
+    if len(best.light.halves) == 0 or len(best.sums) == 0:
+        return steps, 0
+    return steps, tail_steps(best.light, theta, precision)[1]
+
+
+def slope(form: RealForm, tail: Tail) -> float:
+    """The tilt that takes the mean to a tail, as far as that can be."""
+    law = real_tilt_towards(form, tail.outer) if tail.outer < form.reach else real_tilt_at(form, 0.0)
+    return law.theta
+
+
+def log_expected(form: RealForm, region: RealRegion) -> float:
+    """log of about the probability of a region: the tilted law taken for a normal one (Lugannani & Rice 1980)."""
+    logs = []
+    for tail in region.tails:
+        if tail.outer >= form.reach:
+            logs.append(-LN2 * form.nonzero)
+            continue
+        law = real_tilt_towards(form, tail.outer)
+        weight, _ = law.log_weight(tail.outer)
+        distance = (law.mean - tail.outer) / law.sd
+        shape = 0.5 * float(special.erfcx((law.theta * law.sd - distance) / math.sqrt(2.0)))
+        logs.append(weight + math.log(shape) - 0.5 * distance * distance)
+    total = math.fsum(math.exp(min(one, 0.0)) for one in logs)
+    if region.complement:
+        return math.log1p(-total) if total < 1.0 else -math.inf
+    return math.log(total) if total > 0.0 else max(logs)
+
+
+def listing_steps(form: RealForm) -> int | None:
+    """Elementary steps of listing all 2**n sums; None where there are too many."""
+    return PER_STATE * 2 << form.nonzero if form.nonzero <= MOST_LISTED else None
+
+
+def tail_steps(form: RealForm, theta: float, precision: float) -> tuple[int, int]:
+    """Elementary steps, and frequencies retained, for one tail of `form`, tilted by `theta`, by polynomials."""
+    form = _sample(form)
+    law = real_tilt_at(form, theta)
+    below = negligible(precision)
+    period = 2.0 * min(form.reach, math.sqrt(2.0 * (below + 4.0) * form.variance))
+    circle = Circle(form, law, period)
+    # The normal law's density at the edge against its tail, both tilted.
+    sd = math.sqrt(2.0) / _width(form, law, 1.0)
+    hazard = math.sqrt(2.0 / math.pi) / (sd * float(special.erfcx(theta * sd / math.sqrt(2.0))))
+    degree = math.ceil(1.1 * period * hazard / max(precision, _FINEST))
+    level = circle.level(below)
+    if level < 0:
+        retained = degree
+    else:
+        retained = min(degree, 4 + math.ceil(period * _width(form, law, below) / math.pi))
+    screened = 0 if level < 0 else _PER_BLOCK * ((degree >> level) + 8 * level + 8)
+    per_tail = _PER_TAIL + _PER_GROUP * form.nonzero
+    return per_tail + screened + retained * evaluation_steps(form), retained
+
+
+def negligible(precision: float) -> float:
+    """-log of what a retired frequency may be, at most."""
+    if precision > _FINEST:
+        return math.log(4.0e4 / precision)
+    return math.log(4.0e4) - math.log(max(precision, math.ulp(0.0)))  # their quotient may be no double
+
+
+def _sample(form: RealForm) -> RealForm:
+    """At most some thousand groups that stand for all of them."""
+    every = len(form.halves) // _SAMPLED_GROUPS
+    if every < 2:
+        return form
+    counts = np.add.reduceat(form.counts, np.arange(0, len(form.counts), every))
+    return RealForm(form.halves[::every], counts, form.items, form.unit)
+
+
+def _width(form: RealForm, law: RealTilt, below: float) -> float:
+    """The u beyond which -log|phi(u)| is above `below`: quadratic first, then log(2 / (1 + tau)) a coin."""
+    worth = form.counts * -np.log1p(-0.5 * (1.0 - law.tau))
+    quadratic = 0.5 * form.counts * law.sech2 * np.square(form.halves)
+    if float(worth.sum()) <= below:
+        return math.pi / float(form.halves[0])
+    low, high = 0.0, math.pi / float(form.halves[0])
+    while float(np.minimum(quadratic * (high * high), worth).sum()) < below and math.isfinite(high):
+        high *= 2.0
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        reached = float(np.minimum(quadratic * (middle * middle), worth).sum())
+        low, high = (low, middle) if reached > below else (middle, high)
+    return high

@@ -1,0 +1,213 @@
+"""The characteristic function of coins at the frequencies of a circle that matter, and only there.
+
+phi(k) = E exp(2 pi i k X / P) = prod_j (cos a_j + i tau_j sin a_j) ** c_j with a_j = 2 pi k d_j / P. All
+but a few dozen frequencies are negligible, and what costs is to prove it, so that is done for whole
+blocks of frequencies at once: over a block the angle of a light coin moves little, and its factor is
+at most what it is at the nearest point. Blocks that a few dozen coins do not retire are halved.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lattice import Integers, Reals
+from ..probability import UNIT_ROUNDOFF
+from .form import RealForm
+from .majorant import Complexes
+from .tilt import RealTilt
+
+_Scalar = TypeVar("_Scalar", np.float64, np.complex128)
+
+# Over a block, a coin may turn by this much to either side of the middle, in half-turns.
+_LEEWAY = 0.1
+# A coin is worth on the average log(2 / (1 + tau)); with leeway less than half of it.
+_MARGIN = 2.5
+_MAX_COINS = 256
+_CHUNK = 1 << 15
+_AT_ONCE = 1 << 13
+MOST_AT_ONCE = 1 << 17
+# Elementary steps of a factor's full evaluation, and of all else that is done with a retained frequency.
+_EVALUATION, _RETAINED = 10, 64
+
+
+@dataclass(frozen=True)
+class Circle:
+    """The coins of `form` under `law`, on a circle of circumference `period`."""
+
+    form: RealForm
+    law: RealTilt
+    period: float
+
+    @cached_property
+    def half_turns(self) -> Reals:
+        """How far each coin turns per frequency, 2 d_j / P, shape (U,), ascending."""
+        return np.asarray(2.0 * self.form.halves / self.period)
+
+    @cached_property
+    def worth(self) -> Reals:
+        """-log|factor| of each group on the average over angles: c_j log(2 / (1 + tau_j))."""
+        return np.asarray(-self.form.counts * np.log1p(-0.5 * (1.0 - self.law.tau)))
+
+    @cached_property
+    def moments(self) -> tuple[Reals, Reals]:
+        """Sums of 8 c sech2 h**2 and 16 c sech2 h**4 over the lightest 0, 1, ... U groups, h the half-turns."""
+        squares = np.square(self.half_turns)
+        second = 8.0 * self.form.counts * self.law.sech2 * squares
+        return _running(second), _running(2.0 * second * squares)
+
+    def level(self, below: float) -> int:
+        """Blocks of 2**level frequencies are the longest that the coins light enough still retire.
+
+        -1 when all the coins together do not retire single frequencies either.
+        """
+        total = np.cumsum(self.worth)
+        if total[-1] < below:
+            return -1
+        index = int(np.searchsorted(total, _MARGIN * below))
+        if index >= len(total):
+            return 0
+        return max(math.floor(math.log2(2.0 * _LEEWAY / float(self.half_turns[index]))), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Frequencies not proved negligible, ascending, all those below `stop`; and the steps it took."""
+
+    frequencies: Integers
+    stop: int
+    steps: int
+
+
+def standing(circle: Circle, first: int, stop: int, below: float, most: int) -> Standing:
+    """The frequencies in [first, stop) whose |phi| may exceed exp(-below).
+
+    It stops early, at a smaller `stop`, once there are more than `most` of them.
+    """
+    level = min(circle.level(below), stop.bit_length())  # one block is enough, however light the coins
+    if level < 0 or first >= stop:
+        stop = max(min(stop, first + most), first)
+        return Standing(np.arange(first, stop, dtype=np.int64), stop, stop - first)
+    found: list[Integers] = []
+    steps = kept = 0
+    size = _CHUNK << level
+    for start in range(first, stop, size):
+        blocks = np.arange(start, min(start + size, stop), 1 << level, dtype=np.int64)
+        for lower in range(level, -1, -1):
+            blocks, spent = _screen(circle, blocks, lower, stop, below)
+            steps += spent
+            if lower:
+                blocks = np.stack((blocks, blocks + (1 << (lower - 1))), axis=1).reshape(-1)
+                blocks = blocks[blocks < stop]
+        found.append(blocks)
+        kept += len(blocks)
+        if kept > most:
+            stop = min(stop, start + size)
+            break
+    return Standing(np.concatenate(found), stop, steps)
+
+
+def _screen(circle: Circle, blocks: Integers, level: int, stop: int, below: float) -> tuple[Integers, int]:
+    """The blocks [b, b + 2**level) that are left standing, and the steps it took."""
+    wide = 0.5 * ((1 << level) - 1)
+    turns = circle.half_turns
+    blocks = blocks[_smooth_decay(circle, blocks, 1 << level) < 2.0 * below + 1e-6]
+    light = len(turns) if level == 0 else int(np.searchsorted(turns, _LEEWAY / wide, side="right"))
+    useful = np.flatnonzero(circle.worth[:light] > 0.05 * circle.form.counts[:light])[::-1][:_MAX_COINS]
+    # Rounding of k * turn, for every k below `stop`.
+    leeway = turns * (wide + 2.0**-50 * stop)
+    limit = math.exp(-2.0 * below) * (1.0 - 1e-9)
+    left: list[Integers] = []
+    steps = 0
+    for start in range(0, len(blocks), _AT_ONCE):
+        part = blocks[start : start + _AT_ONCE]
+        modulus2 = np.ones(len(part))
+        first = 0
+        while first < len(useful) and len(part):
+            batch = useful[first : first + max(_AT_ONCE // len(part), 4)]
+            modulus2 *= _bound(circle, np.add(part, wide, dtype=np.float64), batch, leeway)
+            steps += len(part) * len(batch)
+            first += len(batch)
+            kept = modulus2 >= limit
+            if np.count_nonzero(kept) < 0.9 * len(part):
+                part, modulus2 = part[kept], modulus2[kept]
+        left.append(part[modulus2 >= limit])
+    return np.concatenate(left) if left else blocks, steps
+
+
+def evaluation_steps(form: RealForm) -> int:
+    """Elementary steps that one retained frequency takes."""
+    return _EVALUATION * len(form.halves) + _RETAINED
+
+
+def _smooth_decay(circle: Circle, blocks: Integers, length: int) -> Reals:
+    """A bound from below on -log |phi|**2 over each block, from the coins that have not turned by a quarter.
+
+    For them 1 - |factor|**2 >= sech2 (8 t**2 - 16 t**4), which grows up to t = 1/2: the block's first
+    frequency is the worst, and all coins together need two sums.
+    """
+    second, fourth = circle.moments
+    light = np.searchsorted(circle.half_turns, 0.499 / (blocks + length), side="right")
+    square = np.square(blocks.astype(np.float64))
+    return np.asarray(square * (second[light] - square * fourth[light]) * (1.0 - 1e-8))
+
+
+def _running(terms: Reals) -> Reals:
+    return np.concatenate(([0.0], np.cumsum(terms)))
+
+
+def _bound(circle: Circle, centre: Reals, batch: NDArray[np.intp], leeway: Reals) -> Reals:
+    """A bound on prod |factor|**2 of a batch of coins around each centre, shape (F,).
+
+    |factor|**2 = 1 - sech2 sin(pi t)**2, and cos(pi t) <= 1 - 4 t**2 for t in [0, 1/2].
+    """
+    t = np.multiply.outer(circle.half_turns[batch], centre)
+    t -= np.rint(t)
+    np.abs(t, out=t)
+    t -= leeway[batch, None]
+    np.maximum(t, 0.0, out=t)
+    t *= t
+    missing = 8.0 * t
+    missing *= 1.0 - 2.0 * t
+    missing *= circle.law.sech2[batch, None]
+    factors = np.subtract(1.0, missing, out=missing)
+    counts = circle.form.counts[batch]
+    if counts.max() > 1:
+        factors **= counts[:, None]
+    return np.asarray(np.multiply.reduce(factors, axis=0))
+
+
+def characteristic(circle: Circle, frequencies: Integers) -> tuple[Complexes, Reals]:
+    """phi(k) and a bound on its absolute error, shape (F,) each.
+
+    Every factor has modulus and derivative at most one, so errors of angles and factors add up.
+    """
+    turns, counts = circle.form.halves / circle.period, circle.form.counts
+    phi = np.empty(len(frequencies), dtype=np.complex128)
+    block = max(MOST_AT_ONCE // max(len(turns), 1), 1)
+    for start in range(0, len(frequencies), block):
+        angle = np.multiply.outer(turns, frequencies[start : start + block].astype(np.float64))
+        angle -= np.rint(angle)
+        angle *= 2.0 * np.pi
+        if circle.law.theta == 0.0:
+            phi[start : start + block] = _power_product(np.cos(angle), counts)
+        else:
+            factors = np.cos(angle) + 1j * (circle.law.tau[:, None] * np.sin(angle))
+            phi[start : start + block] = _power_product(factors, counts)
+    along = 8.0 * np.pi * float(np.dot(counts, turns)) * frequencies.astype(np.float64)
+    return phi, UNIT_ROUNDOFF * (along + (16.0 * circle.form.nonzero + 64.0))
+
+
+def _power_product(factors: NDArray[_Scalar], counts: Integers) -> NDArray[_Scalar]:
+    """prod_j factors[j] ** counts[j], by the binary digits of the counts."""
+    product = np.multiply.reduce(factors[counts & 1 == 1], axis=0)
+    squared = factors
+    for bit in range(1, int(counts.max()).bit_length()):
+        squared = squared * squared
+        product = product * np.multiply.reduce(squared[(counts >> bit) & 1 == 1], axis=0)
+    return np.asarray(product)

@@ -1,0 +1,219 @@
+"""One tail of a real-valued sum between the expectations of two trigonometric polynomials.
+
+Under the tilt by theta, P(X >= a) = exp(K(theta) - theta a) E f(X - a) with f(y) = exp(-theta y) for
+y >= 0. The circle is long enough for what lies beyond it to be negligible; then the degree is raised
+until the polynomials are as close to each other as was asked.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from ..lattice import Integers, Reals
+from ..probability import UNIT_ROUNDOFF
+from .form import RealForm, Tail
+from .majorant import Complexes, Sawtooth
+from .price import MOST_RETAINED, negligible
+from .spectrum import Circle, characteristic, evaluation_steps, standing
+from .tilt import RealTilt, real_tilt_at, real_tilt_towards, strays
+
+_FIRST_DEGREE = 1 << 9
+_LAST_DEGREE = 1 << 40
+_RESTARTS = 4
+# Of the width asked for, the share of all that does not shrink with the degree.
+_FIXED = 0.02
+# Lengths of arcs are multiples of this, so that k times them is exact.
+_ARC = 2.0**-10
+
+
+@dataclass(frozen=True, slots=True)
+class TailBracket:
+    """log of a lower and an upper bound of a tail; the degree it took and the elementary steps."""
+
+    log_low: float
+    log_high: float
+    degree: int
+    steps: int
+
+    def scaled(self, log_mass: float) -> TailBracket:
+        """The bracket times a probability."""
+        return TailBracket(self.log_low + log_mass, self.log_high + log_mass, self.degree, self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """A tail under its tilt, on a circle; probabilities are in units of exp(log_weight).
+
+    The circle has the coins that may fall either way; `outside` bounds the tilted mass that is neglected.
+    """
+
+    outer: float
+    inner: float
+    strict: bool
+    circle: Circle
+    shape: Sawtooth
+    outside: float
+    atom: float
+    # exp(K - theta inner) against exp(K - theta outer)
+    inner_weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """A lower and an upper bound; parts of the width that no degree reduces, and a longer circle would."""
+
+    low: float
+    high: float
+    fixed: float
+    left_out: float
+
+
+class _Waves:
+    """phi at the frequencies retained so far; grows with the degree."""
+
+    def __init__(self, circle: Circle, below: float) -> None:
+        self.circle = circle
+        self.below = below
+        self.stop = 1
+        self.steps = 0
+        self.frequencies: Integers = np.zeros(0, dtype=np.int64)
+        self.phi: Complexes = np.zeros(0, dtype=np.complex128)
+        self.error: Reals = np.zeros(0)
+
+    def extend(self, degree: int, steps: int) -> bool:
+        """Reach up to `degree`, or as far as `steps` allow; whether it got there."""
+        each = evaluation_steps(self.circle.form)
+        most = max(min(steps // each, MOST_RETAINED - len(self.frequencies)), 0)
+        wanted = degree + 1
+        affordable = self.stop + self._affordable(steps, most)
+        found = standing(self.circle, self.stop, min(wanted, affordable), self.below, most)
+        phi, error = characteristic(self.circle, found.frequencies)
+        self.frequencies = np.concatenate((self.frequencies, found.frequencies))
+        self.phi, self.error = np.concatenate((self.phi, phi)), np.concatenate((self.error, error))
+        self.steps += found.steps + each * len(found.frequencies)
+        self.stop = max(found.stop, self.stop)
+        return self.stop == wanted
+
+    def _affordable(self, steps: int, most: int) -> int:
+        level = self.circle.level(self.below)
+        return most if level < 0 else (max(steps, 0) // 64) << level
+
+
+def tail_bracket(
+    form: RealForm, tail: Tail, precision: float, *, steps: int, log_floor: float = -math.inf
+) -> TailBracket:
+    """Bracket one tail; as wide as `precision` times its lower end, or exp(log_floor), at most.
+
+    It stays wider when `steps` run out before.
+    """
+    law = real_tilt_towards(form, tail.outer)
+    log_weight, rounding = law.log_weight(tail.outer)
+    if log_weight + rounding <= log_floor:
+        return TailBracket(-math.inf, log_weight + rounding, 0, len(form.halves))
+    floor = math.exp(min(log_floor - log_weight, 0.0))
+    expected = max(0.5 * float(special.erfcx(law.theta * law.sd / math.sqrt(2.0))), floor)
+    used = degree = 0
+    low, high = 0.0, 1.0
+    for _ in range(_RESTARTS):
+        scene = _scene(form, law, tail, _FIXED * precision * expected / 4.0)
+        found, degree, spent = _raised(scene, precision, expected, floor, steps - used)
+        used += spent
+        low, high = max(low, found.low), min(high, found.high)
+        aim = max(precision * low, floor)
+        if high - low <= aim or found.left_out <= 0.2 * aim or used >= steps:
+            break
+        # There is less of it than expected, so less may be left out.
+        expected = max(min(low, 0.1 * expected), 1e-3 * expected)
+    log_low = log_weight + math.log(low) - rounding if low > 0.0 else -math.inf
+    return TailBracket(log_low, log_weight + math.log(high) + rounding, degree, used)
+
+
+def _scene(form: RealForm, law: RealTilt, tail: Tail, outside: float) -> _Scene:
+    """The shortest circle beyond which there is at most `outside` of the tilted mass, on either side."""
+    odds = -math.log(outside)
+    live, law_of_live, settled = _unfrozen(form, law, outside)
+    rounding = 0.0 if live is form else 4.0 * UNIT_ROUNDOFF * form.reach
+    outer, inner = tail.outer - settled - rounding, tail.inner - settled + rounding
+    below, above = strays(live, law_of_live, odds)
+    left = max(max(outer, inner) - (law_of_live.mean - below), 0.0)
+    right = max(law_of_live.mean + above - min(outer, inner), 0.0)
+    arc = min(right, odds / law.theta) if law.theta > 0.0 else right
+    # A little more than needed leaves a gap, and the arc can be rounded up.
+    period = 1.01 * max(left + arc, right) + 1e-9 * live.reach
+    length = math.ceil(arc / period / _ARC) * _ARC
+    chosen = -math.inf if tail.chosen is None else form.log_atom(tail.chosen)
+    log_weight, error = law.log_weight(tail.outer)
+    return _Scene(
+        outer,
+        inner,
+        tail.strict,
+        Circle(live, law_of_live, period),
+        Sawtooth(law.theta * period, length),
+        outside,
+        math.exp(min(chosen - log_weight - error, 0.0)),
+        math.exp(law.theta * (outer - inner)) * (1.0 - 8.0 * UNIT_ROUNDOFF),
+    )
+
+
+def _unfrozen(form: RealForm, law: RealTilt, outside: float) -> tuple[RealForm, RealTilt, float]:
+    """The coins but for the heaviest, all of them up save for `outside` of the tilted mass; their sum."""
+    down = form.counts * 0.5 * (1.0 - law.tau)
+    frozen = int(np.searchsorted(np.cumsum(down[::-1]), 0.9 * outside))
+    light = max(len(down) - frozen, 1)
+    if light == len(down):
+        return form, law, 0.0
+    settled = math.fsum((form.counts[light:] * form.halves[light:]).tolist())
+    live = form.lightest(light)
+    return live, real_tilt_at(live, law.theta), settled
+
+
+def _raised(
+    scene: _Scene, precision: float, expected: float, floor: float, steps: int
+) -> tuple[_Ends, int, int]:
+    """The ends at the first degree that is high enough, that degree, and the steps it took."""
+    waves = _Waves(scene.circle, negligible(precision * expected))
+    degree = _FIRST_DEGREE
+    while True:
+        complete = waves.extend(degree, steps - waves.steps)
+        degree = waves.stop - 1
+        ends = _ends(scene, waves, degree)
+        aim = max(precision * max(ends.low, 0.0), floor)
+        width = ends.high - ends.low
+        if width <= aim or not complete or degree >= _LAST_DEGREE or width <= 2.0 * ends.fixed:
+            return ends, degree, waves.steps
+        # The width less what is fixed falls like 1 / J, or faster.
+        room = 0.95 * aim - ends.fixed
+        shrink = (width - ends.fixed) / room if room > 0.0 else 16.0
+        degree = min(math.ceil(degree * min(max(shrink, 1.5), 64.0)), _LAST_DEGREE)
+
+
+def _ends(scene: _Scene, waves: _Waves, degree: int) -> _Ends:
+    """Both expectations, and everything that was left out or rounded on the safe side."""
+    retired = math.exp(-waves.below) * Sawtooth.largest(degree)
+    high, high_error = _expectation(scene, waves, degree, scene.outer, above=True)
+    low, low_error = _expectation(scene, waves, degree, scene.inner, above=False)
+    # Mass beyond the circle, on either side, and that of frozen coins which fall.
+    over = high_error + retired + 2.0 * scene.outside
+    under = low_error + retired + 3.0 * scene.outside
+    high = min(high + over, 1.0)
+    low = max(low - under, 0.0) * scene.inner_weight
+    if scene.strict:
+        high = max(high - scene.atom, low)
+    else:
+        low += scene.atom
+    return _Ends(low, high, over + under, 2.0 * retired + 5.0 * scene.outside)
+
+
+def _expectation(scene: _Scene, waves: _Waves, degree: int, at: float, *, above: bool) -> tuple[float, float]:
+    """E of the polynomial of X - at, and a bound on the error of its evaluation."""
+    mean, line = scene.shape.coefficients(degree, waves.frequencies, above=above)
+    turns = waves.frequencies * (at / scene.circle.period)
+    terms = line * waves.phi * np.exp(-2j * np.pi * (turns - np.rint(turns)))
+    size = np.abs(line)
+    phases = 8.0 * np.pi * np.abs(turns) + 64.0
+    error = 2.0 * float(np.dot(size, waves.error + UNIT_ROUNDOFF * phases * np.abs(waves.phi)))
+    return mean + 2.0 * math.fsum(terms.real.tolist()), error + 64.0 * UNIT_ROUNDOFF * abs(mean)

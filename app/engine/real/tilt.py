@@ -1,0 +1,119 @@
+"""Exponential tilting of a real-valued sum of coins, and how far it strays from its mean.
+
+As `tilt`, for X symmetric about zero: K(theta) = log E exp(theta X) = sum_j c_j log cosh(theta d_j).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..lattice import Reals
+from ..probability import LN2, UNIT_ROUNDOFF
+from .form import RealForm
+
+_MAX_ITERATIONS = 80
+_NEAR_ENOUGH = 0.05
+# Chernoff's exponent need not be optimal; these multiples of the normal law's choice are tried.
+_EXPONENTS = (1.0, 0.6)
+_ROUNDING = 32.0 * UNIT_ROUNDOFF
+
+
+@dataclass(frozen=True, slots=True)
+class RealTilt:
+    """The law tilted by `theta`: tau_j = tanh(theta d_j) and sech2_j = 1 - tau_j**2, shape (U,)."""
+
+    theta: float
+    tau: Reals
+    sech2: Reals
+    mean: float
+    variance: float
+    cumulant: float
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of X under the tilt."""
+        return math.sqrt(self.variance)
+
+    def log_weight(self, at: float) -> tuple[float, float]:
+        """K(theta) - theta at, what the tilted mass at `at` is worth untilted, and a bound on its error."""
+        shift = self.theta * at
+        return self.cumulant - shift, _ROUNDING * (self.cumulant + abs(shift))
+
+
+def cumulant(form: RealForm, theta: float) -> float:
+    """K(theta); its relative error is at most 32 roundoffs."""
+    size = np.abs(theta) * form.halves
+    small = np.minimum(size, 1.0)
+    log_cosh = np.where(
+        size < 1.0,
+        np.log1p(2.0 * np.sinh(0.5 * small) ** 2),
+        size + np.log1p(np.exp(-2.0 * size)) - LN2,
+    )
+    return float((form.counts * log_cosh).sum())  # pairwise sums: log2(U) roundoffs
+
+
+def real_tilt_at(form: RealForm, theta: float) -> RealTilt:
+    """The law of X tilted by `theta` >= 0."""
+    if theta == 0.0:
+        zeros = np.zeros(len(form.halves))
+        return RealTilt(0.0, zeros, zeros + 1.0, 0.0, form.variance, 0.0)
+    half = theta * form.halves
+    decay = np.exp(-2.0 * half)
+    tau = np.tanh(half)
+    sech2 = 4.0 * decay / (1.0 + decay) ** 2
+    mean = float(np.dot(form.counts * form.halves, tau))
+    variance = float(np.dot(form.counts * form.halves * form.halves, sech2))
+    return RealTilt(theta, tau, sech2, mean, variance, cumulant(form, theta))
+
+
+def real_tilt_towards(form: RealForm, target: float) -> RealTilt:
+    """A tilt whose mean is near `target` < reach; none when the target is not positive.
+
+    Newton's method on log(reach - mean), kept inside a bracket, as in `tilt.tilt_towards`. Any theta
+    gives the truth, so neither the end of the range nor the last digit matters.
+    """
+    if target <= 0.0:
+        return real_tilt_at(form, 0.0)
+    remaining = max(form.reach - target, 0.25 * float(form.halves[0]))
+    target = form.reach - remaining
+    low, high = 0.0, math.inf
+    theta = max(target, 0.0) / form.variance
+    law = real_tilt_at(form, theta)
+    for _ in range(_MAX_ITERATIONS):
+        miss = law.mean - target
+        if abs(miss) <= _NEAR_ENOUGH * law.sd:
+            break
+        if miss < 0:
+            low = theta
+        else:
+            high = theta
+        left = remaining - miss
+        step = (
+            theta + math.log(left / remaining) * left / law.variance if left > 0 < law.variance else math.inf
+        )
+        if not low < step < high:
+            step = 0.5 * (low + high) if math.isfinite(high) else 2.0 * theta + 1.0 / float(form.halves[-1])
+        theta = step
+        law = real_tilt_at(form, theta)
+    return law
+
+
+def strays(form: RealForm, law: RealTilt, log_odds: float) -> tuple[float, float]:
+    """(below, above) with P(X < mean - below) and P(X > mean + above) at most exp(-log_odds) each.
+
+    Chernoff's bound in the tilted family, K(theta + s) - K(theta) - s x; never beyond the range.
+    """
+    usual = math.sqrt(2.0 * log_odds / max(law.variance, 1e-300))
+    # A tenth of a unit in the exponent pays for the rounding of the cumulants.
+    odds = log_odds + 0.1 + 2.0 * _ROUNDING * law.cumulant
+    best = [form.reach + law.mean, form.reach - law.mean]
+    for multiple in _EXPONENTS:
+        s = multiple * usual
+        for side, sign in enumerate((-1.0, 1.0)):
+            grown = cumulant(form, law.theta + sign * s) - law.cumulant
+            best[side] = min(best[side], (grown + odds) / s - sign * law.mean)
+    rounding = 1e-12 * form.reach
+    return best[0] + rounding, best[1] + rounding

@@ -1,0 +1,67 @@
+"""How fast the queue drains: measured from the calls that ended, for `Retry-After` and for predictions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from .scheduler import Lane, Lanes
+
+MEMORY = 0.95  # what the past counts after one more call: some twenty calls are remembered
+MAX_RETRY_AFTER_S = 600
+FIRST_GUESS_S = 0.05
+SPREAD_S = 60.0  # over which those who are refused come again, however many they are
+
+
+@dataclass(slots=True)
+class Speed:
+    """Predicted seconds that one process works off in a second. It begins at 1: the prediction is right."""
+
+    predicted: float = 1.0
+    took: float = 1.0
+
+    def ended(self, predicted: float, took: float) -> None:
+        """One more call."""
+        self.predicted = self.predicted * MEMORY + predicted
+        self.took = self.took * MEMORY + took
+
+    @property
+    def value(self) -> float:
+        """The speed."""
+        return self.predicted / max(self.took, 1e-9)
+
+
+class Pace:
+    """The speed of either lane, and what a short call usually takes."""
+
+    def __init__(self) -> None:
+        self._speeds: dict[Lane, Speed] = {"short": Speed(), "long": Speed()}
+        self.usual_s = FIRST_GUESS_S
+        self._taken_until: dict[Lane, float] = {"short": 0.0, "long": 0.0}
+
+    def ended(self, lane: Lane, predicted_s: float, took_s: float) -> None:
+        """A call ran to its end."""
+        self._speeds[lane].ended(predicted_s, took_s)
+        if lane == "short":
+            self.usual_s = MEMORY * self.usual_s + (1 - MEMORY) * took_s
+
+    def drain_rate(self, lane: Lane, processes: int) -> float:
+        """Predicted seconds of work that leave a lane in one second."""
+        return self._speeds[lane].value * processes
+
+    def retry_after_s(
+        self, lanes: Lanes, lane: Lane, processes: int, now: float, least_s: int, seconds: float = 0.0
+    ) -> int:
+        """Whole seconds until what is pending in a lane will have drained, and what was refused before this call.
+
+        Every refused call of `seconds` takes its time behind the one refused before, so that not all come again at once
+        and most find room. From `SPREAD_S` behind what is pending on times are given away a second time.
+        """
+        rate = self.drain_rate(lane, lanes.serving(lane, processes))
+        drained = now + lanes.pending_s(now, lane) / rate
+        begin = max(drained, self._taken_until[lane])
+        if begin > drained + SPREAD_S:
+            begin = drained
+        if seconds:
+            self._taken_until[lane] = begin + seconds / rate
+        return max(least_s, min(math.ceil(begin - now), MAX_RETRY_AFTER_S))

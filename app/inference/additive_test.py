@@ -1,0 +1,168 @@
+"""The test of one additive statistic: one sum on a line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..engine import methods
+from ..engine.lattice import CanonicalForm, LatticeOverflowError, canonical_form, exact_total
+from ..engine.one_sum import planner
+from ..engine.plan import Budget, Cost, Plan
+from ..engine.probability import Region, region
+from ..engine.real.form import coins_up
+from ..errors import InvalidTest
+from ..statistics.additive_problem import Additive
+from .certificate import certified_by
+from .null_record import null_record, null_seconds, require_listable
+from .options import Options
+from .p_value import Answer, bracketed, certified, sampled, smallest_attainable
+from .prepared import Findings
+from .record import Fraction2, ItemsRecord, LatticeRecord, StatisticRecord
+from .rounded_test import RoundedTest, rounded_test
+
+# A bracket that does not get there stops at so many times its predicted steps, and so many more: a tenth of a second.
+_MOST_TIMES, _SPARE_STEPS = 4, 20_000_000
+# What a bracket takes is likely and not proven, as it is for other methods: it is not for the event loop.
+_SECONDS_UNPROVEN = 0.01
+# Wins, ties and losses.
+_SECONDS_PER_ITEM = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class AdditiveTest:
+    """An additive problem with its canonical form, its region and its plan."""
+
+    options: Options
+    problem: Additive
+    form: CanonicalForm
+    observed: int
+    region: Region
+    plan: Plan
+    fraction_by: str | None
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time: the p-value, the fraction beside it, and the null distribution."""
+        beside = sum(cost.seconds for cost in self.plan.others if cost.method == self.fraction_by)
+        pictured = null_seconds(self.form, self.options.pmf)
+        unproven = _SECONDS_UNPROVEN if self.plan.chosen.method == "bounds" else 0.0
+        return (
+            self.plan.chosen.seconds + unproven + beside + pictured + _SECONDS_PER_ITEM * self.problem.items
+        )
+
+    def solve(self) -> Findings:
+        """Run the planned method and summarise the null."""
+        options, problem, form = self.options, self.problem, self.form
+        by, answer = certified_by(
+            self._methods(), self._answer, least_log10=self._least_log10(), settles=self._settles
+        )
+        return Findings(
+            answer=answer,
+            by=by,
+            lattice=LatticeRecord(float(problem.unit * form.step), len(form.weights), form.range),
+            attainable=smallest_attainable(form, options.alternative, absolute=problem.absolute),
+            items=items_record(problem, form),
+            statistic=self._statistic(),
+            null=null_record(form, problem.unit, options.pmf, absolute=problem.absolute),
+        )
+
+    def _methods(self) -> Iterable[Cost]:
+        """What may answer, in turn; before it samples, `auto` brackets, which is priced only when it comes to that."""
+        planned = self.plan.in_turn
+        yield from (cost for cost in planned if cost.method != "monte_carlo")
+        if not self.plan.asked and all(cost.method != "bounds" for cost in planned):
+            bracket = planner.narrowest_bracket(
+                self.form, self.region, self.options.precision, self.plan.budget
+            )
+            if bracket.fits(self.plan.budget):
+                yield bracket
+        yield from (cost for cost in planned if cost.method == "monte_carlo")
+
+    def _settles(self, by: Cost, answer: Answer) -> bool:
+        """Whether a bracket that is run in the place of an exact method decides about alpha."""
+        low, high = answer.bounds
+        return self.plan.asked or by.method != "bounds" or not low <= self.options.alpha <= high
+
+    def _answer(self, by: Cost) -> Answer:
+        """The answer of one method, not checked yet."""
+        options, problem = self.options, self.problem
+        if by.method == "monte_carlo":
+            found = methods.by_sampling(self.form, self.region, samples=options.samples, seed=options.seed)
+            return sampled(found, self._fraction())
+        if by.method == "bounds":
+            bracket = methods.in_bounds(
+                self.form,
+                self.region,
+                options.precision if by.precision is None else by.precision,
+                chosen=coins_up(self.form, problem.stay, problem.swap),
+                steps=_SPARE_STEPS + _MOST_TIMES * by.operations,
+            )
+            return bracketed(bracket, options.precision, self._fraction())
+        return certified(methods.exactly(by.method, self.form, self.region), self._fraction())
+
+    def _least_log10(self) -> float:
+        """log10 of the observed assignment's own probability, 2**-n; it must be in the region."""
+        total, left = divmod(self.observed - self.form.offset, self.form.step)
+        if left or not any(low <= total <= high for low, high in self.region.intervals):
+            raise ArithmeticError("the observed sum is not among those at least as extreme")
+        return -self.form.nonzero * math.log10(2.0)
+
+    def _fraction(self) -> Fraction2 | None:
+        """The exact fraction, when it was asked for and the method that runs does not give it."""
+        if self.fraction_by is None:
+            return None
+        return certified(methods.exactly(self.fraction_by, self.form, self.region)).fraction
+
+    def _statistic(self) -> StatisticRecord:
+        problem = self.problem
+        total = abs(self.observed) if problem.absolute else self.observed
+        return StatisticRecord(
+            name=problem.name,
+            observed=float(total * problem.unit),
+            u=None if problem.score_u is None else float(problem.score_u),
+            v=None if problem.score_v is None else float(problem.score_v),
+        )
+
+
+def additive_test(problem: Additive, options: Options, budget: Budget) -> AdditiveTest | RoundedTest:
+    """Plan the test; raises InvalidTest and PlanTooLarge."""
+    try:
+        form = canonical_form(problem.stay, problem.swap)
+    except LatticeOverflowError as error:
+        raise InvalidTest.at(
+            "", "effects_too_large", f"The data cannot be summed exactly: {error}."
+        ) from error
+    require_listable(form, options.pmf)
+    if problem.rounding is not None:
+        return rounded_test(problem, form, options, budget)
+    observed = exact_total(problem.stay)
+    tail = region(form, observed, options.alternative, absolute=problem.absolute)
+    plan = planner.plan(
+        form,
+        tail,
+        budget,
+        method=options.method,
+        samples=options.samples,
+        precision=options.precision,
+        alpha=None if options.exact_fraction else options.alpha,
+    )
+    fraction_by = None
+    if options.exact_fraction and plan.chosen.method not in planner.FRACTION_METHODS:
+        fraction_by = planner.cheapest_fraction(form, tail, budget).method
+    return AdditiveTest(options, problem, form, observed, tail, plan, fraction_by)
+
+
+def items_record(problem: Additive, form: CanonicalForm) -> ItemsRecord:
+    """Counts of items and, per swapping unit, of U's wins, ties and losses (stay against swap)."""
+    other = 0 if problem.swap is None else problem.swap  # without a swap effect it is -stay
+    wins, losses = int((problem.stay > other).sum()), int((problem.stay < other).sum())
+    return ItemsRecord(
+        n=problem.items,
+        nonzero=form.nonzero,
+        clusters=problem.clusters,
+        wins=wins,
+        ties=len(problem.stay) - wins - losses,
+        losses=losses,
+    )

@@ -1,0 +1,287 @@
+"""The paired bootstrap: units drawn with replacement, the p-value that of the shifted null.
+
+P*(|S* - S| >= |S|) for two-sided. Exact for one sum on a lattice; statistics of several sums are resampled.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from ..engine.bootstrap import law as bootstrap, monte_carlo
+from ..engine.bootstrap.form import ResampleForm, resample_form, shifted_null, with_room
+from ..engine.bootstrap.law import bootstrap_law
+from ..engine.bootstrap.spectrum import WindowTooLongError
+from ..engine.lattice import (
+    EXACT_DOUBLE,
+    MAX_TOTAL,
+    CanonicalForm,
+    Integers,
+    Reals,
+    canonical_form,
+    exact_total,
+)
+from ..engine.plan import Budget, Cost, Plan
+from ..engine.planner import choose
+from ..engine.probability import IMPOSSIBLE, UNIT_ROUNDOFF, Region
+from ..engine.real.bounds import Bracket
+from ..errors import InvalidTest
+from ..statistics.additive_problem import Additive
+from ..statistics.finite import values_of
+from ..statistics.joint_problem import Joint
+from ..statistics.linear_forms import in_linear_forms
+from .additive_test import items_record
+from .certificate import MOST_ERROR, certified_by
+from .null_record import QUANTILES, sampled_null_record
+from .options import Options
+from .p_value import SMALLEST, Answer, bracketed, certified, sampled
+from .prepared import Findings
+from .record import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
+
+_BINS = 101
+_PICTURE_S = 0.01
+_NANOSECONDS_PER_DRAW = 5.0
+# What a joint statistic takes for each unit and each value of a resample, and for each block of them.
+_NANOSECONDS_PER_UNIT, _NANOSECONDS_PER_VALUE, _CALL = 9, 50, 120_000
+# Joint statistics are doubles here: values this close to the threshold count as reaching it.
+_TIE = 1e-12
+_ROUNDED = (
+    "The scores take more than 60 bits together with their resamples. p_value_bounds hold for the scores as they are; "
+    "the distribution beside them is of rounded ones. Fewer digits (`decimals`) are taken exactly."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapTest:
+    """The bootstrap of one additive statistic."""
+
+    options: Options
+    problem: Additive
+    form: ResampleForm
+    unit: Fraction  # of the form's sums
+    plan: Plan
+    # What a resample's sum, less twice the observed one, is off by at most: where effects were rounded.
+    off: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of the p-value and of the quantiles."""
+        return self.plan.chosen.seconds + (0.0 if self.options.pmf == "none" else _PICTURE_S)
+
+    def solve(self) -> Findings:
+        """Run the planned method and summarise the bootstrap distribution, shifted to the null."""
+        problem, form = self.problem, self.form
+        region = shifted_null(form, self.options.alternative, self.off)
+        cautions: tuple[tuple[str, str], ...] = ()
+        one, log10_of_one = _one_resample(form.draws)
+        by = self.plan.chosen
+        if region.intervals or not by.exact:
+            methods, answer_by = self.plan.in_turn, partial(self._answer, region)
+            by, answer = certified_by(methods, answer_by, least_log10=log10_of_one)
+        else:
+            answer, cautions = _impossible(form.draws)
+        value = float(exact_total(problem.stay) * problem.unit)
+        return Findings(
+            answer=answer,
+            by=by,
+            lattice=LatticeRecord(float(self.unit * form.step), len(form.values), form.range),
+            attainable=one,
+            items=_items(problem),
+            statistic=StatisticRecord(problem.name, value, *_scores(problem)),
+            null=_null(form, self.unit, pictured=self.options.pmf != "none"),
+            cautions=(*cautions, ("scores_rounded", _ROUNDED)) if self.off else cautions,
+        )
+
+    def _answer(self, region: Region, by: Cost) -> Answer:
+        """The answer of one method, not checked yet."""
+        if by.method != "monte_carlo":
+            return self._between(region) if self.off else certified(bootstrap.probability(self.form, region))
+        form, samples, seed = self.form, self.options.samples, self.options.seed
+        answer = sampled(monte_carlo.estimate(form, region, samples=samples, seed=seed))
+        if self.off:
+            surely = shifted_null(form, self.options.alternative, -self.off)
+            least = monte_carlo.estimate(form, surely, samples=samples, seed=seed)
+            answer = replace(answer, bounds=(min(answer.bounds[0], least.interval()[0]), answer.bounds[1]))
+        return answer
+
+    def _between(self, outer: Region) -> Answer:
+        """Of rounded effects: from what is surely extreme to what may be; exact where that is next to the same."""
+        inner = shifted_null(self.form, self.options.alternative, -self.off)
+        most = bootstrap.probability(self.form, outer)
+        least = bootstrap.probability(self.form, inner) if inner.intervals else IMPOSSIBLE
+        low = least.log_p + math.log1p(-min(least.relative_error_bound, 0.5)) - UNIT_ROUNDOFF
+        high = min(most.log_p + math.log1p(most.relative_error_bound) + UNIT_ROUNDOFF, 0.0)
+        found = Bracket(min(low, high), high, 0, 0, reached=True)
+        return replace(bracketed(found, math.inf), bracket=found.relative_width > MOST_ERROR)
+
+
+def bootstrap_test(
+    problem: Additive | Joint, options: Options, budget: Budget
+) -> BootstrapTest | JointBootstrap:
+    """Plan the bootstrap; raises InvalidTest and PlanTooLarge."""
+    if options.exact_fraction:
+        raise InvalidTest.at(
+            "/exact_fraction",
+            "fraction_not_available",
+            "A bootstrap p-value has no binary fraction: leave it out.",
+        )
+    if isinstance(problem, Joint):
+        return _joint(problem, options, budget)
+    if problem.absolute:
+        raise InvalidTest.at(
+            "/statistic/expression",
+            "not_bootstrapped",
+            "The bootstrap is of the sum itself: use the expression without abs and alternative two-sided.",
+        )
+    units, bits = with_room(problem.stay)
+    form = resample_form(units)
+    exact = Cost("fft", *bootstrap.cost(form))
+    draws = (options.samples + 4096) * min(16 * len(form.values), form.draws)
+    drawing = Cost("monte_carlo", draws, 1 << 24, _NANOSECONDS_PER_DRAW)
+    plan = choose((exact, drawing), budget, method=options.method)
+    each = 0 if problem.rounding is None else problem.rounding.each
+    off = 3 * len(units) * ((each >> bits) + 2) if bits or each else 0
+    return BootstrapTest(options, problem, form, problem.unit * 2**bits, plan, off)
+
+
+def _one_resample(draws: int) -> tuple[float, float]:
+    """The probability of a single resample, N**-N, and its log10."""
+    log10 = -draws * math.log10(draws) if draws > 1 else 0.0
+    return max(10.0**log10 if log10 > -300.0 else 0.0, SMALLEST), log10
+
+
+def _impossible(draws: int) -> tuple[Answer, tuple[tuple[str, str], ...]]:
+    """No resample is as far out as the observed sum: one in N**N is reported instead of nought."""
+    p, log10 = _one_resample(draws)
+    detail = (
+        "No resample is as far out as the observed difference; p = 0 is not a p-value, so the probability of "
+        "one resample, n**-n, is given as an upper bound."
+    )
+    return Answer(p, log10, (0.0, p), None), (("bootstrap_empty_tail", detail),)
+
+
+def _scores(problem: Additive | Joint) -> tuple[float | None, float | None]:
+    u, v = problem.score_u, problem.score_v
+    return (None if u is None else float(u), None if v is None else float(v))
+
+
+def _items(problem: Additive) -> ItemsRecord:
+    form: CanonicalForm = canonical_form(problem.stay, problem.swap)
+    return items_record(problem, form)
+
+
+def _null(form: ResampleForm, unit: Fraction, *, pictured: bool) -> NullRecord:
+    """S* - S in the statistic's units: mean nought, and percentiles with no resampling error."""
+    spread = form.values - float(np.dot(form.values, form.chances))
+    sd = form.step * math.sqrt(form.draws * float(np.dot(spread * spread, form.chances))) * float(unit)
+    low = float((form.offset - form.observed) * unit)
+    high = float((form.offset + form.step * form.range - form.observed) * unit)
+    if not pictured or form.range == 0:
+        return NullRecord(0.0, sd, low, high, None, None, None)
+    try:
+        law = bootstrap_law(form)
+    except WindowTooLongError:
+        return NullRecord(0.0, sd, low, high, None, None, None)
+    quantiles = tuple((str(q), float((law.quantile(q) - form.observed) * unit)) for q in QUANTILES)
+    width = -(-(law.high - law.low + 1) // _BINS)
+    edges = [law.low - 1 + width * index for index in range(_BINS + 1)]
+    cumulative = [law.cumulative(edge) for edge in edges]
+    middles = [edge + (width + 1) / 2 for edge in edges[:-1]]
+    pmf = tuple(
+        (float((form.offset + form.step * middle - form.observed) * float(unit)), max(after - before, 0.0))
+        for middle, before, after in zip(middles, cumulative[:-1], cumulative[1:], strict=True)
+        if after - before > 1e-12
+    )
+    return NullRecord(0.0, sd, low, high, quantiles, pmf, float(form.step * width * unit))
+
+
+@dataclass(frozen=True, slots=True)
+class JointBootstrap:
+    """The bootstrap of a statistic of several sums, by resampling."""
+
+    options: Options
+    problem: Joint
+    reduced: Joint  # over the sums that the statistic depends on
+    plan: Plan
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time."""
+        return self.plan.chosen.seconds
+
+    def solve(self) -> Findings:
+        """Resample units, recompute the statistic, and compare its shifts with the observed value."""
+        problem, options = self.problem, self.options
+        units, function = self.reduced.stay, self.reduced.function
+        start = units.sum(axis=0)
+        observed = float(values_of(function, [start[k : k + 1] for k in range(len(start))])[0])
+        # Sums that a double holds exactly are added by BLAS.
+        exact = _largest_sum(units) < EXACT_DOUBLE
+        effects: Integers | Reals = units.astype(np.float64) if exact else units
+        shifts: list[Reals] = []
+
+        def extreme(weights: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+            sums = (weights.astype(effects.dtype) @ effects).astype(np.int64)
+            shift = values_of(function, list(sums.T)) - observed
+            shifts.append(shift)
+            return _reaches(shift, observed, options)
+
+        found = monte_carlo.estimate_any(len(units), extreme, samples=options.samples, seed=options.seed)
+        drawn = np.concatenate(shifts)
+        return Findings(
+            answer=sampled(found),
+            by=self.plan.chosen,
+            lattice=None,
+            attainable=_one_resample(len(units))[0],
+            items=_joint_items(problem),
+            statistic=StatisticRecord(problem.name, observed, *_scores(problem)),
+            null=sampled_null_record(drawn, np.ones(len(drawn)), options.pmf),
+            resampled=observed + drawn,
+        )
+
+
+def _reaches(
+    shift: np.ndarray[tuple[int], np.dtype[np.float64]], observed: float, options: Options
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    slack = _TIE * (1.0 + abs(observed))
+    if options.alternative == "greater":
+        return np.asarray(shift >= observed - slack)
+    if options.alternative == "less":
+        return np.asarray(shift <= observed + slack)
+    return np.asarray(np.abs(shift) >= abs(observed) - slack)
+
+
+def _joint_items(problem: Joint) -> ItemsRecord:
+    differ = int((problem.stay != problem.swap).any(axis=1).sum())
+    stay = values_of(problem.function, list(problem.stay.T))
+    swap = values_of(problem.function, list(problem.swap.T))
+    wins, losses = int((stay > swap).sum()), int((stay < swap).sum())
+    return ItemsRecord(problem.items, differ, problem.clusters, wins, len(stay) - wins - losses, losses)
+
+
+def _joint(problem: Joint, options: Options, budget: Budget) -> JointBootstrap:
+    reduced = in_linear_forms(problem)
+    if _largest_sum(reduced.stay) >= MAX_TOTAL:
+        reduced = problem
+    if _largest_sum(reduced.stay) >= MAX_TOTAL:
+        detail = "A resample of these counts may sum to 2**61 or more, beyond what can be added exactly."
+        raise InvalidTest.at("", "integer_too_large", detail)
+    units, width = reduced.stay.shape
+    rows = monte_carlo.rows_at_once(units)
+    price = reduced.function.price(reduced.stay, reduced.swap, options.alternative)
+    each = units * (_NANOSECONDS_PER_UNIT + width) + price.value_ns + 10 * width
+    call = _CALL + int(price.call_ns)
+    steps = int(options.samples * (each + _NANOSECONDS_PER_VALUE)) + call * (options.samples // rows + 4)
+    held = 48 * options.samples + (64 + 8 * width) * max(rows, units) + 32 * rows * units
+    drawing = Cost("monte_carlo", steps, held + (1 << 22))
+    plan = choose((drawing,), budget, method=options.method, where="the bootstrap of several sums")
+    return JointBootstrap(options, problem, reduced, plan)
+
+
+def _largest_sum(effects: Integers) -> int:
+    """The largest |sum| of any resample: of the largest unit as often as there are units."""
+    return len(effects) * max(-int(effects.min()), int(effects.max()))

@@ -1,0 +1,1 @@
+"""Gates: decide a policy from certified tests."""

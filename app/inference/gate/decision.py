@@ -1,0 +1,119 @@
+"""From the metrics' one-sided tests to their verdicts: Holm over the family, then the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..certificate import flaw_of_numbers
+from ..p_value import SMALLEST
+from .holm import holm, holm_log10
+from .margin import Outcome
+from .record import Decision, GateTerms, Policy, Verdict
+
+# Below this, multiples of a p-value come from its logarithm: the double has no digits left.
+_NORMAL = 1e-300
+
+Finding = Literal["shown", "not_shown", "bounds_straddle", "unattainable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What one test found at its alpha, after Holm.
+
+    `shown`: the conservative end of the p-value's bounds is at most alpha. `bounds_straddle`: alpha lies between the
+    bounds, which are `bounds` after Holm. `unattainable`: not shown, and no outcome on these items could have shown it;
+    `attainable` is the least adjusted p-value there could have been, the other metrics being as they are.
+    """
+
+    decision: Decision
+    finding: Finding
+    bounds: tuple[float, float]
+    attainable: float
+
+
+def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[Judgement]:
+    """Adjust the family and compare every metric with its own alpha.
+
+    Raises ArithmeticError for an outcome that is no p-value: nothing can be decided by it, least of all a pass.
+    """
+    for outcome in outcomes:
+        flaw = flaw_of_numbers(outcome.p_value, outcome.log10_p_value, outcome.p_value_bounds)
+        if flaw is not None:
+            raise ArithmeticError(f"a p-value without a certificate: {flaw}")
+    p_values = [outcome.p_value for outcome in outcomes]
+    adjusted = list(
+        zip(
+            _never_nought(
+                holm(p_values), holm_log10([outcome.log10_p_value for outcome in outcomes]), p_values
+            ),
+            holm([outcome.p_value_bounds[0] for outcome in outcomes]),
+            holm([outcome.p_value_bounds[1] for outcome in outcomes]),
+            strict=True,
+        )
+    )
+    found = []
+    for index, (outcome, (point, low, high)) in enumerate(zip(outcomes, adjusted, strict=True)):
+        best = [*p_values[:index], outcome.min_attainable_p, *p_values[index + 1 :]]
+        attainable, alpha = holm(best)[index], terms[index].alpha
+        decision = _decision(outcome, point, significant=high <= alpha)
+        found.append(Judgement(decision, _finding(low, high, attainable, alpha), (low, high), attainable))
+    return found
+
+
+def _never_nought(
+    adjusted: Sequence[float], logarithms: Sequence[float], p_values: Sequence[float]
+) -> list[tuple[float, float]]:
+    """(p, log10 p), p from its logarithm where a multiple of the smallest double would say too much."""
+    return [
+        (p if p >= _NORMAL else max(10.0**log10, own, SMALLEST), log10)
+        for p, log10, own in zip(adjusted, logarithms, p_values, strict=True)
+    ]
+
+
+def _decision(outcome: Outcome, adjusted: tuple[float, float], *, significant: bool) -> Decision:
+    return Decision(
+        procedure=outcome.procedure,
+        alternative=outcome.question.alternative,
+        difference=float(outcome.question.difference),
+        p_value=outcome.p_value,
+        log10_p_value=outcome.log10_p_value,
+        p_value_bounds=outcome.p_value_bounds,
+        p_value_bounds_kind=outcome.p_value_bounds_kind,
+        exact=outcome.exact,
+        min_attainable_p=outcome.min_attainable_p,
+        p_value_adjusted=adjusted[0],
+        log10_p_value_adjusted=adjusted[1],
+        significant=significant,
+    )
+
+
+def _finding(low: float, high: float, attainable: float, alpha: float) -> Finding:
+    if high <= alpha:
+        return "shown"
+    if low <= alpha:
+        return "bounds_straddle"
+    return "unattainable" if attainable > alpha else "not_shown"
+
+
+def verdict_of(policy: Policy, finding: Finding, *, beyond: bool, differ: bool) -> Verdict:
+    """The policy's verdict.
+
+    non_inferior and improve pass only when shown. no_regression fails only when a regression is shown; it cannot
+    tell when the bounds straddle alpha, and when the estimate itself is a regression (`beyond`) on systems that
+    differ, but too few items do for any outcome to show it.
+    """
+    if policy != "no_regression":
+        return "pass" if finding == "shown" else "fail"
+    if finding == "shown":
+        return "fail"
+    if finding == "bounds_straddle" or (finding == "unattainable" and beyond and differ):
+        return "inconclusive"
+    return "pass"
+
+
+def overall(verdicts: Sequence[Verdict]) -> Verdict:
+    """Fail when one fails, else inconclusive when one is, else pass."""
+    worst: tuple[Verdict, ...] = ("fail", "inconclusive")
+    return next((verdict for verdict in worst if verdict in verdicts), "pass")

@@ -1,0 +1,175 @@
+"""The gate: whether a candidate may replace its baseline, by one or several metrics.
+
+`prepare_metric` validates and plans; `finish_gate` runs the tests, adjusts them together and decides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import get_args
+
+from ...engine.plan import Budget
+from ...errors import InvalidTest
+from ...statistics.evenness import is_even
+from ...statistics.expression import POINTER, parse
+from ...statistics.formula import Call
+from ...statistics.local_effects import DEFAULT_EXPRESSION
+from ...statistics.paired import Effects, Paired, StatisticSpec
+from ..additive_test import AdditiveTest
+from ..data_warnings import refuse_undecidable
+from ..options import Options
+from ..paired_test import Prepared, finish, prepare
+from ..record import TestRecord
+from ..rounded_test import RoundedTest
+from .decision import Judgement, judgements, overall, verdict_of
+from .margin import MarginTest, Outcome, Question, margin_test, question_of, without_margin
+from .record import GateRecord, GateTerms, MetricRecord, OnInconclusive, Policy, deciding
+from .sentences import hypothesis, overall_reason, reason
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One test of a gate as it was asked for: U is the candidate, V the baseline.
+
+    `options.alternative` is left at its default: the policy decides it. `terms.alpha` is used, not `options.alpha`.
+    """
+
+    name: str
+    data: Paired
+    spec: StatisticSpec
+    options: Options
+    terms: GateTerms
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedMetric:
+    """A metric that was validated and planned, and has not run; `margin` is None without a margin."""
+
+    name: str
+    terms: GateTerms
+    question: Question
+    test: Prepared
+    margin: MarginTest | None
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of both its tests."""
+        return self.test.seconds + (self.margin.seconds if self.margin else 0.0)
+
+    @property
+    def longest_seconds(self) -> float:
+        """What they take at the most."""
+        return self.seconds + self.test.longest_seconds - self.test.seconds
+
+
+def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
+    """Validate and plan the ordinary test, one-sided in the gate's direction, and the test of the margin.
+
+    Raises
+    ------
+        InvalidTest: with pointers into the request (/u/3, /alternative), or into the terms (/margin, /policy, /alpha).
+        PlanTooLarge: a test is over the budget.
+    """
+    terms = metric.terms
+    _require_terms(terms)
+    if metric.options.alternative != "two-sided":
+        detail = "The policy decides which side a gate tests: leave alternative out."
+        raise InvalidTest.at("/alternative", "alternative_by_policy", detail)
+    question = question_of(terms)
+    options = replace(
+        metric.options,
+        alternative=question.alternative,
+        alpha=terms.alpha,
+        higher_is_better=terms.higher_is_better,
+    )
+    test = prepare(metric.data, metric.spec, options, budget)
+    refuse_undecidable(test.data_warnings)
+    _require_direction(test)
+    margin = margin_test(test, question, budget) if terms.margin else None
+    return PreparedMetric(metric.name, terms, question, test, margin)
+
+
+def _require_terms(terms: GateTerms) -> None:
+    if terms.policy not in get_args(Policy):
+        detail = f"The policy must be one of: {', '.join(get_args(Policy))}."
+        raise InvalidTest.at("/policy", "unknown_policy", detail)
+    if not (math.isfinite(terms.margin) and terms.margin >= 0.0):
+        raise InvalidTest.at("/margin", "out_of_range", "The margin must be a number, at least 0.")
+    if not 0.0 < terms.alpha < 1.0:
+        raise InvalidTest.at("/alpha", "out_of_range", "alpha must lie between 0 and 1.")
+
+
+def _require_direction(test: Prepared) -> None:
+    """Refuse |S|, S * S and their like, which are as large when the candidate is worse as when it is better."""
+    even = isinstance(test.solvable, AdditiveTest | RoundedTest) and test.solvable.problem.absolute
+    if isinstance(test.data, Effects):
+        text = str(test.spec.parameters.get("expression", DEFAULT_EXPRESSION))
+        width = 1 if test.data.stay.ndim == 1 else test.data.stay.shape[1]
+        root = parse(text, [f"x{index + 1}" for index in range(width)])
+        even |= (isinstance(root, Call) and root.function == "abs") or is_even(root, width)
+    if even:
+        detail = (
+            "An expression that has the same value whichever effects change sign does not say which system is better: "
+            "give a gate the expression without abs, and without squares."
+        )
+        raise InvalidTest.at(POINTER, "no_direction", detail)
+
+
+def finish_gate(
+    metrics: Sequence[PreparedMetric], on_inconclusive: OnInconclusive, algorithm: str
+) -> GateRecord:
+    """Run every test, adjust the p-values together (Holm 1979) and decide.
+
+    `algorithm` is the version that goes into the digest. Raises InvalidTest without metrics: nothing compared is
+    never a pass.
+    """
+    if not metrics:
+        raise InvalidTest.at("/metrics", "empty", "There are no metrics: a gate needs at least one.")
+    records = [finish(metric.test) for metric in metrics]
+    outcomes = [_outcome(metric, record) for metric, record in zip(metrics, records, strict=True)]
+    judged = judgements(outcomes, [metric.terms for metric in metrics])
+    decided = tuple(
+        _metric_record(metric, record, outcome, judgement, len(metrics))
+        for metric, record, outcome, judgement in zip(metrics, records, outcomes, judged, strict=True)
+    )
+    verdict = overall([metric.verdict for metric in decided])
+    return GateRecord(
+        digest=_digest(decided, on_inconclusive, algorithm),
+        verdict=verdict,
+        reason=overall_reason(decided, verdict, deciding(decided, verdict), on_inconclusive),
+        on_inconclusive=on_inconclusive,
+        correction="holm" if len(decided) > 1 else None,
+        metrics=decided,
+    )
+
+
+def _outcome(metric: PreparedMetric, record: TestRecord) -> Outcome:
+    return metric.margin.run() if metric.margin else without_margin(metric.question, record)
+
+
+def _metric_record(
+    metric: PreparedMetric, record: TestRecord, outcome: Outcome, judgement: Judgement, metrics: int
+) -> MetricRecord:
+    verdict = verdict_of(
+        metric.terms.policy, judgement.finding, beyond=outcome.beyond, differ=record.items.nonzero > 0
+    )
+    return MetricRecord(
+        name=metric.name,
+        terms=metric.terms,
+        hypothesis=hypothesis(metric.terms, record.statistic.metric or record.statistic.name),
+        verdict=verdict,
+        reason=reason(metric.terms, judgement, record, metrics),
+        decision=judgement.decision,
+        test=record,
+    )
+
+
+def _digest(metrics: Sequence[MetricRecord], on_inconclusive: OnInconclusive, algorithm: str) -> str:
+    """SHA-256, in hex, of what the gate's answer is a function of: names, terms, tests, version."""
+    asked = [[metric.name, asdict(metric.terms), metric.test.digest] for metric in metrics]
+    settings = {"metrics": asked, "on_inconclusive": on_inconclusive, "algorithm": algorithm}
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()

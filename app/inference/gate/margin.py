@@ -1,0 +1,217 @@
+"""The one-sided test that a gate's policy asks for, of a difference of nought or of a margin."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal, Protocol
+
+from scipy import special
+
+from ...engine.paired_proportions import tango_test
+from ...engine.plan import Budget
+from ...engine.probability import LN10
+from ...errors import InvalidTest
+from ...statistics.paired import Paired, StatisticSpec
+from ...statistics.paired_binary import PairedBinary, paired_binary
+from ...statistics.shift import NotShiftableError, shifted
+from ..additive_test import AdditiveTest, additive_test
+from ..certificate import require
+from ..options import Alternative
+from ..p_value import SMALLEST
+from ..paired_test import Prepared
+from ..record import BoundsKind, TestRecord
+from ..rounded_test import RoundedTest
+from .record import GateTerms, Procedure
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Which difference separates null from alternative, exactly, and on which side a small p-value shows it."""
+
+    alternative: Alternative
+    difference: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The one-sided test of one metric by itself. `beyond`: the estimate lies on the side of the alternative."""
+
+    procedure: Procedure
+    question: Question
+    p_value: float
+    log10_p_value: float
+    p_value_bounds: tuple[float, float]
+    p_value_bounds_kind: BoundsKind | Literal["asymptotic"]
+    exact: bool
+    min_attainable_p: float
+    beyond: bool
+
+
+class MarginTest(Protocol):
+    """The test of a margin, validated and planned."""
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of `run`."""
+        ...
+
+    def run(self) -> Outcome:
+        """Run it."""
+        ...
+
+
+def question_of(terms: GateTerms) -> Question:
+    """What the policy puts to the proof. The margin is the decimal that the caller wrote, not its double.
+
+    U - V is tested against -margin (no_regression, non_inferior) or +margin (improve) where higher is better, and
+    everything is mirrored where lower is.
+    """
+    size = Fraction(repr(float(terms.margin)))
+    difference = size if terms.policy == "improve" else -size
+    upwards = (terms.policy != "no_regression") == terms.higher_is_better
+    return Question("greater" if upwards else "less", difference if terms.higher_is_better else -difference)
+
+
+def without_margin(question: Question, record: TestRecord) -> Outcome:
+    """With a margin of nought the ordinary one-sided test decides."""
+    observed = record.statistic.observed
+    return Outcome(
+        procedure=record.test,
+        question=question,
+        p_value=record.p_value,
+        log10_p_value=record.log10_p_value,
+        p_value_bounds=record.p_value_bounds,
+        p_value_bounds_kind=record.p_value_bounds_kind,
+        exact=record.method.exact,
+        min_attainable_p=record.min_attainable_p,
+        beyond=observed > 0.0 if question.alternative == "greater" else observed < 0.0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftedTest:
+    """The paired-permutation test of effects shifted by the margin; exact under the shift model."""
+
+    question: Question
+    test: AdditiveTest | RoundedTest
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time."""
+        return self.test.seconds
+
+    def run(self) -> Outcome:
+        """Solve the shifted problem."""
+        found, question = self.test.solve(), self.question
+        answer, observed = found.answer, self.test.observed
+        require(answer, exact=found.exact, attainable=found.attainable)
+        return Outcome(
+            procedure="permutation",
+            question=question,
+            p_value=answer.p_value,
+            log10_p_value=answer.log10_p_value,
+            p_value_bounds=answer.bounds,
+            p_value_bounds_kind="confidence" if answer.monte_carlo else "certified",
+            exact=found.exact,
+            min_attainable_p=found.attainable,
+            beyond=observed > 0 if question.alternative == "greater" else observed < 0,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TangoTest:
+    """Tango's score test of a difference of two paired proportions; asymptotic.
+
+    `proportion` is the hypothesised difference as a proportion of the items, inside (-1, 1).
+    """
+
+    question: Question
+    table: PairedBinary
+    proportion: Fraction
+
+    @property
+    def seconds(self) -> float:
+        """A formula."""
+        return 0.0
+
+    def run(self) -> Outcome:
+        """The upper or lower tail of a standard normal at the score statistic."""
+        table, upwards = self.table, self.question.alternative == "greater"
+        p_value, log10_p_value = self._tail(table.only_u, table.only_v)
+        excess = table.only_u - table.only_v - table.items * self.proportion
+        most_extreme = (table.items, 0) if upwards else (0, table.items)
+        return Outcome(
+            procedure="tango_score",
+            question=self.question,
+            p_value=p_value,
+            log10_p_value=log10_p_value,
+            p_value_bounds=(p_value, p_value),
+            p_value_bounds_kind="asymptotic",
+            exact=False,
+            min_attainable_p=self._tail(*most_extreme)[0],
+            beyond=excess > 0 if upwards else excess < 0,
+        )
+
+    def _tail(self, only_u: int, only_v: int) -> tuple[float, float]:
+        """p and log10 p of a table with these discordant items."""
+        z = tango_test(only_u, only_v, self.table.items, float(self.proportion))
+        log_p = float(special.log_ndtr(-z if self.question.alternative == "greater" else z))
+        return max(math.exp(log_p), SMALLEST), log_p / LN10
+
+
+def margin_test(prepared: Prepared, question: Question, budget: Budget) -> MarginTest:
+    """Plan the test of a margin; raises InvalidTest at /margin where there is none, and PlanTooLarge."""
+    if prepared.options.test == "bootstrap":
+        raise _not_available("The bootstrap is of a difference of nought: use the permutation test")
+    test = prepared.solvable
+    name = prepared.spec.name
+    if not isinstance(test, AdditiveTest | RoundedTest) or not test.problem.shiftable:
+        raise _not_available(
+            f"{_KINDS.get(name, 'This statistic')} has no margin in its own units: {_ADVICE}"
+        )
+    table = _zero_or_one(prepared.data, prepared.spec)
+    if table is not None:
+        return _tango(table, question, per_item=name != "sum_difference")
+    options = replace(
+        prepared.options,
+        alternative=question.alternative,
+        pmf="none",
+        exact_fraction=False,
+        confidence_level=None,
+    )
+    try:
+        problem = shifted(test.problem, question.difference)
+    except (NotShiftableError, OverflowError) as error:
+        # What is shiftable and cannot be shifted has too fine a lattice.
+        raise _not_available(
+            "The scores and the margin have too many digits to be summed exactly: round them"
+        ) from error
+    return ShiftedTest(question, additive_test(problem, options, budget))
+
+
+_ADVICE = (
+    "a margin needs mean_difference or sum_difference of scores, or accuracy, exact_match or token_accuracy of "
+    "predictions; leave it out, or hand over one score per item"
+)
+_KINDS = {"sign": "The sign test", "signed_rank": "The signed-rank test"}
+
+
+def _zero_or_one(data: Paired, spec: StatisticSpec) -> PairedBinary | None:
+    """The table when every item is right or wrong; token_accuracy of single labels is their accuracy."""
+    return paired_binary(data, replace(spec, name="accuracy") if spec.name == "token_accuracy" else spec)
+
+
+def _tango(table: PairedBinary, question: Question, *, per_item: bool) -> TangoTest:
+    proportion = question.difference if per_item else question.difference / table.items
+    if abs(proportion) >= 1:
+        detail = (
+            "Right-or-wrong items cannot differ by so much: the margin must be below 1 (below n for a sum)."
+        )
+        raise InvalidTest.at("/margin", "out_of_range", detail)
+    return TangoTest(question, table, proportion)
+
+
+def _not_available(detail: str) -> InvalidTest:
+    return InvalidTest.at("/margin", "margin_not_available", f"{detail}.")

@@ -1,0 +1,128 @@
+"""What a gate says in words. Systems are "candidate" and "baseline"; metrics' names are cut and made harmless."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Sequence
+
+from ..record import TestRecord
+from .decision import Judgement
+from .record import GateTerms, MetricRecord, OnInconclusive, Policy, Verdict
+
+_NAME_CHARS = 80
+_NAMES = 10
+_SMALLEST_WRITTEN = 1e-300
+
+_HYPOTHESES: dict[Policy, str] = {
+    "no_regression": "The candidate is not worse than the baseline{by} ({statistic}), unless shown otherwise.",
+    "non_inferior": "The candidate is shown not to be worse than the baseline{by} ({statistic}).",
+    "improve": "The candidate is shown to be better than the baseline{by} ({statistic}).",
+}
+_SHOWN: dict[Policy, str] = {
+    "no_regression": "the candidate is significantly worse than the baseline{by}",
+    "non_inferior": "the candidate is shown not to be worse than the baseline{by}",
+    "improve": "the candidate is significantly better than the baseline{by}",
+}
+_NOT_SHOWN: dict[Policy, str] = {
+    "no_regression": "the candidate is not significantly worse than the baseline{by}",
+    "non_inferior": "it is not ruled out that the candidate is worse than the baseline{by}",
+    "improve": "the candidate is not significantly better than the baseline{by}",
+}
+_HEADS: dict[Verdict, str] = {"pass": "Passed", "fail": "Failed", "inconclusive": "Inconclusive"}
+
+
+def hypothesis(terms: GateTerms, statistic: str) -> str:
+    """What the policy presumes, or wants shown."""
+    name = short(statistic) if terms.higher_is_better else f"{short(statistic)}; lower is better"
+    return _HYPOTHESES[terms.policy].format(by=_by(terms), statistic=name)
+
+
+def reason(terms: GateTerms, judgement: Judgement, record: TestRecord, metrics: int) -> str:
+    """Why the metric's verdict is what it is: the p-value against alpha, what follows, and by which procedure."""
+    outcome = (_SHOWN if judgement.finding == "shown" else _NOT_SHOWN)[terms.policy].format(by=_by(terms))
+    if judgement.finding == "bounds_straddle":
+        outcome = f"undecided, so {outcome}" if terms.policy != "no_regression" else "undecided"
+    sentences = [f"{_comparison(terms, judgement, metrics)}: {outcome}."]
+    if judgement.finding == "unattainable":
+        least = _written(judgement.attainable, log10_p=math.log10(judgement.attainable), alpha=terms.alpha)
+        sentences.append(f"No outcome on these items could have had p below {least}: too few of them differ.")
+    if judgement.finding == "bounds_straddle":
+        finer = "The method rational" if judgement.decision.exact else "More samples, or a finer precision,"
+        sentences.append(f"{finer} would decide.")
+    sentences.extend(_procedure(terms, judgement, record))
+    return " ".join(sentences)
+
+
+def _comparison(terms: GateTerms, judgement: Judgement, metrics: int) -> str:
+    decision, alpha = judgement.decision, terms.alpha
+    p = _written(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha)
+    family = f" (Holm-adjusted over {metrics} metrics)" if metrics > 1 else ""
+    if judgement.finding == "bounds_straddle":
+        low, high = judgement.bounds
+        return f"p = {p} lies in [{low!r}, {high!r}], on both sides of alpha = {_plain(alpha)}{family}"
+    sign = "<=" if judgement.finding == "shown" else ">"
+    return f"p = {p} {sign} alpha = {_plain(alpha)}{family}"
+
+
+def _procedure(terms: GateTerms, judgement: Judgement, record: TestRecord) -> list[str]:
+    """What a margin's test rests on; nothing to say of the ordinary one."""
+    decision = judgement.decision
+    if decision.procedure == "bootstrap":
+        return ["By the paired bootstrap."]
+    if decision.procedure == "tango_score":
+        return ["By Tango's score test of paired proportions, which is asymptotic."]
+    if not terms.margin:
+        return []
+    what = "items' differences" if record.items.clusters is None else "clusters' summed differences"
+    kind = "exact permutation test" if decision.exact else "permutation test"
+    return [
+        f"By the {kind} of the {what} shifted by the margin; it takes them to scatter symmetrically round their mean."
+    ]
+
+
+def overall_reason(
+    metrics: Sequence[MetricRecord], verdict: Verdict, deciding: MetricRecord, on_inconclusive: OnInconclusive
+) -> str:
+    """The gate's reason: which metrics decided, and the deciding one's own reason."""
+    deciders = [metric.name for metric in metrics if metric.verdict == verdict]
+    count = f" ({len(deciders)} of {len(metrics)} metrics)" if len(metrics) > 1 else ""
+    head = f"{_HEADS[verdict]} on {_listed(deciders)}{count}"
+    tail = f" Counted as a {on_inconclusive}, as asked." if verdict == "inconclusive" else ""
+    name = f"{short(deciding.name)}: " if len(deciders) > 1 else ""
+    return f"{head}. {name}{deciding.reason}{tail}" if name else f"{head}: {deciding.reason}{tail}"
+
+
+def short(name: str) -> str:
+    """A caller's text on one line, without control and format characters, at most 80 characters."""
+    kept = (" " if unicodedata.category(char)[0] in "CZ" else char for char in name)
+    line = " ".join("".join(kept).split())
+    cut = line if len(line) <= _NAME_CHARS else line[: _NAME_CHARS - 1] + "…"
+    return cut or "(unnamed)"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [short(name) for name in names[:_NAMES]]
+    if len(names) > _NAMES:
+        shown.append(f"{len(names) - _NAMES} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _by(terms: GateTerms) -> str:
+    return f" by more than {_plain(terms.margin)}" if terms.margin else ""
+
+
+def _plain(value: float) -> str:
+    """The shortest decimal of a number that the caller wrote."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def _written(p: float, log10_p: float, alpha: float) -> str:
+    """Six significant digits, or all where rounding would put p on the other side of alpha, or make it 1."""
+    if p < _SMALLEST_WRITTEN:
+        exponent = math.floor(log10_p)
+        mantissa = f"{10 ** (log10_p - exponent):.4g}"
+        return f"1e{exponent + 1}" if mantissa == "10" else f"{mantissa}e{exponent}"
+    rounded = f"{p:.6g}"
+    lies = (float(rounded) <= alpha) != (p <= alpha) or (float(rounded) == 1.0) != (p == 1.0)
+    return repr(p) if lies else rounded

@@ -1,0 +1,231 @@
+"""The test of a statistic of several sums: F1 and other ratios, expressions, corpus metrics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine.joint import law, methods, planner
+from ..engine.joint.form import VectorForm, vector_form
+from ..engine.joint.grid.price import box_of
+from ..engine.joint.law import Look
+from ..engine.lattice import Integers, LatticeOverflowError, Reals
+from ..engine.plan import Budget, Cost, Plan
+from ..errors import InvalidTest
+from ..statistics.finite import values_of
+from ..statistics.joint_problem import Extreme, Joint, Price
+from ..statistics.linear_forms import in_linear_forms
+from .certificate import certified_by
+from .null_record import sampled_null_record
+from .options import Options
+from .p_value import SMALLEST, Answer, certified, sampled
+from .prepared import Findings
+from .record import Fraction2, ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
+
+# Wins, ties and losses.
+_SECONDS_PER_ITEM = 4e-8
+# Exact decisions may take this many times what was predicted, and this much in any case.
+_SLACK, _SLACK_NS = 3.0, 2e8
+# A grid may be laid out several times over.
+_ROUNDS = 4
+# How often the statistic is evaluated at least: items, observed sums, picture, decisions.
+_CALLS = 6
+# What a look at the null may take besides, or instead of, as long as the p-value.
+_LOOK_S = 0.1
+# A grid of no more cells than this is not worth another look for a smaller one.
+_SMALL_BOX = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class JointTest:
+    """A joint problem on the lattice of its differences, with its plan.
+
+    `reduced` is the problem over the sums that the statistic depends on; what is said of units is of `problem`.
+    `decide` says which states are as extreme as the observed one; `exact_seconds` is the most that this takes beyond what
+    is planned, if each of them has to be decided exactly.
+    """
+
+    options: Options
+    problem: Joint
+    reduced: Joint
+    form: VectorForm
+    observed: Integers
+    plan: Plan
+    look: Look
+    price: Price
+    decide: Extreme
+    exact_seconds: float
+    fraction_by: Cost | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time: the p-value, the fraction beside it, and the law, without which there are no moments."""
+        beside = 0.0 if self.fraction_by is None else self.fraction_by.seconds
+        by_item = _SECONDS_PER_ITEM + 2e-9 * self.price.value_ns
+        calls = 1e-9 * _CALLS * self.price.call_ns
+        return self.plan.chosen.seconds + beside + self.look.seconds + calls + by_item * self.problem.items
+
+    @property
+    def longest_seconds(self) -> float:
+        """A bound on the time for when every state that the method looks at must be decided exactly."""
+        rounds = _ROUNDS if self.plan.chosen.method == "grid" else 1
+        return self.seconds + rounds * self.exact_seconds
+
+    def solve(self) -> Findings:
+        """Run the planned method and summarise the null."""
+        drawn: list[Reals] = []
+        by, answer = certified_by(
+            self.plan.in_turn, partial(self._answer, drawn), least_log10=self._least_log10()
+        )
+        return Findings(
+            answer=answer,
+            by=by,
+            lattice=self._lattice(),
+            attainable=self._attainable(),
+            items=self._items(),
+            statistic=self._statistic(),
+            null=self._null(drawn),
+            cautions=self._cautions(),
+        )
+
+    def _least_log10(self) -> float:
+        """log10 of the observed assignment's own probability, 2**-n; it must be among those that count."""
+        own = [self.observed[index : index + 1] for index in range(len(self.observed))]
+        if not np.asarray(self._extreme(own)).all():
+            raise ArithmeticError("the observed sums are not among those at least as extreme")
+        return -self.form.nonzero * math.log10(2.0)
+
+    def _answer(self, drawn: list[Reals], by: Cost) -> Answer:
+        """The answer of one method, not checked yet; to `drawn` it adds the statistic's values in samples, if any."""
+        if by.method != "monte_carlo":
+            found = methods.exactly(by.method, self.form, self._extreme, self._tiles)
+            return certified(found, self._fraction())
+        estimate, values = methods.by_sampling(
+            self.form,
+            self._extreme,
+            samples=self.options.samples,
+            seed=self.options.seed,
+            values=self._values,
+            kept=0 if self.look.whole else self.look.samples,
+        )
+        drawn.append(values)
+        return sampled(estimate, self._fraction())
+
+    def _fraction(self) -> Fraction2 | None:
+        """The exact fraction, when it was asked for and the method that runs does not give it."""
+        if self.fraction_by is None:
+            return None
+        return certified(methods.fraction(self.fraction_by.method, self.form, self._extreme)).fraction
+
+    def _extreme(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
+        return self.decide(sums)
+
+    def _tiles(
+        self, low: Sequence[Reals], high: Sequence[Reals]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        return self.reduced.function.settled(low, high, self.observed, self.options.alternative)
+
+    def _values(self, sums: Sequence[Integers]) -> Reals:
+        return values_of(self.reduced.function, sums)
+
+    def _null(self, drawn: list[Reals]) -> NullRecord:
+        if drawn and len(drawn[-1]):
+            values, masses = drawn[-1], np.full(len(drawn[-1]), 1.0 / len(drawn[-1]))
+        else:
+            values, masses = law.law_of(self.form, self._values, self.look, self.options.seed)
+        return sampled_null_record(values, masses, self.options.pmf, symmetric=self.problem.mirrored)
+
+    def _lattice(self) -> LatticeRecord:
+        spans = (self.form.high - self.form.low).tolist()
+        return LatticeRecord(
+            1.0, len(self.form.counts), math.prod(spans) if spans else 0, self.form.dimension
+        )
+
+    def _attainable(self) -> float:
+        """A lower bound: the most extreme outcome, and its mirror image for a difference of scores."""
+        if self.form.nonzero == 0:
+            return 1.0
+        mirrored = self.options.alternative == "two-sided" and self.problem.mirrored
+        return max(math.ldexp(1.0, int(mirrored) - self.form.nonzero), SMALLEST)
+
+    def _items(self) -> ItemsRecord:
+        """Units where U's own counts give the statistic more, the same or less than V's."""
+        problem = self.problem
+        stay = values_of(problem.function, list(problem.stay.T))
+        swap = values_of(problem.function, list(problem.swap.T))
+        wins, losses = int((stay > swap).sum()), int((stay < swap).sum())
+        differ = int((problem.stay != problem.swap).any(axis=1).sum())
+        return ItemsRecord(problem.items, differ, problem.clusters, wins, len(stay) - wins - losses, losses)
+
+    def _statistic(self) -> StatisticRecord:
+        problem = self.problem
+        start = problem.stay.sum(axis=0)
+        observed = values_of(problem.function, [start[k : k + 1] for k in range(len(start))])
+        score_u = None if problem.score_u is None else float(problem.score_u)
+        score_v = None if problem.score_v is None else float(problem.score_v)
+        return StatisticRecord(problem.name, float(observed[0]), score_u, score_v)
+
+    def _cautions(self) -> tuple[tuple[str, str], ...]:
+        if self.look.whole:
+            return ()
+        return (
+            (
+                "null_sampled",
+                "The moments and the picture of the null distribution were sampled; `method` is of the p-value.",
+            ),
+        )
+
+
+def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:
+    """Plan the test; raises InvalidTest and PlanTooLarge."""
+    reduced, form = _smallest(problem)
+    price = reduced.function.price(reduced.stay, reduced.swap, options.alternative)
+    plan = planner.plan(form, budget, method=options.method, samples=options.samples, work=price.work)
+    fraction_by = None
+    if options.exact_fraction and not planner.gives_fraction(form, plan.chosen.method):
+        fraction_by = planner.cheapest_fraction(form, budget, price.work)
+    allowed = _LOOK_S if options.pmf == "none" else max(_LOOK_S, plan.chosen.seconds)
+    look = law.look_at(form, allowed, price.value_ns, gridded=plan.chosen.method == "grid")
+    expected, longest = _exact_seconds(form, options, plan.chosen, price)
+    decide = reduced.function.deciding(
+        reduced.stay, reduced.swap, options.alternative, _SLACK * 1e9 * expected + _SLACK_NS
+    )
+    observed = reduced.stay.sum(axis=0)
+    return JointTest(
+        options, problem, reduced, form, observed, plan, look, price, decide, longest, fraction_by
+    )
+
+
+def _exact_seconds(form: VectorForm, options: Options, chosen: Cost, price: Price) -> tuple[float, float]:
+    """Seconds that exact decisions will take as expected, and at the most, where each of them is long."""
+    if not price.worst_ns:
+        return 0.0, 0.0
+
+    def seconds(work: float) -> float:
+        costs = planner.costs(form, options.samples, work)
+        return next(cost.seconds for cost in costs if cost.method == chosen.method)
+
+    plain = seconds(price.filter_ns)
+    return seconds(price.work) - plain, seconds(price.filter_ns + price.worst_ns) - plain
+
+
+def _smallest(problem: Joint) -> tuple[Joint, VectorForm]:
+    """The problem over its linear forms, or as it is where that has the smaller grid."""
+    try:
+        reduced = in_linear_forms(problem)
+        form = vector_form(reduced.stay, reduced.swap)
+        if reduced is problem or form.rank == 0 or box_of(form).cells <= _SMALL_BOX:
+            return reduced, form
+        whole = vector_form(problem.stay, problem.swap)
+    except LatticeOverflowError as error:
+        raise InvalidTest.at(
+            "", "effects_too_large", f"The data cannot be summed exactly: {error}."
+        ) from error
+    if box_of(whole).cells < box_of(form).cells:
+        return problem, whole
+    return reduced, form

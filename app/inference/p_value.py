@@ -1,0 +1,144 @@
+"""What a method returned, as the p-value part of a record."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..engine.lattice import CanonicalForm
+from ..engine.one_sum import fft
+from ..engine.one_sum.enumeration import subset_sums
+from ..engine.one_sum.heavy_weights import best_split
+from ..engine.one_sum.monte_carlo import Estimate
+from ..engine.probability import Probability, region
+from ..engine.real.bounds import Bracket
+from .options import Alternative
+from .record import Fraction2, MonteCarloRecord
+
+SMALLEST = math.ulp(0.0)
+SMALLEST_NORMAL = 2.0**-1022
+# Logarithms of what is nearly one may be rounded to a little above nought.
+_ROUNDING = 1e-9
+# How many lattice values round zero are tried for the least |S|, and how sure the mass must be.
+_NEAR = 16
+_SURE = 1e-3
+_CHEAP_NANOSECONDS = 2_000_000
+# So few items are listed instead.
+_FEW = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A p-value with its bounds; `relative_error_bound` is None for an estimate.
+
+    `bracket` says that it is the middle of one, and no more is known; `wider` is the relative width of a bracket that
+    is wider than was asked.
+    """
+
+    p_value: float
+    log10_p_value: float
+    bounds: tuple[float, float]
+    relative_error_bound: float | None
+    fraction: Fraction2 | None = None
+    monte_carlo: MonteCarloRecord | None = None
+    bracket: bool = False
+    wider: float | None = None
+
+
+def significant(answer: Answer, alpha: float) -> bool:
+    """Whether p <= alpha is certain; of an estimate, whether the estimate is."""
+    if answer.monte_carlo is not None:
+        return answer.p_value <= alpha
+    if answer.fraction is not None:
+        top, below = alpha.as_integer_ratio()
+        return answer.fraction.numerator * below <= top << answer.fraction.log2_denominator
+    return answer.bounds[1] <= alpha
+
+
+def undecided(answer: Answer, alpha: float) -> bool:
+    """Whether alpha lies inside the bounds, so that they do not tell on which side of it p is."""
+    low, high = answer.bounds
+    if answer.monte_carlo is not None:
+        return low <= alpha <= high
+    return answer.fraction is None and low <= alpha < high
+
+
+def certified(probability: Probability, beside: Fraction2 | None = None) -> Answer:
+    """An exact p-value and the interval that its certificate proves; `beside` is its fraction, if known.
+
+    Nothing is checked here: `certificate` does, before the answer is used.
+    """
+    p, log10_p, bound = probability.p, probability.log10_p, probability.relative_error_bound
+    low, high = p, p
+    if probability.log_p > _ROUNDING:
+        bound = math.inf  # `p` stops at one, where such a thing must not look certain
+    if bound != 0.0:
+        low = max(math.nextafter(p * (1.0 - bound), 0.0), 0.0)
+        high = min(math.nextafter(p * (1.0 + bound), 1.0), 1.0)
+    fraction = beside if probability.fraction is None else Fraction2(*probability.fraction)
+    return Answer(p, log10_p, (low, high), bound + rounded_to_subnormal(p, log10_p), fraction)
+
+
+def rounded_to_subnormal(p: float, log10_p: float) -> float:
+    """How far p, the double nearest to 10**log10_p, may be from it relatively where it has not all its digits.
+
+    0 for a p that underflows to the smallest double: there the error bound is that of 10**log10_p_value.
+    """
+    if p >= SMALLEST_NORMAL or log10_p < math.log10(SMALLEST):
+        return 0.0
+    return SMALLEST / p
+
+
+def bracketed(bracket: Bracket, precision: float, beside: Fraction2 | None = None) -> Answer:
+    """The middle of a rigorous bracket, and the bracket; `precision` is the relative width that was asked for."""
+    p, log10_p = bracket.p, min(bracket.log10_p, 0.0)
+    bound = bracket.half_width + rounded_to_subnormal(p, log10_p)
+    wider = None if bracket.relative_width <= precision else bracket.relative_width
+    return Answer(p, log10_p, (bracket.low, bracket.high), bound, beside, bracket=True, wider=wider)
+
+
+def sampled(estimate: Estimate, beside: Fraction2 | None = None) -> Answer:
+    """A Monte Carlo p-value and Clopper & Pearson's interval at 99 %."""
+    record = MonteCarloRecord(estimate.samples, estimate.seed, estimate.exceedances, estimate.standard_error)
+    low, high = estimate.interval()
+    p = estimate.p
+    return Answer(p, math.log10(p), (min(low, p), max(high, p)), None, beside, record)
+
+
+def smallest_attainable(form: CanonicalForm, alternative: Alternative, *, absolute: bool) -> float:
+    """The smallest p-value that any outcome on these items could have; never under the smallest double.
+
+    The largest sum has probability 2**-n; for |S| both ends count when they are equally far out.
+    """
+    two_tailed = absolute or alternative == "two-sided"
+    if form.nonzero == 0:
+        return 1.0
+    if absolute and alternative == "less":
+        return _smallest_of_the_middle(form)
+    both_ends = two_tailed and 2 * form.offset + form.step * form.range == 0
+    return max(math.ldexp(1.0, int(both_ends) - form.nonzero), SMALLEST)
+
+
+def _smallest_of_the_middle(form: CanonicalForm) -> float:
+    """P(|S| = its least value), the first of the lattice's |S| that has mass; its lower bound 2**-n where
+    that is not near zero or not cheap to look for.
+    """
+    least = max(math.ldexp(1.0, -form.nonzero), SMALLEST)
+    if form.nonzero <= _FEW:
+        sizes = np.abs(form.offset + form.step * subset_sums(np.repeat(form.weights, form.counts)))
+        return float(np.count_nonzero(sizes == sizes.min())) / float(1 << form.nonzero)
+    if best_split(form).nanoseconds > _CHEAP_NANOSECONDS:
+        return least
+    nearest = -(form.offset // form.step)
+    for index in range(_NEAR):
+        # Outwards from zero on both sides: |offset + step k| for k = nearest, nearest - 1, nearest + 1, ...
+        size = abs(form.offset + form.step * (nearest + (-(index + 1) // 2 if index % 2 else index // 2)))
+        tail = region(form, size, "less", absolute=True)
+        if not tail.intervals:
+            continue
+        found = fft.probability(form, tail)
+        if found.relative_error_bound < _SURE and found.p >= 0.9 * least:
+            return found.p
+    return least

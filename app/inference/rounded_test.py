@@ -1,0 +1,195 @@
+"""The test of a sum that no 64 bits hold: exact where it is small, else certified for the numbers as they are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from ..engine.lattice import CanonicalForm, Whole, exact_total
+from ..engine.one_sum import monte_carlo, wide_sums
+from ..engine.one_sum.planner import costs
+from ..engine.one_sum.wide_sums import WideForm, wide_form
+from ..engine.plan import Budget, Cost, Plan
+from ..engine.planner import choose, refusal
+from ..engine.probability import Region, region
+from ..engine.real import bounds
+from ..engine.real.form import RealForm, RealRegion
+from ..engine.real.price import steps_and_bytes
+from ..engine.real.rounded_form import real_problem
+from ..statistics.additive_problem import Additive, Rounding
+from .certificate import certified_by
+from .null_record import null_record, null_seconds
+from .options import Options
+from .p_value import SMALLEST, Answer, bracketed, certified, sampled, smallest_attainable
+from .prepared import Findings
+from .record import ItemsRecord, LatticeRecord, StatisticRecord
+
+# Nanoseconds per operation, as the planner has them.
+_MET, _LISTED, _BOUNDS = 12, 2, 20
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedTest:
+    """An additive problem whose `form` is rounded to 60 bits, and whose answer is not.
+
+    `wide` is the sum in exact integers, None where it is of too many doubles to be kept.
+    """
+
+    options: Options
+    problem: Additive
+    form: CanonicalForm
+    observed: int
+    wide: WideForm | None
+    plan: Plan
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time: the p-value, the fraction beside it, and the null distribution."""
+        beside = 0.0
+        if self.options.exact_fraction and not self.plan.chosen.exact:
+            beside = min(cost.seconds for cost in self.plan.others if cost.exact)
+        return self.plan.chosen.seconds + beside + null_seconds(self.form, self.options.pmf)
+
+    def solve(self) -> Findings:
+        """Run the planned method and summarise the null."""
+        problem, form, items = self.problem, self.form, self._items()
+        least_log10 = -items.nonzero * math.log10(2.0)
+        by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=least_log10)
+        return Findings(
+            answer=answer,
+            by=by,
+            lattice=LatticeRecord(float(problem.unit * form.step), len(form.weights), form.range),
+            attainable=self._attainable(items.nonzero),
+            items=items,
+            statistic=self._statistic(),
+            null=null_record(form, problem.unit, self.options.pmf, absolute=problem.absolute),
+            cautions=() if by.exact else (("scores_rounded", _ROUNDED),),
+        )
+
+    def _attainable(self, nonzero: int) -> float:
+        """The smallest p-value that any outcome could have, or 2**-n, which is less, where rounding may say more."""
+        alternative, problem = self.options.alternative, self.problem
+        middle = problem.absolute and alternative == "less"
+        if middle or problem.swap is not None or nonzero != self.form.nonzero:
+            return max(math.ldexp(1.0, -nonzero), SMALLEST)
+        return smallest_attainable(self.form, alternative, absolute=problem.absolute)
+
+    def _answer(self, by: Cost) -> Answer:
+        """The answer of one method, not checked yet."""
+        options, problem = self.options, self.problem
+        exact = None
+        if by.exact or options.exact_fraction:
+            assert self.wide is not None
+            all_sums = by.method == "enumeration"
+            exact = certified(
+                wide_sums.probability(
+                    self.wide, options.alternative, absolute=problem.absolute, all_sums=all_sums
+                )
+            )
+            if by.exact:
+                return exact
+        beside = None if exact is None else exact.fraction
+        if by.method == "bounds":
+            found = bounds.bracket(*_real(problem, options), precision=options.precision)
+            return bracketed(found, options.precision, beside)
+        return replace(self._sampled(), fraction=beside)
+
+    def _sampled(self) -> Answer:
+        """An estimate from the sums that are extreme or may be; the interval's lower end from those that are."""
+        options, rounding = self.options, _rounding(self.problem)
+        draw = options.samples, options.seed
+        beyond, within = (
+            monte_carlo.estimate(self.form, self._region(sign * rounding.most), samples=draw[0], seed=draw[1])
+            for sign in (1, -1)
+        )
+        answer = sampled(beyond)
+        return replace(answer, bounds=(min(within.interval()[0], answer.bounds[0]), answer.bounds[1]))
+
+    def _region(self, wider: int) -> Region:
+        """The values of T that are extreme, `wider` lattice units more of them at every end."""
+        form, alternative, size = self.form, self.options.alternative, abs(self.observed)
+        if self.problem.absolute and alternative == "less":
+            return region(form, max(size + wider, 0), "less", absolute=True)
+        if self.problem.absolute or alternative == "two-sided":
+            return region(form, max(size - wider, 0), "two-sided")
+        shift = -wider if alternative == "greater" else wider
+        return region(form, self.observed + shift, alternative)
+
+    def _items(self) -> ItemsRecord:
+        problem = self.problem
+        stay, swap = _effects(problem)
+        other = 0 if swap is None else swap  # without a swap effect it is -stay
+        wins, losses = int((stay > other).sum()), int((stay < other).sum())
+        ties = len(stay) - wins - losses
+        return ItemsRecord(problem.items, wins + losses, problem.clusters, wins, ties, losses)
+
+    def _statistic(self) -> StatisticRecord:
+        problem, rounding = self.problem, _rounding(self.problem)
+        total = self.observed * problem.unit
+        if self.wide is not None:
+            total = self.wide.observed * rounding.exact_unit
+        return StatisticRecord(
+            name=problem.name,
+            observed=float(abs(total) if problem.absolute else total),
+            u=None if problem.score_u is None else float(problem.score_u),
+            v=None if problem.score_v is None else float(problem.score_v),
+        )
+
+
+_ROUNDED = (
+    "The scores take more than 60 bits together. p_value_bounds hold for the scores as they are; the null "
+    "distribution beside them is of scores rounded to 60 bits. Fewer digits (`decimals`) are taken exactly."
+)
+
+
+def rounded_test(problem: Additive, form: CanonicalForm, options: Options, budget: Budget) -> RoundedTest:
+    """Plan the test; raises InvalidTest and PlanTooLarge."""
+    wide = None
+    if _rounding(problem).exact is not None:
+        stay, swap = _effects(problem)
+        wide = wide_form(stay.tolist(), None if swap is None else swap.tolist())
+    candidates = _costs(problem, form, wide, options)
+    plan = choose(
+        candidates, budget, method=options.method, where="the scores take more than 60 bits together"
+    )
+    listing = candidates[0]
+    if options.exact_fraction and not (listing.exact and listing.fits(budget)):
+        raise refusal(listing, (), budget, "/exact_fraction")
+    return RoundedTest(options, problem, form, exact_total(problem.stay), wide, plan)
+
+
+def _costs(
+    problem: Additive, form: CanonicalForm, wide: WideForm | None, options: Options
+) -> tuple[Cost, ...]:
+    """What the methods would cost, in the order in which they are preferred."""
+    found = []
+    if wide is not None:
+        nanoseconds, held = wide.price()
+        found.append(Cost("meet_in_the_middle", nanoseconds // _MET, held, float(_MET)))
+        every = wide.price_of_all()
+        if every is not None:
+            found.append(Cost("enumeration", every[0] // _LISTED, every[1], float(_LISTED)))
+    steps = steps_and_bytes(*_real(problem, options), options.precision)
+    found.append(Cost("bounds", *steps, float(_BOUNDS)))
+    whole = region(form, 0, "two-sided")
+    found.append(next(c for c in costs(form, whole, options.samples) if c.method == "monte_carlo"))
+    return tuple(found)
+
+
+def _real(problem: Additive, options: Options) -> tuple[RealForm, RealRegion]:
+    rounding = _rounding(problem)
+    error = 0 if rounding.exact is not None else rounding.most
+    return real_problem(*_effects(problem), options.alternative, absolute=problem.absolute, error=error)
+
+
+def _effects(problem: Additive) -> tuple[Whole, Whole | None]:
+    """The effects as they are, where they are kept."""
+    exact = _rounding(problem).exact
+    if exact is None:
+        return problem.stay, problem.swap
+    return exact[0], exact[1] if len(exact) == 2 else None
+
+
+def _rounding(problem: Additive) -> Rounding:
+    assert problem.rounding is not None
+    return problem.rounding

@@ -1,0 +1,111 @@
+"""Numbers as files write them: exact, missing, or refused; and rounded only when asked.
+
+Integral text is an integer, other decimal text the nearest double, whose shortest form is what was written.
+Missing is missing (null, NaN, an empty field, NOANSWER) and never zero.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import InvalidTest
+from ..columns import NAMES
+from .reader import ReaderOptions
+
+Number = int | float
+MISSING = frozenset({"", "na", "n/a", "nan", "none", "null", "noanswer"})
+MAX_NUMBER_CHARS = 400
+INT64 = 2**63
+EXACT_DOUBLE = 2**53
+
+
+def parsed(text: str) -> Number | None:
+    """The number a text says, or None when it says none; infinities and NaN are not numbers."""
+    if len(text) > MAX_NUMBER_CHARS or not text.isascii() or "_" in text:
+        return None
+    try:
+        if text.lstrip("+-").isdigit():
+            return int(text)
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def is_missing(text: str) -> bool:
+    """Whether a field says that there is no value."""
+    return text.strip().lower() in MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class Numerals:
+    """Reads numbers; with `decimals` rounded as numpy.round does: half to even of the double times a power of ten."""
+
+    decimals: int | None = None
+
+    def plain(self, number: Any) -> Number | None:
+        """A value that is a number and about which nothing is to be decided: the usual case, quickly."""
+        if self.decimals is not None:
+            return None
+        if type(number) is int:
+            return number if -INT64 <= number < INT64 else None
+        return number if type(number) is float and math.isfinite(number) else None
+
+    @classmethod
+    def of(cls, options: ReaderOptions) -> Numerals:
+        """As the options say."""
+        return cls(options.decimals)
+
+    def note(self) -> tuple[str, ...]:
+        """What was done to the numbers, for the reading."""
+        if self.decimals is not None:
+            return (f"Scores were rounded as numpy.round does, decimals={self.decimals}.",)
+        return ()
+
+    def of_text(self, text: str, pointer: str) -> Number | None:
+        """The number in a field; None when it says that there is none.
+
+        Raises
+        ------
+        InvalidTest
+            It is not a finite number.
+        """
+        stripped = text.strip()
+        value = parsed(stripped)
+        if value is None:
+            if is_missing(stripped):
+                return None
+            raise InvalidTest.at(pointer, "not_a_number", "This field is not a finite number.")
+        return self._rounded(value, pointer)
+
+    def of_json(self, value: Any, pointer: str) -> Number | None:
+        """The number that a JSON value is: true is 1, false 0, null and NaN are missing.
+
+        Raises
+        ------
+        InvalidTest
+            It is something else, or not finite.
+        """
+        if isinstance(value, bool):
+            value = int(value)
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return None
+        if isinstance(value, str) and is_missing(value):
+            return None
+        if not isinstance(value, int | float):
+            detail = f"This is {NAMES.get(type(value), 'something else')}; a number is needed here."
+            raise InvalidTest.at(pointer, "not_a_number", detail)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InvalidTest.at(pointer, "not_finite", "This number is not finite.")
+        return self._rounded(value, pointer)
+
+    def _rounded(self, value: Number, pointer: str) -> Number:
+        if self.decimals is not None and isinstance(value, float):
+            scaled = value * 10**self.decimals
+            if abs(scaled) < EXACT_DOUBLE:  # beyond it there are no decimals to lose
+                value = round(scaled) / 10**self.decimals
+        if isinstance(value, int) and not -INT64 <= value < INT64:
+            raise InvalidTest.at(pointer, "integer_too_large", "This integer does not fit into 64 bits.")
+        return value

@@ -1,0 +1,216 @@
+"""What each system got on each item, by id; and how two of them become paired columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import Flaw, InvalidTest
+from ...statistics.paired import Column, Counts, Pairing, Repeated, Scores
+from .. import columns
+from ..pairing import NAMED_IDS, ById, OnMissing, pair, shown
+from .number_text import Number
+from .source import Source
+
+# A number; several of one item, to be averaged; a row of counts; or None, which is missing.
+Value = Number | tuple[Number, ...] | None
+
+
+@dataclass(slots=True)
+class Answers:
+    """One system's values in the order of its file.
+
+    `by_order` says that the file has no ids: the keys are then running numbers. `places` are pointers below the
+    source's, to the records.
+    """
+
+    source: Source
+    by_order: bool = False
+    ids: list[str] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    clusters: list[str | None] = field(default_factory=list)
+    index: dict[str, int] = field(default_factory=dict)
+
+    def add(self, key: str, value: Value, place: str, cluster: str | None = None) -> None:
+        """One more item.
+
+        Raises
+        ------
+        InvalidTest
+            The key has been there before.
+        """
+        before = self.index.setdefault(key, len(self.ids))
+        if before != len(self.ids):
+            detail = (
+                f"{self.source.label}: the id {shown(key)} stands at {place} and already at {self.places[before]}; "
+                "ids must be unique."
+            )
+            raise InvalidTest.at(f"{self.source.pointer}/{place}", "duplicate_id", detail)
+        self.ids.append(key)
+        self.values.append(value)
+        self.places.append(place)
+        self.clusters.append(cluster)
+
+    def __len__(self) -> int:
+        """How many items there are."""
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Both systems' values in one order."""
+
+    ids: list[str]
+    u: list[Any]
+    v: list[Any]
+    pairing: Pairing
+
+
+Check = Callable[[Answers, int, Answers, int], None]
+
+
+def matched(
+    u: Answers,
+    v: Answers,
+    *,
+    on_missing: OnMissing,
+    notes: list[str],
+    clustered: bool = False,
+    check: Check | None = None,
+) -> Matched:
+    """Pair two systems by id; `check` sees the two places of every item that both have.
+
+    Raises
+    ------
+    InvalidTest
+        Values are missing, or ids do not match, and nobody said drop; or clusters differ.
+    """
+    for system in (u, v):
+        if not len(system):
+            raise system.source.empty()
+    _same_form(u, v, notes)
+    if check is not None:
+        for key, place in u.index.items():
+            other = v.index.get(key)
+            if other is not None:
+                check(u, place, v, other)
+    clusters = _clusters(u, v) if clustered else None
+    if u.by_order and len(u) != len(v):
+        detail = f"u has {len(u):,} items and v has {len(v):,}, and there are no ids to pair them by."
+        raise InvalidTest.at(v.source.pointer, "length_mismatch", detail)
+    kept = {role: _with_values(system, on_missing, notes, role) for role, system in (("u", u), ("v", v))}
+    try:
+        paired = pair(kept, ids=None, clusters=clusters, on_missing=on_missing)
+    except InvalidTest as error:
+        raise _repointed(error, u, v) from None
+    order = _order(kept["u"], kept["v"])
+    _note_unmatched(paired.pairing, notes)
+    pairing = replace(paired.pairing, largest=max(len(u), len(v)))
+    return Matched(order, list(paired.columns["u"]), list(paired.columns["v"]), pairing)
+
+
+def _order(u: ById, v: ById) -> list[str]:
+    if u.ids == v.ids:
+        return u.ids
+    there = set(v.ids)
+    return [key for key in u.ids if key in there]
+
+
+def _same_form(u: Answers, v: Answers, notes: list[str]) -> None:
+    if u.by_order != v.by_order:
+        without = u if u.by_order else v
+        detail = f"{without.source.label}: this file has no ids and the other has; both need them."
+        raise InvalidTest.at(without.source.pointer, "mixed_forms", detail)
+    if u.by_order:
+        notes.append("The files have no ids: items were paired by their order.")
+
+
+def _with_values(system: Answers, on_missing: OnMissing, notes: list[str], role: str) -> ById:
+    """The items that have a value. Those without are named, and dropped only if the caller said so."""
+    gone = [place for place, value in enumerate(system.values) if value is None]
+    notes.append(f"{role}: {len(system):,} items read from {system.source.label}.")
+    if not gone:
+        return ById(system.ids, system.values)
+    if on_missing == "error":
+        flaws = tuple(
+            Flaw(
+                f"{system.source.pointer}/{system.places[place]}",
+                "missing_value",
+                f"The item {shown(system.ids[place])} of {role} has no value.",
+            )
+            for place in gone[:NAMED_IDS]
+        )
+        detail = (
+            f"{system.source.label}: {len(gone):,} of {len(system):,} items of {role} have no value "
+            f"(the first is {shown(system.ids[gone[0]])} at {system.places[gone[0]]}). Missing is not zero: mend them, "
+            "or say on_missing=drop to leave these items out."
+        )
+        raise InvalidTest(detail, flaws=flaws)
+    notes.append(f"{role}: {len(gone):,} items without a value were left out, as on_missing=drop says.")
+    keep = [place for place, value in enumerate(system.values) if value is not None]
+    return ById([system.ids[place] for place in keep], [system.values[place] for place in keep])
+
+
+def _clusters(u: Answers, v: Answers) -> dict[str, str]:
+    """The cluster of every item; both files must say the same where both say it."""
+    found: dict[str, str] = {}
+    for system in (u, v):
+        for key, cluster, place in zip(system.ids, system.clusters, system.places, strict=True):
+            if cluster is None:
+                detail = f"{system.source.label}: the item {shown(key)} has no cluster."
+                raise InvalidTest.at(f"{system.source.pointer}/{place}", "no_cluster", detail)
+            if found.setdefault(key, cluster) != cluster:
+                detail = f"{system.source.label}: the item {shown(key)} is in cluster {shown(cluster)} here and in "
+                detail += f"{shown(found[key])} in u."
+                raise InvalidTest.at(f"{system.source.pointer}/{place}", "cluster_mismatch", detail)
+    return found
+
+
+def _repointed(error: InvalidTest, u: Answers, v: Answers) -> InvalidTest:
+    """The same error with pointers to the files instead of to a JSON request."""
+    flaws = []
+    for flaw in error.flaws:
+        source = {"/u": u.source, "/v": v.source}.get(flaw.pointer)
+        pointer = source.pointer if source else f"/files{flaw.pointer}"
+        flaws.append(Flaw(pointer, flaw.code, flaw.detail))
+    return InvalidTest(error.detail, flaws=tuple(flaws))
+
+
+def _note_unmatched(pairing: Pairing, notes: list[str]) -> None:
+    for role, count in (("u", pairing.only_u), ("v", pairing.only_v)):
+        if count:
+            notes.append(f"{count:,} items that only {role} has were left out, as on_missing=drop says.")
+
+
+def scores(values: Matched) -> Scores:
+    """One number, or several, per item and system."""
+    return Scores(_column(values.u, "u"), _column(values.v, "v"), values.pairing)
+
+
+def counts(values: Matched, names: Sequence[str]) -> Counts:
+    """Rows of counts, in the order of `names`."""
+    return Counts(_named(values.u, names, "u"), _named(values.v, names, "v"), values.pairing)
+
+
+def _named(rows: list[Any], names: Sequence[str], role: str) -> dict[str, Column]:
+    return {name: _numbers([row[place] for row in rows], role) for place, name in enumerate(names)}
+
+
+def _column(values: list[Any], role: str) -> Column | Repeated:
+    if not any(isinstance(value, tuple) for value in values):
+        return _numbers(values, role)
+    ragged = [value if isinstance(value, tuple) else (value,) for value in values]
+    flat = _numbers([number for value in ragged for number in value], role)
+    return Repeated(flat, np.fromiter(map(len, ragged), dtype=np.int64, count=len(ragged)))
+
+
+def _numbers(values: list[Any], role: str) -> Column:
+    try:
+        return columns.numbers(values, may_hold_booleans=False)
+    except InvalidTest as error:
+        flaws = tuple(Flaw(f"/files/{role}/item{f.pointer}", f.code, f.detail) for f in error.flaws)
+        raise InvalidTest(error.detail, flaws=flaws) from None

@@ -1,0 +1,177 @@
+"""What goes into a reader and what comes out: files, options, and a reading that says what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from ...errors import Flaw, InvalidTest
+from ...statistics.paired import Paired, StatisticSpec
+from ..nested import MAX_DECIMALS
+from ..pairing import OnMissing, shown
+
+Kind = Literal["scores", "counts", "predictions", "segments", "effects"]
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "on_missing": ("error", "drop"),
+    "ner_mode": ("lenient", "strict"),
+    "scheme": ("BIO", "IOB2"),
+    "items": ("sentence", "word"),
+    "reduce_epochs": ("mean", "max", "none"),
+    "allow_incomplete": ("true", "false"),
+}
+TAG_COLUMNS = ("tag_column", "tag_column_gold", "tag_column_u", "tag_column_v")
+WHOLE = ("decimals", "token_column", *TAG_COLUMNS)
+DELIMITERS = {
+    "comma": ",",
+    "tab": "\t",
+    "pipe": "|",
+    "semicolon": ";",
+    "blank": " ",
+    ",": ",",
+    "\t": "\t",
+    "|": "|",
+    ";": ";",
+    " ": " ",
+}
+MAX_CHOICES = 20
+MAX_INFLATED_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """A file as it was handed over, its content coding already undone."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderOptions:
+    """How to read. An option that the format has no use for is refused, not ignored.
+
+    Raises
+    ------
+    InvalidTest
+        A value is not one of those allowed; pointers are `/options/<name>`.
+    """
+
+    statistic: str | None = None
+    metric: str | None = None  # which number of an item: a metric's name, a CoNLL-U column, a count
+    measure: str | None = None  # TREC
+    filter: str | None = None  # lm-evaluation-harness
+    filter_u: str | None = None
+    filter_v: str | None = None
+    task: str | None = None
+    scorer: str | None = None  # Inspect
+    system_u: str | None = None  # which of several systems (or columns) in one file
+    system_v: str | None = None
+    id_column: str | None = None
+    score_column: str | None = None
+    system_column: str | None = None
+    delimiter: str | None = None
+    clusters: str | None = None  # document, call, or the column, field or metadata key that says it
+    on_missing: OnMissing = "error"
+    decimals: int | None = None  # round scores to so many decimals
+    items: Literal["sentence", "word"] = "sentence"  # CoNLL-U
+    ner_mode: Literal["lenient", "strict"] = "lenient"  # strict is scheme IOB2, as seqeval has it
+    scheme: Literal["BIO", "IOB2"] = "BIO"
+    token_column: int | None = None  # counted from one
+    tag_column: int | None = None
+    tag_column_gold: int | None = None
+    tag_column_u: int | None = None
+    tag_column_v: int | None = None
+    reduce_epochs: Literal["mean", "max", "none"] = "mean"
+    allow_incomplete: bool = False
+    max_inflated_bytes: int = MAX_INFLATED_BYTES  # the server's, not the caller's
+
+    def __post_init__(self) -> None:
+        for name, allowed in CHOICES.items():
+            value = getattr(self, name)
+            if not isinstance(value, bool) and value not in allowed:
+                raise _refused(name, f"{name} must be one of: {', '.join(allowed)}.")
+        for name, least, most in (
+            ("decimals", 0, MAX_DECIMALS),
+            *((name, 1, 1_000) for name in ("token_column", *TAG_COLUMNS)),
+        ):
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                raise _refused(name, f"{name} must be from {least} to {most}.")
+        if self.delimiter is not None and self.delimiter not in DELIMITERS:
+            raise _refused("delimiter", "delimiter must be comma, tab, pipe, semicolon or blank.")
+
+    @classmethod
+    def of_form(
+        cls, form: Mapping[str, str], *, max_inflated_bytes: int = MAX_INFLATED_BYTES
+    ) -> ReaderOptions:
+        """The options that form fields or query parameters say; every name must be one of `OPTION_NAMES`."""
+        values: dict[str, str | int | bool] = {}
+        for name, text in form.items():
+            if name not in OPTION_NAMES:
+                raise _refused(
+                    name[:40],
+                    f"There is no reader option {shown(name)}; there are: {', '.join(OPTION_NAMES)}.",
+                )
+            if name in WHOLE:
+                if not (text.isascii() and text.isdigit() and len(text) < 10):
+                    raise _refused(name, f"{name} must be a whole number.")
+                values[name] = int(text)
+            elif name == "allow_incomplete":
+                if text not in CHOICES[name]:
+                    raise _refused(name, "allow_incomplete must be true or false.")
+                values[name] = text == "true"
+            elif text:
+                values[name] = text
+        return cls(max_inflated_bytes=max_inflated_bytes, **values)  # type: ignore[arg-type]
+
+    def given(self) -> frozenset[str]:
+        """The names of the options that are not at their defaults."""
+        blank = _DEFAULTS
+        return frozenset(name for name in OPTION_NAMES if getattr(self, name) != getattr(blank, name))
+
+
+OPTION_NAMES = tuple(field.name for field in fields(ReaderOptions) if field.name != "max_inflated_bytes")
+_DEFAULTS = ReaderOptions()
+
+
+def _refused(name: str, detail: str) -> InvalidTest:
+    return InvalidTest.at(f"/options/{name}", "invalid_option", detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the files say, and how they were read.
+
+    `notes` tell how many items were read, what was skipped and why, and what was chosen for the caller.
+    `names` are those the files give to the systems, if they do. `statistic_read` says that the option `statistic`
+    chose what was read (`upos`, `wer`), so that `default_statistic` is the one to compute.
+
+    `metric` is what was measured, in the field's own words: of scores, whatever is computed of them; of counts, of
+    `default_statistic` only. None where nobody said more than "score". `higher_is_better` is what the format itself
+    knows of it. `role_question` is None where the files, their names or the options tell which system is U; else
+    what has to be said so that a gate knows the candidate; so is `direction_question` of what is better. `file_names` are those of u and v, where each has a file, and `score_names` those of their columns or fields.
+    """
+
+    kind: Kind
+    data: Paired
+    default_statistic: StatisticSpec
+    notes: tuple[str, ...]
+    format: str
+    guessed: bool = False
+    names: tuple[str, str] | None = None
+    statistic_read: bool = False
+    metric: str | None = None
+    higher_is_better: bool | None = None
+    role_question: str | None = None
+    direction_question: str | None = None
+    file_names: tuple[str, str] | None = None
+    score_names: tuple[str, str] | None = None
+
+
+def choose(pointer: str, option: str, what: str, there: list[str], why: str = "") -> InvalidTest:
+    """The refusal when something must be chosen: it names what there is."""
+    named = ", ".join(shown(name) for name in there[:MAX_CHOICES])
+    more = f" and {len(there) - MAX_CHOICES:,} more" if len(there) > MAX_CHOICES else ""
+    detail = f"{why}Choose the {what} ({option}=); there {'is' if len(there) == 1 else 'are'}: {named}{more}."
+    return InvalidTest(detail, flaws=(Flaw(pointer, f"choose_{option}", detail),))

@@ -1,0 +1,139 @@
+"""What every request gets, in one middleware: an id, the security headers, a count, a span and a line in the log.
+
+One wrapper around `receive` and `send` instead of one for each purpose: it is on the path of every request.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..errors import BodyTooSlow
+from .edge.scope import CONNECTION
+from .logs import RequestLine
+from .metrics import HTTP_METHODS, OTHER, Metrics
+from .route_templates import Templates
+from .security_headers import FIXED, NOTHING, POLICY
+from .traceparent import HEADER as TRACEPARENT, Parent, parent_of
+from .tracing import Spans
+
+HEADER = b"x-request-id"
+HARMLESS = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
+WORK = "exactperm.work"  # the key in an ASGI scope of what was computed
+TOO_SLOW = "The body was not there in time, or came at less than the rate this server asks for."
+ABORTED = 499  # no response was sent: the client had left, or it was cut off
+
+
+class Exchange:
+    """A request and its answer, as far as they have come."""
+
+    __slots__ = ("connection", "in_bytes", "out_bytes", "parent", "receive", "request_id", "send", "status")
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.receive = receive
+        self.send = send
+        self.connection = scope.get(CONNECTION)
+        self.in_bytes = self.out_bytes = 0
+        self.status = ABORTED
+        given = b""
+        callers = []
+        for name, value in scope["headers"]:
+            if name == HEADER:
+                given = value
+            elif name == TRACEPARENT:
+                callers.append(value)
+        self.parent: Parent | None = parent_of(callers[0]) if len(callers) == 1 else None
+        self.request_id = given if HARMLESS.match(given) else uuid.uuid4().hex.encode()
+
+    async def receiving(self) -> Message:
+        """The body, counted; an error once it is too late for the rest."""
+        message = await self.receive()
+        if message["type"] == "http.request":
+            self.in_bytes += len(message.get("body", b""))
+            if self.connection is not None and self.connection.late:
+                raise BodyTooSlow(TOO_SLOW)
+        return message
+
+    async def sending(self, message: Message) -> None:
+        """The answer, with the headers that all have; counted."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = list(message.get("headers", ()))
+            if not any(name == POLICY for name, _ in headers):
+                headers.append((POLICY, NOTHING))
+            message["headers"] = [*headers, *FIXED, (HEADER, self.request_id)]
+        else:
+            self.out_bytes += len(message.get("body", b""))
+        await self.send(message)
+
+
+class EnvelopeMiddleware:
+    """The outermost of ours; puts `request_id` into the scope."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        templates: Templates,
+        metrics: Metrics,
+        line: RequestLine | None = None,
+        spans: Spans | None = None,
+    ) -> None:
+        self.app = app
+        self._templates = templates
+        self._metrics = metrics
+        self._line = line
+        self._spans = spans
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        exchange = Exchange(scope, receive, send)
+        scope["request_id"] = exchange.request_id.decode()
+        span = None if self._spans is None else self._spans.begin(exchange.parent)
+        self._metrics.in_flight += 1
+        try:
+            await self.app(scope, exchange.receiving, exchange.sending)
+        finally:
+            self._metrics.in_flight -= 1
+            self._said(scope, exchange, time.perf_counter() - began, span)
+
+    def _said(self, scope: Scope, exchange: Exchange, seconds: float, span: object) -> None:
+        """Count it and write its line: times in milliseconds, sizes in bytes."""
+        method = scope["method"] if scope["method"] in HTTP_METHODS else OTHER
+        route = self._templates.of(scope["path"])
+        sizes = (exchange.in_bytes, exchange.out_bytes)
+        self._metrics.answered(method, route, exchange.status, seconds, sizes)
+        facts: dict[str, object] = {}
+        work = scope.get(WORK)
+        if work is not None:
+            self._metrics.computed(work.method, work.queue_s, work.compute_s, work.source)
+            facts = {"n": work.n, "method": work.method, "queue_ms": round(work.queue_s * 1e3, 3)}
+            if work.compute_s is not None:
+                facts["compute_ms"] = round(work.compute_s * 1e3, 3)
+        if self._spans is not None:
+            self._spans.end(span, method, route, exchange.status, scope["request_id"], facts)
+        if self._line is not None:
+            self._line(
+                "request",
+                request_id=scope["request_id"],
+                trace_id=self._trace_id(exchange.parent, span),
+                http_method=method,
+                route=route,
+                status=exchange.status,
+                total_ms=round(seconds * 1e3, 3),
+                in_bytes=sizes[0],
+                out_bytes=sizes[1],
+                **facts,
+            )
+
+    def _trace_id(self, parent: Parent | None, span: object) -> str | None:
+        """The caller's trace, or the one that our span begins; None when nobody traces."""
+        if parent is not None:
+            return parent.trace_id
+        return None if self._spans is None else self._spans.trace_of(span)

@@ -1,0 +1,110 @@
+"""One row, with a header, for a spreadsheet or a results file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..inference.record import TestRecord
+from .escaping import for_csv, single_line
+
+
+def row(record: TestRecord, test_id: str) -> str:
+    """The answer as CSV (RFC 4180): numbers in full, booleans as true and false, nothing where there is nothing.
+
+    Every column is always there. Where there is a `interval_method`, an empty end is one that no data of this size
+    can set; where there are `only_u` and `only_v`, empty odds are infinite.
+    """
+    level, method, higher = record.item_level, record.method, record.statistic.higher_is_better
+    fields = {
+        "id": test_id,
+        "p_value": repr(record.p_value),
+        "log10_p_value": repr(record.log10_p_value),
+        "p_value_low": repr(record.p_value_bounds[0]),
+        "p_value_high": repr(record.p_value_bounds[1]),
+        "p_value_bounds_kind": record.p_value_bounds_kind,
+        "significant": boolean(record.significant),
+        "alpha": repr(record.alpha),
+        "min_attainable_p": repr(record.min_attainable_p),
+        "alternative": record.alternative,
+        "test": record.test,
+        "metric": for_csv(record.statistic.metric or ""),
+        "higher_is_better": "" if higher is None else boolean(higher),
+        **data_fields(record),
+        "item_level_p_value": optional(None if level is None else level.p_value),
+        "method": method.name,
+        "exact": boolean(method.exact),
+        "relative_error_bound": optional(method.relative_error_bound),
+        "warnings": " ".join(caution.code for caution in record.warnings),
+        **description_fields(record),
+        "notes": listed(record.notes),
+    }
+    return written([fields])
+
+
+def written(rows: Sequence[Mapping[str, str]]) -> str:
+    """Rows of the same columns, below their header."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(rows[0])
+    writer.writerows(row.values() for row in rows)
+    return text.getvalue()
+
+
+def data_fields(record: TestRecord) -> dict[str, str]:
+    """What was observed: the statistic, the systems' scores, the items."""
+    statistic, items = record.statistic, record.items
+    return {
+        "statistic": for_csv(statistic.name),
+        "observed": repr(statistic.observed),
+        "name_u": for_csv(record.name_u),
+        "u": optional(statistic.u),
+        "name_v": for_csv(record.name_v),
+        "v": optional(statistic.v),
+        "n": str(items.n),
+        "nonzero": str(items.nonzero),
+        "clusters": optional(items.clusters),
+        "wins": str(items.wins),
+        "ties": str(items.ties),
+        "losses": str(items.losses),
+    }
+
+
+def description_fields(record: TestRecord) -> dict[str, str]:
+    """Interval, effect sizes and the items that moved most, their ids as lists of JSON."""
+    interval, sizes, moved = record.confidence_interval, record.effect_size, record.moved
+    odds = None if sizes is None else sizes.discordant
+    return {
+        "confidence_level": optional(None if interval is None else interval.level),
+        "interval_low": optional(None if interval is None else interval.low),
+        "interval_high": optional(None if interval is None else interval.high),
+        "interval_method": "" if interval is None else interval.method,
+        "interval_kind": "" if interval is None else interval.kind,
+        "interval_resolution": optional(None if interval is None else interval.resolution),
+        "cohens_d_z": optional(None if sizes is None else sizes.cohens_d_z),
+        "cliffs_delta": optional(None if sizes is None else sizes.cliffs_delta),
+        "only_u": optional(None if odds is None else odds.only_u),
+        "only_v": optional(None if odds is None else odds.only_v),
+        "odds": optional(None if odds is None else odds.odds),
+        "odds_low": optional(None if odds is None else odds.odds_low),
+        "odds_high": optional(None if odds is None else odds.odds_high),
+        "moved_toward_u": "" if moved is None else listed(moved.toward_u),
+        "moved_toward_v": "" if moved is None else listed(moved.toward_v),
+    }
+
+
+def boolean(value: bool) -> str:
+    """As JSON writes it."""
+    return "true" if value else "false"
+
+
+def optional(value: float | None) -> str:
+    """All digits, or nothing."""
+    return "" if value is None else repr(value)
+
+
+def listed(texts: Iterable[str]) -> str:
+    """Ids or notes as a list of JSON."""
+    return json.dumps([single_line(text) for text in texts])

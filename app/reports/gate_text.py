@@ -1,0 +1,36 @@
+"""A gate in one line that a log can keep; it begins with the verdict."""
+
+from __future__ import annotations
+
+from ..inference.gate.record import GateRecord, MetricRecord
+from .certainty import decision_p_text, kind_of_decision
+from .escaping import for_line
+from .number_format import exactly
+from .text import read, said_of_the_data
+from .titles import VERDICTS, head
+
+
+def gate_line(gate: GateRecord, gate_id: str) -> str:
+    """The verdict, then what every metric's rests on, without the line's end."""
+    notes = "".join(f" {word}" for word in read(gate.notes))
+    if len(gate.metrics) == 1:
+        return f"{head(gate)}: {_metric(gate.metrics[0])} {gate_id}{notes}"
+    metrics = "; ".join(
+        f"{for_line(metric.name)} {VERDICTS[metric.verdict]}: {_metric(metric)}" for metric in gate.metrics
+    )
+    return f"{head(gate)}: {len(gate.metrics)} metrics, Holm; {metrics}; {gate_id}{notes}"
+
+
+def _metric(metric: MetricRecord) -> str:
+    terms, decision = metric.terms, metric.decision
+    margin = f" margin={exactly(terms.margin)}" if terms.margin else ""
+    lower = "" if terms.higher_is_better else " lower_is_better"
+    words = [
+        f"{terms.policy}{margin}{lower}",
+        f"p={decision_p_text(decision, terms.alpha)}",
+        f"({kind_of_decision(decision)}, {decision.procedure}, {decision.alternative})",
+        f"alpha={exactly(terms.alpha)}",
+        *said_of_the_data(metric.test),
+        *(f"[{caution.code}]" for caution in metric.test.warnings),
+    ]
+    return " ".join(words)

@@ -1,0 +1,188 @@
+"""What a picture of the null distribution shows, before anything is drawn: bars, the tail, the observed value, words."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ...inference.record import TestRecord
+from ..certainty import kind, p_text
+from ..escaping import single_line
+from ..number_format import number
+from ..titles import measured
+from .scale import scaled
+from .tail import Bar, is_empty, legend, regions_on, tail_regions, tails_of
+
+# The axis is stretched to the observed value while the null keeps at least this share of it.
+LEAST_SHARE = 0.45
+MARGIN = 0.06
+REACH = 4.75  # standard deviations on both sides; what lies further out cannot be seen
+MAX_NAME_CHARS = 40
+MAX_SEPARATE = 60
+LINE_CHARS = 76
+BAR_OF_GAP, BAR_OF_AXIS = 0.82, 0.06
+
+SIDES = {"two-sided": "two-sided", "greater": "one-sided (greater)", "less": "one-sided (less)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A picture in words and numbers; values in the statistic's units, or in 10**exponent of them.
+
+    `beyond` says on which side the observed value lies outside the axis: -1, 0 (it is on it) or 1. `bars` hold
+    all of the null, `tails` the parts of them that count for the p-value; both are empty where the null is not
+    known. `regions` are the parts of the axis that count. Bars that are `separate` stand for single values and
+    are drawn `share` times as wide as they are, so that they can be told apart and none is a hair.
+    """
+
+    title: str
+    subtitle: tuple[str, ...]
+    legend: str
+    statistic: str
+    probability: str
+    observed: float
+    observed_label: str
+    left: float
+    right: float
+    beyond: int
+    bars: tuple[Bar, ...]
+    tails: tuple[Bar, ...]
+    regions: tuple[tuple[float, float], ...]
+    separate: bool
+    share: float
+    mean: float
+    sd: float
+    description: str
+
+
+def scene(record: TestRecord, note: str = "") -> Scene:
+    """The scene of one test; `note` says what else there is to know of it."""
+    small, exponent = scaled(record)
+    null, observed = small.null, small.statistic.observed
+    bars = _bars(small)
+    left, right, beyond = _axis(small, bars)
+    separate = 0 < len(bars) <= MAX_SEPARATE
+    regions = tail_regions(small)
+    shown = regions_on(regions, left, right)
+    title, name = _title(record), _name(record)
+    return Scene(
+        title=title,
+        subtitle=tuple(textwrap.wrap(_subtitle(record, note), LINE_CHARS)),
+        legend=legend(record, on_the_axis=bool(shown)),
+        statistic=name + _units(exponent),
+        probability="probability (sampled)" if _is_sampled(record) else "probability",
+        observed=observed,
+        observed_label=_observed_label(record, small, beyond),
+        left=left,
+        right=right,
+        beyond=beyond,
+        bars=bars,
+        tails=tails_of(small, bars, regions),
+        regions=shown,
+        separate=separate,
+        share=_share(bars, right - left) if separate else 1.0,
+        mean=null.mean,
+        sd=null.sd,
+        description=_description(record, title),
+    )
+
+
+def _bars(record: TestRecord) -> tuple[Bar, ...]:
+    null, width = record.null, record.null.pmf_bin_width or 0.0
+    pmf = null.pmf or ()
+    if not pmf and null.min == null.max:  # a range of one value is a distribution that is known
+        pmf = ((null.min, 1.0),)
+    if width == 0.0:  # a single value
+        width = max(abs(record.statistic.observed), abs(null.mean), 1.0) / 50
+    return tuple(Bar(value - width / 2, value + width / 2, mass, value) for value, mass in pmf)
+
+
+def _share(bars: tuple[Bar, ...], axis: float) -> float:
+    """How much wider or narrower than its bin a bar is drawn."""
+    middles = sorted(bar.middle for bar in bars)
+    width = bars[0].right - bars[0].left
+    gap = min((after - before for before, after in pairwise(middles)), default=width)
+    return min(BAR_OF_GAP * max(gap, width), BAR_OF_AXIS * axis) / width
+
+
+def _title(record: TestRecord) -> str:
+    """The p-value as it is known: itself, about, or at most."""
+    sign = "=" if kind(record) == "exact" else "\N{ALMOST EQUAL TO}"
+    if is_empty(record):
+        sign = "\N{LESS-THAN OR EQUAL TO}"
+    return f"p {sign} {p_text(record)}"
+
+
+def _name(record: TestRecord) -> str:
+    name = single_line(measured(record))
+    return name if len(name) <= MAX_NAME_CHARS else name[: MAX_NAME_CHARS - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _units(exponent: int) -> str:
+    return f" (in units of 1e{exponent})".replace("-", "\N{MINUS SIGN}") if exponent else ""
+
+
+def _subtitle(record: TestRecord, note: str) -> str:
+    items = record.items
+    clusters = "" if items.clusters is None else f" in {items.clusters:,} clusters"
+    return (
+        f"{SIDES[record.alternative]} {record.test} test{note}, {kind(record)} ({record.method.name}), "
+        f"n = {items.n:,}{clusters}"
+    )
+
+
+def _is_sampled(record: TestRecord) -> bool:
+    """Whether the bars are those of samples, as they are where several sums have no law of one lattice."""
+    if any(caution.code == "null_sampled" for caution in record.warnings):
+        return True
+    method = record.method
+    return record.test == "bootstrap" and method.monte_carlo is not None and method.lattice is None
+
+
+def _axis(record: TestRecord, bars: tuple[Bar, ...]) -> tuple[float, float, int]:
+    """Ends of the axis, and on which side of it the observed value is."""
+    null, observed = record.null, record.statistic.observed
+    low, high = null.mean - REACH * null.sd, null.mean + REACH * null.sd
+    if bars:
+        low, high = max(low, bars[0].left), min(high, bars[-1].right)
+        if low >= high:  # all of it in one place
+            low, high = bars[0].left, bars[-1].right
+            low, high = low - 10 * (high - low), high + 10 * (high - low)
+    bulk = (high - low) or max(abs(observed), abs(low), 1.0) / 5
+    wide_low, wide_high = min(low, observed), max(high, observed)
+    beyond = 0
+    if bulk < LEAST_SHARE * (wide_high - wide_low):
+        beyond = 1 if observed > high else -1
+        wide_low, wide_high = low, high
+    pad = MARGIN * max(wide_high - wide_low, bulk)
+    room = 0.3 * bulk  # for the arrow that points to it
+    return (
+        wide_low - pad - (room if beyond < 0 else 0.0),
+        wide_high + pad + (room if beyond > 0 else 0.0),
+        beyond,
+    )
+
+
+def _observed_label(record: TestRecord, small: TestRecord, beyond: int) -> str:
+    said = f"observed {number(record.statistic.observed)}"
+    out = abs(small.statistic.observed - small.null.mean) / (small.null.sd or math.inf)
+    if beyond and 0.0 < out < math.inf:
+        said += f",\n{out:.3g} sd out"
+    return said.replace("-", "\N{MINUS SIGN}")
+
+
+def _description(record: TestRecord, title: str) -> str:
+    null = record.null
+    spread = f"standard deviation {number(null.sd)}, " if math.isfinite(null.sd) else ""
+    how = ""
+    if not null.pmf and null.min != null.max:
+        how = " The distribution itself was not computed."
+    elif _is_sampled(record):
+        how = " The distribution was sampled."
+    return (
+        f"The null distribution of {_name(record)}: mean {number(null.mean)}, "
+        f"{spread}from {number(null.min)} to {number(null.max)}. Observed: {number(record.statistic.observed)}. "
+        f"{title}, {record.alternative}, {kind(record)}.{how}"
+    )

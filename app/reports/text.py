@@ -1,0 +1,59 @@
+"""One line that a log can keep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..inference.record import TestRecord
+from .certainty import ends, kind, p_text
+from .escaping import for_line
+from .number_format import apart, exactly, number, probability
+
+__all__ = ["kind", "line", "read", "said_of_the_data"]
+
+
+# What a format is takes no room in a line.
+_SUMMARY = re.compile(r"(The format was guessed .*?: [\w-]+) \(.*\)\.")
+_ITEMS_READ = re.compile(r"[uv]: [\d,]+ items read from .*")
+
+
+def line(record: TestRecord, test_id: str) -> str:
+    """The answer in one line, without its end. Ids of items are not for logs."""
+    words = [
+        f"p={p_text(record)}",
+        f"({kind(record)}, {record.method.name})",
+        record.alternative,
+        *said_of_the_data(record),
+    ]
+    if record.item_level is not None:
+        level = record.item_level
+        words.append(f"p_by_item={probability(level.p_value, level.log10_p_value, record.alpha)}")
+    words.append(f"{'significant' if record.significant else 'not significant'} at {exactly(record.alpha)}")
+    words += [f"[{caution.code}]" for caution in record.warnings]
+    return " ".join([*words, test_id, *read(record.notes)])
+
+
+def read(notes: Sequence[str]) -> list[str]:
+    """How files were read, as one word of a line; that all items of a file were read is said by their number."""
+    kept = [_SUMMARY.sub(r"\1.", note) for note in notes if not _ITEMS_READ.fullmatch(note)]
+    return [f"read={for_line(' '.join(kept))}"] if kept else []
+
+
+def said_of_the_data(record: TestRecord) -> list[str]:
+    """The statistic, the systems' own scores, the number of items, and interval and effect size where there are any."""
+    statistic, items = record.statistic, record.items
+    words = [] if statistic.metric is None else [f"metric={for_line(statistic.metric)}"]
+    words.append(f"{for_line(statistic.name)}={number(statistic.observed)}")
+    if statistic.u is not None and statistic.v is not None:
+        u, v = apart(statistic.u, statistic.v)
+        words += [f"{for_line(record.name_u)}={u}", f"{for_line(record.name_v)}={v}"]
+    words.append(f"n={items.n}")
+    if items.clusters is not None:
+        words.append(f"clusters={items.clusters}")
+    if record.confidence_interval is not None:
+        low, high = ends(record.confidence_interval)
+        words.append(f"ci{exactly(record.confidence_interval.level)}=[{low or '-inf'},{high or 'inf'}]")
+    if record.effect_size is not None and record.effect_size.cohens_d_z is not None:
+        words.append(f"d_z={number(record.effect_size.cohens_d_z)}")
+    return words

@@ -1,0 +1,1 @@
+"""Gate requests: parse, roles, run."""

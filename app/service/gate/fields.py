@@ -1,0 +1,106 @@
+"""The fields of a gate's form: what has to be shown, and `metrics`, a JSON list of fields that differ by metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import InvalidTest, MalformedBody
+from ...inputs import json_body
+from ...inputs.pairing import shown
+from ..parse_files import ROLES, option_pointer
+from ..pointers import Place
+from ..query import literal
+from ..schema.gate import GateFields
+from ..validation import validated
+
+TEXTS = ("policy", "on_inconclusive", "name")
+LITERALS = ("margin", "higher_is_better", "fail_status")
+OF_A_METRIC = ("name", "policy", "margin", "higher_is_better")
+FIELDS = ("policy", "margin", "higher_is_better", "on_inconclusive", "fail_status")
+
+Fields = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class GateForm:
+    """The gate's own fields, the fields of its tests, and what differs by metric."""
+
+    gate: GateFields
+    fields: Fields
+    overrides: list[dict[str, str]] = field(default_factory=lambda: [{}])
+
+
+def taken(fields: Iterable[tuple[str, str]]) -> GateForm:
+    """The gate's fields, taken out of a form's.
+
+    Raises
+    ------
+        InvalidTest: a field is given twice, or does not say what it should; pointers are `/options/<name>`.
+    """
+    own: dict[str, str] = {}
+    others: Fields = []
+    for name, text in fields:
+        if name not in (*FIELDS, "metrics"):
+            others.append((name, text))
+        elif name in own:
+            raise InvalidTest.at(option_pointer(name), "duplicate_parameter", f"{name} is given twice.")
+        else:
+            own[name] = text
+    overrides = _overrides(own.pop("metrics")) if "metrics" in own else [{}]
+    return GateForm(fields_of(own, "/options"), others, overrides)
+
+
+def fields_of(said: Mapping[str, str], prefix: str) -> GateFields:
+    """Texts as the gate's fields; raises InvalidTest."""
+    values = {name: text if name in TEXTS else literal(text) for name, text in said.items()}
+    return validated(GateFields, values, prefix=prefix)
+
+
+def overridden(form: GateForm, index: int) -> tuple[GateFields, Fields]:
+    """What one metric says of the gate, and the fields of its test."""
+    override = form.overrides[index]
+    own = {name: text for name, text in override.items() if name in OF_A_METRIC}
+    fields = [(name, text) for name, text in form.fields if name not in override]
+    fields += [(name, text) for name, text in override.items() if name not in OF_A_METRIC]
+    return fields_of(own, f"/options/metrics/{index}"), fields
+
+
+def in_metric(form: GateForm, index: int) -> Place:
+    """A field that the metric says itself stands in `metrics`."""
+    override = form.overrides[index]
+
+    def place(pointer: str) -> str:
+        name = pointer.removeprefix("/options/")
+        own = pointer.startswith("/options/") and name.partition("/")[0] in override
+        return f"/options/metrics/{index}/{name}" if own else pointer
+
+    return place
+
+
+def _overrides(text: str) -> list[dict[str, str]]:
+    """`metrics`: a JSON list of objects whose members are fields as a form would have them."""
+    try:
+        value = json_body.decode(text.encode()).value
+    except MalformedBody:
+        raise _not_metrics("/options/metrics") from None
+    if not isinstance(value, list) or not value:
+        raise _not_metrics("/options/metrics")
+    for index, member in enumerate(value):
+        if not isinstance(member, dict):
+            raise _not_metrics(f"/options/metrics/{index}")
+        for name in member:
+            if name in ROLES or name == "metrics":
+                detail = f"{shown(name)} cannot differ by metric."
+                raise InvalidTest.at(f"/options/metrics/{index}", "not_by_metric", detail)
+    return [{name: _text(member) for name, member in override.items()} for override in value]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json_body.text_of(value)
+
+
+def _not_metrics(pointer: str) -> InvalidTest:
+    detail = 'metrics is a JSON list of objects with fields, such as [{"statistic": "upos"}, {"statistic": "las"}].'
+    return InvalidTest.at(pointer, "not_metrics", detail)

@@ -1,0 +1,124 @@
+"""Evaluation files as people hold them: a form becomes a reading, a statistic and the common choices.
+
+The fields of the form are of three sorts that no name shares: choices of every test, options of the readers, and
+parameters of statistics. Where a reader's option has the name of a parameter (`scheme`), the reader has it and passes
+it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import Flaw, InvalidTest
+from ..inputs.formats import catalogue
+from ..inputs.formats.reader import OPTION_NAMES, ReaderOptions, Reading, UploadedFile
+from ..inputs.pairing import shown
+from ..statistics.paired import StatisticSpec
+from . import multipart
+from .messages import Job, Limits, TestKind
+from .pointers import Place, moved, option_of
+from .query import LITERAL, NAMES, TEXT, options_of, parameters_of
+from .schema.fields import escape
+from .schema.requests import Choices
+from .schema.statistics import STATISTIC_MODELS, entries, spec_of
+from .validation import validated
+
+ROLES = tuple(dict.fromkeys(role for entry in catalogue.FORMATS.values() for role in entry.roles))
+CHOICES = tuple(name for name in (*TEXT, *LITERAL) if name not in OPTION_NAMES)
+PARAMETERS = tuple(
+    dict.fromkeys(
+        name for kind in STATISTIC_MODELS for name in parameters_of(kind) if name not in OPTION_NAMES
+    )
+)
+FIELDS = ("format", *OPTION_NAMES, *PARAMETERS, *CHOICES, *NAMES)
+
+
+@dataclass(frozen=True, slots=True)
+class FilesTold:
+    """Files that were read, what to test them for, and where the parts of a request stand in the form."""
+
+    reading: Reading
+    spec: StatisticSpec
+    request: Choices
+    place: Place
+
+
+def form_of(job: Job, body: bytes | bytearray) -> multipart.Form:
+    """The files and fields of a multipart body; raises InputError."""
+    limits = job.limits
+    return multipart.read(
+        body, job.body.boundary, ROLES, most_parts=limits.max_form_parts, most_bytes=limits.max_body_bytes
+    )
+
+
+def option_pointer(name: str) -> str:
+    """Where a field of the form is."""
+    return f"/options/{escape(name[:40])}"
+
+
+def told_of(
+    files: Mapping[str, UploadedFile], fields: Sequence[tuple[str, str]], limits: Limits
+) -> FilesTold:
+    """Read files as the fields say; raises InputError."""
+    given = options_of(fields, FIELDS, "field", option_pointer)
+    texts = dict(fields)
+    try:
+        request = validated(Choices, {name: given[name] for name in (*CHOICES, "names") if name in given})
+    except InvalidTest as error:
+        raise moved(error, in_form) from None
+    options = ReaderOptions.of_form(
+        {name: texts[name] for name in OPTION_NAMES if name in texts},
+        max_inflated_bytes=limits.max_body_bytes,
+    )
+    reading = catalogue.read(files, texts.get("format", catalogue.AUTO), options)
+    asked = {name: given["statistic"][name] for name in PARAMETERS if name in given.get("statistic", {})}
+    try:
+        spec = _spec(reading, options.statistic, asked)
+    except InvalidTest as error:
+        raise moved(error, in_form) from None
+    return FilesTold(reading, spec, request, in_form)
+
+
+def in_form(pointer: str) -> str:
+    """Options that came as fields; data that came in files."""
+    column = pointer[1:].split("/", maxsplit=1)[0]
+    if column == "references":
+        return "/files/ref"
+    option = option_of(pointer)
+    if option is not None:
+        return f"/options/{option}"
+    return f"/files{pointer}" if column in ROLES else "/files"
+
+
+def _spec(reading: Reading, name: str | None, parameters: dict[str, Any]) -> StatisticSpec:
+    """The statistic: the one asked for, or the reading's own with what was asked for of it.
+
+    Raises
+    ------
+        InvalidTest: there is no such statistic of what was read; pointers are those of a request.
+    """
+    default = reading.default_statistic
+    if name is None or reading.statistic_read:
+        name = default.name
+        merged = {**default.parameters, **parameters}
+    else:
+        merged = {**_passed_on(reading, name), **parameters}
+    kind: TestKind = "predictions" if reading.kind == "segments" else reading.kind
+    named = {entry.name for entry in entries(reading.kind)}
+    if name not in named:
+        detail = f"The files were read as {reading.kind}, of which there is no statistic {shown(name)}; "
+        detail += f"there are {', '.join(sorted(named))}."
+        raise InvalidTest.at("/statistic/name", "unknown_statistic", detail)
+    try:
+        return spec_of(validated(STATISTIC_MODELS[kind], {"name": name, **merged}), kind)
+    except InvalidTest as error:
+        flaws = tuple(Flaw(f"/statistic{flaw.pointer}", flaw.code, flaw.detail) for flaw in error.flaws)
+        raise InvalidTest(error.flaws[0].detail if error.flaws else error.detail, flaws=flaws) from None
+
+
+def _passed_on(reading: Reading, name: str) -> dict[str, Any]:
+    """What the reader said of its own statistic and another takes as well: the scheme of spans, say."""
+    taken = {p.name for entry in entries(reading.kind) if entry.name == name for p in entry.parameters}
+    return {key: value for key, value in reading.default_statistic.parameters.items() if key in taken}

@@ -1,0 +1,270 @@
+"""Errors as RFC 9457 problem details: the one place where an exception meets a status.
+
+Nothing here echoes input: details are sentences of ours, pointers and the few ids that must be named are cut
+short, and a whole problem never takes more than `MAX_PROBLEM_BYTES`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from ..errors import (
+    MAX_FLAWS,
+    BodyTooLarge,
+    BodyTooSlow,
+    CapacityError,
+    DeadlineExceeded,
+    ExactpermError,
+    Flaw,
+    InputError,
+    InvalidTest,
+    MalformedBody,
+    OutOfMemory,
+    Overloaded,
+    PlanTooLarge,
+    TooManyConnections,
+    Unauthorized,
+    UnsupportedMedia,
+    WorkerLost,
+)
+from .messages import Rendered
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+MAX_PROBLEM_BYTES = 16_000
+MAX_DETAIL_CHARS = 600
+MAX_POINTER_CHARS = 200
+TYPE_PREFIX = "/docs/problems#"
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemType:
+    """A kind of problem: its status, a title that never changes, and what to do about it."""
+
+    code: str
+    status: int
+    title: str
+    advice: str
+
+
+class AnswerKnown(InputError):
+    """The client holds the answer already, and said so."""
+
+    code = "precondition-failed"
+
+
+class NotAcceptable(InputError):
+    """No representation we have is one the client accepts."""
+
+    code = "not-acceptable"
+
+
+BY_EXCEPTION: dict[type[ExactpermError], ProblemType] = {
+    Unauthorized: ProblemType(
+        Unauthorized.code,
+        401,
+        "An API key is needed",
+        "Send Authorization: Bearer with a key that the operator gave you.",
+    ),
+    BodyTooSlow: ProblemType(
+        BodyTooSlow.code,
+        408,
+        "The body came too slowly",
+        "Send it faster, or compress it (gzip, zstd).",
+    ),
+    MalformedBody: ProblemType(
+        MalformedBody.code,
+        400,
+        "The body cannot be parsed",
+        "Send valid UTF-8 of the media type that is declared.",
+    ),
+    NotAcceptable: ProblemType(
+        NotAcceptable.code,
+        406,
+        "No acceptable representation",
+        "Ask for one of the media types listed in /v1/meta.",
+    ),
+    AnswerKnown: ProblemType(
+        AnswerKnown.code,
+        412,
+        "The answer has not changed",
+        "Use the answer whose ETag was sent in If-None-Match.",
+    ),
+    BodyTooLarge: ProblemType(
+        BodyTooLarge.code,
+        413,
+        "The body is too large",
+        "Send fewer items, or raise the server's limit (/v1/meta).",
+    ),
+    UnsupportedMedia: ProblemType(
+        UnsupportedMedia.code,
+        415,
+        "The media type is not supported",
+        "Declare one of the media types in /v1/meta.",
+    ),
+    InvalidTest: ProblemType(
+        InvalidTest.code, 422, "The request is not a valid test", "Mend what the pointers in errors point at."
+    ),
+    PlanTooLarge: ProblemType(
+        PlanTooLarge.code,
+        422,
+        "The test costs more than allowed",
+        "Choose method auto or a cheaper one (/v1/plan).",
+    ),
+    Overloaded: ProblemType(
+        Overloaded.code,
+        503,
+        "The service is at capacity",
+        "Send the request again after Retry-After seconds.",
+    ),
+    TooManyConnections: ProblemType(
+        TooManyConnections.code,
+        503,
+        "Too many connections",
+        "Try again after Retry-After seconds, over fewer connections.",
+    ),
+    DeadlineExceeded: ProblemType(
+        DeadlineExceeded.code,
+        503,
+        "The deadline passed",
+        "Ask for a larger timeout_s or a cheaper method (/v1/plan).",
+    ),
+    OutOfMemory: ProblemType(
+        OutOfMemory.code,
+        503,
+        "The computation took too much memory",
+        "Ask for a cheaper method (/v1/plan), or send less.",
+    ),
+    WorkerLost: ProblemType(
+        WorkerLost.code,
+        503,
+        "The computation was lost",
+        "Send it again; if it happens again the test is too large.",
+    ),
+}
+INTERNAL = ProblemType(
+    "internal", 500, "The service failed", "This is a fault of the service; please report it."
+)
+BY_STATUS: dict[int, ProblemType] = {
+    400: ProblemType("bad-request", 400, "This is not valid HTTP", "Send a request as RFC 9112 has it."),
+    408: ProblemType("headers-too-slow", 408, "The headers came too slowly", "Send them at once."),
+    431: ProblemType("headers-too-large", 431, "The headers are too large", "Send fewer or shorter headers."),
+    501: ProblemType(
+        "not-implemented", 501, "A coding of the transfer that is not known", "Send chunked, or none."
+    ),
+    505: ProblemType(
+        "http-version-not-supported", 505, "This version of HTTP is not spoken", "Use HTTP/1.1."
+    ),
+    404: ProblemType("not-found", 404, "There is nothing here", "See /docs for what there is."),
+    405: ProblemType(
+        "method-not-allowed", 405, "The method is not allowed", "Use a method from the Allow header."
+    ),
+    429: ProblemType("too-many-requests", 429, "Too many requests", "Wait for Retry-After seconds."),
+    500: INTERNAL,
+    503: ProblemType("not-ready", 503, "The service is not ready", "Try again after Retry-After seconds."),
+}
+
+
+def all_types() -> list[ProblemType]:
+    """Every problem type there is, by status."""
+    return sorted({*BY_EXCEPTION.values(), *BY_STATUS.values()}, key=lambda kind: (kind.status, kind.code))
+
+
+def type_of(error: ExactpermError) -> ProblemType:
+    """The problem type of an exception; that of the nearest class above it that has one."""
+    for kind in type(error).__mro__:
+        if kind in BY_EXCEPTION:
+            return BY_EXCEPTION[kind]
+    return INTERNAL
+
+
+def of_error(error: ExactpermError, request_id: str, *, retry_after_s: int = 1) -> Rendered:
+    """The problem that an exception of ours is."""
+    headers: tuple[tuple[str, str], ...] = ()
+    if isinstance(error, Unauthorized):
+        headers = (("www-authenticate", 'Bearer realm="exactperm"'),)
+    if isinstance(error, BodyTooSlow | TooManyConnections):
+        headers = (("connection", "close"),)
+    if isinstance(error, CapacityError):
+        headers += (("retry-after", str(error.retry_after_s or retry_after_s)),)
+    return render(type_of(error), error.detail, request_id, flaws=error.flaws, headers=headers)
+
+
+def of_status(
+    status: int, detail: str | None, request_id: str, headers: Iterable[tuple[str, str]] = ()
+) -> Rendered:
+    """The problem for a status that HTTP itself gives rise to."""
+    kind = BY_STATUS.get(status)
+    if kind is None:
+        phrase = HTTPStatus(status).phrase
+        kind = ProblemType(phrase.lower().replace(" ", "-"), status, phrase, phrase)
+    return render(kind, detail or kind.advice, request_id, headers=tuple(headers))
+
+
+def of_bug(error: Exception, request_id: str) -> Rendered:
+    """The problem for an exception nobody foresaw. Its type and place are logged, never what it says."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"
+    log.error("unforeseen %s at %s (request %s)", type(error).__qualname__, place, request_id)
+    return render(
+        INTERNAL, "The service failed in a way nobody foresaw. The request id helps to find out.", request_id
+    )
+
+
+def render(
+    kind: ProblemType,
+    detail: str,
+    request_id: str,
+    *,
+    flaws: tuple[Flaw, ...] = (),
+    headers: tuple[tuple[str, str], ...] = (),
+) -> Rendered:
+    """Write a problem, leaving out flaws from the end until it is small enough."""
+    problem: dict[str, Any] = {
+        "type": TYPE_PREFIX + kind.code,
+        "title": kind.title,
+        "status": kind.status,
+        "detail": cut(detail, MAX_DETAIL_CHARS),
+    }
+    before, own = encode(problem)[:-2] + b', "instance": ', instance(request_id)
+    shown = [
+        {
+            "pointer": cut(flaw.pointer, MAX_POINTER_CHARS),
+            "code": flaw.code,
+            "detail": cut(flaw.detail, MAX_DETAIL_CHARS),
+        }
+        for flaw in flaws[:MAX_FLAWS]
+    ]
+    after = _after(shown)
+    while shown and len(before) + len(own) + len(after) > MAX_PROBLEM_BYTES:
+        shown.pop()
+        after = _after(shown)
+    fixed = (("content-type", MEDIA_TYPE), ("cache-control", "no-store"))
+    return Rendered(kind.status, fixed + headers, before, own=own, after=after)
+
+
+def instance(request_id: str) -> bytes:
+    """The member of a problem that names the request, as JSON."""
+    return json.dumps(request_id).encode()
+
+
+def _after(shown: list[dict[str, str]]) -> bytes:
+    return b", " + encode({"errors": shown})[1:] if shown else b"}\n"
+
+
+def encode(problem: dict[str, Any]) -> bytes:
+    """JSON in ASCII: whatever a label holds, the bytes are harmless."""
+    return json.dumps(problem, allow_nan=False).encode() + b"\n"
+
+
+def cut(text: str, chars: int) -> str:
+    """A text of at most so many characters."""
+    return text if len(text) <= chars else text[: chars - 1] + "…"

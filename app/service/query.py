@@ -1,0 +1,121 @@
+"""Options as parameters: of the query, for bodies that have no room for them, or fields of a form.
+
+A parameter that is not known is refused, and so is one given twice: an option that silently did nothing would
+be worse than an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pydantic_core import from_json
+
+from ..errors import Flaw, InvalidTest
+from ..inputs.pairing import shown
+from .messages import TestKind
+from .schema.statistics import STATISTIC_MODELS
+
+TEXT = ("alternative", "method", "test", "on_missing", "pmf")
+LITERAL = ("samples", "seed", "precision", "alpha", "confidence_level", "exact_fraction", "timeout_s")
+NAMES = {"name_u": "u", "name_v": "v"}
+ELSEWHERE = ("format", "theme", "timeout_s")
+# Parameters of statistics that are not text as they stand: JSON decides what they are.
+WORDLESS = frozenset({"beta", "word_order", "lowercase", "normalized", "case_sensitive"})
+LISTS = frozenset({"labels"})
+
+Query = tuple[tuple[str, str], ...]
+
+
+def parameters_of(kind: TestKind) -> tuple[str, ...]:
+    """The parameters that the statistics of a kind take."""
+    return tuple(name for name in STATISTIC_MODELS[kind].model_fields if name != "name")
+
+
+def known_of(kind: TestKind) -> tuple[str, ...]:
+    """Every query parameter of a test whose body has no room for options."""
+    of_data = ("decimals",) if kind == "scores" else ()
+    return ("statistic", *parameters_of(kind), *of_data, *TEXT, *LITERAL, *NAMES, "format", "theme")
+
+
+def options_of_query(
+    query: Query, known: tuple[str, ...] | None = None, *, kind: TestKind = "scores"
+) -> dict[str, Any]:
+    """The query as the members that a JSON body would have; the parameters of `kind`, unless others are `known`.
+
+    Raises
+    ------
+        InvalidTest: a parameter is unknown or given twice; pointers are `/?name`.
+    """
+    known = known_of(kind) if known is None else known
+    options = options_of(query, known, "query parameter", lambda name: f"/?{name[:40]}")
+    for name in ("format", "theme"):
+        options.pop(name, None)
+    return options
+
+
+def options_of(
+    given: Iterable[tuple[str, str]], known: tuple[str, ...], what: str, pointer: Callable[[str], str]
+) -> dict[str, Any]:
+    """Names and texts as members of a request; raises InvalidTest for what is unknown or given twice."""
+    options: dict[str, Any] = {}
+    seen: set[str] = set()
+    flaws: list[Flaw] = []
+    for name, text in given:
+        if name not in known:
+            detail = f"There is no {what} {shown(name)} here; there are {', '.join(known)}."
+            flaws.append(Flaw(pointer(name), "unknown_parameter", detail))
+        elif name in seen:
+            flaws.append(Flaw(pointer(name), "duplicate_parameter", f"{name} is given twice."))
+        else:
+            _put(options, name, text)
+        seen.add(name)
+    if flaws:
+        raise InvalidTest(flaws[0].detail, flaws=tuple(flaws))
+    return options
+
+
+def _put(options: dict[str, Any], name: str, text: str) -> None:
+    if name == "statistic":
+        options.setdefault("statistic", {})["name"] = text
+    elif name in NAMES:
+        options.setdefault("names", {})[NAMES[name]] = text
+    elif name in LITERAL or name == "decimals":
+        options[name] = literal(text)
+    elif name in TEXT or name in ELSEWHERE:
+        options[name] = text
+    else:
+        options.setdefault("statistic", {})[name] = parameter(name, text)
+
+
+def parameter(name: str, text: str) -> Any:
+    """A statistic's parameter; `labels` is a JSON list, or labels between commas."""
+    if name in WORDLESS:
+        return literal(text)
+    if name in LISTS:
+        return literal(text) if text.startswith("[") else [label.strip() for label in text.split(",")]
+    return text
+
+
+def literal(text: str) -> Any:
+    """A number or a boolean as JSON writes it; anything else stays text, for the model to refuse."""
+    try:
+        return from_json(text, allow_inf_nan=False)
+    except ValueError:
+        return text
+
+
+def timeout_of_query(query: Query) -> float | None:
+    """The deadline asked for by `?timeout_s=`, which works before any body is read.
+
+    Raises
+    ------
+        InvalidTest: it is not a positive number.
+    """
+    given = [value for name, value in query if name == "timeout_s"]
+    if not given:
+        return None
+    seconds = literal(given[0])
+    if type(seconds) not in (int, float) or not 0 < seconds < float("inf"):
+        raise InvalidTest.at("/?timeout_s", "not_a_duration", "timeout_s is a positive number of seconds.")
+    return float(min(seconds, 1e9))

@@ -1,0 +1,1 @@
+"""Wire models: what a request may hold."""

@@ -1,0 +1,191 @@
+"""Field types of the requests whose values are large: checked at C speed, never copied, never echoed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from ...errors import Flaw, InvalidTest
+from ...inputs import columns, nested
+from ...inputs.pairing import ById, Given
+
+# Set in the validation context when the reader knows that no true or false stands in the body.
+NO_BOOLEANS = "no_booleans"
+COUNTS_NEEDED = (
+    "Give counts as {name: [one per item]}, as a list of {name: count}, or as {id: {name: count}}."
+)
+
+
+def escape(key: object) -> str:
+    """A key as a segment of a JSON pointer (RFC 6901, section 3)."""
+    return str(key).replace("~", "~0").replace("/", "~1")
+
+
+def _refusal(code: str, detail: str, flaws: tuple[Flaw, ...] = ()) -> PydanticCustomError:
+    """An error that pydantic collects with the others; flaws have pointers relative to the field."""
+    return PydanticCustomError("column", "{detail}", {"detail": detail, "code": code, "flaws": flaws})
+
+
+def _checked(check: Callable[[Any], Any], values: Any, keys: list[str] | None = None) -> Any:
+    """What the check makes of the values; flaws of items are named by their key, if they have one."""
+    try:
+        return check(values)
+    except InvalidTest as error:
+        flaws = error.flaws
+        if keys is not None and flaws[0].pointer:
+            flaws = tuple(Flaw(_by_key(flaw.pointer, keys), flaw.code, flaw.detail) for flaw in flaws)
+        raise _refusal(flaws[0].code, error.detail, flaws) from None
+
+
+def _by_key(pointer: str, keys: list[str]) -> str:
+    """`/17/2` as `/<the 18th key>/2`."""
+    index, *rest = pointer[1:].split("/")
+    return "/".join(["", escape(keys[int(index)]), *rest])
+
+
+def _may_hold_booleans(info: ValidationInfo) -> bool:
+    return not (info.context and info.context.get(NO_BOOLEANS))
+
+
+def _effect_array(value: Any, info: ValidationInfo) -> Any:
+    if type(value) is np.ndarray:
+        return value
+    if type(value) is list:
+        return _checked(partial(nested.tuples, may_hold_booleans=_may_hold_booleans(info)), value)
+    raise _refusal("not_a_column", "Give a list with one number, or m numbers, per item.")
+
+
+def _sample_column(value: Any, info: ValidationInfo) -> Given:
+    check = partial(nested.samples, may_hold_booleans=_may_hold_booleans(info))
+    if type(value) is dict:
+        ids, values = list(value), _lists(value)
+        return ById(ids, _checked(check, values, ids))
+    if type(value) is np.ndarray:
+        return value
+    if type(value) is list:
+        return _checked(check, value)  # type: ignore[no-any-return]
+    raise _refusal("not_a_column", "Give a list with one number per item, or an object with one per id.")
+
+
+def _lists(value: dict[str, Any]) -> list[Any]:
+    """The members of an object; a long list of integers among them may have come as an array."""
+    values = list(value.values())
+    if np.ndarray in set(map(type, values)):
+        return [member.tolist() if type(member) is np.ndarray else member for member in values]
+    return values
+
+
+def _count_columns(value: Any, info: ValidationInfo) -> Given | nested.NamedCounts:
+    promised = _may_hold_booleans(info)
+    if type(value) is list:
+        return _checked(partial(nested.counts_by_item, may_hold_booleans=promised), value)  # type: ignore[no-any-return]
+    if type(value) is not dict:
+        raise _refusal("not_a_column", COUNTS_NEEDED)
+    if value and dict in set(map(type, value.values())):
+        ids = list(value)
+        check = partial(nested.counts_by_item, may_hold_booleans=promised)
+        return ById(ids, _checked(check, list(value.values()), ids))
+    return _checked(partial(nested.named_counts, may_hold_booleans=promised), value)  # type: ignore[no-any-return]
+
+
+def _label_column(value: Any) -> Given:
+    if type(value) is dict:
+        ids = list(value)
+        return ById(ids, _checked(columns.labels, list(value.values()), ids))
+    if type(value) is np.ndarray:  # a long list of integers
+        return value.tolist()  # type: ignore[no-any-return]
+    if type(value) is list:
+        return _checked(columns.labels, value)  # type: ignore[no-any-return]
+    raise _refusal(
+        "not_a_column", "Give a list with one item per element, or an object with one item per id."
+    )
+
+
+def _label(value: Any) -> str | int:
+    if type(value) is str or type(value) is int:
+        return value
+    raise _refusal("not_a_label", f"This is {_name(value)}; a label is a string or an integer.")
+
+
+def _unit(value: Any) -> str | int | float:
+    if type(value) in {str, int, float}:
+        return value  # type: ignore[no-any-return]
+    raise _refusal("not_a_unit", f'This is {_name(value)}; a unit is a number or a fraction such as "1/30".')
+
+
+def _name(value: Any) -> str:
+    return columns.NAMES.get(type(value), "something else")
+
+
+def _key_list(value: Any) -> list[Any]:
+    if type(value) is np.ndarray:  # a long list of integers
+        return value.tolist()  # type: ignore[no-any-return]
+    if type(value) is list:
+        return _checked(columns.keys, value)  # type: ignore[no-any-return]
+    raise _refusal("not_a_column", "Give a list with one string or integer per item.")
+
+
+def _key_column(value: Any) -> list[Any] | Mapping[str, Any]:
+    if type(value) is dict:
+        _checked(columns.keys, list(value.values()), list(value))
+        return value
+    return _key_list(value)
+
+
+_SAMPLE = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]}
+_ITEMS = {"type": "array", "items": _SAMPLE, "minItems": 1}
+_COUNT = {"type": "integer", "minimum": 0}
+_COUNTS = {"type": "object", "additionalProperties": _COUNT, "minProperties": 1}
+_LABEL = {"type": ["string", "integer"]}
+_ITEM = {"anyOf": [_LABEL, {"type": "array", "items": _LABEL}]}
+_KEYS = {"type": "array", "items": _LABEL}
+
+Label = Annotated[Any, PlainValidator(_label), WithJsonSchema(_LABEL)]
+Unit = Annotated[Any, PlainValidator(_unit), WithJsonSchema({"type": ["string", "number"]})]
+EffectArray = Annotated[Any, PlainValidator(_effect_array), WithJsonSchema(_ITEMS)]
+SampleColumn = Annotated[
+    Any,
+    PlainValidator(_sample_column),
+    WithJsonSchema({"anyOf": [_ITEMS, {"type": "object", "additionalProperties": _SAMPLE}]}),
+]
+CountColumns = Annotated[
+    Any,
+    PlainValidator(_count_columns),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {
+                    "type": "object",
+                    "description": "By name: one list of counts each.",
+                    "additionalProperties": {"type": "array", "items": _COUNT, "minItems": 1},
+                    "minProperties": 1,
+                },
+                {"type": "array", "description": "By item.", "items": _COUNTS, "minItems": 1},
+                {"type": "object", "description": "By id.", "additionalProperties": _COUNTS},
+            ]
+        }
+    ),
+]
+LabelColumn = Annotated[
+    Any,
+    PlainValidator(_label_column),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "array", "items": _ITEM, "minItems": 1},
+                {"type": "object", "additionalProperties": _ITEM},
+            ]
+        }
+    ),
+]
+KeyList = Annotated[Any, PlainValidator(_key_list), WithJsonSchema(_KEYS)]
+KeyColumn = Annotated[
+    Any,
+    PlainValidator(_key_column),
+    WithJsonSchema({"anyOf": [_KEYS, {"type": "object", "additionalProperties": _LABEL}]}),
+]

@@ -1,0 +1,107 @@
+"""The gate's request: one test, or several metrics, and what has to be shown."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from ...inference.gate.record import OnInconclusive, Policy
+from ..messages import TestKind
+from .requests import REQUEST_MODELS, SMALL_SCORES
+from .wire import Wire
+
+ANY_REQUEST: dict[str, Any] = {
+    "anyOf": [{"$ref": f"#/components/schemas/{model.__name__}"} for model in REQUEST_MODELS.values()]
+}
+POLICY = (
+    "no_regression: fail only when the candidate U is significantly worse than the baseline V by more than margin; "
+    "non_inferior: pass only when U is shown not to be worse by more than margin; improve: pass only when U is "
+    "significantly better, by more than margin."
+)
+MARGIN = "In the statistic's units. Exact for differences of means and sums; Tango's score test for single 0/1 items."
+HIGHER = (
+    "Whether more is better. If left out, the metric's name or the statistic says it (wer, ter, loss, latency: less; "
+    "accuracy, f1, bleu, map: more); scores without a name are better when higher; anything else (a ratio, an "
+    "expression, an unknown metric) is refused until this says it."
+)
+
+SAID = "Whether a gate that could not tell passes. Default pass."
+FAIL = "The status of a failed gate: 200 turns the 409 off; or 400 to 499."
+
+
+def _status(value: int) -> int:
+    if value == 200 or 400 <= value <= 499:
+        return value
+    raise PydanticCustomError("status", "This must be 200, or from 400 to 499")
+
+
+Status = Annotated[
+    int, AfterValidator(_status), WithJsonSchema({"type": "integer", "minimum": 200, "maximum": 499})
+]
+Request = Annotated[dict[str, Any], Field(json_schema_extra=ANY_REQUEST)]
+
+
+class Terms(Wire):
+    """What has to be shown; of one metric, or of all that do not say it themselves."""
+
+    policy: Annotated[Policy | None, Field(description=f"{POLICY} Default no_regression.")] = None
+    margin: Annotated[float | None, Field(ge=0, description=f"{MARGIN} Default 0.")] = None
+    higher_is_better: Annotated[bool | None, Field(description=HIGHER)] = None
+
+
+class GateFields(Terms):
+    """The gate's fields of a form."""
+
+    name: str | None = None
+    on_inconclusive: OnInconclusive | None = None
+    fail_status: Status | None = None
+
+
+class GateMetric(Terms):
+    """One of several metrics."""
+
+    name: Annotated[
+        str | None, Field(description="What reports call it; the statistic's name if left out.")
+    ] = None
+    kind: Annotated[TestKind, Field(description="Which of the tests it is.")]
+    request: Request
+
+
+class GateRequest(Terms):
+    """U is the candidate, V the baseline. Give `kind` and `request`, or `metrics`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"kind": "scores", "request": SMALL_SCORES},
+                {
+                    "metrics": [
+                        {"name": "accuracy", "kind": "scores", "request": SMALL_SCORES},
+                        {
+                            "name": "seconds",
+                            "kind": "scores",
+                            "request": {"u": [1.5, 2.0, 1.25], "v": [1.5, 1.75, 1.0]},
+                            "higher_is_better": False,
+                            "margin": 0.5,
+                        },
+                    ],
+                    "policy": "no_regression",
+                    "alpha": 0.01,
+                },
+            ]
+        }
+    )
+
+    kind: Annotated[TestKind | None, Field(description="Which of the tests it is.")] = None
+    request: Request | None = None
+    metrics: Annotated[
+        list[GateMetric] | None,
+        Field(min_length=1, description="Several metrics; p-values are adjusted by Holm's method over them."),
+    ] = None
+    alpha: Annotated[
+        float | None, Field(gt=0, lt=1, description="One-sided level. The requests' own (0.05) if left out.")
+    ] = None
+    on_inconclusive: Annotated[OnInconclusive | None, Field(description=SAID)] = None
+    fail_status: Annotated[Status | None, Field(description=FAIL)] = None

@@ -1,0 +1,216 @@
+"""The requests: effects, scores, counts, predictions, files, and the plan of one of the first four."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+
+from ...inference.options import Alternative, Method, PmfDetail, Resampling
+from ...inputs.nested import MAX_DECIMALS
+from ...inputs.pairing import OnMissing
+from ..messages import TestKind
+from .fields import CountColumns, EffectArray, KeyColumn, KeyList, LabelColumn, SampleColumn
+from .statistics import (
+    CountsStatistic,
+    EffectsStatistic,
+    PredictionsStatistic,
+    ScoresStatistic,
+)
+from .wire import Wire
+
+MAX_SEED = 2**53 - 1
+SMALL_SCORES: dict[str, Any] = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}
+
+
+SMALL_SAMPLES: dict[str, Any] = {"u": [[0.8, 0.9], [1.0, 0.7], [0.5]], "v": [[0.7, 0.8], [0.9, 0.9], [0.4]]}
+SMALL_TUPLES: dict[str, Any] = {
+    "stay": [[8, 2, 6, 1], [3, 3, 5, 2], [7, 1, 7, 1]],
+    "swap": [[6, 1, 8, 2], [5, 2, 3, 3], [7, 1, 7, 1]],
+    "statistic": {"expression": "x1 / (x1 + x2 / 2) - x3 / (x3 + x4 / 2)"},
+}
+SMALL_COUNTS: list[Any] = [
+    {
+        "u": {"tp": [8, 3, 7], "incorrect": [2, 3, 1]},
+        "v": {"tp": [6, 5, 7], "incorrect": [1, 2, 1]},
+        "statistic": {"name": "f1"},
+    },
+    {
+        "u": {"call-1": {"errors": 3, "words": 40}, "call-2": {"errors": 0, "words": 12}},
+        "v": {"call-1": {"errors": 5, "words": 40}, "call-2": {"errors": 1, "words": 12}},
+        "statistic": {"name": "ratio", "numerator": "errors", "denominator": "words"},
+    },
+]
+
+
+class Names(Wire):
+    """What the systems are called in reports."""
+
+    u: Annotated[str, Field(description="Name of system U, the candidate in a gate.")] = "U"
+    v: Annotated[str, Field(description="Name of system V, the baseline in a gate.")] = "V"
+
+
+class Choices(Wire):
+    """What every test may choose, however its data is handed over. All optional."""
+
+    alternative: Annotated[
+        Alternative,
+        Field(description="two-sided is P(|t| >= |observed|); greater means that U is greater than V."),
+    ] = "two-sided"
+    method: Annotated[
+        Method,
+        Field(description="How to compute; auto takes the cheapest exact method, and says which and why."),
+    ] = "auto"
+    test: Annotated[
+        Resampling,
+        Field(description="The null model: systems exchanged at random, or items drawn with replacement."),
+    ] = "permutation"
+    samples: Annotated[int, Field(ge=1, description="Monte Carlo samples (method monte_carlo).")] = 20_000
+    seed: Annotated[
+        int, Field(ge=0, le=MAX_SEED, description="Monte Carlo seed; fixed unless you choose one.")
+    ] = 0
+    precision: Annotated[
+        float, Field(gt=0, lt=1, description="Relative width wanted of a p-value bracket (method bounds).")
+    ] = 1e-3
+    alpha: Annotated[
+        float, Field(gt=0, lt=1, description="Significance level for `significant` and warnings.")
+    ] = 0.05
+    confidence_level: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            lt=1,
+            description="Asks for a confidence interval of the difference, effect sizes, and the ids that moved most.",
+        ),
+    ] = None
+    pmf: Annotated[PmfDetail, Field(description="How much of the null distribution to return.")] = "summary"
+    exact_fraction: Annotated[bool, Field(description="Also return the p-value as an exact fraction.")] = (
+        False
+    )
+    names: Names = Names()
+    timeout_s: Annotated[
+        float | None, Field(gt=0, description="Deadline in seconds, clamped by the server.")
+    ] = None
+
+
+class TestRequest(Choices):
+    """What every test in one body may say beside its data. All optional."""
+
+    __test__ = False
+
+    ids: Annotated[
+        KeyList | None, Field(description="One unique id per item, for lists. Never reorders anything.")
+    ] = None
+    clusters: Annotated[
+        KeyColumn | None, Field(description="One key per item; the items of a cluster swap together.")
+    ] = None
+    on_missing: Annotated[
+        OnMissing,
+        Field(description="What to do with ids that only some columns have (columns given as objects)."),
+    ] = "error"
+
+
+class EffectsRequest(TestRequest):
+    """The effects themselves: what each item contributes as observed, and with the systems exchanged."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"stay": [3, -1, 0, 2]}, SMALL_TUPLES]})
+
+    stay: Annotated[EffectArray, Field(description="g(u_n, v_n), one number or m numbers per item.")]
+    swap: Annotated[
+        EffectArray | None, Field(description="g(v_n, u_n), as many numbers; minus stay when left out.")
+    ] = None
+    statistic: EffectsStatistic = EffectsStatistic()
+
+
+class ScoresRequest(TestRequest):
+    """One number per item and system, or several, which are averaged."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{**SMALL_SCORES, "statistic": {"name": "mean_difference"}}, SMALL_SAMPLES]
+        }
+    )
+
+    u: Annotated[SampleColumn, Field(description="Scores of system U.")]
+    v: Annotated[SampleColumn, Field(description="Scores of system V, on the same items.")]
+    decimals: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            le=MAX_DECIMALS,
+            description="Rounds scores to so many decimals first, as numpy.round does: for floating-point dust.",
+        ),
+    ] = None
+    statistic: ScoresStatistic = ScoresStatistic()
+
+
+class CountsRequest(TestRequest):
+    """Named counts per item and system: by name, by item or by id."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": SMALL_COUNTS})
+
+    u: Annotated[CountColumns, Field(description="Counts of system U.")]
+    v: Annotated[
+        CountColumns, Field(description="Counts of system V, on the same items and of the same names.")
+    ]
+    statistic: CountsStatistic = CountsStatistic()
+
+
+class PredictionsRequest(TestRequest):
+    """Raw outputs of two systems and the gold standard.
+
+    An item is one label or a list of labels; for machine translation a text, and gold its reference or a list of
+    references.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "gold": ["N", "V", "N"],
+                    "u": ["N", "V", "V"],
+                    "v": ["V", "V", "V"],
+                    "statistic": {"name": "accuracy"},
+                },
+                {
+                    "gold": [["B-PER", "I-PER", "O"], ["O", "B-LOC"]],
+                    "u": [["B-PER", "I-PER", "O"], ["O", "B-LOC"]],
+                    "v": [["B-PER", "O", "O"], ["O", "B-LOC"]],
+                    "statistic": {"name": "span_f1", "scheme": "IOB2"},
+                },
+            ]
+        }
+    )
+
+    gold: Annotated[LabelColumn, Field(description="What is right.")]
+    u: Annotated[LabelColumn, Field(description="What system U said.")]
+    v: Annotated[LabelColumn, Field(description="What system V said.")]
+    statistic: PredictionsStatistic = PredictionsStatistic()
+
+
+AnyRequest = EffectsRequest | ScoresRequest | CountsRequest | PredictionsRequest
+
+REQUEST_MODELS: dict[TestKind, type[AnyRequest]] = {
+    "effects": EffectsRequest,
+    "scores": ScoresRequest,
+    "counts": CountsRequest,
+    "predictions": PredictionsRequest,
+}
+
+
+class PlanEnvelope(Wire):
+    """A request for a test, wrapped: the answer is only what it would cost."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "scores", "request": SMALL_SCORES}]})
+
+    kind: Annotated[TestKind, Field(description="Which of the tests it is.")]
+    request: Annotated[
+        dict[str, Any],
+        Field(
+            json_schema_extra={
+                "anyOf": [
+                    {"$ref": f"#/components/schemas/{model.__name__}"} for model in REQUEST_MODELS.values()
+                ]
+            }
+        ),
+    ]

@@ -1,0 +1,100 @@
+"""A decoded value becomes a wire model, or an `InvalidTest` with pointers to what is wrong."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from ..errors import MAX_FLAWS, Flaw, InvalidTest
+from ..inputs.pairing import shown
+from .schema.fields import escape
+
+Model = TypeVar("Model", bound=BaseModel)
+
+SENTENCES = {
+    "missing": "This is needed.",
+    "extra_forbidden": "There is no such field.",
+    "dict_type": "An object is needed here.",
+    "model_type": 'An object is needed here (a statistic is {"name": "sign"}).',
+    "model_attributes_type": 'An object is needed here (a statistic is {"name": "sign"}).',
+}
+
+
+def validated(
+    model: type[Model], value: Any, *, prefix: str = "", context: dict[str, Any] | None = None
+) -> Model:
+    """Validate a decoded value; pointers get `prefix`.
+
+    Raises
+    ------
+        InvalidTest: it is not what the model says.
+    """
+    if type(value) is not dict:
+        raise InvalidTest.at(prefix, "not_an_object", "A request is a JSON object.")
+    unknown = list(_unknown(model, value, prefix))
+    if unknown:
+        raise InvalidTest(unknown[0].detail, flaws=tuple(unknown))
+    try:
+        return model.model_validate(value, context=context)
+    except ValidationError as error:
+        flaws = [
+            flaw
+            for detail in error.errors(include_url=False, include_input=False)
+            for flaw in _flaws(detail, prefix)
+        ]
+        where = flaws[0].pointer or "the body"
+        raise InvalidTest(f"At {where}: {flaws[0].detail}", flaws=tuple(flaws)) from None
+
+
+def _unknown(model: type[BaseModel], value: dict[str, Any], prefix: str) -> list[Flaw]:
+    """Fields there are none of, before pydantic sees them: it would write an error for each of a million."""
+    flaws: list[Flaw] = []
+    fields = model.model_fields
+    for key in value:
+        if key not in fields:
+            known = ", ".join(fields)
+            flaws.append(
+                Flaw(
+                    f"{prefix}/{_short(key)}",
+                    "unknown_field",
+                    f"There is no field {shown(key)}; there are {known}.",
+                )
+            )
+            if len(flaws) == MAX_FLAWS:
+                return flaws
+    for name, part in _parts(model):
+        inner = value.get(name)
+        if type(inner) is dict:
+            flaws += _unknown(part, inner, f"{prefix}/{name}")
+    return flaws[:MAX_FLAWS]
+
+
+@cache
+def _parts(model: type[BaseModel]) -> tuple[tuple[str, type[BaseModel]], ...]:
+    """The fields of a model that are models themselves."""
+    found = []
+    for name, field in model.model_fields.items():
+        kinds = [kind for kind in (field.annotation, *get_args(field.annotation)) if isinstance(kind, type)]
+        part = next((kind for kind in kinds if issubclass(kind, BaseModel)), None)
+        if part is not None:
+            found.append((name, part))
+    return tuple(found)
+
+
+def _short(key: str) -> str:
+    return escape(key if len(key) <= 40 else key[:40] + "…")
+
+
+def _flaws(detail: ErrorDetails, prefix: str) -> list[Flaw]:
+    """The flaws that one of pydantic's errors stands for."""
+    pointer = prefix + "".join(f"/{_short(str(part))}" for part in detail["loc"])
+    context = detail.get("ctx", {})
+    if detail["type"] == "column":
+        inner = context["flaws"] or (Flaw("", context["code"], context["detail"]),)
+        return [Flaw(pointer + flaw.pointer, flaw.code, flaw.detail) for flaw in inner]
+    code = detail["type"]
+    sentence = SENTENCES.get(code) or detail["msg"].replace("Input should", "This must") + "."
+    return [Flaw(pointer, code, sentence)]
