@@ -18,7 +18,7 @@ import sys; sys.path.insert(0, {root!r})
 from tests.unit.reports.test_picture import asked
 {before}
 import hashlib
-from app.reports.picture import png, svg
+from app.reports.picture.picture import png, svg
 record = asked([1, 2], [0, 1])
 print(hashlib.sha256(png(record) + svg(record)).hexdigest())
 {after}
