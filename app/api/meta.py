@@ -65,6 +65,7 @@ def formats() -> dict[str, Any]:
             "name": name,
             "aliases": [alias for alias, of in catalogue.ALIASES.items() if of == name],
             "summary": entry.summary,
+            "kinds": list(entry.kinds),
             "files": list(entry.roles),
             "options": sorted(entry.uses),
             "statistics": list(entry.statistics),

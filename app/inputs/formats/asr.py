@@ -13,12 +13,13 @@ from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from ..pairing import shown
 from .count_files import CountFile, count_file, require_same
+from .format import FirstLook, Format, Sign
 from .number_text import Numerals
 from .outputs_by_id import Answers, counts, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source
-from .transcripts import Transcript, transcript, word_errors
+from .transcripts import UTTERANCE, Transcript, transcript, word_errors
 
 ROLES = ("u", "v", "ref", "gold")
 USES = frozenset(("metric", "clusters", "id_column", "delimiter", "on_missing"))
@@ -137,3 +138,17 @@ def _system(truth: Transcript, said: Transcript, options: ReaderOptions, notes: 
             f"{said.source.role}: {silent:,} utterances have an empty hypothesis, which is all deletions."
         )
     return answers
+
+
+def _sign(look: FirstLook) -> Sign:
+    if {"ref_words"} < look.columns:
+        return Sign.HEADER
+    rows = look.rows[:-1] or look.rows
+    transcripts = rows and not look.roles.isdisjoint(("ref", "gold")) and all(map(UTTERANCE.fullmatch, rows))
+    return Sign.SHAPE if transcripts else Sign.NONE
+
+
+FORMAT = Format(
+    "asr", read, ROLES, USES, "word errors per utterance, or .trn transcripts",
+    statistics=STATISTICS, aliases=("trn",), sign=_sign,
+)  # fmt: skip

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import replace
 
 from ...errors import InvalidTest
 from ..pairing import shown
@@ -22,7 +21,7 @@ from . import (
     promptfoo,
     trec,
 )
-from .guess import guess
+from .format import FirstLook, Format, Sign
 from .reader import ReaderOptions, Reading, UploadedFile
 from .roles import only
 from .source import Source, sources
@@ -30,65 +29,26 @@ from .source import Source, sources
 AUTO = "auto"
 
 
-class Read(Protocol):
-    """A reader: files by role and options in, a reading or an InputError out."""
-
-    def __call__(self, files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
-        """Read, under the format's name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A reader with the files it takes, the options it has a use for, and a line that says what it is.
-
-    `statistics` are the values of the option `statistic` that it understands itself.
-    """
-
-    read: Read
-    roles: tuple[str, ...]
-    uses: frozenset[str]
-    summary: str
-    statistics: tuple[str, ...] = ()
-
-
-_TABLE = (delimited_files.read, delimited_files.ROLES, delimited_files.USES)
-FORMATS: Mapping[str, Format] = {
-    "csv": Format(*_TABLE, "wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header"),
-    "tsv": Format(*_TABLE, "as csv, with tabs"),
-    "mqm": Format(*_TABLE, "WMT's long files: system score seg_id, separated by blanks"),
-    "jsonl": Format(jsonl.read, jsonl.ROLES, jsonl.USES, "lines (or an array) of {id, score}, {id, u, v} or {id, system, score}"),
-    "lm-eval": Format(lm_eval.read, lm_eval.ROLES, lm_eval.USES, "lm-evaluation-harness --log_samples"),
-    "inspect": Format(inspect_log.read, inspect_log.ROLES, inspect_log.USES, "Inspect logs, .json and .eval"),
-    "every-eval-ever": Format(
-        every_eval_ever.read, every_eval_ever.ROLES, every_eval_ever.USES, "Every Eval Ever, instance level"
-    ),
-    "promptfoo": Format(promptfoo.read, promptfoo.ROLES, promptfoo.USES, "promptfoo eval -o results.json"),
-    "evalsig": Format(evalsig.read, evalsig.ROLES, evalsig.USES, "RunFrame {model_id, items: [{item_id, score}]}"),
-    "conllu": Format(
-        conllu.read, conllu.ROLES, conllu.USES, "CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS",
-        conllu.STATISTICS,
-    ),
-    "conll": Format(conll.read, conll.ROLES, conll.USES, "CoNLL columns of BIO tags: entities"),
-    "trec": Format(trec.read, trec.ROLES, trec.USES, "trec_eval -q output, or runs and qrels"),
-    "asr": Format(asr.read, asr.ROLES, asr.USES, "word errors per utterance, or .trn transcripts", asr.STATISTICS),
-    "mt": Format(mt.read, mt.ROLES, mt.USES, "parallel lines of text with references"),
-    "mt-stats": Format(
-        mt.read_statistics, mt.STATISTICS_ROLES, mt.STATISTICS_USES, "per-segment statistics of BLEU and TER",
-        ("bleu", "ter"),
-    ),
-}  # fmt: skip
-ALIASES = {
-    "json": "jsonl",
-    "ndjson": "jsonl",
-    "lm-eval-harness": "lm-eval",
-    "lm-evaluation-harness": "lm-eval",
-    "iob2": "conll",
-    "bio": "conll",
-    "trn": "asr",
-    "eee": "every-eval-ever",
-    "runframe": "evalsig",
-}
-DEFAULT_DELIMITER = {"tsv": "tab", "mqm": "blank"}
+# In this order they are listed, and of equal signs the first decides.
+_ALL: tuple[Format, ...] = (
+    asr.FORMAT,
+    mt.COUNTS,
+    delimited_files.MQM,
+    delimited_files.TSV,
+    delimited_files.CSV,
+    jsonl.FORMAT,
+    lm_eval.FORMAT,
+    inspect_log.FORMAT,
+    every_eval_ever.FORMAT,
+    promptfoo.FORMAT,
+    evalsig.FORMAT,
+    conllu.FORMAT,
+    conll.FORMAT,
+    trec.FORMAT,
+    mt.TEXTS,
+)
+FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in _ALL}
+ALIASES: Mapping[str, str] = {alias: format_.name for format_ in _ALL for alias in format_.aliases}
 # `statistic` may name a statistic of the data as well, which is not for the reader to judge.
 ALWAYS = frozenset(("statistic",))
 
@@ -117,8 +77,8 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     reader = FORMATS[name]
     only(by_role, reader.roles, name)
     _refuse_unused(options.given(), reader.uses | ALWAYS, name)
-    if options.delimiter is None and name in DEFAULT_DELIMITER:
-        options = replace(options, delimiter=DEFAULT_DELIMITER[name])
+    if options.delimiter is None and reader.delimiter is not None:
+        options = replace(options, delimiter=reader.delimiter)
     reading = reader.read(by_role, options, name)
     if "u" in by_role and "v" in by_role:
         reading = replace(reading, file_names=(by_role["u"].name, by_role["v"].name))
@@ -126,6 +86,18 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
         return reading
     note = f"The format was guessed from the files' first bytes: {name} ({reader.summary})."
     return replace(reading, guessed=True, notes=(note, *reading.notes))
+
+
+def guess(files: Mapping[str, Source]) -> str:
+    """The name of the format that the files' first bytes show most surely; InvalidTest when none does."""
+    look = FirstLook(files)
+    signs = {format_.name: format_.sign(look) for format_ in _ALL}
+    best = max(signs, key=lambda name: signs[name])
+    if signs[best] is Sign.NONE:
+        label = look.source.label
+        detail = f"{label}: the format cannot be told from its first bytes; name it with format=."
+        raise InvalidTest.at("/options/format", "unknown_format", detail)
+    return best
 
 
 def _refuse_unused(given: Collection[str], uses: Collection[str], name: str) -> None:

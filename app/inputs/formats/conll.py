@@ -18,10 +18,11 @@ from ...errors import InvalidTest
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
 from ..pairing import shown
 from .documents import DOCUMENT, coded, document_clusters, from_file
+from .format import FirstLook, Format, Sign
 from .reader import ReaderOptions, Reading
 from .roles import both, needed
 from .source import Source
-from .tag_columns import Tokens, chosen, tag_columns, token_column, tokens
+from .tag_columns import TAG, Tokens, chosen, tag_columns, token_column, tokens
 
 ROLES = ("gold", "u", "v", "file", "documents")
 USES = frozenset(
@@ -154,3 +155,19 @@ def _pairing(base: Tokens, documents: Source | None, options: ReaderOptions, not
         marks = list(from_file(documents, len(base.sentences), options, notes))
     keys = document_clusters(marks, options.clusters, base.source, notes)
     return Pairing() if keys is None else coded(keys)
+
+
+def _sign(look: FirstLook) -> Sign:
+    """Whether one column after the token holds BIO tags in every line."""
+    if not look.rows:
+        return Sign.NONE
+    rows = [row.split("\t") if "\t" in look.rows[0] else row.split() for row in look.rows[:-1] or look.rows]
+    width = min(map(len, rows))
+    tagged = any(all(TAG.fullmatch(row[column]) for row in rows) for column in range(1, width))
+    return Sign.SHAPE if tagged else Sign.NONE
+
+
+FORMAT = Format(
+    "conll", read, ROLES, USES, "CoNLL columns of BIO tags: entities",
+    kinds=("predictions",), aliases=("iob2", "bio"), sign=_sign,
+)  # fmt: skip

@@ -20,6 +20,7 @@ from ...errors import InvalidTest
 from ...statistics.paired import Counts, Pairing, Scores, StatisticSpec
 from ..pairing import shown
 from .documents import coded, document_clusters
+from .format import FirstLook, Format, Sign
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source
@@ -239,3 +240,14 @@ def _pairing(
     pairing = Pairing() if keys is None else coded(keys)
     ids = [key for key in gold.sent_ids if key is not None]
     return replace(pairing, ids=ids) if len(ids) == len(gold.sent_ids) else pairing
+
+
+def _sign(look: FirstLook) -> Sign:
+    fields = look.rows[0].split("\t") if look.rows else []
+    return Sign.MARK if len(fields) == 10 and fields[0][:1].isdigit() else Sign.NONE
+
+
+FORMAT = Format(
+    "conllu", read, ROLES, USES, "CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS",
+    statistics=STATISTICS, sign=_sign,
+)  # fmt: skip

@@ -9,6 +9,7 @@ from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
 from ..pairing import shown
+from .format import FirstLook, Format, Sign
 from .jsonl import key_of, value_of
 from .metrics import metric_of
 from .number_text import Numerals
@@ -74,3 +75,13 @@ def _answers(source: Source, frame: dict[str, Any], numerals: Numerals) -> Answe
             None if cluster is None else key_of(cluster, source, place, escaped("cluster_id")),
         )
     return answers
+
+
+def _sign(look: FirstLook) -> Sign:
+    return Sign.MARK if isinstance(look.document.get("items"), list) else Sign.NONE
+
+
+FORMAT = Format(
+    "evalsig", read, ROLES, USES, "RunFrame {model_id, items: [{item_id, score}]}",
+    kinds=("scores",), aliases=("runframe",), sign=_sign,
+)  # fmt: skip

@@ -12,6 +12,7 @@ from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
 from ..pairing import shown
+from .format import FirstLook, Format, Sign
 from .jsonl import key_of
 from .number_text import Number, Numerals
 from .outputs_by_id import Answers, Check, matched, scores
@@ -133,3 +134,14 @@ def _checker(u: Records, v: Records) -> Check:
             raise second.source.refused(other.line, "sample_hash_mismatch", detail, "sample_hash")
 
     return check
+
+
+def _sign(look: FirstLook) -> Sign:
+    record = look.record or {}
+    return Sign.MARK if "evaluation" in record and "sample_id" in record else Sign.NONE
+
+
+FORMAT = Format(
+    "every-eval-ever", read, ROLES, USES, "Every Eval Ever, instance level",
+    kinds=("scores",), aliases=("eee",), sign=_sign,
+)  # fmt: skip

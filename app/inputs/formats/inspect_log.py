@@ -13,6 +13,7 @@ from typing import Any
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from ..pairing import shown
+from .format import FirstLook, Format, Sign
 from .inspect_archive import Log, load
 from .jsonl import key_of
 from .metrics import metric_of
@@ -186,3 +187,11 @@ def _cluster(log: Log, index: int, name: str | None) -> str | None:
     metadata = log.samples[index].get("metadata")
     inner: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
     return key_of(inner.get(name), log.source, f"{log.place(index)}/metadata", name)
+
+
+def _sign(look: FirstLook) -> Sign:
+    log = look.is_archive or (isinstance(look.document.get("eval"), dict) and "status" in look.document)
+    return Sign.MARK if log else Sign.NONE
+
+
+FORMAT = Format("inspect", read, ROLES, USES, "Inspect logs, .json and .eval", kinds=("scores",), sign=_sign)

@@ -15,6 +15,7 @@ from ...statistics.paired import StatisticSpec
 from ...statistics.summary_rows import summary_rows
 from .. import ndjson
 from ..pairing import shown
+from .format import FirstLook, Format, Sign
 from .hidden_ids import refuse_hidden_ids
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
 from .number_text import Number, Numerals
@@ -247,3 +248,14 @@ def key_of(value: Any, source: Source, place: str, name: str) -> str:
         return str(value).lower() if isinstance(value, bool) else str(value)
     detail = f"{source.label}, {place}: {escaped(name)} must be a string or an integer."
     raise InvalidTest.at(f"{source.pointer}/{place}/{escaped(name)}", "not_a_key", detail)
+
+
+def _sign(look: FirstLook) -> Sign:
+    array = look.is_json and look.text.lstrip().startswith("[")
+    return Sign.LINES if array or look.record is not None else Sign.NONE
+
+
+FORMAT = Format(
+    "jsonl", read, ROLES, USES, "lines (or an array) of {id, score}, {id, u, v} or {id, system, score}",
+    kinds=("scores",), aliases=("json", "ndjson"), sign=_sign,
+)  # fmt: skip

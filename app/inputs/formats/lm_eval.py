@@ -16,6 +16,7 @@ from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
 from ..pairing import shown
+from .format import FirstLook, Format, Sign
 from .jsonl import key_of
 from .number_text import Numerals
 from .outputs_by_id import Answers, Check, matched, scores
@@ -23,6 +24,7 @@ from .reader import ReaderOptions, Reading, choose
 from .roles import both
 from .source import Source, escaped
 
+MARKS = ("filter", "doc_hash", "filtered_resps", "metrics")  # beside doc_id
 ROLES = ("u", "v", "file")
 USES = frozenset(("filter", "filter_u", "filter_v", "metric", "on_missing", "decimals", "clusters"))
 NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT")
@@ -195,3 +197,14 @@ def _unchecked(u: Samples, v: Samples) -> list[str]:
     if differ:
         notes.append(f"The prompts of {differ:,} documents differ between u and v.")
     return notes
+
+
+def _sign(look: FirstLook) -> Sign:
+    record = look.record or {}
+    return Sign.MARK if "doc_id" in record and any(mark in record for mark in MARKS) else Sign.NONE
+
+
+FORMAT = Format(
+    "lm-eval", read, ROLES, USES, "lm-evaluation-harness --log_samples",
+    kinds=("scores",), aliases=("lm-eval-harness", "lm-evaluation-harness"), sign=_sign,
+)  # fmt: skip

@@ -11,6 +11,7 @@ from ...errors import InvalidTest
 from ...statistics.paired import Pairing, Segments, StatisticSpec
 from .count_files import count_file
 from .documents import DOCUMENT, coded, from_file
+from .format import FirstLook, Format, Sign
 from .metrics import metric_of
 from .number_text import Number, Numerals
 from .outputs_by_id import counts, matched, scores
@@ -127,3 +128,22 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
 
 def _is_count(value: Number) -> bool:
     return isinstance(value, int) and value >= 0
+
+
+def _sign(look: FirstLook) -> Sign:
+    return Sign.LINES if look.rows and "ref" in look.roles else Sign.NONE
+
+
+def _sign_of_statistics(look: FirstLook) -> Sign:
+    columns = look.columns
+    known = {"ter_edits", "ter_ref_len"} <= columns or {"correct_1", "total_1"} <= columns
+    return Sign.HEADER if known else Sign.NONE
+
+
+TEXTS = Format(
+    "mt", read, ROLES, USES, "parallel lines of text with references", kinds=("segments",), sign=_sign
+)
+COUNTS = Format(
+    "mt-stats", read_statistics, STATISTICS_ROLES, STATISTICS_USES, "per-segment statistics of BLEU and TER",
+    statistics=("bleu", "ter"), sign=_sign_of_statistics,
+)  # fmt: skip

@@ -17,6 +17,7 @@ from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
 from ..pairing import shown
+from .format import FirstLook, Format, Sign
 from .metrics import metric_of
 from .number_text import Number, Numerals
 from .outputs_by_id import Answers, matched, scores
@@ -221,3 +222,13 @@ def _cluster(export: Export, index: int, name: str | None) -> str | None:
             return str(there[name])
     detail = f"Neither vars nor metadata of this row have {escaped(name)}."
     raise InvalidTest.at(export.source.at(*export.path, index), "no_cluster", detail)
+
+
+def _sign(look: FirstLook) -> Sign:
+    document = look.document
+    return Sign.MARK if "results" in document and not isinstance(document.get("items"), list) else Sign.NONE
+
+
+FORMAT = Format(
+    "promptfoo", read, ROLES, USES, "promptfoo eval -o results.json", kinds=("scores",), sign=_sign
+)

@@ -7,11 +7,13 @@ here that is a missing item, which on_missing decides about.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from ..pairing import shown
+from .format import FirstLook, Format, Sign
 from .number_text import Numerals
 from .outputs_by_id import Answers, matched, scores
 from .reader import ReaderOptions, Reading, choose
@@ -92,3 +94,21 @@ def _answers(source: Source, rows: dict[str, list[Row]], measure: str, numerals:
     for number, query, value in rows[measure]:
         answers.add(query, numerals.of_text(value, source.line(number, "value")), f"line/{number}")
     return answers
+
+
+# The measure that begins a line of `trec_eval -q`.
+LINE_MEASURE = re.compile(
+    r"runid|num_(?:q|ret|rel|rel_ret)|(?:gm_)?map|Rprec|bpref|recip_rank|(?:ndcg|P|recall|success|map_cut|ndcg_cut|"
+    r"iprec_at_recall)(?:_[\d.]+)?|set_\w+|infAP|utility|Rndcg|11pt_avg"
+)
+
+
+def _sign(look: FirstLook) -> Sign:
+    words = look.rows[0].split() if look.rows else []
+    measured = len(words) == 3 and LINE_MEASURE.fullmatch(words[0])
+    return Sign.MARK if measured or ("qrels" in look.roles and not look.is_archive) else Sign.NONE
+
+
+FORMAT = Format(
+    "trec", read, ROLES, USES, "trec_eval -q output, or runs and qrels", kinds=("scores",), sign=_sign
+)

@@ -1,0 +1,121 @@
+"""What a file format is: a reader, the files and options it takes, and how its files are recognised."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import Any, Protocol
+
+from .inspect_archive import ZIP_MAGIC
+from .reader import Kind, ReaderOptions, Reading
+from .source import UTF8_BOM, Source
+from .table import GUESSED_DELIMITERS
+
+START_BYTES = 65_536
+MAX_LINES = 50
+COMMENT = re.compile(r"#\s*(?:newdoc|newpar|[\w.]+\s*=)")
+
+
+class Sign(IntEnum):
+    """How surely files are of a format. The surest sign decides; of equal ones, the format that is listed first."""
+
+    NONE = 0
+    LINES = 1  # numbers or text, line by line
+    SHAPE = 2  # every line has the shape that the format gives it
+    HEADER = 3  # names of columns
+    MARK = 4  # what no other format has
+
+
+class FirstLook:
+    """The files as far as a guess looks at them: roles, and the first bytes of one file as text or JSON."""
+
+    def __init__(self, files: Mapping[str, Source]) -> None:
+        self.roles = frozenset(files)
+        self.source = files.get("u") or files.get("file") or next(iter(files.values()))
+        start = self.source.content.removeprefix(UTF8_BOM)[:START_BYTES]
+        self.text = start.decode("utf-8", "replace")
+        self.is_archive = self.source.content.startswith(ZIP_MAGIC)
+        self.is_json = not self.is_archive and self.text.lstrip()[:1] in ("{", "[")
+
+    @cached_property
+    def record(self) -> dict[str, Any] | None:
+        """The JSON object on the first line, if that is a record of its own and not a whole document."""
+        line = _object(self.text.lstrip().partition("\n")[0]) if self.is_json else None
+        return None if line is None or _is_document(line) else line
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The JSON object that is the whole file; empty if it is none, or if its first line is a record."""
+        if not self.is_json or self.text.lstrip().startswith("[") or self.record is not None:
+            return {}
+        return _object(self.source.content.decode("utf-8", "replace")) or {}
+
+    @cached_property
+    def rows(self) -> list[str]:
+        """The first lines of text that hold data; none for JSON and archives."""
+        if self.is_archive or self.is_json:
+            return []
+        lines = [line.rstrip("\r") for line in self.text.split("\n")][:MAX_LINES]
+        return [line for line in lines if line.strip() and not COMMENT.match(line)]
+
+    @cached_property
+    def delimiter(self) -> str:
+        """What separates the columns of the first line."""
+        first = self.rows[0].strip() if self.rows else ""
+        return next((d for d in GUESSED_DELIMITERS if d in first), ",")
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """The first line as names of columns."""
+        if not self.rows:
+            return frozenset()
+        return frozenset(name.strip().lower() for name in self.rows[0].split(self.delimiter))
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _is_document(value: dict[str, Any]) -> bool:
+    """Whether an object that fits on one line is a whole document and not a record."""
+    return any(isinstance(value.get(name), dict | list) for name in ("eval", "results", "items"))
+
+
+class Read(Protocol):
+    """A reader: files by role and options in, a reading or an InputError out."""
+
+    def __call__(self, files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+        """Read, under the format's name."""
+
+
+def no_sign(_: FirstLook) -> Sign:
+    """For formats that are read only when named."""
+    return Sign.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A reader with the files it takes by role, the options it uses, and a line that says what it reads.
+
+    `kinds` are the kinds of tests that its readings may be; none where the statistic follows from the format alone.
+    `statistics` are the values of the option `statistic` that it understands itself. `delimiter` is its default.
+    """
+
+    name: str
+    read: Read
+    roles: tuple[str, ...]
+    uses: frozenset[str]
+    summary: str
+    kinds: tuple[Kind, ...] = ()
+    statistics: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    delimiter: str | None = None
+    sign: Callable[[FirstLook], Sign] = no_sign
