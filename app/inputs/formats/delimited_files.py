@@ -15,15 +15,14 @@ from ...statistics.paired import Counts, Scores, StatisticSpec
 from ...statistics.summary_rows import summary_rows
 from .. import count_table, delimited
 from ..pairing import pair, shown
-from .format import FirstLook, Format, Sign
 from .hidden_ids import refuse_hidden_ids
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
-from .number_text import Numerals, is_missing, parsed
+from .number_text import Numerals, parsed
 from .outputs_by_id import Answers, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, two_systems
 from .source import Source, below
-from .table import CLUSTER_NAME, GUESSED_DELIMITERS, ID_NAMES, SYSTEM_NAMES, FileTable, table
+from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, FileTable, table
 
 ROLES = ("u", "v", "file")
 USES = frozenset(
@@ -291,51 +290,3 @@ def _counts(
     )
     metric = "wer" if spec.name == "ratio" else None
     return Reading("counts", Counts(found.u, found.v, pairing), spec, tuple(notes), format_, metric=metric)
-
-
-def _sign(look: FirstLook) -> Sign:
-    """Of a table whose columns we know, or of two or four numbers a line without a header."""
-    columns = look.columns
-    known = {"u", "v"} <= columns or {"system", "score"} <= columns or {"id", "score"} <= columns
-    counted = any(name.endswith("_u") and f"{name[:-2]}_v" in columns for name in columns)
-    if known or counted or ("id" in columns and len(columns) >= 3):
-        return Sign.HEADER
-    return Sign.LINES if look.rows and _are_numbers(look.rows[0]) else Sign.NONE
-
-
-def _are_numbers(line: str) -> bool:
-    for delimiter in GUESSED_DELIMITERS[:4]:
-        values = [value.strip() for value in line.split(delimiter)]
-        if len(values) in (2, 4) and all(parsed(v) is not None or is_missing(v) for v in values):
-            return True
-    return parsed(line.strip()) is not None
-
-
-def _sign_of_tabs(look: FirstLook) -> Sign:
-    sign = _sign(look)
-    return sign if sign is Sign.HEADER and look.delimiter == "\t" else Sign.NONE
-
-
-def _sign_of_mqm(look: FirstLook) -> Sign:
-    wmt = look.delimiter == " " and {"system", "seg_id"} <= look.columns
-    return Sign.HEADER if wmt else Sign.NONE
-
-
-MQM = Format(
-    "mqm", read, ROLES, USES, "WMT's long files: system score seg_id, separated by blanks",
-    kinds=("scores",), delimiter="blank", sign=_sign_of_mqm,
-)  # fmt: skip
-TSV = Format(
-    "tsv",
-    read,
-    ROLES,
-    USES,
-    "as csv, with tabs",
-    kinds=("scores", "counts"),
-    delimiter="tab",
-    sign=_sign_of_tabs,
-)
-CSV = Format(
-    "csv", read, ROLES, USES, "wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header",
-    kinds=("scores", "counts"), sign=_sign,
-)  # fmt: skip
