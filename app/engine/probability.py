@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -123,3 +124,30 @@ def add(parts: list[Probability]) -> Probability:
     bound = max(part.relative_error_bound for part in parts)
     # exp and log round once more; the logarithm itself is rounded to its own last place.
     return Probability(log_p, bound + UNIT_ROUNDOFF * (8.0 + 2.0 * abs(log_p)))
+
+
+def upper(form: CanonicalForm, interval: Interval) -> Interval:
+    """The interval, or its mirror image about range / 2, whichever lies higher: T is symmetric."""
+    low, high = interval
+    return interval if low + high >= form.range else (form.range - high, form.range - low)
+
+
+def by_intervals(
+    form: CanonicalForm, region: Region, solve: Callable[[CanonicalForm, int, int], Probability]
+) -> Probability:
+    """P(T in region) from `solve(form, low, high)` for its intervals in the upper half; equal ones once."""
+    if region.covers(form):
+        return CERTAIN
+    solved: dict[Interval, Probability] = {}
+    for interval in region.intervals:
+        mirrored = upper(form, interval)
+        if mirrored not in solved:
+            solved[mirrored] = solve(form, *mirrored)
+    return add([solved[upper(form, interval)] for interval in region.intervals])
+
+
+def complement(tail: Probability) -> Probability:
+    """One minus a tail that is at most about a half: nothing cancels."""
+    p = math.exp(tail.log_p)
+    bound = tail.relative_error_bound * p / (1.0 - p) + 4.0 * UNIT_ROUNDOFF / (1.0 - p)
+    return Probability(math.log1p(-p), bound)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..one_sum.fft import contract
 from ..one_sum.spectrum import Spectrum
-from ..probability import CERTAIN, UNIT_ROUNDOFF, Probability, Region, add
+from ..probability import CERTAIN, UNIT_ROUNDOFF, Probability, Region, add, complement
 from .form import ResampleForm
 from .spectrum import bootstrap_spectrum, folded_points
 from .tilt import DrawTilt, draw_exponent, draw_tilt_at, draw_tilt_towards
@@ -59,23 +59,13 @@ def upper_tail(form: ResampleForm, first: int) -> Probability:
             form.draws * log_chance, UNIT_ROUNDOFF * (8.0 + 4.0 * form.draws * (1.0 - log_chance))
         )
     if first <= form.mean_total:
-        return _complement(upper_tail(form.mirrored(), form.range - first + 1))
+        return complement(upper_tail(form.mirrored(), form.range - first + 1))
     law = draw_tilt_towards(form, first)
     weight, weight_error = draw_exponent(form, law, first)
     total, error = _tilted_sum(form, law, first)
     bound = error / total if total > error else math.inf
     log_p = weight + math.log(total) if total > 0.0 else -math.inf
     return Probability(log_p, bound + 1.01 * weight_error + UNIT_ROUNDOFF * (4.0 + 2.0 * abs(log_p)))
-
-
-def _complement(tail: Probability) -> Probability:
-    """One minus a tail beyond the mean; a lopsided law may have little left, which its bound says."""
-    p = math.exp(tail.log_p)
-    if p >= 1.0:
-        return Probability(-math.inf, math.inf)
-    return Probability(
-        math.log1p(-p), tail.relative_error_bound * p / (1.0 - p) + 4.0 * UNIT_ROUNDOFF / (1.0 - p)
-    )
 
 
 def _tilted_sum(form: ResampleForm, law: DrawTilt, first: int) -> tuple[float, float]:

@@ -13,10 +13,9 @@ import numpy as np
 
 from ..lattice import Reals
 from ..probability import UNIT_ROUNDOFF
+from ..tilting import tilt_to
 from .form import ResampleForm
 
-_MAX_ITERATIONS = 80
-_NEAR_ENOUGH = 0.05
 # Beyond these the exponent is computed in balls.
 _LARGE_SLOPE, _LARGE_ERROR = 30.0, 2e-13
 _BALL_BITS = 200
@@ -42,28 +41,15 @@ def draw_tilt_at(form: ResampleForm, theta: float) -> DrawTilt:
 
 
 def draw_tilt_towards(form: ResampleForm, target: int) -> DrawTilt:
-    """A tilt under which T has its mean near `target`, mean of T < target < range; as `tilt.tilt_towards`."""
-    remaining = (form.range - target) / form.draws
-    low, high = 0.0, math.inf
-    theta = 0.0
-    law = draw_tilt_at(form, theta)
-    for _ in range(_MAX_ITERATIONS):
-        miss = law.mean - target / form.draws
-        if abs(miss) <= _NEAR_ENOUGH * math.sqrt(law.variance / form.draws):
-            break
-        if miss < 0:
-            low = theta
-        else:
-            high = theta
-        left = remaining - miss
-        step = math.inf
-        if left > 0.0 < law.variance:
-            step = theta + math.log(left / remaining) * left / law.variance
-        if not low < step < high:
-            step = 0.5 * (low + high) if math.isfinite(high) else 2.0 * theta + 1.0 / float(form.values[-1])
-        theta = step
-        law = draw_tilt_at(form, theta)
-    return law
+    """A tilt under which T has its mean near `target`, mean of T < target < range."""
+    return tilt_to(
+        lambda theta: draw_tilt_at(form, theta),
+        target=target / form.draws,
+        below=(form.range - target) / form.draws,
+        start=0.0,
+        unit=float(form.values[-1]),
+        draws=form.draws,
+    )
 
 
 def draw_exponent(form: ResampleForm, law: DrawTilt, target: int) -> tuple[float, float]:
@@ -85,9 +71,7 @@ def draw_exponent(form: ResampleForm, law: DrawTilt, target: int) -> tuple[float
 
 def _in_balls(form: ResampleForm, theta: float, target: int) -> tuple[float, float]:
     """The same by ball arithmetic, whose radius is carried along."""
-    before = flint.ctx.prec
-    flint.ctx.prec = _BALL_BITS
-    try:
+    with flint.ctx.workprec(_BALL_BITS):
         base = flint.arb(theta)
         total = flint.arb(0)
         for value, count in zip(form.values.tolist(), form.counts.tolist(), strict=True):
@@ -95,5 +79,3 @@ def _in_balls(form: ResampleForm, theta: float, target: int) -> tuple[float, flo
         result = form.draws * (total / form.draws).log() - base * target
         value = float(result.mid())
         return value, float(result.rad()) + 2.0 * UNIT_ROUNDOFF * abs(value)
-    finally:
-        flint.ctx.prec = before

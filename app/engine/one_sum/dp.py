@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..lattice import CanonicalForm, Reals
-from ..probability import CERTAIN, LN2, UNIT_ROUNDOFF, Interval, Probability, Region, add
+from ..probability import LN2, UNIT_ROUNDOFF, Probability, Region, by_intervals, complement, upper
 from .tilt import tilt_towards
 
 # Additions at most double a cell, so this many steps keep a normalised array below overflow.
@@ -36,21 +36,12 @@ _SUMMED_EXACTLY, _PAIRWISE = 1 << 12, 48.0
 
 def probability(form: CanonicalForm, region: Region) -> Probability:
     """P(T in region); relative error at most about n roundoffs."""
-    if region.covers(form):
-        return CERTAIN
-    solved: dict[Interval, Probability] = {}
-    parts = []
-    for interval in region.intervals:
-        mirrored = _upper(form, interval)
-        if mirrored not in solved:
-            solved[mirrored] = _interval(form, *mirrored)
-        parts.append(solved[mirrored])
-    return add(parts)
+    return by_intervals(form, region, _interval)
 
 
 def cells_of(form: CanonicalForm, region: Region) -> int:
     """How many cells the region takes."""
-    return 1 + max((_depth(form, *_upper(form, interval)) for interval in region.intervals), default=0)
+    return 1 + max((_depth(form, *upper(form, interval)) for interval in region.intervals), default=0)
 
 
 def additions(form: CanonicalForm, cells: int) -> int:
@@ -58,12 +49,6 @@ def additions(form: CanonicalForm, cells: int) -> int:
     weights, counts = form.weights.astype(np.float64), form.counts.astype(np.float64)
     reached = np.minimum(np.cumsum(weights * counts), cells)
     return int(np.dot(counts, np.maximum(reached - weights, 0.0)))
-
-
-def _upper(form: CanonicalForm, interval: Interval) -> Interval:
-    """The interval, or its mirror image about range / 2, whichever lies higher."""
-    low, high = interval
-    return interval if low + high >= form.range else (form.range - high, form.range - low)
 
 
 def _depth(form: CanonicalForm, low: int, high: int) -> int:
@@ -75,10 +60,7 @@ def _depth(form: CanonicalForm, low: int, high: int) -> int:
 
 def _interval(form: CanonicalForm, low: int, high: int) -> Probability:
     if 2 * low <= form.range and high >= form.range:
-        below = _from_the_top(form, form.range - low + 1, form.range)
-        p = math.exp(below.log_p)
-        bound = below.relative_error_bound * p / (1.0 - p) + 4.0 * UNIT_ROUNDOFF
-        return Probability(math.log1p(-p), bound)
+        return complement(_from_the_top(form, form.range - low + 1, form.range))
     return _from_the_top(form, low, high)
 
 

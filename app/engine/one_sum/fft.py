@@ -22,10 +22,11 @@ from ..probability import (
     IMPOSSIBLE,
     LN2,
     UNIT_ROUNDOFF,
-    Interval,
     Probability,
     Region,
     add,
+    by_intervals,
+    complement,
     from_fraction,
 )
 from .heavy_weights import best_split, heavy_sums, shifted
@@ -64,26 +65,8 @@ def _scaled(part: Probability, number: int, log2_ways: int) -> Probability:
 
 
 def region_probability(form: CanonicalForm, region: Region) -> Probability:
-    """P(T in region), every interval on a window of its own.
-
-    The two tails of a symmetric region are mirror images and are solved once.
-    """
-    if region.covers(form):
-        return CERTAIN
-    solved: dict[Interval, Probability] = {}
-    parts = []
-    for interval in region.intervals:
-        mirrored = _upper(form, interval)
-        if mirrored not in solved:
-            solved[mirrored] = interval_probability(form, *mirrored)
-        parts.append(solved[mirrored])
-    return add(parts)
-
-
-def _upper(form: CanonicalForm, interval: Interval) -> Interval:
-    """The interval, or its mirror image about range / 2, whichever lies higher."""
-    low, high = interval
-    return interval if low + high >= form.range else (form.range - high, form.range - low)
+    """P(T in region), every interval on a window of its own."""
+    return by_intervals(form, region, interval_probability)
 
 
 def interval_probability(form: CanonicalForm, low: int, high: int) -> Probability:
@@ -93,7 +76,7 @@ def interval_probability(form: CanonicalForm, low: int, high: int) -> Probabilit
     if low == form.range:
         return from_fraction(1, form.nonzero)
     if 2 * low <= form.range and high >= form.range:
-        return _complement(interval_probability(form, form.range - low + 1, form.range))
+        return complement(interval_probability(form, form.range - low + 1, form.range))
     law = tilt_at(form, 0.0) if 2 * low <= form.range else tilt_towards(form, low)
     target = low if law.theta else max(low, 0)
     weight, weight_error = exponent(form, law.theta, target)
@@ -109,13 +92,6 @@ def interval_probability(form: CanonicalForm, low: int, high: int) -> Probabilit
     return Probability(log_p, bound + 1.01 * weight_error + rounding)
 
 
-def _complement(tail: Probability) -> Probability:
-    """One minus a tail that is at most about a half: nothing cancels."""
-    p = math.exp(tail.log_p)
-    bound = tail.relative_error_bound * p / (1.0 - p) + 4.0 * UNIT_ROUNDOFF
-    return Probability(math.log1p(-p), bound)
-
-
 def half_window(form: CanonicalForm, law: Tilt, outside: float) -> int:
     """R with P(|T - mean| > R) <= outside under the tilt, by Bernstein's inequality."""
     log_odds = math.log(2.0 / outside)
@@ -126,7 +102,7 @@ def half_window(form: CanonicalForm, law: Tilt, outside: float) -> int:
 def window(form: CanonicalForm, law: Tilt, outside: float) -> tuple[int, int]:
     """The window [low, high] of values of T that hold all but `outside` of the tilted mass."""
     reach = half_window(form, law, outside)
-    centre = form.range // 2 + math.floor(law.mean_from_centre)
+    centre = form.range // 2 + math.floor(law.mean)
     return max(0, centre - reach), min(form.range, centre + reach + 2)
 
 

@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from ..lattice import CanonicalForm
 from ..probability import UNIT_ROUNDOFF
+from ..tilting import tilt_to
 
-_MAX_ITERATIONS = 80
-# A saddle point need not be exact, only near in standard deviations: any theta gives the truth.
-_NEAR_ENOUGH = 0.05
 # Beyond this the exponent's own rounding would be the largest error left, so it is done in balls.
 _BALL_EXPONENT = 24.0
 _BALL_BITS = 160
@@ -27,12 +25,12 @@ _BALL_BITS = 160
 
 @dataclass(frozen=True, slots=True)
 class Tilt:
-    """A tilt and the law under it: tau_j = tanh(theta v_j / 2), sech2_j = 1 - tau_j**2, shape (U,)."""
+    """A tilt and the law of T - W/2 under it: tau_j = tanh(theta v_j / 2), sech2_j = 1 - tau_j**2, shape (U,)."""
 
     theta: float
     tau: NDArray[np.float64]
     sech2: NDArray[np.float64]
-    mean_from_centre: float
+    mean: float
     variance: float
 
     @property
@@ -54,29 +52,15 @@ def tilt_at(form: CanonicalForm, theta: float) -> Tilt:
 
 
 def tilt_towards(form: CanonicalForm, target: int) -> Tilt:
-    """A tilt whose mean is near `target`, range / 2 <= target < range.
-
-    Newton's method on log(W - mean), which is nearly linear in theta, kept inside a bracket.
-    """
+    """A tilt whose mean is near `target`, range / 2 <= target < range."""
     excess = target - form.range / 2.0
-    remaining = float(form.range - target)
-    low, high = 0.0, math.inf
-    theta = excess / form.variance if excess > 0 else 0.0
-    for _ in range(_MAX_ITERATIONS):
-        law = tilt_at(form, theta)
-        miss = law.mean_from_centre - excess
-        if abs(miss) <= _NEAR_ENOUGH * law.sd:
-            return law
-        if miss < 0:
-            low = theta
-        else:
-            high = theta
-        left = remaining - miss  # W - mean, without the cancellation of large numbers
-        step = theta + math.log(left / remaining) * left / law.variance if left > 0 else math.inf
-        if not low < step < high:
-            step = 0.5 * (low + high) if math.isfinite(high) else 2.0 * theta + 1.0 / float(form.weights[-1])
-        theta = step
-    return tilt_at(form, theta)
+    return tilt_to(
+        lambda theta: tilt_at(form, theta),
+        target=excess,
+        below=float(form.range - target),
+        start=excess / form.variance if excess > 0 else 0.0,
+        unit=float(form.weights[-1]),
+    )
 
 
 def exponent(form: CanonicalForm, theta: float, target: int) -> tuple[float, float]:
@@ -102,14 +86,10 @@ def exponent(form: CanonicalForm, theta: float, target: int) -> tuple[float, flo
 
 def _exponent_in_balls(form: CanonicalForm, theta: float, target: int) -> tuple[float, float]:
     """The same by ball arithmetic, whose radius is carried along rather than estimated."""
-    before = flint.ctx.prec
-    flint.ctx.prec = _BALL_BITS
-    try:
+    with flint.ctx.workprec(_BALL_BITS):
         half = flint.arb(theta) / 2
         total = -half * (2 * target - form.range)
         for weight, count in zip(form.weights.tolist(), form.counts.tolist(), strict=True):
             total += count * (half * weight).cosh().log()
         value = float(total.mid())
         return value, float(total.rad()) + 2.0 * UNIT_ROUNDOFF * abs(value)
-    finally:
-        flint.ctx.prec = before

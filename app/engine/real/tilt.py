@@ -12,10 +12,9 @@ import numpy as np
 
 from ..lattice import Reals
 from ..probability import LN2, UNIT_ROUNDOFF
+from ..tilting import tilt_to
 from .form import RealForm
 
-_MAX_ITERATIONS = 80
-_NEAR_ENOUGH = 0.05
 # Chernoff's exponent need not be optimal; these multiples of the normal law's choice are tried.
 _EXPONENTS = (1.0, 0.6)
 _ROUNDING = 32.0 * UNIT_ROUNDOFF
@@ -72,33 +71,19 @@ def real_tilt_at(form: RealForm, theta: float) -> RealTilt:
 def real_tilt_towards(form: RealForm, target: float) -> RealTilt:
     """A tilt whose mean is near `target` < reach; none when the target is not positive.
 
-    Newton's method on log(reach - mean), kept inside a bracket, as in `tilt.tilt_towards`. Any theta
-    gives the truth, so neither the end of the range nor the last digit matters.
+    Any theta gives a correct answer, so neither the end of the range nor the last digit matters.
     """
     if target <= 0.0:
         return real_tilt_at(form, 0.0)
     remaining = max(form.reach - target, 0.25 * float(form.halves[0]))
     target = form.reach - remaining
-    low, high = 0.0, math.inf
-    theta = max(target, 0.0) / form.variance
-    law = real_tilt_at(form, theta)
-    for _ in range(_MAX_ITERATIONS):
-        miss = law.mean - target
-        if abs(miss) <= _NEAR_ENOUGH * law.sd:
-            break
-        if miss < 0:
-            low = theta
-        else:
-            high = theta
-        left = remaining - miss
-        step = (
-            theta + math.log(left / remaining) * left / law.variance if left > 0 < law.variance else math.inf
-        )
-        if not low < step < high:
-            step = 0.5 * (low + high) if math.isfinite(high) else 2.0 * theta + 1.0 / float(form.halves[-1])
-        theta = step
-        law = real_tilt_at(form, theta)
-    return law
+    return tilt_to(
+        lambda theta: real_tilt_at(form, theta),
+        target=target,
+        below=remaining,
+        start=max(target, 0.0) / form.variance,
+        unit=float(form.halves[-1]),
+    )
 
 
 def strays(form: RealForm, law: RealTilt, log_odds: float) -> tuple[float, float]:
