@@ -147,7 +147,9 @@ def by_intervals(
 
 
 def complement(tail: Probability) -> Probability:
-    """One minus a tail that is at most about a half: nothing cancels."""
+    """One minus a tail. Nothing cancels where it is at most about a half; where little is left, the bound says so."""
     p = math.exp(tail.log_p)
+    if p >= 1.0:
+        return Probability(-math.inf, math.inf)
     bound = tail.relative_error_bound * p / (1.0 - p) + 4.0 * UNIT_ROUNDOFF / (1.0 - p)
     return Probability(math.log1p(-p), bound)
