@@ -14,6 +14,7 @@ from ..engine.probability import Region, region
 from ..engine.real.form import coins_up
 from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
+from .brackets import most_steps, unproven_seconds
 from .certificate import certified_by
 from .null_record import null_record, null_seconds, require_listable
 from .options import Options
@@ -22,10 +23,6 @@ from .prepared import Findings
 from .record import Fraction2, ItemsRecord, LatticeRecord, StatisticRecord
 from .rounded_test import RoundedTest, rounded_test
 
-# A bracket that does not get there stops at so many times its predicted steps, and so many more: a tenth of a second.
-_MOST_TIMES, _SPARE_STEPS = 4, 20_000_000
-# What a bracket takes is likely and not proven, as it is for other methods: it is not for the event loop.
-_SECONDS_UNPROVEN = 0.01
 # Wins, ties and losses.
 _SECONDS_PER_ITEM = 1e-9
 
@@ -47,10 +44,8 @@ class AdditiveTest:
         """Predicted time: the p-value, the fraction beside it, and the null distribution."""
         beside = sum(cost.seconds for cost in self.plan.others if cost.method == self.fraction_by)
         pictured = null_seconds(self.form, self.options.pmf)
-        unproven = _SECONDS_UNPROVEN if self.plan.chosen.method == "bounds" else 0.0
-        return (
-            self.plan.chosen.seconds + unproven + beside + pictured + _SECONDS_PER_ITEM * self.problem.items
-        )
+        each = _SECONDS_PER_ITEM * self.problem.items
+        return self.plan.chosen.seconds + unproven_seconds(self.plan.chosen) + beside + pictured + each
 
     def solve(self) -> Findings:
         """Run the planned method and summarise the null."""
@@ -97,7 +92,7 @@ class AdditiveTest:
                 self.region,
                 options.precision if by.precision is None else by.precision,
                 chosen=coins_up(self.form, problem.stay, problem.swap),
-                steps=_SPARE_STEPS + _MOST_TIMES * by.operations,
+                steps=most_steps(by),
             )
             return bracketed(bracket, options.precision, self._fraction())
         return certified(methods.exactly(by.method, self.form, self.region), self._fraction())

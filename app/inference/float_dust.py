@@ -11,6 +11,7 @@ import numpy as np
 
 from ..engine.decimals import digits_and_places, shortest_decimals, takes_more_digits
 from ..engine.lattice import Reals
+from ..engine.plan import Plan as MethodPlan
 from ..errors import InvalidTest, PlanTooLarge
 from ..statistics.paired import Column, Paired, Repeated, Scores, StatisticSpec
 from .options import Options
@@ -33,6 +34,11 @@ _TRIED_FIRST = 20
 
 class Test(Protocol):
     """A planned test."""
+
+    @property
+    def plan(self) -> MethodPlan:
+        """The method that will run."""
+        ...
 
     @property
     def seconds(self) -> float:

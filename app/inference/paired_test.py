@@ -6,6 +6,7 @@ record: the four steps have these names here.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,7 +21,7 @@ from . import differences
 from .additive_test import additive_test
 from .bootstrap_test import bootstrap_test
 from .certificate import require
-from .confidence import Found, PlannedInterval, level_of
+from .confidence import Found, Inversion, PlannedInterval, level_of
 from .data_warnings import data_warnings
 from .digest import request_digest
 from .effect_size import effect_size
@@ -78,9 +79,25 @@ class Prepared:
 
     @property
     def longest_seconds(self) -> float:
-        """What it takes at the most, where states may have to be decided exactly one by one."""
+        """What it takes at the most, where states may have to be decided exactly one by one.
+
+        Brackets stop at so many times what was planned, which is nothing that the event loop may wait for.
+        """
+        if self._brackets:
+            return math.inf
         joint = [part for part in (self.solvable, self.item_level) if isinstance(part, JointTest)]
         return self.seconds + sum(part.longest_seconds - part.seconds for part in joint)
+
+    @property
+    def _brackets(self) -> bool:
+        """Whether any part is planned as a rigorous bracket, the price of which is likely and not proven."""
+        dust = None if self.dust is None else self.dust.test
+        planned = [
+            part.plan.chosen.method for part in (self.solvable, self.item_level, dust) if part is not None
+        ]
+        if isinstance(self.interval, Inversion):
+            planned.append(self.interval.planned.method)
+        return "bounds" in planned
 
 
 def run_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> TestRecord:

@@ -17,6 +17,7 @@ from ..engine.real.form import RealForm, RealRegion
 from ..engine.real.price import steps_and_bytes
 from ..engine.real.rounded_form import real_problem
 from ..statistics.additive_problem import Additive, Rounding
+from .brackets import most_steps, unproven_seconds
 from .certificate import certified_by
 from .null_record import null_record, null_seconds
 from .options import Options
@@ -48,7 +49,8 @@ class RoundedTest:
         beside = 0.0
         if self.options.exact_fraction and not self.plan.chosen.exact:
             beside = min(cost.seconds for cost in self.plan.others if cost.exact)
-        return self.plan.chosen.seconds + beside + null_seconds(self.form, self.options.pmf)
+        pictured = null_seconds(self.form, self.options.pmf)
+        return self.plan.chosen.seconds + unproven_seconds(self.plan.chosen) + beside + pictured
 
     def solve(self) -> Findings:
         """Run the planned method and summarise the null."""
@@ -90,7 +92,9 @@ class RoundedTest:
                 return exact
         beside = None if exact is None else exact.fraction
         if by.method == "bounds":
-            found = bounds.bracket(*_real(problem, options), precision=options.precision)
+            found = bounds.bracket(
+                *_real(problem, options), precision=options.precision, steps=most_steps(by)
+            )
             return bracketed(found, options.precision, beside)
         return replace(self._sampled(), fraction=beside)
 

@@ -161,7 +161,34 @@ def _spiky(random: Random, items: int, huge: list[float], small: list[float]) ->
     return [-size if random.random() < losses else size for size in sizes]
 
 
-_BORDERS = [2, 3, 5, 8, 12, 16, 19, 20, 21, 22, 25, 28, 30, 35, 39, 40, 41, 45, 52, 53, 60, 61, 62, 63, 64, 65]
+_BORDERS = [
+    2,
+    3,
+    5,
+    8,
+    12,
+    16,
+    19,
+    20,
+    21,
+    22,
+    25,
+    28,
+    30,
+    35,
+    39,
+    40,
+    41,
+    45,
+    52,
+    53,
+    60,
+    61,
+    62,
+    63,
+    64,
+    65,
+]
 _MANY = [80, 100, 150, 200, 300, 400]
 
 

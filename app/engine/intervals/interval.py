@@ -121,6 +121,10 @@ def _by_law(units: Units, scale: Fraction, tail: Fraction, planned: LawPlan) -> 
 
 def _by_bounds(units: Units, scale: Fraction, tail: Fraction, budget: Budget) -> IntervalPlan:
     planned = subset_bounds.plan(units, tail)
+    if planned is None:
+        raise NotAnIntervalError(
+            "its level is so near to 0 that its ends cannot be told from the observed difference"
+        )
     if planned.nanoseconds > budget.operations or planned.bytes > budget.bytes:
         raise NotAnIntervalError(
             f"its ends would take about {planned.nanoseconds * 1e-9:.3g} s and {planned.bytes:,} bytes"

@@ -26,12 +26,18 @@ from .subset_means import Approximation, End, Grid, Units, end_of, search
 _RESOLUTIONS = (2.0**-20, 2.0**-17, 2.0**-14, 2.0**-10)
 _CHEAP_NANOSECONDS = 150_000_000
 _PER_STEP, _PER_LOOK = 6, 3_000_000
+# Elementary steps of a look beside those of its bracket.
+_LOOK_STEPS = 200_000
 # Looks that an end takes: at once, and by way of coarser steps.
 _LOOKS, _LOOKS_BY_WAY = 3, 5
 # Elementary steps of a group beside those of the transform; `tail_steps` has fewer, but for every unit.
 _PER_GROUP, _PER_UNIT_PRICED = 240, 120
-# An end may take this many looks as dear as planned. Where they are dearer or more, it is less resolved.
-_MOST_LOOKS, _LEAST_STEPS, _CAPPED_STEPS = 10, 16_000_000, 150_000_000
+# An end may take so many times what was planned, and so many steps more (40 ms). Where it needs more it is less
+# resolved. A single look may take this share of what is left: next to a jump of the law none is enough.
+_MOST_TIMES, _SPARE_STEPS = 2, 8_000_000
+# No end is planned at more.
+_CAPPED_STEPS = 150_000_000
+_SHARE_OF_A_LOOK = 3
 # A bracket that does not tell is made this much narrower.
 _FINER = 8.0
 _ATTEMPTS = 2
@@ -103,8 +109,7 @@ def coins(units: Units, tail: Fraction) -> Coins:
 class BoundsPlan:
     """The grid of hypotheses, how narrow brackets have to be, and the price.
 
-    `coarse` steps of the grid are looked at first; `allowed` elementary steps may be spent on that, and as many
-    again on each refinement, by either end.
+    `coarse` steps of the grid are looked at first; `allowed` elementary steps may be spent on either end.
     """
 
     coins: Coins
@@ -117,12 +122,17 @@ class BoundsPlan:
     nanoseconds: int
 
 
-def plan(units: Units, tail: Fraction) -> BoundsPlan:
-    """The finest resolution that is cheap; the coarsest where none is."""
+def plan(units: Units, tail: Fraction) -> BoundsPlan | None:
+    """The finest resolution that is cheap; the coarsest where none is.
+
+    None for a tail so near to a half that doubles do not tell the end from the observed mean.
+    """
     these = coins(units, tail)
     looking = Approximation(these.rounded)
     guess = looking.end(float(tail))
     width = 2.0 * (looking.centre - guess)
+    if not width > 0.0:
+        return None
     room = units.finest(2 * abs(Fraction(guess)) + 8 * Fraction(width))
     found: BoundsPlan | None = None
     coarsest = Grid(_step(_RESOLUTIONS[-1] * width, room))
@@ -135,8 +145,8 @@ def plan(units: Units, tail: Fraction) -> BoundsPlan:
         steps, held = _price(form, theta, precision)
         coarse = max(round(coarsest.step / grid.step), 1)
         looks = _LOOKS if coarse == 1 else _LOOKS_BY_WAY
-        allowed = min(max(_MOST_LOOKS * steps, _LEAST_STEPS), _CAPPED_STEPS)
-        nanoseconds = 2 * min(looks * (_PER_LOOK + _PER_STEP * steps), _PER_STEP * allowed)
+        an_end = min(looks * (_PER_LOOK + _PER_STEP * steps), _PER_STEP * _CAPPED_STEPS)
+        allowed, nanoseconds = _SPARE_STEPS + _MOST_TIMES * an_end // _PER_STEP, 2 * an_end
         if found is None or nanoseconds < found.nanoseconds:
             found = BoundsPlan(these, guess, grid, precision, coarse, allowed, held, nanoseconds)
         if nanoseconds <= _CHEAP_NANOSECONDS:
@@ -164,7 +174,7 @@ class _Looks:
 
     def __init__(self, planned: BoundsPlan, these: Coins, looking: Approximation, target: float) -> None:
         self.planned, self.these, self.looking, self.target = planned, these, looking, target
-        self.left = 0
+        self.left = planned.allowed
 
     def side(self, index: int) -> int:
         """By brackets as narrow as the expansion says it takes, and narrower ones where it is wrong."""
@@ -175,8 +185,8 @@ class _Looks:
         apart = abs(math.log(max(self.looking.tail(float(r)), 1e-300) / self.target))
         precision = min(max(0.4 * apart, self.planned.precision), 0.1)
         for _ in range(_ATTEMPTS):
-            found = bounds.bracket(*tried, precision=precision, steps=self.left)
-            self.left -= found.steps + _PER_LOOK // _PER_STEP
+            found = bounds.bracket(*tried, precision=precision, steps=self.left // _SHARE_OF_A_LOOK)
+            self.left -= found.steps + _LOOK_STEPS
             if found.high + these.rare < self.target * (1.0 - _ROUNDING):
                 return -1
             if found.low - these.rare > self.target * (1.0 + _ROUNDING):
@@ -199,7 +209,6 @@ def lower_end(planned: BoundsPlan, tail: Fraction, *, upper: bool = False) -> En
     looks = _Looks(planned, these, looking, float(tail))
     bracket: tuple[int, int] | None = None
     for spread in dict.fromkeys((planned.coarse, math.isqrt(planned.coarse), 1)):
-        looks.left = planned.allowed
         bracket = search(
             these.units, planned.grid, looks.side, guess, spread=spread, goal=spread, within=bracket
         )

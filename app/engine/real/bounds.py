@@ -18,11 +18,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..lattice import Integers
 from ..probability import LN10, UNIT_ROUNDOFF
 from .branching import Branches, branch, decide_all
 from .form import RealForm, RealRegion, Tail
 from .price import listing_steps, slope, tail_steps
 from .tail_bracket import TailBracket, tail_bracket
+from .tilt import real_tilt_at
 
 MAX_STEPS = 400_000_000
 # Of the width asked for, what the open states of a branching may use each relatively, and together.
@@ -91,9 +93,16 @@ def bracket(
         # Tails that leave little must be known better than relatively.
         likely = max(inverse.log_low, inverse.log_high - 3.0)
         finer = 0.5 * precision * math.exp(min(likely - found.log_high, 0.0))
-        found = _sum_of_tails(form, region, max(finer, 1e-12), steps - found.steps)
-        inverse = _complement(found, precision)
+        again = _sum_of_tails(form, region, max(finer, 1e-12), steps - found.steps)
+        inverse = _complement(_both(found, again), precision)
     return inverse
+
+
+def _both(one: Bracket, other: Bracket) -> Bracket:
+    """Two brackets of the same probability: what they have in common, at the price of both."""
+    low, high = max(one.log_low, other.log_low), min(one.log_high, other.log_high)
+    degree, steps = max(one.degree, other.degree), one.steps + other.steps
+    return Bracket(low, high, degree, steps, one.reached or other.reached)
 
 
 def _complement(inside: Bracket, precision: float) -> Bracket:
@@ -111,10 +120,15 @@ def log(p: float) -> float:
 def _sum_of_tails(form: RealForm, region: RealRegion, precision: float, steps: int) -> Bracket:
     """The sum over the tails; the mirror image of one is the same object and is solved once."""
     solved: list[tuple[Tail, TailBracket]] = []
+    different = len({id(tail) for tail in region.tails})
     for tail in region.tails:
         known = [found for other, found in solved if other is tail]
+        if known:
+            solved.append((tail, known[0]))
+            continue
         left = steps - sum(found.steps for _, found in solved)
-        solved.append((tail, known[0] if known else _tail(form, tail, precision, left)))
+        solved.append((tail, _tail(form, tail, precision, left // different)))
+        different -= 1
     parts = [found for _, found in solved]
     used = sum({id(part): part.steps for part in parts}.values())
     log_low, log_high = log_sum([part.log_low for part in parts]), log_sum([part.log_high for part in parts])
@@ -164,9 +178,9 @@ def _by_polynomials(form: RealForm, tail: Tail, precision: float, steps: int) ->
     if len(found.light.halves) == 0 or len(found.sums) == 0:
         return _decided(form, found, tail)
     if len(found.sums) == 1 and found.inside == 0.0:
-        one = tail_bracket(found.light, found.tail(tail, 0), precision, steps=steps)
-        return one.scaled(math.log(found.masses[0]) + found.log_scale)
-    return _open_states(found, tail, precision, steps)
+        one = tail_bracket(found.light, found.tail(tail, 0), precision, steps=steps - found.steps)
+        return one.scaled(math.log(found.masses[0]) + found.log_scale).after(found.steps)
+    return _open_states(found, tail, theta, precision, steps)
 
 
 def _decided(form: RealForm, found: Branches, tail: Tail) -> TailBracket:
@@ -182,14 +196,19 @@ def _decided(form: RealForm, found: Branches, tail: Tail) -> TailBracket:
     return TailBracket(log(low), log(high), 0, found.steps).scaled(found.log_scale)
 
 
-def _open_states(found: Branches, tail: Tail, precision: float, steps: int) -> TailBracket:
-    """The sum over the open states, the likeliest to be over the threshold first."""
+def _open_states(found: Branches, tail: Tail, theta: float, precision: float, steps: int) -> TailBracket:
+    """The sum over the open states, the likeliest to be over the threshold first; Chernoff's bound of the last ones
+    where the `steps` run out before.
+    """
     low = high = found.inside
     degree, used = 0, found.steps
     spare = _SPARE * precision / len(found.sums)
     log_masses = np.log(found.masses)
     likeliest = (log_masses + found.sums / math.sqrt(found.light.variance)).argsort()[::-1]
-    for state in likeliest.tolist():
+    for done, state in enumerate(likeliest.tolist()):
+        if used >= steps:
+            high += _at_most(found, tail, theta, likeliest[done:])
+            break
         log_mass = float(log_masses[state])
         part = tail_bracket(
             found.light,
@@ -202,3 +221,10 @@ def _open_states(found: Branches, tail: Tail, precision: float, steps: int) -> T
         high += math.exp(part.log_high + log_mass)
         degree, used = max(degree, part.degree), used + part.steps
     return TailBracket(log(low), log(high), degree, used).scaled(found.log_scale)
+
+
+def _at_most(found: Branches, tail: Tail, theta: float, states: Integers) -> float:
+    """A bound on the mass that some open states have in the tail: one tilt for all of them."""
+    at = tail.outer - found.sums[states] - found.rounding
+    within = np.exp(real_tilt_at(found.light, theta).log_most(at))
+    return float(np.dot(found.masses[states], within)) * (1.0 + 4.0 * UNIT_ROUNDOFF * (len(states) + 4))

@@ -25,6 +25,8 @@ MOST_LISTED = 20
 PER_STATE = 6
 # Below this cost of the undivided problem there is nothing to gain.
 _CHEAP = 150_000
+# Elementary steps of a look at a price: whatever it is of, and per group, of which it takes a sample where they are many.
+_PER_PRICE, _PER_PRICED_GROUP, _MOST_PRICED = 40_000, 60, 2048
 # The mass of a state of more coins might underflow.
 _MAX_COINS = 900
 
@@ -64,19 +66,26 @@ def branch(
     state = best = _forced(form, tail)
     if len(best.light.halves) == 0 or len(best.sums) == 0:
         return best, best.steps
-    least, spread = best.steps + price(best.light), 0
+    least, spread, pricing = best.steps + price(best.light), 0, _priced(best.light)
     while least > _CHEAP and len(state.light.halves) and 0 < len(state.sums) <= most_open // 2:
         count = int(state.light.counts[-1])
         spread += count
-        if spread > _MAX_COINS or state.steps + PER_STATE * len(state.sums) * (count + 1) > least:
+        next_steps = PER_STATE * len(state.sums) * (count + 1)
+        if spread > _MAX_COINS or pricing + state.steps + next_steps > least:
             break
         state = _decide(form, state, tail)
+        pricing += _priced(state.light)
         cost = state.steps
         if len(state.light.halves) and len(state.sums):
             cost += len(state.sums) * price(state.light)
         if cost < least:
             best, least = state, cost
-    return best, least
+    return replace(best, steps=best.steps + pricing), least + pricing
+
+
+def _priced(light: RealForm) -> int:
+    """Elementary steps of looking at the price of what is left."""
+    return _PER_PRICE + _PER_PRICED_GROUP * min(len(light.halves), _MOST_PRICED)
 
 
 def decide_all(form: RealForm, tail: Tail) -> Branches:

@@ -36,7 +36,8 @@ def steps_and_bytes(form: RealForm, region: RealRegion, precision: float) -> tup
         steps, retained = steps + more, max(retained, kept)
     listed = listing_steps(form)
     if listed is not None and listed < steps:
-        return setup + listed, (48 << form.nonzero) + 200
+        # Polynomials are tried before, for no more steps than these, but with their tilt.
+        return setup + listed + fixed_steps(form.nonzero), (48 << form.nonzero) + 200
     held = 200 * len(form.halves) + 200 * min(retained, MOST_RETAINED) + 64 * MOST_AT_ONCE
     return steps, held
 
@@ -96,8 +97,12 @@ def tail_steps(form: RealForm, theta: float, precision: float) -> tuple[int, int
     else:
         retained = min(degree, 4 + math.ceil(period * _width(form, law, below) / math.pi))
     screened = 0 if level < 0 else _PER_BLOCK * ((degree >> level) + 8 * level + 8)
-    per_tail = _PER_TAIL + _PER_GROUP * form.nonzero
-    return per_tail + screened + retained * evaluation_steps(form), retained
+    return fixed_steps(form.nonzero) + screened + retained * evaluation_steps(form), retained
+
+
+def fixed_steps(groups: int) -> int:
+    """Elementary steps of a tail before its polynomials: its tilt and its circle."""
+    return _PER_TAIL + _PER_GROUP * groups
 
 
 def negligible(precision: float) -> float:

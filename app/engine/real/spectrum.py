@@ -29,7 +29,11 @@ _LEEWAY = 0.1
 # A coin is worth on the average log(2 / (1 + tau)); with leeway less than half of it.
 _MARGIN = 2.5
 _MAX_COINS = 256
-_CHUNK = 1 << 15
+_FIRST_CHUNK, _CHUNK = 1 << 10, 1 << 15
+# Elementary steps of a screening whatever there is to screen, and of a block before any coin is looked at.
+_PER_SCREEN, _PER_BLOCK = 4_000, 8
+# So many blocks are screened at once however few steps are left: else nothing would come of them.
+_LEAST_BLOCKS = 64
 _AT_ONCE = 1 << 13
 MOST_AT_ONCE = 1 << 17
 # Elementary steps of a factor's full evaluation, and of all else that is done with a retained frequency.
@@ -83,39 +87,55 @@ class Standing:
     stop: int
     steps: int
 
+    def first(self, most: int) -> Standing:
+        """The first `most` of them, and a `stop` to go with it."""
+        if len(self.frequencies) <= most:
+            return self
+        return Standing(self.frequencies[:most], int(self.frequencies[most]), self.steps)
 
-def standing(circle: Circle, first: int, stop: int, below: float, most: int) -> Standing:
+
+def standing(circle: Circle, first: int, stop: int, below: float, most: int, steps: int) -> Standing:
     """The frequencies in [first, stop) whose |phi| may exceed exp(-below).
 
-    It stops early, at a smaller `stop`, once there are more than `most` of them.
+    It stops early, at a smaller `stop`, before there are more than `most` of them, and once it took about `steps`
+    elementary steps.
     """
     level = min(circle.level(below), stop.bit_length())  # one block is enough, however light the coins
     if level < 0 or first >= stop:
         stop = max(min(stop, first + most), first)
         return Standing(np.arange(first, stop, dtype=np.int64), stop, stop - first)
-    found: list[Integers] = []
-    steps = kept = 0
-    size = _CHUNK << level
-    for start in range(first, stop, size):
-        blocks = np.arange(start, min(start + size, stop), 1 << level, dtype=np.int64)
-        for lower in range(level, -1, -1):
-            blocks, spent = _screen(circle, blocks, lower, stop, below)
-            steps += spent
-            if lower:
-                blocks = np.stack((blocks, blocks + (1 << (lower - 1))), axis=1).reshape(-1)
-                blocks = blocks[blocks < stop]
-        found.append(blocks)
-        kept += len(blocks)
-        if kept > most:
-            stop = min(stop, start + size)
-            break
-    return Standing(np.concatenate(found), stop, steps)
+    parts = [np.zeros(0, dtype=np.int64)]
+    reached, used, kept, size = first, 0, 0, _FIRST_CHUNK
+    while reached < stop and used < steps and kept <= most:
+        end = min(reached + (size << level), stop)
+        part = _standing_in(circle, range(reached, end, 1 << level), below, steps - used)
+        parts.append(part.frequencies)
+        reached, used, kept = part.stop, used + part.steps, kept + len(part.frequencies)
+        size = min(2 * size, _CHUNK)
+    return Standing(np.concatenate(parts), reached, used).first(most)
+
+
+def _standing_in(circle: Circle, starts: range, below: float, steps: int) -> Standing:
+    """The same for neighbouring blocks whose length is the step of their `starts`; of fewer where `steps` are few."""
+    blocks, stop = np.arange(starts.start, starts.stop, starts.step, dtype=np.int64), starts.stop
+    used, most_coins = 0, min(len(circle.half_turns), _MAX_COINS)
+    for level in range(starts.step.bit_length() - 1, -1, -1):
+        affordable = max((steps - used) // (_PER_BLOCK + most_coins), _LEAST_BLOCKS)
+        if len(blocks) > affordable:
+            stop, blocks = int(blocks[affordable]), blocks[:affordable]
+        blocks, spent = _screen(circle, blocks, level, stop, below)
+        used += spent
+        if level:
+            blocks = np.stack((blocks, blocks + (1 << (level - 1))), axis=1).reshape(-1)
+            blocks = blocks[blocks < stop]
+    return Standing(blocks, stop, used)
 
 
 def _screen(circle: Circle, blocks: Integers, level: int, stop: int, below: float) -> tuple[Integers, int]:
     """The blocks [b, b + 2**level) that are left standing, and the steps it took."""
     wide = 0.5 * ((1 << level) - 1)
     turns = circle.half_turns
+    steps = _PER_SCREEN + _PER_BLOCK * len(blocks)
     blocks = blocks[_smooth_decay(circle, blocks, 1 << level) < 2.0 * below + 1e-6]
     light = len(turns) if level == 0 else int(np.searchsorted(turns, _LEEWAY / wide, side="right"))
     useful = np.flatnonzero(circle.worth[:light] > 0.05 * circle.form.counts[:light])[::-1][:_MAX_COINS]
@@ -123,7 +143,6 @@ def _screen(circle: Circle, blocks: Integers, level: int, stop: int, below: floa
     leeway = turns * (wide + 2.0**-50 * stop)
     limit = math.exp(-2.0 * below) * (1.0 - 1e-9)
     left: list[Integers] = []
-    steps = 0
     for start in range(0, len(blocks), _AT_ONCE):
         part = blocks[start : start + _AT_ONCE]
         modulus2 = np.ones(len(part))

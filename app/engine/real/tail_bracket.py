@@ -8,7 +8,7 @@ until the polynomials are as close to each other as was asked.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
@@ -17,7 +17,7 @@ from ..lattice import Integers, Reals
 from ..probability import UNIT_ROUNDOFF
 from .form import RealForm, Tail
 from .majorant import Complexes, Sawtooth
-from .price import MOST_RETAINED, negligible
+from .price import MOST_RETAINED, fixed_steps, negligible
 from .spectrum import Circle, characteristic, evaluation_steps, standing
 from .tilt import RealTilt, real_tilt_at, real_tilt_towards, strays
 
@@ -26,6 +26,10 @@ _LAST_DEGREE = 1 << 40
 _RESTARTS = 4
 # Of the width asked for, the share of all that does not shrink with the degree.
 _FIXED = 0.02
+# Nothing smaller is left out: its logarithm is taken.
+_LEAST_OUTSIDE = 1e-300
+# Elementary steps of either polynomial's expectation, per frequency.
+_PER_ENDS = 64
 # Lengths of arcs are multiples of this, so that k times them is exact.
 _ARC = 2.0**-10
 
@@ -38,6 +42,10 @@ class TailBracket:
     log_high: float
     degree: int
     steps: int
+
+    def after(self, steps: int) -> TailBracket:
+        """The bracket with the `steps` that were taken before it."""
+        return replace(self, steps=self.steps + steps)
 
     def scaled(self, log_mass: float) -> TailBracket:
         """The bracket times a probability."""
@@ -87,10 +95,13 @@ class _Waves:
     def extend(self, degree: int, steps: int) -> bool:
         """Reach up to `degree`, or as far as `steps` allow; whether it got there."""
         each = evaluation_steps(self.circle.form)
-        most = max(min(steps // each, MOST_RETAINED - len(self.frequencies)), 0)
+        room = MOST_RETAINED - len(self.frequencies)
+        most = max(min(steps // each, room), 0)
         wanted = degree + 1
         affordable = self.stop + self._affordable(steps, most)
-        found = standing(self.circle, self.stop, min(wanted, affordable), self.below, most)
+        # Half of the steps at the most go into the search, so that there are some left to use what it finds.
+        found = standing(self.circle, self.stop, min(wanted, affordable), self.below, most, steps // 2)
+        found = found.first(max(min((steps - found.steps) // each, room), 0))
         phi, error = characteristic(self.circle, found.frequencies)
         self.frequencies = np.concatenate((self.frequencies, found.frequencies))
         self.phi, self.error = np.concatenate((self.phi, phi)), np.concatenate((self.error, error))
@@ -113,13 +124,13 @@ def tail_bracket(
     law = real_tilt_towards(form, tail.outer)
     log_weight, rounding = law.log_weight(tail.outer)
     if log_weight + rounding <= log_floor:
-        return TailBracket(-math.inf, log_weight + rounding, 0, len(form.halves))
+        return TailBracket(-math.inf, log_weight + rounding, 0, fixed_steps(len(form.halves)) // 2)
     floor = math.exp(min(log_floor - log_weight, 0.0))
     expected = max(0.5 * float(special.erfcx(law.theta * law.sd / math.sqrt(2.0))), floor)
-    used = degree = 0
+    used, degree = fixed_steps(len(form.halves)), 0
     low, high = 0.0, 1.0
     for _ in range(_RESTARTS):
-        scene = _scene(form, law, tail, _FIXED * precision * expected / 4.0)
+        scene = _scene(form, law, tail, max(_FIXED * precision * expected / 4.0, _LEAST_OUTSIDE))
         found, degree, spent = _raised(scene, precision, expected, floor, steps - used)
         used += spent
         low, high = max(low, found.low), min(high, found.high)
@@ -181,9 +192,11 @@ def _raised(
         complete = waves.extend(degree, steps - waves.steps)
         degree = waves.stop - 1
         ends = _ends(scene, waves, degree)
+        waves.steps += _PER_ENDS * len(waves.frequencies)
         aim = max(precision * max(ends.low, 0.0), floor)
         width = ends.high - ends.low
-        if width <= aim or not complete or degree >= _LAST_DEGREE or width <= 2.0 * ends.fixed:
+        done = width <= aim or width <= 2.0 * ends.fixed
+        if done or not complete or waves.steps >= steps or degree >= _LAST_DEGREE:
             return ends, degree, waves.steps
         # The width less what is fixed falls like 1 / J, or faster.
         room = 0.95 * aim - ends.fixed

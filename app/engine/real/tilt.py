@@ -41,6 +41,13 @@ class RealTilt:
         shift = self.theta * at
         return self.cumulant - shift, _ROUNDING * (self.cumulant + abs(shift))
 
+    def log_most(self, at: Reals) -> Reals:
+        """A bound on log P(X >= at) untilted, for each of `at`, shape (B,): Chernoff's, at this tilt."""
+        shift = self.theta * at
+        return np.asarray(
+            np.minimum(self.cumulant - shift + _ROUNDING * (self.cumulant + np.abs(shift)), 0.0)
+        )
+
 
 def cumulant(form: RealForm, theta: float) -> float:
     """K(theta); its relative error is at most 32 roundoffs."""
