@@ -27,6 +27,8 @@ PER_STATE = 6
 _CHEAP = 150_000
 # Elementary steps of a look at a price: whatever it is of, and per group, of which it takes a sample where they are many.
 _PER_PRICE, _PER_PRICED_GROUP, _MOST_PRICED = 40_000, 60, 2048
+# The price is looked at after each of so many coins, and then ever less often: one more makes less of a difference.
+_PRICED_ALL = 16
 # The mass of a state of more coins might underflow.
 _MAX_COINS = 900
 
@@ -66,7 +68,8 @@ def branch(
     state = best = _forced(form, tail)
     if len(best.light.halves) == 0 or len(best.sums) == 0:
         return best, best.steps
-    least, spread, pricing = best.steps + price(best.light), 0, _priced(best.light)
+    least, pricing = best.steps + price(best.light), _priced(best.light)
+    spread = decided = 0
     while least > _CHEAP and len(state.light.halves) and 0 < len(state.sums) <= most_open // 2:
         count = int(state.light.counts[-1])
         spread += count
@@ -74,9 +77,12 @@ def branch(
         if spread > _MAX_COINS or pricing + state.steps + next_steps > least:
             break
         state = _decide(form, state, tail)
-        pricing += _priced(state.light)
+        decided += 1
         cost = state.steps
         if len(state.light.halves) and len(state.sums):
+            if decided % max(decided // _PRICED_ALL, 1):
+                continue
+            pricing += _priced(state.light)
             cost += len(state.sums) * price(state.light)
         if cost < least:
             best, least = state, cost

@@ -13,12 +13,15 @@ from .form import RealForm, RealRegion, Tail
 from .spectrum import MOST_AT_ONCE, Circle, evaluation_steps
 from .tilt import RealTilt, real_tilt_at, real_tilt_towards
 
+# The square of the largest u that is told apart from none.
+_FARTHEST = 1e280
+# Elementary steps of both polynomials' expectations, per frequency retained.
+PER_ENDS = 64
 # Steps of a tilt, its window and the bookkeeping, per group and per tail.
 _PER_GROUP = 120
 _PER_TAIL = 100_000
 _PER_BLOCK = 64
 _SAMPLED_GROUPS = 2048
-_HALVINGS = 30
 # The degree for a precision below this is no double; nothing comes near to it, so that its price is as good.
 _FINEST = 1e-280
 # Open states of a branching while it is being priced: few, as this happens in planning.
@@ -97,7 +100,8 @@ def tail_steps(form: RealForm, theta: float, precision: float) -> tuple[int, int
     else:
         retained = min(degree, 4 + math.ceil(period * _width(form, law, below) / math.pi))
     screened = 0 if level < 0 else _PER_BLOCK * ((degree >> level) + 8 * level + 8)
-    return fixed_steps(form.nonzero) + screened + retained * evaluation_steps(form), retained
+    each = evaluation_steps(form) + 2 * PER_ENDS  # as the degree is raised, the same frequencies count again
+    return fixed_steps(form.nonzero) + screened + retained * each, retained
 
 
 def fixed_steps(groups: int) -> int:
@@ -122,16 +126,23 @@ def _sample(form: RealForm) -> RealForm:
 
 
 def _width(form: RealForm, law: RealTilt, below: float) -> float:
-    """The u beyond which -log|phi(u)| is above `below`: quadratic first, then log(2 / (1 + tau)) a coin."""
+    """The u beyond which -log|phi(u)| is above `below`: quadratic first, then log(2 / (1 + tau)) a coin.
+
+    The coins' shares are quadratics up to their worths, so that their sum is one quadratic between neighbouring ends.
+    """
     worth = form.counts * -np.log1p(-0.5 * (1.0 - law.tau))
     quadratic = 0.5 * form.counts * law.sech2 * np.square(form.halves)
     if float(worth.sum()) <= below:
         return math.pi / float(form.halves[0])
-    low, high = 0.0, math.pi / float(form.halves[0])
-    while float(np.minimum(quadratic * (high * high), worth).sum()) < below and math.isfinite(high):
-        high *= 2.0
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        reached = float(np.minimum(quadratic * (middle * middle), worth).sum())
-        low, high = (low, middle) if reached > below else (middle, high)
-    return high
+    moving = quadratic > 0.0
+    worth, quadratic = worth[moving], quadratic[moving]
+    with np.errstate(over="ignore"):
+        ends = np.minimum(worth / quadratic, _FARTHEST)  # of u ** 2
+    order = np.argsort(ends)
+    ended = np.concatenate(([0.0], np.cumsum(worth[order])))
+    growing = np.concatenate((np.cumsum(quadratic[order][::-1])[::-1], [0.0]))
+    reached = ended[1:] + ends[order] * growing[1:]
+    segment = int(np.searchsorted(reached, below))
+    if segment == len(order):
+        return math.pi / float(form.halves[0])
+    return math.sqrt(min((below - float(ended[segment])) / float(growing[segment]), _FARTHEST))

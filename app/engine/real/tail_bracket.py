@@ -17,7 +17,7 @@ from ..lattice import Integers, Reals
 from ..probability import UNIT_ROUNDOFF
 from .form import RealForm, Tail
 from .majorant import Complexes, Sawtooth
-from .price import MOST_RETAINED, fixed_steps, negligible
+from .price import MOST_RETAINED, PER_ENDS, fixed_steps, negligible
 from .spectrum import Circle, characteristic, evaluation_steps, standing
 from .tilt import RealTilt, real_tilt_at, real_tilt_towards, strays
 
@@ -28,8 +28,6 @@ _RESTARTS = 4
 _FIXED = 0.02
 # Nothing smaller is left out: its logarithm is taken.
 _LEAST_OUTSIDE = 1e-300
-# Elementary steps of either polynomial's expectation, per frequency.
-_PER_ENDS = 64
 # Lengths of arcs are multiples of this, so that k times them is exact.
 _ARC = 2.0**-10
 
@@ -192,7 +190,7 @@ def _raised(
         complete = waves.extend(degree, steps - waves.steps)
         degree = waves.stop - 1
         ends = _ends(scene, waves, degree)
-        waves.steps += _PER_ENDS * len(waves.frequencies)
+        waves.steps += PER_ENDS * len(waves.frequencies)
         aim = max(precision * max(ends.low, 0.0), floor)
         width = ends.high - ends.low
         done = width <= aim or width <= 2.0 * ends.fixed

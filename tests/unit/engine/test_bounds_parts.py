@@ -14,6 +14,8 @@ from app.engine.real.spectrum import Circle, characteristic, standing
 from app.engine.real.tilt import real_tilt_at, real_tilt_towards, strays
 from tests.unit.engine.test_bounds import LAWS
 
+PLENTY = 1 << 40  # steps
+
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 7, 40, 301])
 @pytest.mark.parametrize("decay", [0.0, 1e-9, 0.3, 5.0, 60.0, 4000.0])
@@ -55,7 +57,7 @@ def _circle(law: str, items: int, target: float) -> Circle:
 def test_no_frequency_is_retired_that_is_not_negligible(law: str, items: int, target: float) -> None:
     circle = _circle(law, items, target)
     for below in (4.0, 15.0):
-        found = standing(circle, 1, 3000, below, 1 << 20)
+        found = standing(circle, 1, 3000, below, 1 << 20, PLENTY)
         assert found.stop == 3000
         everything = np.arange(1, 3000)
         phi, error = characteristic(circle, everything)
@@ -66,17 +68,17 @@ def test_no_frequency_is_retired_that_is_not_negligible(law: str, items: int, ta
 
 def test_most_frequencies_of_many_coins_are_retired_in_blocks() -> None:
     circle = _circle("normal", 3000, 0.0)
-    found = standing(circle, 1, 1 << 20, 18.0, 1 << 20)
+    found = standing(circle, 1, 1 << 20, 18.0, 1 << 20, PLENTY)
     assert len(found.frequencies) < 40
     assert found.steps < 5 * (1 << 20)
 
 
 def test_a_limit_on_the_frequencies_says_how_far_it_got() -> None:
     circle = _circle("normal", 8, 0.0)
-    found = standing(circle, 1, 10_000, 18.0, 100)
+    found = standing(circle, 1, 10_000, 18.0, 100, PLENTY)
     assert found.stop == 101
     assert found.frequencies.tolist() == list(range(1, 101))
-    assert standing(circle, 50, 50, 18.0, 100).stop == 50
+    assert standing(circle, 50, 50, 18.0, 100, PLENTY).stop == 50
 
 
 @pytest.mark.parametrize("target", [0.0, 2.0])
