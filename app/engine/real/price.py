@@ -20,7 +20,7 @@ PER_ENDS = 64
 # Steps of a tilt, its window and the bookkeeping, per group and per tail.
 _PER_GROUP = 120
 _PER_TAIL = 100_000
-_PER_BLOCK = 64
+_PER_BLOCK = 72
 _SAMPLED_GROUPS = 2048
 # The degree for a precision below this is no double; nothing comes near to it, so that its price is as good.
 _FINEST = 1e-280

@@ -94,7 +94,9 @@ def test_every_method_finds_the_same_ends(data: st.DataObject) -> None:
         joint = subset_law.subset_law(these, way)
         assert joint.masses.sum() == pytest.approx(1.0, abs=1e-12)
         assert subset_law.lower_end(these, joint, tail) == truth
-    bracket = subset_bounds.lower_end(subset_bounds.plan(these, tail), tail)
+    planned = subset_bounds.plan(these, tail)
+    assert planned is not None
+    bracket = subset_bounds.lower_end(planned, tail)
     assert bracket.at <= truth.at <= bracket.at + bracket.width
 
 

@@ -27,10 +27,16 @@ BUDGETS = [0, 1, 5_000, 150_000, 400_000, 3_000_000]
 
 def _spiky(rng: np.random.Generator, items: int) -> Integers:
     """A few huge effects beside small ones, some of them alike, of either sign."""
-    sizes = rng.choice([rng.integers(1, 1 << 20, items), rng.integers(1, 4, items), rng.integers(1, 1 << 36, items)])
+    sizes = rng.choice(
+        [rng.integers(1, 1 << 20, items), rng.integers(1, 4, items), rng.integers(1, 1 << 36, items)]
+    )
     spikes = rng.random(items) < rng.choice([0.0, 0.1, 0.5])
     sizes = np.where(spikes, sizes << int(rng.integers(1, 10)), sizes)
     return np.asarray(sizes * rng.choice([-1, 1], items, p=[0.3, 0.7]), dtype=np.int64)
+
+
+def _doubles(effects: Integers) -> NDArray[np.float64]:
+    return effects.astype(np.float64) * UNIT
 
 
 def _truth(stay: Integers, swap: Integers, alternative: str, *, absolute: bool) -> Fraction:
@@ -56,15 +62,21 @@ def test_a_bracket_holds_the_enumerated_p_value_whatever_it_may_spend(seed: int)
         steps, precision = int(rng.choice(BUDGETS)), 10.0 ** -float(rng.integers(1, 18))
         truth = _truth(stay, swap, alternative, absolute=absolute)
         if rng.random() < 0.5:
-            mirrored = None if (swap == -stay).all() else swap * UNIT
-            form, seen = real_form(stay * UNIT, mirrored)
+            mirrored = None if (swap == -stay).all() else _doubles(swap)
+            form, seen = real_form(_doubles(stay), mirrored)
             asked = real_region(form, seen, alternative, absolute=absolute)
         else:
             lattice = canonical_form(stay, swap)
             extreme = region(lattice, int(stay.sum()), alternative, absolute=absolute)
             form, asked = from_lattice(lattice, extreme, coins_up(lattice, stay, swap))
         found = bounds.bracket(form, asked, precision=precision, steps=steps)
-        assert Fraction(found.low) <= truth <= Fraction(found.high), (stay, swap, alternative, absolute, found)
+        assert Fraction(found.low) <= truth <= Fraction(found.high), (
+            stay,
+            swap,
+            alternative,
+            absolute,
+            found,
+        )
         assert not found.reached or found.high - found.low <= precision * found.low * (1 + 1e-9) + 4.5e-16
         wide += not found.reached
     assert wide > 5, "hardly any search was ended by its budget"
@@ -76,7 +88,7 @@ def test_polynomials_and_branches_alone_hold_the_truth_for_few_steps(seed: int, 
     rng = np.random.default_rng([12, seed])
     for _ in range(8):
         stay = _spiky(rng, int(rng.integers(4, 15)))
-        form, seen = real_form(stay * UNIT)
+        form, seen = real_form(_doubles(stay))
         (tail,) = real_region(form, seen, "greater").tails
         if tail.outer >= form.reach * (1.0 - 1e-9):
             continue
@@ -106,10 +118,10 @@ def test_more_steps_never_make_a_bracket_wider_than_certainty_or_lose_the_truth_
     stay = np.random.default_rng(5).normal(0.2, 1.0, 120)
     form, seen = real_form(stay)
     asked = real_region(form, seen, "greater")
-    fine = bounds.bracket(form, asked, precision=1e-6)
+    fine = bounds.bracket(form, asked, precision=1e-4)
     assert fine.reached
     for steps in BUDGETS:
-        coarse = bounds.bracket(form, asked, precision=1e-6, steps=steps)
+        coarse = bounds.bracket(form, asked, precision=1e-4, steps=steps)
         assert coarse.low <= fine.high
         assert fine.low <= coarse.high
 
