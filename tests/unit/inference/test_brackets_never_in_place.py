@@ -23,7 +23,7 @@ def _prepared(scores: list[float], options: Options) -> Prepared:
 
 
 def _reals(items: int) -> list[float]:
-    return np.random.default_rng(items).normal(0.3, 1.0, items).tolist()
+    return [float(x) for x in np.random.default_rng(items).normal(0.3, 1.0, items)]
 
 
 def test_a_bracket_of_the_p_value() -> None:
