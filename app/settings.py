@@ -105,6 +105,13 @@ class Settings(BaseSettings):
     max_timeout_s: Annotated[
         float, Field(gt=0, description="Longest deadline a request may ask for, in seconds; more is clamped.")
     ] = 600.0
+    most_over_deadline: Annotated[
+        float,
+        Field(
+            ge=1,
+            description="Tests predicted to take more than so many times their deadline are not begun; 422.",
+        ),
+    ] = 3.0
     retry_after_s: Annotated[
         int,
         Field(ge=1, description="Least that Retry-After says; more when the queue drains slowly. Seconds."),

@@ -29,6 +29,7 @@ def executor_of(settings: Settings) -> Executor:
         memory_bytes=settings.worker_memory_bytes,
         start_timeout_s=settings.worker_start_timeout_s,
         stall_s=settings.liveness_stall_s,
+        most_over_deadline=settings.most_over_deadline,
         least_retry_after_s=settings.retry_after_s,
         preload=ANSWERING,
     )

@@ -28,20 +28,24 @@ class InPlace:
         self._share = Ration(settings.inplace_share, SAVED_S)
         self._looks = Ration(LOOKING_SHARE, LOOKING_SAVED_S)
 
-    def try_to(self, job: Job, body: bytearray, *, full: bool) -> Rendered | Later | None:
-        """The answer; or how long it will take, if that was found out; or None where nobody looked.
+    def looks(self, job: Job, size: int, *, full: bool) -> bool:
+        """Whether `try_to` would look into a body of so many bytes now.
 
         While the queue is `full` most looks would end in a refusal: they must not take the workers' processors.
         """
-        small = self._most_bytes if job.body.media_type == JSON else self._most_bytes // SLOWER_TABLES
-        now = time.monotonic()
-        if (
-            job.representation in DRAWN
-            or len(body) > (small if job.body.coding is None else small // SLOWER_CODINGS)
-            or not self._share.left(now)
-            or (full and not self._looks.left(now))
-        ):
+        small, now = self._small(job), time.monotonic()
+        return (
+            job.representation not in DRAWN
+            and size <= (small if job.body.coding is None else small // SLOWER_CODINGS)
+            and self._share.left(now)
+            and (not full or self._looks.left(now))
+        )
+
+    def try_to(self, job: Job, body: bytearray, *, full: bool) -> Rendered | Later | None:
+        """The answer; or how long it will take, if that was found out; or None where nobody looked."""
+        if not self.looks(job, len(body), full=full):
             return None
+        small, now = self._small(job), time.monotonic()
         found = handle_in_place(job, body, self._engine_seconds, small)
         took = time.monotonic() - now
         self.seconds += took
@@ -49,3 +53,6 @@ class InPlace:
         if full and isinstance(found, Later):
             self._looks.spend(took)
         return found
+
+    def _small(self, job: Job) -> int:
+        return self._most_bytes if job.body.media_type == JSON else self._most_bytes // SLOWER_TABLES

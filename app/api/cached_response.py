@@ -19,11 +19,16 @@ OF_THE_CALL = frozenset({"server-timing", "age"})
 NOT_ASKED = frozenset({"timeout_s"})  # of the query: how long to wait is not what is asked
 
 
+def asked_of(query: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """The part of a query that an answer depends on."""
+    return tuple(item for item in query if item[0] not in NOT_ASKED)
+
+
 def key_of(job: Job, digest: Any, client: str = "") -> bytes:
     """A digest of everything that an answer depends on, and of who asks: whether an answer was kept says that somebody
     had sent the same. `digest` is the hash object of the body, used up by this.
     """
-    query = [item for item in job.query if item[0] not in NOT_ASKED]
+    query = asked_of(job.query)
     asked = (
         job.kind,
         job.body.media_type,

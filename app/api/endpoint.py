@@ -18,6 +18,7 @@ from starlette.responses import Response
 from ..errors import ExactpermError, InvalidTest
 from ..execution.cache import Cache
 from ..execution.executor import Executor
+from ..execution.ipc import TooLong
 from ..service import problems
 from ..service.media_types import OFFERED
 from ..service.messages import Job, Kind, Limits, Rendered
@@ -28,6 +29,7 @@ from . import cached_response
 from .admission import InPlace
 from .body_digest import BodyDigest
 from .negotiation import body_of, representation, theme
+from .over_deadline import over_deadline
 from .preconditions import unless_known
 from .request_body import Guest, Room, disconnected, receive_body
 from .sliced_response import SlicedResponse
@@ -79,8 +81,10 @@ class Desk:
         received_at = time.monotonic()
         request_id = str(request.scope.get("request_id", ""))
         try:
+            turn = (
+                await self.turns.mine()
+            )  # before the head is judged: a flood of wrong ones takes turns, too
             head = self._head(request, kind, request_id, received_at)
-            turn = await self.turns.mine()
             digest = BodyDigest()
             body = await receive_body(
                 request.receive,
@@ -129,7 +133,10 @@ class Desk:
         self, request: Request, head: Job, body: bytearray, digest: BodyDigest, turn: int
     ) -> Rendered:
         hashed = await digest.finished()
-        await self.turns.mine(turn)
+        full = self.executor.full
+        if not full or self.in_place.looks(head, len(body), full=True):
+            await self.turns.mine(turn)
+        # Else there is nothing to compute here: a refusal, or a kept answer, does not wait for a second turn.
         key = cached_response.key_of(head, hashed, self._client(request))
         found = self.cache.get(key)
         if found is not None:
@@ -142,8 +149,11 @@ class Desk:
         if isinstance(answered, Rendered):
             return answered
         if answered is not None:
-            predicted = max(predicted, answered.seconds)
             asked_s = asked_s if answered.timeout_s is None else answered.timeout_s
+            if answered.seconds > self.settings.most_over_deadline * self._deadline_s(asked_s):
+                too_long = TooLong(answered.seconds, self._deadline_s(asked_s))
+                raise over_deadline(job, body, too_long, self.settings.max_timeout_s)
+            predicted = max(predicted, answered.seconds)
         self.executor.refuse_unless_room(key, len(body), predicted)
         computing = asyncio.ensure_future(self._computed(key, job, body, predicted, asked_s))
         leaving = asyncio.ensure_future(disconnected(request.receive))
@@ -161,13 +171,26 @@ class Desk:
         """Whose answers these are: what was computed for one API key is not kept for another."""
         return request.headers.get("authorization", "") if self.settings.api_key_digests.strip() else ""
 
+    def _deadline_s(self, asked_s: float | None) -> float:
+        """The deadline of a request that asks for `asked_s`, or for none."""
+        asked_s = self.settings.default_timeout_s if asked_s is None else asked_s
+        return min(self.settings.max_timeout_s, asked_s)
+
     async def _computed(
         self, key: bytes, job: Job, body: bytearray, predicted: float, asked_s: float | None
     ) -> Rendered:
         """The answer of a worker, perhaps begun for somebody who asked the same."""
+        of_query_s, deadline = timeout_of_query(job.query), self._deadline_s(asked_s)
         longest = self.settings.max_timeout_s
-        deadline = min(longest, self.settings.default_timeout_s if asked_s is None else asked_s)
-        found, shared = await self.executor.run_shared(key, handle, job, body, deadline, longest, predicted)
+        # Who shares a computation shares its body, and not the query's deadline: that one stays with this request.
+        query = job.query if of_query_s is None else cached_response.asked_of(job.query)
+        own = longest if of_query_s is None else min(longest, of_query_s)
+        try:
+            found, shared = await self.executor.run_shared(
+                key, handle, replace(job, query=query), body, deadline, own, predicted
+            )
+        except TooLong as error:
+            raise over_deadline(job, body, error, longest) from None
         rendered: Rendered = found
         if shared:
             return cached_response.shared(rendered, job)

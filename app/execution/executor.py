@@ -59,8 +59,8 @@ class WorkerCall:
         self.flight.deadline(seconds)
 
     def plan(self, seconds: float) -> bool:
-        """Whether a call that turns out long may run now."""
-        return self.queue.plan(self.ticket, seconds)
+        """Whether a call that turns out long may run now: somebody waits that long, and there is a place for it."""
+        return self.flight.plan(seconds) and self.queue.plan(self.ticket, seconds)
 
 
 class Executor:
@@ -69,7 +69,8 @@ class Executor:
     As long as no long call runs, no more than `usual` processes run any.
 
     `warm_up` is run once in every new worker before it gets work: imports and first-use costs; it may be set until
-    `start`. `preload` is a module that workers import as soon as they run, while this process may still be importing.
+    `start`. A call that is predicted to take more than `most_over_deadline` times its deadline is not run. `preload` is
+    a module that workers import as soon as they run, while this process may still be importing.
     """
 
     def __init__(
@@ -86,10 +87,11 @@ class Executor:
         queue_bytes: int = UNBOUNDED_BYTES,
         memory_bytes: int = UNBOUNDED_BYTES,
         stall_s: float = 5.0,
+        most_over_deadline: float = math.inf,
         least_retry_after_s: int = 1,
     ) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
-        self._flights = Flights()
+        self._flights = Flights(most_over_deadline)
         self._pace = Pace()
         self._lanes = Lanes(
             long_places=workers if long_places is None else long_places,
@@ -235,6 +237,7 @@ class Executor:
         ------
             Overloaded: the queue is full.
             DeadlineExceeded: the result was not there in time.
+            TooLong: it would take far longer than its deadline, as the function predicted.
             OutOfMemory: the call reached the memory limit of a worker.
             WorkerLost: two workers in turn died under this call.
         """

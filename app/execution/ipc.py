@@ -39,6 +39,15 @@ ONE_THREAD = {
 }
 
 
+class TooLong(Exception):
+    """A call is predicted to take so many `seconds` that its deadline, `deadline_s`, cannot be kept."""
+
+    def __init__(self, seconds: float, deadline_s: float) -> None:
+        super().__init__(seconds, deadline_s)
+        self.seconds = seconds
+        self.deadline_s = deadline_s
+
+
 class Control(Protocol):
     """What a running function tells whoever watches over it."""
 

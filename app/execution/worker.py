@@ -35,6 +35,9 @@ from .ipc import (
 from .procfs import data_bytes, resident_bytes
 
 PARENT_POLL_S = 1.0
+# Workers leave the processor to the web process, which needs it for moments only, as soon as that has something to do:
+# else a refusal or a health probe waits for the end of a worker's time slice. Among themselves workers are equals.
+NICENESS = 10
 
 
 class PutOff(BaseException):
@@ -54,6 +57,7 @@ class Call:
 
     def deadline(self, seconds: float) -> None:
         """Tell the web process, which keeps the clock."""
+        self._ask_above_s = min(self._ask_above_s, seconds)  # what takes longer may not be worth beginning
         reply(self._connection, DEADLINE, SECONDS.pack(seconds))
 
     def plan(self, seconds: float) -> None:
@@ -170,6 +174,8 @@ def main() -> None:
     # A signal to the whole process group must not lose accepted requests: the web process decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if sys.platform == "linux":  # elsewhere the schedulers differ in what a niceness means
+        os.nice(NICENESS)
     threading.Thread(target=exit_with_parent, args=(os.getppid(),), daemon=True).start()
     gc.disable()  # nothing of what is imported is garbage; see `serve`
     malloc.keep(int(sys.argv[2]))

@@ -68,7 +68,7 @@ def formatter(form: Format) -> logging.Formatter:
 def request_line(form: Format) -> RequestLine:
     """What writes the line of a request: `line("request", route=…, status=…)`."""
     logger = structlog.wrap_logger(
-        structlog.PrintLogger(sys.stdout),
+        structlog.WriteLogger(sys.stdout),  # a line and its end in one call: other threads write lines, too
         processors=[STAMP, structlog.processors.add_log_level, rendered(form)],
     )
     write: RequestLine = logger.bind().info

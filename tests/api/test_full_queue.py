@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from app.api import admission
+from app.api.turns import Turns
 from app.execution.executor import Executor
 from app.main import create_app
 from app.settings import Settings
@@ -45,6 +46,14 @@ async def while_full(monkeypatch: pytest.MonkeyPatch) -> None:
     # A ration of next to nothing: one look in vain, and there is none for years.
     monkeypatch.setattr(admission, "LOOKING_SHARE", 1e-9)
     monkeypatch.setattr(admission, "LOOKING_SAVED_S", 1e-9)
+    taken, mine = 0, Turns.mine
+
+    async def counted(turns: Turns, number: int = 0) -> int:
+        nonlocal taken
+        taken += 1
+        return await mine(turns, number)
+
+    monkeypatch.setattr(Turns, "mine", counted)
     # Every test runs in the one worker that there is, and none counts as long.
     app = create_app(Settings(workers=1, queue_depth=DEPTH, long_test_seconds=1e6, cache_bytes=0))
     executor: Executor = app.state.executor
@@ -62,11 +71,14 @@ async def while_full(monkeypatch: pytest.MonkeyPatch) -> None:
             await client.post(PATH, json=SMALL)
         ).status_code == 200  # what is answered in place costs nothing
         assert (await client.post(PATH, json=SMALL)).status_code == 200
-        for body in (endless(1000), SMALL):  # the first is looked into in vain, the second not at all
+        # The first is looked into in vain, the second not at all, and has no need of a second turn of the loop.
+        for body in (endless(1000), SMALL):
+            taken = 0
             refused = await client.post(PATH, json=body)
             assert refused.status_code == 503
             assert refused.headers["content-type"] == "application/problem+json"
             assert int(refused.headers["retry-after"]) >= 1
+        assert taken == 1
         assert executor.rejections["queue_depth"] == refusals + 2
         assert not twin.done()
         for task in (*asked, twin):

@@ -142,9 +142,7 @@ def test_names_tell_the_candidate_in_whatever_order_the_systems_stand(
             assert said["metrics"][0]["test"]["statistic"]["u"] == sum(candidate) / 100
 
 
-@pytest.mark.parametrize(
-    "form", [form for form in FORMS if form != "jsonl wide"]
-)  # fields must be chosen anyway
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("names", "why"),
     [
@@ -185,7 +183,7 @@ def test_one_clear_name_of_two_is_enough(service: Any) -> None:
         assert gate(service, "csv", wide(names, scores)).json()["verdict"] == verdict
 
 
-@pytest.mark.parametrize("form", ["csv", "csv long", "jsonl"])
+@pytest.mark.parametrize("form", ["csv", "csv long", "jsonl", "jsonl wide"])
 def test_of_two_systems_one_option_is_enough(service: Any, form: str) -> None:
     content = FORMS[form](("gpt-4", "llama"), (GOOD, BAD))
     for name, verdict in (("gpt-4", "pass"), ("llama", "fail")):
@@ -240,9 +238,14 @@ def test_columns_of_two_files_against_their_roles_are_a_warning(service: Any) ->
         for role, name, scores in (("u", u, BAD), ("v", v, GOOD)):
             rows = (f"{k},{s}" for k, s in zip(IDS, scores, strict=True))
             files[role] = (f"{role}.csv", "\n".join([f"id,{name}", *rows]).encode())
-        said = service.request("POST", "/v1/gate", files=files, data={"format": "csv"}).json()
-        assert said.get("verdict") == "fail", (u, said)
-        assert [warning["code"] for warning in said["metrics"][0]["test"]["warnings"]] == codes
+        twins = {}
+        for role, name, scores in (("u", u, BAD), ("v", v, GOOD)):
+            rows = (json.dumps({"id": k, name: s}) for k, s in zip(IDS, scores, strict=True))
+            twins[role] = (f"{role}.jsonl", "\n".join(rows).encode())
+        for form, sent in (("csv", files), ("jsonl", twins)):
+            said = service.request("POST", "/v1/gate", files=sent, data={"format": form}).json()
+            assert said.get("verdict") == "fail", (form, u, said)
+            assert [warning["code"] for warning in said["metrics"][0]["test"]["warnings"]] == codes
 
 
 def test_columns_without_a_header_are_u_and_v_by_contract(service: Any) -> None:
@@ -268,16 +271,17 @@ def a_test(service: Any, content: bytes, **fields: str) -> dict[str, Any]:
 
 
 def test_a_plain_test_takes_the_order_says_so_and_warns_where_it_matters(service: Any) -> None:
-    content = wide(("gpt-4", "llama"), (GOOD, BAD))
-    said = a_test(service, content)
-    assert said["names"] == {"u": "gpt-4", "v": "llama"}
-    assert "u is gpt-4 and v is llama, in the order of the file." in said["reading"]["notes"]
-    assert said["warnings"] == []
-    (warning,) = a_test(service, content, alternative="greater")["warnings"]
-    assert warning["code"] == "roles_by_order"
-    assert (
-        a_test(service, content, alternative="greater", system_u="gpt-4", system_v="llama")["warnings"] == []
-    )
+    for form in ("csv", "jsonl wide"):
+        asked: dict[str, str] = {"format": form.partition(" ")[0]}
+        content = FORMS[form](("gpt-4", "llama"), (GOOD, BAD))
+        said = a_test(service, content, **asked)
+        assert said["names"] == {"u": "gpt-4", "v": "llama"}
+        assert "u is gpt-4 and v is llama, in the order of the file." in said["reading"]["notes"]
+        assert said["warnings"] == []
+        (warning,) = a_test(service, content, **asked, alternative="greater")["warnings"]
+        assert warning["code"] == "roles_by_order"
+        asked |= {"alternative": "greater", "system_u": "gpt-4", "system_v": "llama"}
+        assert a_test(service, content, **asked)["warnings"] == []
 
 
 def test_a_plain_test_of_the_same_file_has_the_sign_of_its_gate(service: Any) -> None:
@@ -292,7 +296,7 @@ def test_a_plain_test_of_the_same_file_has_the_sign_of_its_gate(service: Any) ->
 def test_a_brief_word_beside_a_clear_one_that_both_have_tells_nothing(
     service: Any, problem_of: Problem, names: tuple[str, str]
 ) -> None:
-    for form in ("csv", "csv long", "jsonl", "promptfoo"):
+    for form in ("csv", "csv long", "jsonl", "jsonl wide", "promptfoo"):
         (flaw,) = problem_of(gate(service, form, FORMS[form](names, [GOOD, BAD])), 422)["errors"]
         assert flaw["code"] == "choose_roles"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 from hypothesis import given, strategies as st
@@ -15,6 +16,8 @@ from app.service.pipeline import Later, handle, handle_in_place
 from app.settings import Settings
 from tests.fuzz.amount import GENERATED, examples
 from tests.fuzz.cost_cases import FAMILIES
+from tests.fuzz.multipart_cases import FAMILIES as MULTIPART_FAMILIES, Body as Multipart
+from tests.fuzz.verdict import judge_answer
 
 SETTINGS = Settings()
 LIMITS = limits_of(SETTINGS)
@@ -24,6 +27,8 @@ MOST_FACTOR, ALLOWANCE_S = 3.0, 0.2
 HELD_S = 0.25
 # A neighbour on the same core makes a cache colder, not a test dearer: the least of so many runs counts.
 TRIES = 4
+# Of a multipart body, as sent or inflated: the slowest readers take some 0.7 µs for each of its bytes.
+MOST_FORM_BYTES, SECONDS_PER_BYTE = 400_000, 2e-6
 # Tests that are planned to take longer are planned only.
 LONGEST_S = 1.0
 
@@ -92,3 +97,27 @@ def test_a_small_body_costs_what_its_plan_says_and_never_holds_the_loop(
         took = least(lambda: handle(job, body, told), allowed)
         assert took <= allowed, (took, told.seconds, request)
         GENERATED["of them run in a worker's way"] += 1
+
+
+@examples(120)
+@given(
+    st.sampled_from(MULTIPART_FAMILIES),
+    st.sampled_from([2_000, 60_000, 300_000]),
+    st.sampled_from(["files", "gate"]),
+    st.integers(0, 2**63),
+)
+def test_a_multipart_body_costs_no_more_than_its_bytes(
+    family: Callable[[Random, int], Multipart], size: int, kind: Kind, seed: int
+) -> None:
+    boundary, body = family(Random(seed), size)
+    now = time.monotonic()
+    limits = replace(LIMITS, max_body_bytes=MOST_FORM_BYTES)
+    job = Job(kind, Body("multipart/form-data", None, boundary), (), "json", "cost", now, now, limits)
+    answers: list[Rendered] = []
+    allowed = ALLOWANCE_S + SECONDS_PER_BYTE * MOST_FORM_BYTES
+    took = least(lambda: answers.append(handle(job, body, Told())), allowed)
+    assert took <= allowed, (took, family, size, seed)
+    answer = answers[-1]
+    media = dict(answer.headers)["content-type"].partition(";")[0]
+    judge_answer(kind, answer.status, media, answer.body)
+    GENERATED["multipart bodies priced"] += 1

@@ -22,7 +22,12 @@ SMALL = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82
 LARGE = {"stay": [1, -1, 2, 3] * 50_000}
 # Minutes of work, within the budget of roomy servers.
 ENDLESS = {"stay": [2**k for k in range(30)] * 300, "method": "monte_carlo", "samples": 500_000_000}
-ROOMY = {"max_samples": 10**9, "engine_budget_operations": 10**15, "engine_budget_bytes": 2**40}
+ROOMY = {
+    "max_samples": 10**9,
+    "engine_budget_operations": 10**15,
+    "engine_budget_bytes": 2**40,
+    "most_over_deadline": 1e9,
+}
 
 
 def until(condition: Callable[[], Any], what: str = "") -> Any:

@@ -77,7 +77,7 @@ def test_a_server_that_was_down_is_reached_when_it_is_back(start: Callable[..., 
 
 
 def test_a_full_server_is_asked_again_after_the_time_that_it_says(start: Callable[..., Any]) -> None:
-    server = start(workers=1, queue_depth=0, inplace_body_bytes=0, retry_after_s=3)
+    server = start(workers=1, queue_depth=0, inplace_body_bytes=0, retry_after_s=3, most_over_deadline=1e9)
     waits: list[float] = []
     with (
         Client(server.url, retries=100, sleep=lambda _: time.sleep(0.01)) as busy,

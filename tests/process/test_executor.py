@@ -6,16 +6,28 @@ import asyncio
 import hashlib
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 
 from app.errors import DeadlineExceeded, InvalidTest, Overloaded, WorkerLost
+from app.execution.worker import NICENESS
 from tests.process import jobs
 from tests.process.executors import alive, executor, run, until
 
 pytestmark = pytest.mark.process
 AGES_S = 300.0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all processes have the same priority")
+def test_workers_give_way_to_the_web_process() -> None:
+    async def scenario() -> None:
+        wanted = min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)
+        async with executor(workers=2) as pool:
+            assert [os.getpriority(os.PRIO_PROCESS, pid) for pid in pool.pids] == [wanted] * 2
+
+    run(scenario)
 
 
 @pytest.mark.parametrize("size", [0, 1, 70_000, 20_000_000])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import resource
 import select
+import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +19,7 @@ import pytest
 from app.ops.edge.h11_connection import FREE_CHUNKS
 from app.ops.edge.limits import RESERVE
 from app.ops.keys import new_key
-from tests.process.conftest import ENDLESS, PATIENCE_S, PROC, ROOMY, Server, until
+from tests.process.conftest import ENDLESS, PATIENCE_S, PROC, ROOMY, Server, state_and_parent, until
 from tests.process.test_edge import metric
 from tests.process.wires import answer, closed, connected, head, sent
 
@@ -114,6 +116,62 @@ def test_a_flood_after_a_401_ends_the_connection(start: Start) -> None:
     until(lambda: connections(server) == 0, "closed")
     metrics = httpx.get(f"{server.url}/metrics", headers={"authorization": f"Bearer {key}"}).text
     assert f"\n{SMALL_CHUNKS} 1.0\n" in metrics
+
+
+# -- cheap requests ---------------------------------------------------------------------------------------
+
+CHEAP = ("/", "/docs", "/livez", "/metrics", "/v1/meta", "/openapi.json", "/nowhere")
+
+
+def logged(server: Server) -> list[str]:
+    """The ids of the requests that were answered, in the order of their answers."""
+    lines = [json.loads(line) for line in server.log.read_text().splitlines() if line.startswith("{")]
+    return [line["request_id"] for line in lines if "http_method" in line]
+
+
+@pytest.mark.parametrize("path", CHEAP)
+@pytest.mark.parametrize("clients", [60, 200])
+@pytest.mark.usefixtures("many_files")
+def test_a_flood_of_cheap_requests_delays_neither_a_probe_nor_a_test(
+    server: Server, path: str, clients: int
+) -> None:
+    """The whole flood is there before them, while the server stands still; they are answered among its first."""
+    named = f"{path.strip('/').replace('/', '-')}-{clients}"
+    flooding = head(f"GET {path} HTTP/1.1", f"X-Request-Id: flood-{named}")
+    asking = head("GET /readyz HTTP/1.1", f"X-Request-Id: probe-{named}")
+    testing = head(POST, JSON, f"Content-Length: {len(SMALL)}", f"X-Request-Id: test-{named}") + SMALL
+    with contextlib.ExitStack() as stack:
+        flood = [stack.enter_context(connected(server)) for _ in range(clients)]
+        probe, test = stack.enter_context(connected(server)), stack.enter_context(connected(server))
+        for client in flood:  # none of its requests is the first of a connection
+            client.sendall(LIVEZ)
+        assert [answer(client).status for client in flood] == [200] * clients
+        server.process.send_signal(signal.SIGSTOP)
+        until(lambda: state_and_parent(server.process.pid)[0] == "T", "it stands still")
+        try:
+            for client in flood:
+                client.sendall(flooding * (600 // clients))
+            probe.sendall(asking)
+            test.sendall(testing)
+        finally:
+            server.process.send_signal(signal.SIGCONT)
+        assert answer(probe).status == answer(test).status == 200
+        until(lambda: logged(server).count(f"flood-{named}") >= 100, "the flood is answered, too")
+    order = [name for name in logged(server) if name.endswith(f"-{named}")]
+    assert order.index(f"probe-{named}") <= 20
+    assert order.index(f"test-{named}") <= 40
+
+
+def test_pipelined_requests_are_answered_in_their_order(server: Server) -> None:
+    paths = ["/livez", "/v1/meta", "/nowhere", "/docs", "/livez"] * 4
+    with connected(server) as client:
+        client.sendall(b"".join(head(f"GET {path} HTTP/1.1") for path in paths) + LIVEZ)
+        client.shutdown(socket.SHUT_WR)
+        received = b""
+        while got := client.recv(1 << 20):
+            received += got
+    statuses = [int(status) for status in re.findall(rb"HTTP/1\.1 (\d{3}) ", received)]
+    assert statuses == [404 if path == "/nowhere" else 200 for path in paths] + [200]
 
 
 def connections(server: Server) -> int:

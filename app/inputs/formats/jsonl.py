@@ -21,7 +21,7 @@ from .metrics import direction_question, metric_of, metric_of_both, metric_of_co
 from .number_text import Number, Numerals
 from .outputs_by_id import Answers, Value, matched, scores
 from .reader import ReaderOptions, Reading, choose
-from .roles import both, by_names, refuse_same, two_systems
+from .roles import Systems, both, by_names, two_systems
 from .source import Source, escaped
 from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES
 
@@ -47,6 +47,7 @@ class Named:
     systems: tuple[str, str] | None = None
     question: str | None = None
     direction_question: str | None = None
+    score_names: tuple[str, str] | None = None
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
@@ -56,7 +57,10 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     if first is not second:
         placed = list(records(first, notes)), list(records(second, notes))
         u, v = (_answers(source, each, options) for source, each in zip((first, second), placed, strict=True))
-        fields = [_score_field(each[0][1], options, "") for each in placed]
+        fields = [
+            _score_field(each, options, f"{source.pointer}/{each[0][0]}")
+            for source, each in zip((first, second), placed, strict=True)
+        ]
         if u.by_order and v.by_order:
             besides = [
                 _beside([record for _, record in each], field)
@@ -68,7 +72,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
             for role, field in zip("uv", fields, strict=True)
         ]
         metric = metric_of_both(fields[0], fields[1], f"{second.pointer}/{placed[1][0][0]}")
-        named = Named(metric, direction_question=direction_question(fields[0], fields[1]))
+        score_names = fields[0], fields[1]
+        named = Named(metric, direction_question=direction_question(*score_names), score_names=score_names)
     else:
         u, v, named = _one_file(first, list(records(first, notes)), options, notes)
     clustered = any(cluster is not None for answers in (u, v) for cluster in answers.clusters)
@@ -77,7 +82,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     return Reading(
         "scores", scores(pairs), MEAN, tuple(notes), format_,
         names=named.systems, metric=named.metric, role_question=named.question,
-        direction_question=named.direction_question,
+        direction_question=named.direction_question, score_names=named.score_names,
     )  # fmt: skip
 
 
@@ -107,42 +112,83 @@ def _one_file(
 ) -> tuple[Answers, Answers, Named]:
     if not placed:
         raise source.empty()
-    first = placed[0][1]
-    system = options.system_column or next((name for name in SYSTEM_NAMES if name in first), None)
+    system = _named(placed, options.system_column, SYSTEM_NAMES)
     if system is None:
-        fields = _fields(source, placed[0], options, notes)
+        wide = _fields(source, placed, options, notes)
+        fields = wide.u, wide.v
         u, v = (_answers(source, placed, options, field=name) for name in fields)
-        names = None if fields == ("u", "v") else fields
-        return u, v, Named(metric_of_columns(fields), names, direction_question=direction_question(*fields))
+        directions = direction_question(*fields)
+        return u, v, Named(metric_of_columns(fields), wide.names, wide.question, directions)
+    if (
+        _named(placed, options.id_column, MORE_ID_NAMES) is None
+    ):  # several lines of an item have no order of their own
+        raise choose(f"{source.pointer}/{placed[0][0]}", "id_column", "field of ids", list(placed[0][1]))
     groups: dict[str, list[Placed]] = {}
     for place, record in placed:
         groups.setdefault(key_of(record.get(system), source, place, system), []).append((place, record))
     chosen = two_systems(list(groups), options, source, notes)
-    u, v = (_answers(source, groups[name], options) for name in (chosen.u, chosen.v))
+    field = _score_field(placed, options, f"{source.pointer}/{placed[0][0]}", system)
+    u, v = (_answers(source, groups[name], options, field=field) for name in (chosen.u, chosen.v))
     others = len(placed) - len(groups[chosen.u]) - len(groups[chosen.v])
     if others:
         notes.append(f"{others:,} lines of {len(groups) - 2} other systems were skipped.")
-    field = _score_field(first, options, "")
     notes.append(f"The score of an item is its {shown(field)}.")
     return u, v, Named(metric_of(field), chosen.names, chosen.question)
 
 
-def _fields(source: Source, placed: Placed, options: ReaderOptions, notes: list[str]) -> tuple[str, str]:
-    """The fields of the two systems: as chosen, u and v, or by names that say who is the candidate."""
-    place, first = placed
+def _fields(source: Source, placed: list[Placed], options: ReaderOptions, notes: list[str]) -> Systems:
+    """The fields of the two systems: as chosen, u and v, or by names that say who is the candidate.
+
+    Beside texts and the like two fields of numbers need such names: one of them may be a length, or a latency.
+    """
+    place, first = placed[0]
+    others = _other_fields(placed, options)
+    scored = [name for name in others if isinstance(first.get(name), int | float | list | None)]
     chosen = (options.system_u, options.system_v) != (None, None)
-    if not chosen and not ("u" in first and "v" in first):
-        numbers = [name for name, value in first.items() if isinstance(value, int | float | list)]
-        told = by_names(numbers) if len(numbers) > 1 else None
-        if told is not None:
-            notes.append(f"u is {told[0][:80]} and v is {told[1][:80]}, by their names.")
-            return told
-    fields = (options.system_u or "u", options.system_v or "v")
-    for role, name in zip("uv", fields, strict=True):
-        if name not in first:
-            raise choose(f"{source.pointer}/{place}", f"system_{role}", f"field of {role}", list(first))
-    refuse_same(*fields)
-    return fields
+    if {"u", "v"} <= {name.lower() for name in others}:
+        return two_systems(others, options, source, notes)
+    if chosen and len(others) != 2:
+        for role, name in (("u", options.system_u), ("v", options.system_v)):
+            if name is None or name.lower() not in {other.lower() for other in others}:
+                raise choose(f"{source.pointer}/{place}", f"system_{role}", f"field of {role}", list(first))
+        return two_systems(others, options, source, notes)
+    told = by_names(scored) if len(scored) > 1 else None
+    if not chosen and (told is None and (len(scored) != 2 or len(others) != 2 or _are_counts(scored))):
+        raise choose(f"{source.pointer}/{place}", "system_u", "field of u", list(first))
+    return two_systems(others if chosen else scored, options, source, notes)
+
+
+def _are_counts(names: list[str]) -> bool:
+    """Whether these are called as a table's counts are (tp_u, tp_v): their names say more than their order."""
+    return all(name.lower().endswith(("_u", "_v")) for name in names)
+
+
+def _all_fields(placed: list[Placed]) -> list[str]:
+    """The fields of all records, in the order in which they first come."""
+    kinds = dict.fromkeys(tuple(record) for _, record in placed)  # few: most records have the same fields
+    return list(dict.fromkeys(name for names in kinds for name in names))
+
+
+def _named(placed: list[Placed], wanted: str | None, names: tuple[str, ...]) -> str | None:
+    """The field that is called `wanted`, or else by the first of these names; case does not matter, as in a table.
+
+    A field counts that only some records have: those without it are then refused, rather than the field overlooked.
+    """
+    there = _all_fields(placed)
+    folded = {name.lower(): name for name in reversed(there)}
+    if wanted is not None:
+        return wanted if wanted in there else folded.get(wanted.lower(), wanted)
+    return next((name if name in there else folded[name] for name in names if name in folded), None)
+
+
+def _other_fields(placed: list[Placed], options: ReaderOptions, system: str | None = None) -> list[str]:
+    """The fields that are neither id, cluster nor system."""
+    keys = {
+        _named(placed, options.id_column, MORE_ID_NAMES),
+        _named(placed, options.clusters, (CLUSTER_NAME,)),
+        system,
+    }
+    return [name for name in _all_fields(placed) if name not in keys]
 
 
 def _answers(
@@ -150,10 +196,9 @@ def _answers(
 ) -> Answers:
     if not placed:
         raise source.empty()
-    first = placed[0][1]
-    key = options.id_column or next((name for name in MORE_ID_NAMES if name in first), None)
-    score = field or _score_field(first, options, f"{source.pointer}/{placed[0][0]}")
-    cluster = options.clusters or (CLUSTER_NAME if CLUSTER_NAME in first else None)
+    key = _named(placed, options.id_column, MORE_ID_NAMES)
+    score = field or _score_field(placed, options, f"{source.pointer}/{placed[0][0]}")
+    cluster = _named(placed, options.clusters, (CLUSTER_NAME,))
     numerals = Numerals.of(options)
     answers = Answers(source, by_order=key is None)
     for count, (place, record) in enumerate(placed):
@@ -171,7 +216,7 @@ def _answers(
             None if cluster is None else key_of(record.get(cluster), source, place, cluster),
         )
     if key is None:
-        _refuse_summary(source, placed)
+        _refuse_summary(source, placed, cluster)
     if options.id_column is None:
         _refuse_requests(source, placed, score, with_ids=key is not None)
     return answers
@@ -198,11 +243,11 @@ def _refuse_requests(source: Source, placed: list[Placed], score: str, *, with_i
     raise InvalidTest.at(pointer, "one_item_of_lists", detail)
 
 
-def _refuse_summary(source: Source, placed: list[Placed]) -> None:
+def _refuse_summary(source: Source, placed: list[Placed], cluster: str | None) -> None:
     """Refuse an object of averages at either end where no field is known to hold ids."""
     for name in dict.fromkeys((*placed[0][1], *placed[-1][1])):
         values = [record.get(name) for _, record in placed]
-        rows = summary_rows(values) if len(placed) > 1 else []
+        rows = summary_rows(values) if len(placed) > 1 and name != cluster else []
         if rows and all(values.count(values[row]) == 1 for row in rows):
             place, value = placed[rows[-1]][0], values[rows[-1]]
             detail = f"{source.label}, {place}: {escaped(name)} is {shown(value)}: averages or totals are no item. "
@@ -215,13 +260,20 @@ def _beside(records: list[dict[str, Any]], score: str) -> dict[str, list[Any]]:
     return {name: [record.get(name) for record in records] for name in records[0] if name != score}
 
 
-def _score_field(record: dict[str, Any], options: ReaderOptions, pointer: str) -> str:
+def _score_field(
+    placed: list[Placed], options: ReaderOptions, pointer: str, system: str | None = None
+) -> str:
+    """The field of scores: as chosen, by its name, or the only one that is no key."""
     wanted = options.score_column or options.metric
     if wanted is not None:
-        return wanted
-    found = [name for name in SCORE_NAMES if name in record]
+        return _named(placed, wanted, ()) or wanted
+    record = placed[0][1]
+    found = [name for name in record if name.lower() in SCORE_NAMES]
     if len(found) == 1:
         return found[0]
+    others = _other_fields(placed, options, system)
+    if len(others) == 1:
+        return others[0]
     raise choose(pointer, "metric", "field of scores", found or list(record))
 
 

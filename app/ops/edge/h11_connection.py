@@ -56,6 +56,7 @@ class Framing(h11.Connection):
     """A server's connection that tells what it reads: the head of a request, bytes of its body, the end of it.
 
     `interrupted` is True after an `h11.NEED_DATA` that means the allowance is used up: the rest is there already.
+    `deferred` is True after one that means a request has come and may not begin now, as `may_begin` said of its head.
     """
 
     def __init__(
@@ -64,14 +65,17 @@ class Framing(h11.Connection):
         on_head: Callable[[], None],
         on_body: Callable[[int], None],
         on_end: Callable[[], None],
+        may_begin: Callable[[bytes], bool] = lambda _: True,
     ) -> None:
         super().__init__(h11.SERVER, max_incomplete_event_size=max_header_bytes)
         self.refusal: Refusal | None = None
         self.interrupted = False
+        self.deferred = False
         self._max_header_bytes = max_header_bytes
         self._on_head = on_head
         self._on_body = on_body
         self._on_end = on_end
+        self._may_begin = may_begin
         self._allowed = 0
         self._free_chunks = FREE_CHUNKS
         self._part = Part.OTHER
@@ -94,7 +98,7 @@ class Framing(h11.Connection):
 
     def next_event(self) -> Any:
         """The next event; raises h11.RemoteProtocolError, and `refusal` says why."""
-        self.interrupted = False
+        self.interrupted = self.deferred = False
         if self.their_state is h11.IDLE:
             return self._next_head()
         if self._part in (Part.SIZE, Part.TRAILERS):
@@ -124,6 +128,9 @@ class Framing(h11.Connection):
         # Whole lines are looked at once; the line end before is looked at again, because a fold shows in what follows it.
         if unclear(there[self._clear : end + 4] if end >= 0 else there[self._clear :].removesuffix(b"\r")):
             self._refuse(LINE_ENDS)
+        if end >= 0 and not self._may_begin(there[:16]):
+            self.deferred = True
+            return h11.NEED_DATA
         self._clear = max(0, there.rfind(b"\r\n")) if end < 0 else 0
         event = self._next()
         if not isinstance(event, h11.Request):

@@ -1,18 +1,57 @@
-"""The event loop's time, shared among connections whose bytes take long to read.
+"""The event loop's time, shared among connections: whose bytes take long to read, and whose requests come in floods.
 
 What a connection may have parsed at once is little: enough for any ordinary request. The rest waits here, and in each
 turn of the loop those who wait get a little more, one after the other, so that whoever asks for something else in the
 meantime waits for a few milliseconds, whatever has come over however many connections.
+
+Requests begin one at a time, too: in a turn of the loop one of each kind, and a few of those that cost next to nothing. Those of a kind that come together are
+answered in their order; a flood of one kind delays the other kinds by no more than one request in a turn.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from enum import Enum, auto
 from typing import Protocol
 
 AT_ONCE = 4  # chunks of each read; a client that sends no floods has as many or fewer in most of its reads
 EACH = 32  # chunks of one connection, when it has its turn
 TOGETHER = 64  # chunks in a turn of the loop: some 50 µs each
+HEALTH_LINES = tuple(
+    b"%b %b" % (method, path) for method in (b"GET", b"HEAD") for path in (b"/livez", b"/readyz", b"/healthz")
+)
+
+
+class Kind(Enum):
+    """What a request asks for, by its first bytes: whether the service is well, a test, or something else.
+
+    A PROBE asks for health first thing on its connection, as orchestrators do: it waits for no HEALTH over others.
+    """
+
+    PROBE = auto()
+    HEALTH = auto()
+    TEST = auto()
+    OTHER = auto()
+
+
+BEGIN_TOGETHER = {
+    Kind.PROBE: 8,
+    Kind.HEALTH: 4,
+    Kind.TEST: 1,
+    Kind.OTHER: 1,
+}  # requests in a turn of the loop
+
+
+def kind_of(head: bytes, *, first: bool) -> Kind:
+    """The kind of a request whose head begins so; `first` on its connection or not.
+
+    >>> [kind_of(head, first=True).name for head in (b"GET /livez HTTP", b"POST /v1/gate HTTP", b"GET /docs HTTP")]
+    ['PROBE', 'TEST', 'OTHER']
+    """
+    if head.startswith(HEALTH_LINES):
+        return Kind.PROBE if first else Kind.HEALTH
+    return Kind.TEST if head.startswith(b"POST ") else Kind.OTHER
 
 
 class Waiting(Protocol):
@@ -27,19 +66,36 @@ class Turns:
 
     def __init__(self) -> None:
         self._waiting: dict[Waiting, None] = {}  # in the order of their turns
+        self._beginning: dict[Kind, dict[Waiting, None]] = {kind: {} for kind in Kind}
+        self._begun: Counter[Kind] = Counter()  # in this turn of the loop
+        self._next: Waiting | None = None  # whose request begins now
         self._scheduled = False
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._waiting) + sum(map(len, self._beginning.values()))
 
     def wait(self, connection: Waiting, loop: asyncio.AbstractEventLoop) -> None:
         """Have it parse on in a later turn."""
         self._waiting.setdefault(connection)
         self._schedule(loop)
 
+    def begins(self, connection: Waiting, kind: Kind, loop: asyncio.AbstractEventLoop) -> bool:
+        """Whether a request may begin now; if not, its connection parses on when it has its turn."""
+        if self._next is connection:
+            self._next = None
+            return True
+        self._schedule(loop)
+        if self._begun[kind] < BEGIN_TOGETHER[kind]:
+            self._begun[kind] += 1
+            return True
+        self._beginning[kind].setdefault(connection)
+        return False
+
     def leave(self, connection: Waiting) -> None:
         """It is gone, or has nothing more."""
         self._waiting.pop(connection, None)
+        for line in self._beginning.values():
+            line.pop(connection, None)
 
     def _schedule(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._scheduled:
@@ -48,9 +104,21 @@ class Turns:
 
     def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
         self._scheduled = False
+        self._begun.clear()
+        for kind, line in self._beginning.items():
+            for _ in range(min(BEGIN_TOGETHER[kind], len(line))):
+                self._begun[kind] += 1
+                self._next = _first(line)
+                self._next.parse(AT_ONCE)
+                self._next = None
         for _ in range(min(TOGETHER // EACH, len(self._waiting))):
-            connection = next(iter(self._waiting))
-            del self._waiting[connection]
-            connection.parse(EACH)
-        if self._waiting:
+            _first(self._waiting).parse(EACH)
+        if self._begun or self._waiting:
             self._schedule(loop)
+
+
+def _first(line: dict[Waiting, None]) -> Waiting:
+    """Whose turn it is; it no longer waits."""
+    connection = next(iter(line))
+    del line[connection]
+    return connection

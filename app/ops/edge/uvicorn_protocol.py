@@ -24,7 +24,7 @@ from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol, Request
 
 from .h11_connection import Framing
 from .limits import CROWDED, CROWDED_HEAD_BYTES, CROWDED_HEAD_S, SLOW_HEAD, Edge
-from .parsing_turns import AT_ONCE
+from .parsing_turns import AT_ONCE, kind_of
 from .peer import unread_bytes, untaken_bytes, was_reset
 from .request_head import Refusal
 from .scope import CONNECTION, Connection
@@ -76,7 +76,11 @@ class EdgeProtocol(H11Protocol):
         super().__init__(**uvicorn)
         self._edge = edge
         self.conn = self._framing = Framing(
-            edge.limits.max_header_bytes, self._head_received, self._body_received, self._ended
+            edge.limits.max_header_bytes,
+            self._head_received,
+            self._body_received,
+            self._ended,
+            self._may_begin,
         )
         self._served = self.app
         self.app = self._serve
@@ -137,9 +141,17 @@ class EdgeProtocol(H11Protocol):
         """Whatever can be parsed within the allowance; nothing more is read until that is done."""
         if not self.transport.is_closing():
             super().handle_events()
-        if self._framing.interrupted and not self.transport.is_closing():
+        if self.transport.is_closing():
+            self._flow.release()
+            self._edge.turns.leave(self)
+        elif self._framing.interrupted:
             self._flow.hold()
             self._edge.turns.wait(self, self.loop)
+        elif self._framing.deferred:  # it waits for its turn already
+            self._flow.hold()
+            self._unset_keepalive_if_required()
+            if self._phase is Phase.IDLE:
+                self._enter(Phase.HEAD)
         else:
             self._flow.release()
             self._edge.turns.leave(self)
@@ -169,6 +181,9 @@ class EdgeProtocol(H11Protocol):
         if self._crowded:
             self._edge.waits(self, waiting=phase in (Phase.HEAD, Phase.LINGER, Phase.IDLE))
 
+    def _may_begin(self, head: bytes) -> bool:
+        return self._edge.turns.begins(self, kind_of(head, first=self.cycle is None), self.loop)
+
     def _head_received(self) -> None:
         self._received = 0
         if self._crowded:
@@ -192,7 +207,7 @@ class EdgeProtocol(H11Protocol):
         else:
             self._enter(Phase.IDLE)
         super().on_response_complete()
-        if self._half_closed and self._phase is not Phase.ANSWER:
+        if self._half_closed and self._phase is not Phase.ANSWER and not self._framing.deferred:
             self.transport.close()
 
     def give_way(self) -> None:
@@ -204,7 +219,9 @@ class EdgeProtocol(H11Protocol):
     def shutdown(self) -> None:
         """Take no request after the one that is under way, be it only on its way: that one was sent in good faith."""
         self._leaving = True
-        young = self._phase is Phase.HEAD and self.loop.time() - self._since < LAST_HEAD_S
+        young = self._phase is Phase.HEAD and (
+            self._flow.held or self.loop.time() - self._since < LAST_HEAD_S
+        )
         if not young and not unread_bytes(self.transport):
             super().shutdown()  # every answer that begins from now on closes its connection, too
 
@@ -220,7 +237,7 @@ class EdgeProtocol(H11Protocol):
         if self._stuck(now):
             self._edge.gave_up("unread_answer")
             self.transport.abort()
-        elif self._phase is Phase.HEAD and waited >= head_s:
+        elif self._phase is Phase.HEAD and waited >= head_s and not self._flow.held:
             if self._leaving and not self._head_bytes:
                 self.transport.close()
                 return

@@ -100,3 +100,62 @@ def test_several_fields_that_may_be_scores_must_be_chosen(refusal: Refusal, read
     u = lines({"id": 0, "score": 0.5, "correct": True})
     assert refusal("jsonl", {"u": u, "v": u}).flaws[0].code == "choose_metric"
     assert read_files("jsonl", {"u": u, "v": u}, metric="correct").kind == "scores"
+
+
+def test_names_of_fields_are_those_of_columns_in_any_case(read_files: Read) -> None:
+    rows = [("b", 0.25, 0.5, "y"), ("a", 1.0, 0.0, "x")]
+    table = "ID,U,V,Cluster\n" + "".join(f"{k},{u},{v},{c}\n" for k, u, v, c in rows)
+    twin = lines(*({"ID": k, "U": u, "V": v, "Cluster": c} for k, u, v, c in rows))
+    one, other = read_files("csv", {"file": table}), read_files("jsonl", {"file": twin})
+    for reading in (one, other):
+        assert isinstance(reading.data, Scores)
+        assert reading.data.pairing.by_id
+        assert reading.data.pairing.n_clusters == 2
+        assert reading.names is None
+        assert np.asarray(reading.data.u).tolist() == [0.25, 1.0]
+    long = lines(
+        *({"Item": k, "MODEL": s, "Score": x} for k, u, v, _ in rows for s, x in (("a", u), ("b", v)))
+    )
+    assert read_files("jsonl", {"file": long}, system_u="B").names == ("b", "a")
+
+
+def test_the_only_field_that_is_no_key_holds_the_scores(read_files: Read, refusal: Refusal) -> None:
+    u, v = ([{"id": n, "bleu": n + more} for n in range(3)] for more in (0, 1))
+    assert read_files("jsonl", {"u": lines(*u), "v": lines(*v)}).metric == "bleu"
+    more = [{**record, "length": 7} for record in u]
+    assert refusal("jsonl", {"u": lines(*more), "v": lines(*v)}).flaws[0].code == "choose_metric"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "pointer", "code"),
+    [
+        ({"score": 1}, {"id": 1, "score": 0}, "/files/u/line/1/id", "not_a_key"),
+        (
+            {"id": 0, "score": 1},
+            {"id": 1, "score": 0, "cluster": "x"},
+            "/files/u/line/1/cluster",
+            "not_a_key",
+        ),
+    ],
+)
+def test_a_key_that_only_later_records_have_is_not_overlooked(
+    first: dict[str, Any], second: dict[str, Any], pointer: str, code: str, refusal: Refusal
+) -> None:
+    """Else the items would be paired by their order, or be tested without their clusters."""
+    both = lines(first, second)
+    error = refusal("jsonl", {"u": both, "v": both})
+    assert [(flaw.pointer, flaw.code) for flaw in error.flaws] == [(pointer, code)]
+
+
+def test_lines_of_several_systems_need_ids_as_tables_do(refusal: Refusal) -> None:
+    rows = [("a", 1), ("a", 0), ("b", 0), ("b", 1)]
+    table = "system,score\n" + "".join(f"{system},{score}\n" for system, score in rows)
+    twin = lines(*({"system": system, "score": score} for system, score in rows))
+    for form, content in (("csv", table), ("jsonl", twin)):
+        assert refusal(form, {"file": content}).flaws[0].code == "choose_id_column"
+
+
+def test_numbers_beside_texts_are_no_two_systems(refusal: Refusal) -> None:
+    for more in ({"question": "?"}, {"length": 7}, {"tp_u": 1, "tp_v": 0}):
+        record = {"id": 1, **({"gpt": 1, "llama": 0} if "tp_u" not in more else {}), **more}
+        assert refusal("jsonl", {"file": lines(record)}).flaws[0].code == "choose_system_u"

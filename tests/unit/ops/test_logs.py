@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, get_args
@@ -114,3 +115,20 @@ def test_the_line_of_a_request_has_time_level_and_what_it_is_given(
     else:
         assert "route=/v1/gate" in text
         assert "status=409" in text
+
+
+def test_a_line_is_written_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the line of another thread could come before its end."""
+    pieces: list[str] = []
+
+    class Output(io.StringIO):
+        def write(self, text: str) -> int:
+            pieces.append(text)
+            return len(text)
+
+    monkeypatch.setattr(sys, "stdout", Output())
+    line = request_line("json")
+    for route in ("/livez", "/v1/gate"):
+        line("request", route=route)
+    assert [json.loads(piece)["route"] for piece in pieces] == ["/livez", "/v1/gate"]
+    assert all(piece.endswith("}\n") for piece in pieces)
