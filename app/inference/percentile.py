@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..engine.bootstrap import law as bootstrap, monte_carlo
+from ..engine.bootstrap import monte_carlo
 from ..engine.bootstrap.form import ResampleForm
-from ..engine.bootstrap.law import bootstrap_law
+from ..engine.bootstrap.quantiles import bootstrap_law, law_cost, looks_for
 from ..engine.bootstrap.spectrum import WindowTooLongError
 from ..engine.lattice import Reals
 from ..engine.one_sum.monte_carlo import blocks
@@ -28,7 +28,7 @@ from .record import ConfidenceInterval
 METHOD = "bootstrap_percentile"
 # The law's quantiles take a cumulative probability this close below q for q.
 _TIE = 1e-12
-_LOOKS_NANOSECONDS = 3_000_000
+_ENDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Percentile:
         if isinstance(self.test, JointBootstrap):
             return 0.0
         if self._fits(self.test.form):
-            return (bootstrap.cost(self.test.form)[0] + _LOOKS_NANOSECONDS) * 1e-9
+            return _cost(self.test.form)[0] * 1e-9
         return self.test.plan.chosen.seconds
 
     def solve(self, found: Findings) -> Found:
@@ -65,7 +65,7 @@ class Percentile:
         return said(ConfidenceInterval(float(self.level), low, high, METHOD, "exact", 0.0))
 
     def _fits(self, form: ResampleForm) -> bool:
-        operations, held = bootstrap.cost(form)
+        operations, held = _cost(form)
         return operations <= self.budget.operations and held <= self.budget.bytes
 
     def _sampled(self, values: Reals, tail: Fraction) -> ConfidenceInterval:
@@ -75,12 +75,17 @@ class Percentile:
         return ConfidenceInterval(float(self.level), low, high, METHOD, "sampled", 0.0)
 
 
+def _cost(form: ResampleForm) -> tuple[int, int]:
+    """Nanoseconds and bytes of the two ends."""
+    return law_cost(form, looks_for(form, _ENDS))
+
+
 def _exact(form: ResampleForm, tail: Fraction) -> tuple[int, int] | None:
     """The smallest sum x with P(S* <= x) >= tail, and the largest with P(S* >= x) >= tail."""
     if form.range == 0:
         return form.observed, form.observed
     try:
-        law = bootstrap_law(form)
+        law = bootstrap_law(form, looks_for(form, _ENDS))
     except WindowTooLongError:
         return None
     return law.quantile(float(tail)), law.quantile(float(1 - tail) + 2.0 * _TIE)

@@ -9,7 +9,6 @@ unlike a permutation p-value it can be nought, when no resample is as far out as
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,9 +22,6 @@ from .tilt import DrawTilt, draw_exponent, draw_tilt_at, draw_tilt_towards
 IMPOSSIBLE = Probability(-math.inf, 0.0, (0, 0))
 _OUTSIDE = 2.0**-58
 _ATTEMPTS = 4
-# Quantiles: a cumulative probability this close below q counts as q.
-_TIE = 1e-12
-_QUANTILE_OUTSIDE = 1e-17
 _LARGE_DECAY, _HALVINGS = 55.0, 40
 
 
@@ -75,7 +71,7 @@ def _tilted_sum(form: ResampleForm, law: DrawTilt, first: int) -> tuple[float, f
     for _ in range(_ATTEMPTS):
         low, high = window(form, law, outside)
         low, high = min(low, first), max(high, first)
-        found, centred = _spectrum(form, law, high - low + 1)
+        found, centred = spectrum_on(form, law, high - low + 1)
         total, error = contract(found, centred, first, high - first + 1, law.theta)
         if total > 0.0 and outside <= _OUTSIDE * total:
             break
@@ -92,58 +88,25 @@ def window(form: ResampleForm, law: DrawTilt, outside: float) -> tuple[int, int]
     return max(0, centre - reach), min(form.range, centre + reach)
 
 
-def _spectrum(form: ResampleForm, law: DrawTilt, length: int) -> tuple[Spectrum, int]:
+def spectrum_on(form: ResampleForm, law: DrawTilt, length: int) -> tuple[Spectrum, int]:
+    """The frequencies of a window of at least `length` points, and what its phases are centred by."""
     return bootstrap_spectrum(form, law, length + 1 - length % 2)
 
 
-@dataclass(frozen=True)
-class BootstrapLaw:
-    """The untilted law of T on its window, by its characteristic function; 2 N c centres the phases."""
-
-    form: ResampleForm
-    found: Spectrum
-    centred: int
-    low: int
-    high: int
-
-    def cumulative(self, at: int) -> float:
-        """P(T <= at), to an absolute error of some 1e-13."""
-        if at < self.low:
-            return 0.0
-        if at >= self.high:
-            return 1.0
-        return contract(self.found, self.centred, self.low, at - self.low + 1, 0.0)[0]
-
-    def quantile(self, q: float) -> int:
-        """The smallest sum x with P(S* <= x) >= q, 0 < q < 1; a tie counts as reached."""
-        low, high = self.low, self.high
-        while low < high:
-            middle = (low + high) // 2
-            if self.cumulative(middle) >= q - _TIE:
-                high = middle
-            else:
-                low = middle + 1
-        values = self.form
-        return values.offset + values.step * low
-
-
-def bootstrap_law(form: ResampleForm) -> BootstrapLaw:
-    """The law of S*, for quantiles: percentile intervals with no resampling error."""
-    law = draw_tilt_at(form, 0.0)
-    low, high = window(form, law, _QUANTILE_OUTSIDE)
-    found, centred = _spectrum(form, law, high - low + 1)
-    return BootstrapLaw(form, found, centred, low, high)
-
-
 def cost(form: ResampleForm) -> tuple[int, int]:
-    """Predicted elementary steps (about a nanosecond each) and bytes at the peak, for one tail or all quantiles."""
+    """Predicted elementary steps (about a nanosecond each) and bytes at the peak, for the tails of a region."""
     law = draw_tilt_at(form, 0.0)
     low, high = window(form, law, _OUTSIDE)
     length, groups = high - low + 1, len(form.values)
     points = folded_points(math.sqrt(law.variance) + 0.5, form.draws, length)
-    kept = min(length // 2 + 1, 8 + math.ceil(length * _standing_angle(form, law) / (2.0 * math.pi)))
+    kept = standing(form, law, length)
     steps = 500_000 + 60 * points + 250 * (groups + 4) * kept
     return steps, 64 * points + 200 * min(groups * kept, 1 << 18) + 100 * (groups + kept)
+
+
+def standing(form: ResampleForm, law: DrawTilt, length: int) -> int:
+    """About how many frequencies of a window of `length` points matter."""
+    return min(length // 2 + 1, 8 + math.ceil(length * _standing_angle(form, law) / (2.0 * math.pi)))
 
 
 def _standing_angle(form: ResampleForm, law: DrawTilt) -> float:

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from app.engine.bootstrap import law as bootstrap, monte_carlo
+from app.engine.bootstrap import law as bootstrap, monte_carlo, quantiles
 from app.engine.bootstrap.form import resample_form, shifted_null, with_room
-from app.engine.bootstrap.law import IMPOSSIBLE, bootstrap_law
+from app.engine.bootstrap.law import IMPOSSIBLE
+from app.engine.bootstrap.quantiles import bootstrap_law
 from app.engine.bootstrap.spectrum import WindowTooLongError
 from app.engine.lattice import LatticeOverflowError
 from app.engine.probability import Alternative, Probability
@@ -154,6 +155,14 @@ def test_weights_are_multinomial_and_resample_several_sums_at_once() -> None:
     assert abs(estimate.exceedances / 40_000 - exact) < 5.0 * math.sqrt(exact / 40_000)
 
 
+@pytest.fixture(params=["by two transforms", "by contraction"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to the law; the planner of either is left aside."""
+    if request.param == "by contraction":
+        monkeypatch.setattr(quantiles, "_MOST_DRAWS", 0)
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("q", [0.001, 0.025, 0.1, 0.5, 0.9, 0.975, 0.999])
 def test_quantiles_are_those_of_the_full_law(q: float) -> None:
     rng = np.random.default_rng(3)
@@ -167,13 +176,14 @@ def test_quantiles_are_those_of_the_full_law(q: float) -> None:
         for total, ways in sorted(law_of(units.tolist()).items()):
             below += ways
             if below >= wanted:
-                assert bootstrap_law(resample_form(units)).quantile(q) == total
+                assert bootstrap_law(resample_form(units), 1000).quantile(q) == total
                 break
 
 
+@pytest.mark.usefixtures("way")
 def test_the_cumulative_law_is_the_full_one() -> None:
     units = [-3, 0, 0, 4, 4, 9, -7, 1]
-    law, below = bootstrap_law(resample_form(np.array(units))), 0
+    law, below = bootstrap_law(resample_form(np.array(units)), 1000), 0
     for total, ways in sorted(law_of(units).items()):
         below += ways
         at = total + 7 * len(units)

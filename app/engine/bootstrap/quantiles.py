@@ -1,0 +1,149 @@
+"""The law of a bootstrap sum, to look at: cumulative probabilities and quantiles with no resampling error.
+
+Where few frequencies matter, each look contracts them with its interval (`one_sum.fft`). A draw far from all others
+keeps most of them, and every look would take as long as the p-value: then two transforms of the whole window give
+all cumulative probabilities at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import fft as transform
+
+from ..lattice import Reals
+from ..one_sum.fft import contract
+from ..one_sum.spectrum import Spectrum
+from .form import ResampleForm
+from .law import cost, spectrum_on, standing, window
+from .tilt import draw_tilt_at
+
+# A cumulative probability this close below q counts as q.
+_TIE = 1e-12
+_OUTSIDE = 1e-17
+# The N-th power of one draw's transform, each right to some 1e-15, stays below the tie for so many draws.
+_MOST_DRAWS = 500
+# A window that is transformed as a whole has 48 bytes a point at the peak; longer ones are no candidate.
+_MOST_POINTS = 1 << 26
+_BYTES_PER_POINT = 48
+# Nanoseconds: a point of the window, for each squaring besides, and a frequency at every look.
+_PER_POINT, _PER_POWER, _PER_LOOK = 70, 3, 250
+_LOOK_NS = 15_000
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class BootstrapLaw:
+    """The untilted law of T on its window [low, high].
+
+    `below` (high - low + 1,) are P(T <= low), P(T <= low + 1), …; where it is None the characteristic function `found`
+    gives them one by one, and 2 N c = `centred` centres its phases.
+    """
+
+    form: ResampleForm
+    low: int
+    high: int
+    below: Reals | None = None
+    found: Spectrum | None = None
+    centred: int = 0
+
+    def cumulative(self, at: int) -> float:
+        """P(T <= at), to an absolute error of some 1e-13."""
+        if at < self.low:
+            return 0.0
+        if at >= self.high:
+            return 1.0
+        if self.below is not None:
+            return float(self.below[at - self.low])
+        assert self.found is not None
+        return contract(self.found, self.centred, self.low, at - self.low + 1, 0.0)[0]
+
+    def quantile(self, q: float) -> int:
+        """The smallest sum x with P(S* <= x) >= q, 0 < q < 1; a tie counts as reached."""
+        low, high = self.low, self.high
+        while low < high:
+            middle = (low + high) // 2
+            if self.cumulative(middle) >= q - _TIE:
+                high = middle
+            else:
+                low = middle + 1
+        values = self.form
+        return values.offset + values.step * low
+
+
+def bootstrap_law(form: ResampleForm, looks: int) -> BootstrapLaw:
+    """The law of S* for about `looks` cumulative probabilities.
+
+    Raises WindowTooLongError when the lattice is too fine; `law_cost` says so beforehand.
+    """
+    low, high = _window(form)
+    if _whole(form, looks):
+        return BootstrapLaw(form, low, high, below=_cumulated(form, low, high - low + 1))
+    found, centred = spectrum_on(form, draw_tilt_at(form, 0.0), high - low + 1)
+    return BootstrapLaw(form, low, high, found=found, centred=centred)
+
+
+def looks_for(form: ResampleForm, quantiles: int) -> int:
+    """How many cumulative probabilities so many quantiles ask for."""
+    low, high = _window(form)
+    return quantiles * (high - low + 1).bit_length()
+
+
+def law_cost(form: ResampleForm, looks: int) -> tuple[int, int]:
+    """Predicted nanoseconds and bytes at the peak of the law and of so many looks at it."""
+    return _whole_cost(form) if _whole(form, looks) else _contracted_cost(form, looks)
+
+
+def _window(form: ResampleForm) -> tuple[int, int]:
+    return window(form, draw_tilt_at(form, 0.0), _OUTSIDE)
+
+
+def _whole(form: ResampleForm, looks: int) -> bool:
+    low, high = _window(form)
+    if form.draws > _MOST_DRAWS or high - low >= _MOST_POINTS:
+        return False
+    return _whole_cost(form)[0] < _contracted_cost(form, looks)[0]
+
+
+def _whole_cost(form: ResampleForm) -> tuple[int, int]:
+    low, high = _window(form)
+    length = high - low + 1
+    powers = 2 * form.draws.bit_length()
+    return 400_000 + (_PER_POINT + _PER_POWER * powers) * length, _BYTES_PER_POINT * length + (1 << 20)
+
+
+def _contracted_cost(form: ResampleForm, looks: int) -> tuple[int, int]:
+    low, high = _window(form)
+    nanoseconds, held = cost(form)
+    kept = standing(form, draw_tilt_at(form, 0.0), high - low + 1)
+    return nanoseconds + looks * (_LOOK_NS + _PER_LOOK * kept), held + 200 * kept
+
+
+def _cumulated(form: ResampleForm, low: int, length: int) -> Reals:
+    """P(T <= low), P(T <= low + 1), …, shape (length,), from the transform of one draw to the N-th power."""
+    points = int(transform.next_fast_len(length, real=True))
+    centre = round(draw_tilt_at(form, 0.0).mean)
+    one = np.bincount((form.values - centre) % points, weights=form.chances, minlength=points)
+    phi = _power(np.asarray(transform.rfft(one)), form.draws)
+    masses = np.asarray(transform.irfft(phi, points), dtype=np.float64)
+    # Point i is T - N c = i modulo the length.
+    masses = np.roll(masses, -((low - form.draws * centre) % points))[:length]
+    total = np.longdouble(0.0)
+    for start in range(0, length, _BLOCK):
+        part = np.cumsum(masses[start : start + _BLOCK], dtype=np.longdouble) + total
+        total = part[-1]
+        masses[start : start + _BLOCK] = part
+    return masses
+
+
+def _power(
+    phi: np.ndarray[tuple[int], np.dtype[np.complex128]], exponent: int
+) -> np.ndarray[tuple[int], np.dtype[np.complex128]]:
+    """Integer powers by squaring, in place as far as that goes."""
+    result = phi.copy()
+    for bit in bin(exponent)[3:]:
+        result *= result
+        if bit == "1":
+            result *= phi
+    return result
