@@ -25,6 +25,7 @@ MAX_ITEMS = 1000
 # Ways up to 2**n are integers that a double holds exactly, or an int64.
 EXACT_ITEMS, _INT64_ITEMS = 53, 62
 _PRIME_BITS = 62
+_LISTED = 1 << 16
 
 
 def support(form: VectorForm) -> Box:
@@ -42,7 +43,7 @@ def probability(form: VectorForm, extreme: Extreme) -> Probability:
     ways = counts(form)[mask_of(form, support(form), extreme)]
     if form.nonzero <= EXACT_ITEMS:
         return from_fraction(int(ways.astype(np.int64).sum()), form.nonzero)
-    log_p = min(math.log(math.fsum(ways.tolist())) - form.nonzero * LN2, 0.0)
+    log_p = min(math.log(math.fsum(_one_by_one(ways))) - form.nonzero * LN2, 0.0)
     return Probability(log_p, UNIT_ROUNDOFF * (8.0 + 1.01 * form.nonzero + 2.0 * abs(log_p)))
 
 
@@ -90,6 +91,12 @@ def _ways(form: VectorForm, cells: NDArray[Any], modulus: int | None = None) -> 
                 np.subtract(target, np.uint64(modulus), out=copy)
                 np.minimum(target, copy, out=target)
     return cells.reshape(shape)
+
+
+def _one_by_one(numbers: Reals) -> Iterator[float]:
+    """Python's numbers, some at a time: a list of all would take five times the array."""
+    for start in range(0, len(numbers), _LISTED):
+        yield from numbers[start : start + _LISTED].tolist()
 
 
 def _total(residues: Integers) -> int:

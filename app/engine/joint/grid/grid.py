@@ -17,6 +17,7 @@ from ..form import VectorForm
 from ..tilt import untilted
 from . import dp
 from .box import Box, Extreme, bounding_box
+from .price import plain_allowance
 from .small import region_of, small_probability
 from .sum import run_sum
 from .tiles import Tiles
@@ -49,15 +50,14 @@ def probability(form: VectorForm, extreme: Extreme, tiles: Tiles | None = None) 
         return found
     if direct and dp.operations(form) <= _DIRECT:
         return dp.probability(form, extreme)
+    # Never more additions than that: where nothing is proven, the plan's next method answers.
     small = small_probability(form, extreme, found.log_p, tiles)
-    if small.relative_error_bound <= _GOOD or not direct:
-        return min(found, small, key=lambda part: part.relative_error_bound)
-    return dp.probability(form, extreme)
+    return min(found, small, key=lambda part: part.relative_error_bound)
 
 
 def _untilted(form: VectorForm, box: Box, extreme: Extreme, tiles: Tiles | None) -> Probability:
     """The plain sum over the box, right to about 1e-16 absolutely; where that proves nothing, what it may be."""
-    runs = region_of(form, box, extreme, tiles)
+    runs = region_of(form, box, extreme, tiles, plain_allowance(box))
     if runs is None or len(runs) == 0:
         return Probability(math.log(box.outside or _OUTSIDE), math.inf)
     total, error, _ = run_sum(form, untilted(form), box, runs)

@@ -26,6 +26,10 @@ class Runs:
         """The two end cells of every run, shape (I, r) each."""
         return np.column_stack((self.head, self.first)), np.column_stack((self.head, self.last))
 
+    def table(self) -> Integers:
+        """Head, first and last of every run, shape (I, r + 1)."""
+        return np.column_stack((self.head, self.first, self.last))
+
     def cells(self) -> int:
         """How many cells there are in all."""
         return int((self.last - self.first + 1).sum())

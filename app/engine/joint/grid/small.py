@@ -12,21 +12,26 @@ import math
 
 import numpy as np
 
-from ...lattice import Reals
-from ...probability import UNIT_ROUNDOFF, Probability
+from ...lattice import Integers, Reals
+from ...probability import LN2, UNIT_ROUNDOFF, Probability
 from ..form import VectorForm, means
 from ..tilt import Tilted, tilt_towards, untilted
+from .allowance import Allowance
 from .box import Box, Extreme, box_missing
+from .price import allowance_of
 from .region import Runs, nearest, runs_of, split
 from .tiles import Tiles, TooMuchEdgeError, runs_by_tiles
-from .tilted import nearest_of_runs, needed, tangents, under_tilt
+from .tilted import log_weight, nearest_of_runs, needed, tangents, under_tilt
 
 _ROUNDS = 24
-# A region that no tilt proves is not proven by a larger box.
-_UNPROVEN_ROUNDS = 1
+# How far below its dominating cell's exponent the logarithm of a region may lie.
+_ROOM = 12.0
 # The share of the answer that may lie beyond the box, as a natural logarithm: 1e-16.
 _LOG_MISSED = -37.0
-_GOOD = 1e-9
+# Another tilt is tried above the first, another split above the second.
+_GOOD, _GOOD_ENOUGH = 1e-9, 1e-8
+# What a tilt away from the dominating cell may lose, in nats: beyond, rounding takes all digits.
+_MOST_LOST = 25.0
 # Boxes up to here are decided whole; larger ones tile by tile.
 _WHOLE_CELLS = 1 << 20
 # The largest box that is decided whole where no ranges of the statistic are known.
@@ -38,53 +43,89 @@ UNPROVEN = Probability(-math.inf, math.inf)
 
 
 def small_probability(
-    form: VectorForm, extreme: Extreme, log_guess: float, tiles: Tiles | None = None
+    form: VectorForm,
+    extreme: Extreme,
+    log_guess: float,
+    tiles: Tiles | None = None,
+    allowance: Allowance | None = None,
 ) -> Probability:
     """P(S is extreme) when its natural logarithm is about `log_guess` (which may be far too large).
 
-    The bound is infinite when nothing could be proven.
+    The bound is infinite when nothing could be proven within the `allowance`, which is some times what was planned.
     """
+    allowance = allowance_of(form) if allowance is None else allowance
+    least = log_weight(form, tilt_towards(form, form.observed.astype(np.float64))) - _ROOM
     depth = log_guess
-    found, unproven = UNPROVEN, 0
+    found = UNPROVEN
     for _ in range(_ROUNDS):
         box = box_missing(form, untilted(form), depth + _LOG_MISSED)
-        runs = region_of(form, box, extreme, tiles)
+        runs = region_of(form, box, extreme, tiles, allowance)
         if runs is None:
             break
         complete = box.log_outside == -math.inf
-        if len(runs):
-            found = _of_lobes(form, runs)
-            missed = box.log_outside - found.log_p
-            if complete or missed <= 0.9 * _LOG_MISSED:
-                left_out = 0.0 if complete else math.exp(missed)
-                return Probability(found.log_p, found.relative_error_bound + left_out)
-            unproven += not found.relative_error_bound < 1.0
-        if complete or unproven > _UNPROVEN_ROUNDS:
+        if len(runs) == 0:
+            if complete:
+                break
+            depth = least if depth > least else 2.0 * depth
+            continue
+        # The dominating cell says how deep the tail is before anything is transformed.
+        about = log_weight(form, tilt_towards(form, dominating_cell(form, runs))) - _ROOM
+        if not complete and about < depth:
+            depth = about
+            continue
+        found = _of_lobes(form, runs, allowance)
+        missed = box.log_outside - found.log_p
+        if complete or missed <= 0.9 * _LOG_MISSED:
+            left_out = 0.0 if complete else math.exp(missed)
+            return Probability(found.log_p, found.relative_error_bound + left_out)
+        if not found.relative_error_bound < 1.0:
+            # A region that no tilt proves is not proven by a larger box.
             break
-        proven = math.isfinite(found.log_p)
-        depth = min(found.log_p, 1.25 * depth) if proven else 2.0 * depth
+        depth = min(found.log_p, 1.25 * depth)
     return Probability(found.log_p, math.inf)
 
 
-def region_of(form: VectorForm, box: Box, extreme: Extreme, tiles: Tiles | None) -> Runs | None:
-    """The extreme cells of the box; None when they cannot be listed."""
+def region_of(
+    form: VectorForm, box: Box, extreme: Extreme, tiles: Tiles | None, allowance: Allowance
+) -> Runs | None:
+    """The extreme cells of the box; None when they cannot be listed within the allowance."""
     if tiles is not None and box.cells > _WHOLE_CELLS:
         try:
-            return runs_by_tiles(form, box, extreme, tiles)
+            return runs_by_tiles(form, box, extreme, tiles, allowance)
         except TooMuchEdgeError:
             pass
-    return runs_of(form, box, extreme) if box.cells <= MAX_WHOLE_CELLS else None
+    return (
+        runs_of(form, box, extreme) if box.cells <= MAX_WHOLE_CELLS and allowance.decide(box.cells) else None
+    )
 
 
-def _of_lobes(form: VectorForm, runs: Runs) -> Probability:
+def _of_lobes(form: VectorForm, runs: Runs, allowance: Allowance) -> Probability:
     """The region in two, on this side of the mean and on the other, as seen from its nearest point."""
     precision, centre = np.asarray(np.linalg.pinv(form.covariance), dtype=np.float64), means(form)
     direction = precision @ (nearest(runs, centre, precision) - centre)
     lobes = [lobe for lobe in split(runs, direction, float(direction @ centre)) if len(lobe)]
-    log_p, bound = _added([_lobe(form, lobe, _SPLITS) for lobe in lobes])
+    if len(lobes) == 2 and _mirror_images(form, lobes):
+        one = _lobe(form, lobes[0], _SPLITS, allowance)
+        log_p, bound = one[0] + LN2, one[1]
+    else:
+        log_p, bound = _added([_lobe(form, lobe, _SPLITS, allowance) for lobe in lobes])
     if not math.isfinite(log_p):
         return UNPROVEN
     return Probability(log_p, bound + UNIT_ROUNDOFF * (8.0 + 4.0 * abs(log_p)))
+
+
+def _mirror_images(form: VectorForm, lobes: list[Runs]) -> bool:
+    """Whether one lobe is the other with every coin turned: T for low + high - T, which is as likely."""
+    one, other = (lobe.table() for lobe in lobes)
+    if one.shape != other.shape:
+        return False
+    total = form.low + form.high
+    turned = np.column_stack((total[:-1] - other[:, :-2], total[-1] - other[:, -1], total[-1] - other[:, -2]))
+    return bool((_in_order(one) == _in_order(turned)).all())
+
+
+def _in_order(table: Integers) -> Integers:
+    return table[np.lexsort(table.T)]
 
 
 def _added(parts: list[tuple[float, float]]) -> tuple[float, float]:
@@ -96,33 +137,42 @@ def _added(parts: list[tuple[float, float]]) -> tuple[float, float]:
     return log_p, math.fsum(math.exp(part - log_p) * bound for part, bound in parts)
 
 
-def _lobe(form: VectorForm, runs: Runs, splits: int) -> tuple[float, float]:
+def _lobe(form: VectorForm, runs: Runs, splits: int, allowance: Allowance) -> tuple[float, float]:
     """(log probability, relative error bound) of one lobe.
 
     One tilt is enough where the region's edge is nearly straight for some ten standard deviations; else the lobe is
-    split beside its dominating cell, and each half has a tilt of its own.
+    split beside its dominating cell, and each half has a tilt of its own. A lobe that bends round the mean is split at
+    once: what the nearest point of its hull loses against its dominating cell is lost in rounding.
     """
     law = tilt_towards(form, dominating_cell(form, runs))
-    best = under_tilt(form, runs, law)
+    best = under_tilt(form, runs, law, allowance)
     if best[1] > _GOOD:
         flat = tilt_towards(form, _flattened(form, runs, law))
-        best = min(best, under_tilt(form, runs, flat), key=lambda pair: pair[1])
+        lost = log_weight(form, flat) - log_weight(form, law)
+        if lost <= _MOST_LOST:
+            best = min(best, under_tilt(form, runs, flat, allowance), key=lambda pair: pair[1])
+        elif lost > _MOST_LOST * 4.0**splits:
+            # A quarter is lost by half of an arc.
+            return best
     axes = tangents(form, law)
-    if best[1] > _GOOD and splits and axes.shape[1]:
+    if best[1] > _GOOD_ENOUGH and splits and axes.shape[1]:
         halves = [
             half for half in split(runs, axes[:, 0], float(axes[:, 0] @ means(form, law.tau))) if len(half)
         ]
         if len(halves) == 2:
-            best = min(best, _in_halves(form, halves, splits - 1, best[1]), key=lambda pair: pair[1])
+            parts = _in_halves(form, halves, splits - 1, best[1], allowance)
+            best = min(best, parts, key=lambda pair: pair[1])
     return best
 
 
-def _in_halves(form: VectorForm, halves: list[Runs], splits: int, known: float) -> tuple[float, float]:
-    """The sum of two halves; the second is not looked at where the first gains nothing, as on the edge of a ring."""
-    first = _lobe(form, halves[0], splits)
+def _in_halves(
+    form: VectorForm, halves: list[Runs], splits: int, known: float, allowance: Allowance
+) -> tuple[float, float]:
+    """The sum of two halves; the second is not looked at where the first gains nothing."""
+    first = _lobe(form, halves[0], splits, allowance)
     if not first[1] < known:
         return first[0], math.inf
-    return _added([first, _lobe(form, halves[1], splits)])
+    return _added([first, _lobe(form, halves[1], splits, allowance)])
 
 
 def dominating_cell(form: VectorForm, runs: Runs) -> Reals:

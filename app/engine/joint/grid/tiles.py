@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...lattice import Integers, Reals
 from ..form import VectorForm
+from .allowance import Allowance
 from .box import Box, Extreme
 from .region import Runs
 
@@ -30,25 +31,29 @@ MAX_TILES = 1 << 20
 
 
 class TooMuchEdgeError(Exception):
-    """The region's edge crosses too many tiles."""
+    """The region's edge crosses too many tiles, or more than were planned for."""
 
 
-def runs_by_tiles(form: VectorForm, box: Box, extreme: Extreme, tiles: Tiles) -> Runs:
+def runs_by_tiles(form: VectorForm, box: Box, extreme: Extreme, tiles: Tiles, allowance: Allowance) -> Runs:
     """The extreme cells of the box as runs along its last axis, as `grid_region.runs_of` lists them.
 
-    Raises TooMuchEdgeError when more than MAX_TILES tiles stay undecided at one level.
+    Raises TooMuchEdgeError when more than MAX_TILES tiles stay undecided at one level, or all are more than allowed.
     """
     size = np.array([1 << max(length - 1, 0).bit_length() for length in box.shape], dtype=np.int64)
     top = box.low + np.array(box.shape, dtype=np.int64) - 1
     corners = box.low[None, :].copy()
     parts: list[Runs] = []
     while len(corners):
+        if not allowance.decide(len(corners)):
+            raise TooMuchEdgeError
         inside, unsure = _settled(form, tiles, corners, np.minimum(corners + size - 1, top))
         parts.append(_whole(corners[inside], size, top))
         corners = corners[unsure]
         if len(corners) > MAX_TILES:
             raise TooMuchEdgeError
         if math.prod(size.tolist()) <= _LEAF_CELLS:
+            if not allowance.decide(len(corners) * math.prod(size.tolist())):
+                raise TooMuchEdgeError
             parts.extend(_cells(form, extreme, some, size, top) for some in _chunks(corners, _AT_ONCE // 8))
             break
         corners, size = _halved(corners, size, top)

@@ -16,8 +16,10 @@ from ...lattice import Reals
 from ...probability import UNIT_ROUNDOFF
 from ..form import VectorForm, means
 from ..tilt import Tilted
+from .allowance import Allowance
 from .box import box_missing
 from .hull import nearest_of_hull
+from .price import transform_price
 from .region import Runs, chosen, clipped, heights, lowest_cell, nearest
 from .sum import run_sum
 
@@ -30,20 +32,29 @@ _NEAR_ENOUGH = 0.05
 _FARTHEST = 200
 # A tilt towards a corner of the support may grow without end; beyond this its digits prove nothing any more.
 _MOST_CUMULANT = 1e12
+# Weights of more than exp of this make more of the rounding than nine digits bear.
+_MOST_EXCESS = 18.0
 NOTHING = (-math.inf, math.inf)
 
 
-def under_tilt(form: VectorForm, runs: Runs, law: Tilted) -> tuple[float, float]:
-    """(log probability, relative error bound) of the runs by one tilted transform; infinite where not proven."""
+def under_tilt(form: VectorForm, runs: Runs, law: Tilted, allowance: Allowance) -> tuple[float, float]:
+    """(log probability, relative error bound) of the runs by one tilted transform.
+
+    Infinite where it proves nothing, and where it is certain not to or not allowed: nothing is transformed then.
+    """
     mean = means(form, law.tau)
     inner, log_dropped = needed(form, runs, law)
     if len(inner) == 0 or not law.cumulant < _MOST_CUMULANT:
         return NOTHING
     # What weighs more than at the mean asks for a wider window.
     excess = max(-float(heights(inner, law.theta, mean).min()), 0.0)
+    if excess > _MOST_EXCESS:
+        return NOTHING
     window = box_missing(form, law, _LOG_BEYOND - excess)
     inside = clipped(inner, window)
     if window.cells > MAX_WINDOW_CELLS or len(inside) == 0:
+        return NOTHING
+    if not allowance.transform(transform_price(form, law, window)[0]):
         return NOTHING
     total, error, lowest = run_sum(form, law, window, inside)
     # `lowest` counts from the window's corner; weights are relative to it, and one at most.
@@ -58,6 +69,11 @@ def under_tilt(form: VectorForm, runs: Runs, law: Tilted) -> tuple[float, float]
     log_p = law.cumulant - drift - shift + math.log(total)
     rounding = UNIT_ROUNDOFF * (64.0 + 8.0 * (law.cumulant + abs(drift) + abs(lowest) + abs(corner)))
     return log_p, error / total + rounding
+
+
+def log_weight(form: VectorForm, law: Tilted) -> float:
+    """K(theta) - theta . m: about log of the probability of what lies beyond the tilted mean m."""
+    return law.cumulant - float(law.theta @ (means(form, law.tau) - means(form)))
 
 
 def _exp(power: float) -> float:
