@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from tests.fuzz.joint_cases import joint_case
+from tests.fuzz.joint_cost_cases import bootstrap_spikes, joint_spikes, rings
 
 Body = tuple[str, dict[str, Any]]
 
@@ -245,4 +246,14 @@ def extremes(random: Random) -> Body:
     return "scores", _bracketed(random, body)
 
 
-FAMILIES: tuple[Callable[[Random], Body], ...] = (sums, decimals, counts, predictions, spikes, extremes)
+FAMILIES: tuple[Callable[[Random], Body], ...] = (
+    sums,
+    decimals,
+    counts,
+    predictions,
+    spikes,
+    extremes,
+    joint_spikes,
+    rings,
+    bootstrap_spikes,
+)
