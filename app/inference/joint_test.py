@@ -79,9 +79,9 @@ class JointTest:
     def solve(self) -> Findings:
         """Run the planned method and summarise the null."""
         drawn: list[Reals] = []
-        by, answer = certified_by(
-            self.plan.in_turn, partial(self._answer, drawn), least_log10=self._least_log10()
-        )
+        # The observed assignment's own probability, 2**-n.
+        least = -self.form.nonzero * math.log10(2.0)
+        by, answer = certified_by(self.plan.in_turn, partial(self._answer, drawn), least_log10=least)
         return Findings(
             answer=answer,
             by=by,
@@ -93,18 +93,18 @@ class JointTest:
             cautions=self._cautions(),
         )
 
-    def _least_log10(self) -> float:
-        """log10 of the observed assignment's own probability, 2**-n; it must be among those that count."""
+    def _require_observed(self) -> None:
+        """The observed assignment must be among those that count; exact methods look at it themselves."""
         own = [self.observed[index : index + 1] for index in range(len(self.observed))]
         if not np.asarray(self._extreme(own)).all():
             raise ArithmeticError("the observed sums are not among those at least as extreme")
-        return -self.form.nonzero * math.log10(2.0)
 
     def _answer(self, drawn: list[Reals], by: Cost) -> Answer:
         """The answer of one method, not checked yet; to `drawn` it adds the statistic's values in samples, if any."""
         if by.method != "monte_carlo":
             found = methods.exactly(by.method, self.form, self._extreme, self._tiles)
             return certified(found, self._fraction())
+        self._require_observed()
         estimate, values = methods.by_sampling(
             self.form,
             self._extreme,

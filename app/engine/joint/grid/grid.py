@@ -17,7 +17,7 @@ from ..form import VectorForm
 from ..tilt import untilted
 from . import dp
 from .box import Box, Extreme, bounding_box
-from .price import plain_allowance
+from .price import is_deep, plain_allowance
 from .small import region_of, small_probability
 from .sum import run_sum
 from .tiles import Tiles
@@ -28,6 +28,8 @@ _GOOD = 1e-10
 # On large boxes nine certified digits of a p-value are worth more than the time for the rest.
 _LARGE_BOX = 1 << 20
 _GOOD_ENOUGH = 1e-9
+# Nor is more than the plain transform worth its time where no more was planned.
+_GOOD_UNPLANNED = 1e-8
 # A direct sum of positive terms up to here; beyond, the tilt.
 _DIRECT = 400_000_000
 # So few additions cost less than a transform.
@@ -46,9 +48,11 @@ def probability(form: VectorForm, extreme: Extreme, tiles: Tiles | None = None) 
         return dp.probability(form, extreme)
     box = bounding_box(form, untilted(form), _OUTSIDE)
     found = _untilted(form, box, extreme, tiles)
-    if found.relative_error_bound <= (_GOOD if box.cells <= _LARGE_BOX else _GOOD_ENOUGH):
+    deep = is_deep(form)
+    good = (_GOOD if box.cells <= _LARGE_BOX else _GOOD_ENOUGH) if deep else _GOOD_UNPLANNED
+    if found.relative_error_bound <= good:
         return found
-    if direct and dp.operations(form) <= _DIRECT:
+    if deep and direct and dp.operations(form) <= _DIRECT:
         return dp.probability(form, extreme)
     # Never more additions than that: where nothing is proven, the plan's next method answers.
     small = small_probability(form, extreme, found.log_p, tiles)

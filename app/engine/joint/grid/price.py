@@ -138,10 +138,11 @@ def grid_cost(form: VectorForm, work: float) -> tuple[int, int]:
     plain, held = transform_price(form, untilted(form), box, spectrum)
     total = 1_500_000 + region + plain
     held += 20 * min(box.cells, _WHOLE_CELLS)
-    if _depth(form) > _DEEP and additions <= _DIRECT:
+    deeper = is_deep(form)
+    if deeper and additions <= _DIRECT:
         total += 1.6 * additions
         held += 20 * dp.support(form).cells
-    elif _depth(form) > _DEEP:
+    elif deeper:
         deep = deep_price(form)
         total += deep.transforms + (work + 20) * deep.states
         held = max(held, deep.held)
@@ -158,10 +159,10 @@ def spectrum_nanoseconds(form: VectorForm) -> float:
     return _known(form)[1].nanoseconds
 
 
-def _depth(form: VectorForm) -> float:
-    """About -log of the probability of getting as far from the mean as the data are, in any direction."""
+def is_deep(form: VectorForm) -> bool:
+    """Whether more than the plain transform is planned: the data are so far from the mean, in any direction."""
     away = form.observed - means(form)
-    return 0.5 * float(away @ np.linalg.pinv(form.covariance) @ away)
+    return 0.5 * float(away @ np.linalg.pinv(form.covariance) @ away) > _DEEP
 
 
 def _spectrum(form: VectorForm, law: Tilted, box: Box) -> Spectrum:
