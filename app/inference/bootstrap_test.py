@@ -9,13 +9,11 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
 from ..engine.bootstrap import law as bootstrap, monte_carlo
 from ..engine.bootstrap.form import ResampleForm, resample_form, shifted_null, with_room
-from ..engine.bootstrap.quantiles import bootstrap_law, law_cost, looks_for
 from ..engine.lattice import (
     EXACT_DOUBLE,
     MAX_TOTAL,
@@ -25,7 +23,6 @@ from ..engine.lattice import (
     canonical_form,
     exact_total,
 )
-from ..engine.one_sum.monte_carlo import blocks
 from ..engine.plan import Budget, Cost, Plan
 from ..engine.planner import choose
 from ..engine.probability import IMPOSSIBLE, UNIT_ROUNDOFF, Region
@@ -36,18 +33,14 @@ from ..statistics.finite import values_of
 from ..statistics.joint_problem import Joint
 from ..statistics.linear_forms import in_linear_forms
 from .additive_test import items_record
+from .bootstrap_null import NANOSECONDS_PER_DRAW, SAMPLED, NullLook, look_at, null_of
 from .certificate import MOST_ERROR, certified_by
-from .null_record import QUANTILES, sampled_null_record
+from .null_record import sampled_null_record
 from .options import Options
 from .p_value import SMALLEST, Answer, bracketed, certified, sampled
 from .prepared import Findings
-from .record import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
+from .record import ItemsRecord, LatticeRecord, StatisticRecord
 
-_BINS = 101
-# The null may be looked at for so long, or for as long as the p-value takes; else it is sampled.
-_LOOK_S = 0.1
-_LOOK_SAMPLES, _FEW_SAMPLES = 20_000, 1_000
-_NANOSECONDS_PER_DRAW = 5.0
 # What a joint statistic takes for each unit and each value of a resample, and for each block of them.
 _NANOSECONDS_PER_UNIT, _NANOSECONDS_PER_VALUE, _CALL = 9, 50, 120_000
 # Joint statistics are doubles here: values this close to the threshold count as reaching it.
@@ -56,16 +49,6 @@ _ROUNDED = (
     "The scores take more than 60 bits together with their resamples. p_value_bounds hold for the scores as they are; "
     "the distribution beside them is of rounded ones. Fewer digits (`decimals`) are taken exactly."
 )
-_SAMPLED = "The quantiles and the picture of the null distribution were sampled; `method` is of the p-value."
-
-
-@dataclass(frozen=True, slots=True)
-class NullLook:
-    """How the null is looked at: its law (`samples` is 0), so many resamples, or not at all; and the predicted time."""
-
-    way: Literal["law", "sampled", "none"]
-    seconds: float = 0.0
-    samples: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +85,7 @@ class BootstrapTest:
         if self.off:
             cautions = (*cautions, ("scores_rounded", _ROUNDED))
         if self.look.way == "sampled":
-            cautions = (*cautions, ("null_sampled", _SAMPLED))
+            cautions = (*cautions, ("null_sampled", SAMPLED))
         return Findings(
             answer=answer,
             by=by,
@@ -110,7 +93,7 @@ class BootstrapTest:
             attainable=one,
             items=_items(problem),
             statistic=StatisticRecord(problem.name, value, *_scores(problem)),
-            null=_null(form, self.unit, self.look, self.options),
+            null=null_of(form, self.unit, self.look, self.options),
             cautions=cautions,
         )
 
@@ -159,31 +142,12 @@ def bootstrap_test(
     form = resample_form(units)
     exact = Cost("fft", *bootstrap.cost(form))
     draws = (options.samples + 4096) * min(16 * len(form.values), form.draws)
-    drawing = Cost("monte_carlo", draws, 1 << 24, _NANOSECONDS_PER_DRAW)
+    drawing = Cost("monte_carlo", draws, 1 << 24, NANOSECONDS_PER_DRAW)
     plan = choose((exact, drawing), budget, method=options.method)
     each = 0 if problem.rounding is None else problem.rounding.each
     off = 3 * len(units) * ((each >> bits) + 2) if bits or each else 0
-    look = _look_at(form, options, budget, plan.chosen.seconds)
+    look = look_at(form, options, budget, plan.chosen.seconds)
     return BootstrapTest(options, problem, form, problem.unit * 2**bits, plan, look, off)
-
-
-def _look_at(form: ResampleForm, options: Options, budget: Budget, beside: float) -> NullLook:
-    """How to look at the null of a test whose p-value takes `beside` seconds, within the budget."""
-    if options.pmf == "none" or form.range == 0:
-        return NullLook("none")
-    allowed = max(_LOOK_S, beside)
-    nanoseconds, held = law_cost(form, _law_looks(form))
-    if nanoseconds <= min(1e9 * allowed, budget.operations) and held <= budget.bytes:
-        return NullLook("law", 1e-9 * nanoseconds)
-    each = 1e-9 * _NANOSECONDS_PER_DRAW * min(16 * len(form.values), form.draws)
-    samples = min(_LOOK_SAMPLES, int(allowed / each))
-    return (
-        NullLook("sampled", (samples + 4096) * each, samples) if samples >= _FEW_SAMPLES else NullLook("none")
-    )
-
-
-def _law_looks(form: ResampleForm) -> int:
-    return _BINS + 1 + looks_for(form, len(QUANTILES))
 
 
 def _one_resample(draws: int) -> tuple[float, float]:
@@ -210,41 +174,6 @@ def _scores(problem: Additive | Joint) -> tuple[float | None, float | None]:
 def _items(problem: Additive) -> ItemsRecord:
     form: CanonicalForm = canonical_form(problem.stay, problem.swap)
     return items_record(problem, form)
-
-
-def _null(form: ResampleForm, unit: Fraction, look: NullLook, options: Options) -> NullRecord:
-    """S* - S in the statistic's units: mean nought, and percentiles with no resampling error where they are affordable."""
-    spread = form.values - float(np.dot(form.values, form.chances))
-    sd = form.step * math.sqrt(form.draws * float(np.dot(spread * spread, form.chances))) * float(unit)
-    low = float((form.offset - form.observed) * unit)
-    high = float((form.offset + form.step * form.range - form.observed) * unit)
-    moments = NullRecord(0.0, sd, low, high, None, None, None)
-    if look.way == "none":
-        return moments
-    if look.way == "sampled":
-        drawn = _shifts(form, unit, look.samples, options.seed)
-        seen = sampled_null_record(drawn, np.ones(len(drawn)), options.pmf)
-        return replace(moments, quantiles=seen.quantiles, pmf=seen.pmf, pmf_bin_width=seen.pmf_bin_width)
-    law = bootstrap_law(form, _law_looks(form))
-    quantiles = tuple((str(q), float((law.quantile(q) - form.observed) * unit)) for q in QUANTILES)
-    width = -(-(law.high - law.low + 1) // _BINS)
-    edges = [law.low - 1 + width * index for index in range(_BINS + 1)]
-    cumulative = [law.cumulative(edge) for edge in edges]
-    middles = [edge + (width + 1) / 2 for edge in edges[:-1]]
-    pmf = tuple(
-        (float((form.offset + form.step * middle - form.observed) * float(unit)), max(after - before, 0.0))
-        for middle, before, after in zip(middles, cumulative[:-1], cumulative[1:], strict=True)
-        if after - before > 1e-12
-    )
-    return NullRecord(0.0, sd, low, high, quantiles, pmf, float(form.step * width * unit))
-
-
-def _shifts(form: ResampleForm, unit: Fraction, samples: int, seed: int) -> Reals:
-    """S* - S of so many resamples, shape (samples,)."""
-    totals = np.concatenate(
-        [monte_carlo.draw_block(form, seed, block)[:size] for block, size in blocks(samples)]
-    )
-    return np.asarray(((form.offset - form.observed) + form.step * totals).astype(np.float64) * float(unit))
 
 
 @dataclass(frozen=True, slots=True)
