@@ -29,7 +29,7 @@ _GOOD = 1e-10
 _LARGE_BOX = 1 << 20
 _GOOD_ENOUGH = 1e-9
 # Nor is more than the plain transform worth its time where no more was planned.
-_GOOD_UNPLANNED = 1e-8
+_GOOD_UNPLANNED = 2e-9
 # A direct sum of positive terms up to here; beyond, the tilt.
 _DIRECT = 400_000_000
 # So few additions cost less than a transform.

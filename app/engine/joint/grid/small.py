@@ -28,8 +28,8 @@ _ROUNDS = 24
 _ROOM = 12.0
 # The share of the answer that may lie beyond the box, as a natural logarithm: 1e-16.
 _LOG_MISSED = -37.0
-# Another tilt is tried above the first, another split above the second.
-_GOOD, _GOOD_ENOUGH = 1e-9, 1e-8
+# Another tilt is tried above the first, another split above the second: 1e-9 of log10 p, certified.
+_GOOD, _GOOD_ENOUGH = 1e-9, 2e-9
 # What a tilt away from the dominating cell may lose, in nats: beyond, rounding takes all digits.
 _MOST_LOST = 25.0
 # Boxes up to here are decided whole; larger ones tile by tile.
