@@ -19,10 +19,10 @@ from ..execution.ipc import ONE_THREAD
 
 os.environ.update({name: os.environ.get(name, value) for name, value in ONE_THREAD.items()})
 
-from ..api.endpoint import limits_of
 from ..api.negotiation import body_of, representation, theme
 from ..errors import DeadlineExceeded, ExactpermError, OutOfMemory
 from ..service import problems
+from ..service.limits import limits_of
 from ..service.media_types import MULTIPART, OFFERED
 from ..service.messages import Job, Kind, Rendered, TestKind
 from ..service.pipeline import handle
