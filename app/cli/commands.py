@@ -159,9 +159,10 @@ def version() -> None:
 def _require(extra: str) -> None:
     """Refuse a command whose libraries are not installed, with the line that installs them."""
     from ..extras import is_installed, missing
+    from .output import Refused
 
     if not is_installed(extra):
-        raise click.ClickException(missing(extra))
+        raise Refused(f"{missing(extra)}.")
 
 
 def _run(what: str, given: dict[str, Any]) -> NoReturn:
