@@ -8,7 +8,7 @@ EXACTPERM_….
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, Unpack
 
 import httpx
 
@@ -19,7 +19,7 @@ from ..client.requests import GateRequest, GateTerms, Metric, Options, Policy, T
 from ..client.results import TestResult
 
 URL = "http://in-process"
-TERMS = frozenset(GateTerms.__annotations__)
+TERMS = frozenset(GateTerms.__optional_keys__)
 
 
 class GateOptions(Options, total=False):
@@ -32,10 +32,6 @@ class GateOptions(Options, total=False):
     metrics: Sequence[Mapping[str, Any]]
 
 
-@overload
-def test(u: TestRequest, /) -> TestResult: ...
-@overload
-def test(u: Any, v: Any = None, *, gold: Any = None, **options: Unpack[Options]) -> TestResult: ...
 def test(u: Any, v: Any = None, *, gold: Any = None, **options: Unpack[Options]) -> TestResult:
     """Test whether two systems differ on the same items.
 
@@ -67,15 +63,9 @@ def test(u: Any, v: Any = None, *, gold: Any = None, **options: Unpack[Options])
 test.__test__ = False  # type: ignore[attr-defined]  # not a test, whatever pytest makes of its name
 
 
-@overload
-def gate(
-    candidate: TestRequest | GateRequest | Sequence[Metric], /, **terms: Unpack[GateTerms]
-) -> GateResult: ...
-@overload
 def gate(
     candidate: Any, baseline: Any = None, *, gold: Any = None, **options: Unpack[GateOptions]
-) -> GateResult: ...
-def gate(candidate: Any, baseline: Any = None, *, gold: Any = None, **options: Any) -> GateResult:
+) -> GateResult:
     """Decide whether a candidate may replace the baseline. A failed gate is a result, not an error.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
 import app
+import app.local.run
 from app import counts, gate, metric, predictions, scores, test as run
 from app.client import Client, DeadlineExceeded, InvalidData, InvalidTest, PlanTooLarge
 from app.local.transport import InProcess
@@ -117,6 +119,11 @@ def test_predictions_and_counts() -> None:
     assert (f1.u, f1.v) == pytest.approx((6 / 13, 2 / 3))
 
 
+def test_the_examples_in_docstrings_are_true() -> None:
+    found = doctest.testmod(app.local.run)
+    assert (found.failed, found.attempted) == (0, 2)
+
+
 def test_a_gate_is_a_result_whatever_it_says() -> None:
     up, down = [1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 4, 5]
     passed, failed = gate(up, down, policy="improve"), gate(down, up)
@@ -137,7 +144,7 @@ def test_errors_are_the_exceptions_of_the_client() -> None:
     with pytest.raises(InvalidData):
         run([1.0, float("nan")], [1.0, 2.0])
     with pytest.raises(TypeError, match="options already"):
-        run(scores(U, V), alpha=0.1)  # type: ignore[call-overload]
+        run(scores(U, V), alpha=0.1)
     with pytest.raises(TypeError, match="options already"):
         gate(scores(U, V), V)
 
