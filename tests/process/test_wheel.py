@@ -212,8 +212,8 @@ def test_the_server_and_the_client(installed: Installed, tmp_path: Path) -> None
     telemetry = {"EXACTPERM_OTLP_ENDPOINT": "http://127.0.0.1:9"}
     with server(installed, log, *EXTRAS["otel"].modules, **telemetry) as url:
         assert installed.python(CLIENT, url).split() == ["0.03125", "pass", "<?xml", "False"]
-        asked = installed.run("exactperm", "test", "scores.csv", "--url", url, "--quiet")
-        assert (asked.returncode, asked.stdout[:9]) == (0, "p=0.03125")
+        remote = installed.run("exactperm", "test", "scores.csv", "--url", url, "--quiet")
+        assert (remote.returncode, remote.stdout[:9]) == (0, "p=0.03125")
     assert 'pip install "exactperm[otel]"' in log.read_text().replace('\\"', '"')
 
 

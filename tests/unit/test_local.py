@@ -120,8 +120,8 @@ def test_predictions_and_counts() -> None:
 
 
 def test_the_examples_in_docstrings_are_true() -> None:
-    found = doctest.testmod(app.local.run)
-    assert (found.failed, found.attempted) == (0, 2)
+    examples = doctest.testmod(app.local.run)
+    assert (examples.failed, examples.attempted) == (0, 2)
 
 
 def test_a_gate_is_a_result_whatever_it_says() -> None:
@@ -147,6 +147,16 @@ def test_errors_are_the_exceptions_of_the_client() -> None:
         run(scores(U, V), alpha=0.1)
     with pytest.raises(TypeError, match="options already"):
         gate(scores(U, V), V)
+
+
+@pytest.mark.parametrize("module", ["jinja2", "matplotlib"])
+def test_a_report_without_its_libraries_is_refused(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with Client("http://here", transport=InProcess(Settings())) as client:
+        with pytest.raises(InvalidTest, match=r"pip install \"exactperm\[pictures\]\"") as refused:
+            client.report(scores(U, V), "html")
+        assert client.report(scores(U, V), "markdown")
+    assert (refused.value.errors[0].pointer, refused.value.errors[0].code) == ("/?format", "not_installed")
 
 
 def test_a_deadline_holds_and_what_was_computing_ends() -> None:
