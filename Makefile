@@ -8,7 +8,7 @@ PY := .venv/bin/python
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 SOURCES = $(wildcard app tests loadtest)
 
-.PHONY: help serve test fuzz chaos soak goals lint format openapi openapi-check bench image lock clean
+.PHONY: help serve test fuzz chaos soak goals lint format openapi openapi-check bench wheel image lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -62,6 +62,9 @@ openapi-check: .venv/.main ## Fail if openapi/openapi.json is not what the code 
 bench: .venv/.dev ## Measure, write loadtest/RESULTS.md and the README's figures (BENCH_ARGS=--quick)
 	$(PY) -m loadtest.bench $(BENCH_ARGS)
 
+wheel: .venv/.dev ## Build the package exactperm: dist/exactperm-*.whl
+	$(PY) -m hatchling build --target wheel
+
 REQUIREMENTS ?= main
 image: ## Build the container image exactperm:latest (REQUIREMENTS=serve: with the readers of asr, mt and trec)
 	docker build --build-arg REQUIREMENTS=$(REQUIREMENTS) --tag exactperm .
@@ -70,11 +73,12 @@ image: ## Build the container image exactperm:latest (REQUIREMENTS=serve: with t
 # The pins in the files are kept unless UPGRADE=--upgrade.
 LOCK = $(PY) -m uv pip compile pyproject.toml --quiet --universal --fork-strategy fewest --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
+SERVER = --extra server --extra pictures
 lock: .venv/.dev ## Pin pyproject.toml's dependencies again (UPGRADE=--upgrade for newer versions)
 	$(LOCK) --all-extras --group dev --output-file requirements/dev.txt
-	$(LOCK) --constraint requirements/dev.txt --output-file requirements/main.txt
-	$(LOCK) --constraint requirements/dev.txt --extra asr --extra mt --extra trec --output-file requirements/serve.txt
+	$(LOCK) --constraint requirements/dev.txt $(SERVER) --output-file requirements/main.txt
+	$(LOCK) --constraint requirements/dev.txt $(SERVER) --extra asr --extra mt --extra trec --output-file requirements/serve.txt
 	@! grep -nE 'https?://|file:|find-links|index-url' requirements/*.txt
 
-clean: ## Remove .venv and caches
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+clean: ## Remove .venv, dist and caches
+	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

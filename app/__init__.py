@@ -1,3 +1,42 @@
-"""exactperm: exact paired-permutation tests over HTTP."""
+"""exactperm: exact paired-permutation tests, in this process, on the command line and over HTTP.
+
+`from exactperm import test, gate` computes here; `exactperm.client` asks a server. Names are imported when they are
+first used, so that importing the package costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .client.gate_results import GateResult
+    from .client.requests import counts, effects, files, metric, predictions, scores
+    from .client.results import TestResult
+    from .client.sync_client import Client
+    from .local.run import gate, test
 
 __version__ = "0.1.0"
+__all__ = [
+    "Client",
+    "GateResult",
+    "TestResult",
+    "counts",
+    "effects",
+    "files",
+    "gate",
+    "metric",
+    "predictions",
+    "scores",
+    "test",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(".local.run" if name in {"gate", "test"} else ".client", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

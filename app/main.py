@@ -13,7 +13,6 @@ from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
 from . import __version__
-from .api.endpoint import limits_of
 from .api.error_middleware import LastResortMiddleware
 from .api.openapi.document import TITLE, document
 from .api.routes import add_routes
@@ -33,6 +32,7 @@ from .ops.observability import EnvelopeMiddleware
 from .ops.route_templates import Templates
 from .ops.tracing import spans_to
 from .service import pipeline
+from .service.limits import limits_of
 from .service.messages import Body, Job
 from .service.render_json import versions
 from .service.self_test import KNOWN, self_test

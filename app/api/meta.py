@@ -8,6 +8,7 @@ from typing import Any, get_args
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
+from ..extras import EXTRAS, is_installed
 from ..inference.options import Alternative, Method, PmfDetail
 from ..inputs.encodings import CODINGS
 from ..inputs.formats import catalogue
@@ -46,6 +47,7 @@ def meta_of(settings: Settings) -> dict[str, Any]:
         "pmf": list(get_args(PmfDetail)),
         "statistics": {kind: [asdict(entry) for entry in entries(kind)] for kind in STATISTIC_MODELS},
         "formats": formats(),
+        "extras": {name: is_installed(name) for name in EXTRAS},
         "media_types": {
             "consumes": {kind: list(types) for kind, types in media_types.CONSUMED.items()},
             "produces": dict(media_types.PRODUCED),

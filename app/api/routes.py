@@ -13,11 +13,12 @@ from ..execution.executor import Executor
 from ..ops.health import health_router
 from ..ops.health_checks import Condition
 from ..ops.metrics import Metrics, metrics_router
+from ..service.limits import limits_of
 from ..service.messages import Rendered
 from ..settings import Settings
 from .admission import InPlace
 from .docs import add_docs
-from .endpoint import Desk, limits_of
+from .endpoint import Desk
 from .exception_handlers import add_handlers
 from .meta import meta_router
 from .openapi.gate_operations import gate_operation

@@ -72,6 +72,7 @@ def serve(**given: str | None) -> None:
 
     Every other setting is an environment variable, EXACTPERM_…; options come before variables.
     """
+    _require("server")
     from .settings import settings_of
 
     settings = settings_of({name: value for name, value in given.items() if value is not None})
@@ -142,6 +143,7 @@ def plan(**given: Any) -> None:
 @click.option("--output", "-o", metavar="FILE", help="Write it there.")
 def openapi(output: str | None) -> None:
     """Print the OpenAPI document."""
+    _require("server")
     from ..api.openapi.export import exported
     from .output import write
 
@@ -152,6 +154,15 @@ def openapi(output: str | None) -> None:
 def version() -> None:
     """Print the version."""
     click.echo(f"exactperm {__version__}")
+
+
+def _require(extra: str) -> None:
+    """Refuse a command whose libraries are not installed, with the line that installs them."""
+    from ..extras import is_installed, missing
+    from .output import Refused
+
+    if not is_installed(extra):
+        raise Refused(f"{missing(extra)}.")
 
 
 def _run(what: str, given: dict[str, Any]) -> NoReturn:

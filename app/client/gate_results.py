@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from .notebook import GateInNotebook
 from .results import Runtime, TestResult, Versions
 
 Verdict = Literal["pass", "fail", "inconclusive"]
@@ -47,7 +48,7 @@ class MetricResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateResult:
+class GateResult(GateInNotebook):
     """The answer of a gate; `passed` is what a script should look at."""
 
     id: str

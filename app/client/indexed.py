@@ -55,7 +55,7 @@ def has_index(value: Any) -> bool:
 
 def _frame(kind: str, value: Any, *, alone: bool) -> Any:
     """A data frame as columns by name, for counts; the one of both systems with its columns in our order."""
-    if not has_index(value) or not hasattr(value, "columns"):
+    if not hasattr(value, "__array__") or not hasattr(value, "columns"):
         return value
     names = [str(name) for name in value.columns]
     wanted = WHOLE.get(kind, ())

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from .notebook import TestInNotebook
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinaryFraction:
@@ -206,7 +208,7 @@ class Versions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestResult:
+class TestResult(TestInNotebook):
     """The answer to a test; `runtime`, `versions` and `signature` are None for a test inside a gate."""
 
     __test__: ClassVar[bool] = False  # not a test class, whatever pytest thinks of its name

@@ -22,7 +22,7 @@ MAX_KEY_BYTES = 512
 SEPARATORS = re.compile(r"[\s,]+")
 OPEN = (
     "EXACTPERM_HOST is {host}, where others can reach this service, and there are no API keys. Make one with "
-    "`python -m app.ops.keys` and set EXACTPERM_API_KEY_DIGESTS"
+    f"`python -m {__name__}` and set EXACTPERM_API_KEY_DIGESTS"
 )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from ..extras import missing
 from .traceparent import Parent
 
 log = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ def spans_to(endpoint: str, version: str) -> Spans | None:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
-        log.warning("an OTLP endpoint is set, but the packages of the extra otel are not installed: no spans")
+        log.warning("an OTLP endpoint is set, but no spans are sent: %s", missing("otel"))
         return None
     resource = Resource.create({"service.name": NAME, "service.version": version})
     provider = TracerProvider(resource=resource)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import BodyTooLarge, InvalidTest
+from ..extras import require
 from ..inference.options import Options, Resampling
 from ..inference.record import Caution
 from ..inputs import encodings, nested
@@ -122,6 +123,7 @@ def pictured(asked: Asked, representation: Representation) -> Asked:
     """
     if representation not in DRAWN:
         return asked
+    require("pictures", "/?format")
     return replace(asked, options=replace(asked.options, pmf="summary"))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..engine.lattice import Integers
 from ..errors import InvalidTest
+from ..extras import missing
 from .additive_problem import Additive, clustered, require_items, require_same_length
 from .corpus_price import predicted_seconds, roughly_edits
 from .corpus_scores import BLEU_ORDERS, Bleu, Chrf, Difference
@@ -138,8 +139,7 @@ def _metric(spec: StatisticSpec) -> Any:
     try:
         metrics: Any = importlib.import_module("sacrebleu.metrics")
     except ImportError as error:
-        detail = f"{spec.name} of texts needs sacrebleu, which is not installed here (make serve installs it; in an image, "
-        detail += "REQUIREMENTS=serve); or post the segments' counts."
+        detail = f"{missing('mt')}; or post the segments' counts."
         raise InvalidTest.at("/statistic/name", "not_installed", detail) from error
     asked = spec.parameters
     if spec.name == "bleu":

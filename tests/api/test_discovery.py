@@ -25,6 +25,7 @@ def test_meta_tells_limits_methods_and_statistics(service: Any) -> None:
     assert "fft" in said["methods"]
     assert {entry["name"] for entry in said["statistics"]["scores"]} >= {"mean_difference", "signed_rank"}
     assert said["media_types"]["produces"]["markdown"] == "text/markdown"
+    assert said["extras"]["server"] is True
     assert said["versions"]["algorithm"] == "2"
 
 

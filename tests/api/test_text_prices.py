@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.api.endpoint import limits_of
 from app.execution.ipc import Unbounded
+from app.service.limits import limits_of
 from app.service.messages import Body, Job, Kind
 from app.service.pipeline import Later, handle, handle_in_place
 from app.settings import Settings

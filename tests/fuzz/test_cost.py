@@ -10,7 +10,7 @@ from random import Random
 
 from hypothesis import given, strategies as st
 
-from app.api.endpoint import limits_of
+from app.service.limits import limits_of
 from app.service.messages import Body, Job, Kind, Rendered
 from app.service.pipeline import Later, handle, handle_in_place
 from app.settings import Settings

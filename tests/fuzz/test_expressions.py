@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from app.api.endpoint import limits_of
 from app.execution.ipc import Unbounded
+from app.service.limits import limits_of
 from app.service.messages import Body, Job, Rendered
 from app.service.pipeline import handle, handle_in_place
 from app.settings import Settings

@@ -7,6 +7,9 @@ import re
 import tomllib
 from pathlib import Path
 
+from app import __version__
+from app.extras import EXTRAS
+
 ROOT = Path(__file__).resolve().parents[2]
 READERS = {"asr": "jiwer", "mt": "sacrebleu", "trec": "pytrec-eval-terrier"}
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
@@ -34,6 +37,21 @@ def test_serve_has_the_readers_of_files_and_main_has_none() -> None:
         assert re.match(r"[A-Za-z-]+", extras[extra][0])[0] == package  # type: ignore[index]
         assert package in pins("serve")
         assert package not in pins("main")
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == __version__
+    assert f'image.version="{__version__}"' in (ROOT / "Dockerfile").read_text(encoding="utf-8")
+
+
+def test_the_program_knows_every_extra() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    (everything,) = extras.pop("all")
+    assert sorted(extras) == sorted(EXTRAS)
+    assert everything == f"exactperm[{','.join(sorted(extras))}]"
 
 
 def test_make_serve_installs_what_the_readme_says() -> None:

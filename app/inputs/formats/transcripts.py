@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...errors import InvalidTest
+from ...extras import missing
 from ..pairing import shown
 from .source import Source
 
@@ -55,7 +56,7 @@ def word_errors(references: Sequence[Sequence[str]], hypotheses: Sequence[Sequen
     try:
         import jiwer
     except ImportError:
-        detail = "Transcripts need jiwer, which is not installed here (make serve installs it); or send counts per utterance."
+        detail = f"{missing('asr')}; or send counts per utterance."
         raise InvalidTest.at("/files/ref", "missing_extra", detail) from None
     aligned = jiwer.process_words([" ".join(w) for w in references], [" ".join(w) for w in hypotheses])
     return [

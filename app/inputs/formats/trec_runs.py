@@ -9,6 +9,7 @@ import math
 import re
 
 from ...errors import InvalidTest
+from ...extras import missing
 from ..pairing import shown
 from .outputs_by_id import Answers
 from .reader import ReaderOptions, choose
@@ -72,8 +73,8 @@ def _values(judged: Judged, ranked: Ranked, measure: str) -> dict[str, float]:
     try:
         import pytrec_eval
     except ImportError:
-        detail = "Runs and qrels need pytrec_eval, which is not installed here (make serve installs it); or send the output of "
-        raise InvalidTest.at("/files/qrels", "missing_extra", detail + "trec_eval -q instead.") from None
+        detail = f"{missing('trec')}; or send the output of trec_eval -q instead."
+        raise InvalidTest.at("/files/qrels", "missing_extra", detail) from None
     results: dict[str, dict[str, float]] = pytrec_eval.RelevanceEvaluator(judged, {measure}).evaluate(ranked)
     names = {name for values in results.values() for name in values}
     assert len(names) <= 1, "MEASURE admits single measures only"

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from app.api import cached_response
-from app.api.endpoint import limits_of
 from app.api.preconditions import unless_known
 from app.execution import Unbounded
+from app.service.limits import limits_of
 from app.service.messages import Body, Job, Rendered
 from app.service.pipeline import handle
 from app.settings import Settings

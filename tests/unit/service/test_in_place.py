@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.api.endpoint import limits_of
+from app.service.limits import limits_of
 from app.service.media_types import JSON
 from app.service.messages import Body, Job, Kind, Rendered
 from app.service.pipeline import Later, handle_in_place

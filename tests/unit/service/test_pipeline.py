@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.api.endpoint import limits_of
 from app.execution import Unbounded
 from app.inputs import delimited
+from app.service.limits import limits_of
 from app.service.media_types import CSV, JSON
 from app.service.messages import Body, Job
 from app.service.pipeline import Later, handle, handle_in_place

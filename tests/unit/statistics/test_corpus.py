@@ -293,7 +293,7 @@ def test_without_sacrebleu_the_refusal_says_so(monkeypatch: pytest.MonkeyPatch) 
         raise ImportError(name)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(InvalidTest, match="needs sacrebleu"):
+    with pytest.raises(InvalidTest, match=r"pip install \"exactperm\[mt\]\""):
         reduce(segments(U, V, REFERENCE), StatisticSpec("bleu"))
 
 

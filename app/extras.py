@@ -1,0 +1,56 @@
+"""The optional dependencies of pyproject.toml: which are installed, and the line that installs one that is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from .errors import InvalidTest
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """One of `[project.optional-dependencies]`: the modules by which it is recognised, and the first words of `missing`."""
+
+    modules: tuple[str, ...]
+    needed_by: str
+
+
+EXTRAS = {
+    "server": Extra(("fastapi", "prometheus_client", "structlog", "uvicorn"), "The HTTP service needs"),
+    "pictures": Extra(("jinja2", "matplotlib"), "Pictures and HTML reports need"),
+    "asr": Extra(("jiwer",), "Transcripts need"),
+    "mt": Extra(("sacrebleu",), "BLEU, chrF and TER of texts need"),
+    "trec": Extra(("pytrec_eval",), "Runs with qrels need"),
+    "otel": Extra(("opentelemetry.exporter.otlp.proto.http", "opentelemetry.sdk"), "Spans need"),
+}
+
+
+def is_installed(name: str) -> bool:
+    """Whether every module of an extra is there. None is imported, but for the packages that one is in."""
+    return all(map(_is_there, EXTRAS[name].modules))
+
+
+def missing(name: str) -> str:
+    """What needs an extra that is not installed, and the line that installs it: BLEU, chrF and TER of texts need the
+    extra mt (sacrebleu), which is not installed here: pip install "exactperm[mt]".
+    """
+    extra = EXTRAS[name]
+    packages = dict.fromkeys(module.partition(".")[0] for module in extra.modules)
+    return (
+        f"{extra.needed_by} the extra {name} ({', '.join(packages)}), which is not installed here: "
+        f'pip install "exactperm[{name}]"'
+    )
+
+
+def require(name: str, pointer: str) -> None:
+    """Refuse a request that needs an extra which is not installed; raises InvalidTest at `pointer`."""
+    if not is_installed(name):
+        raise InvalidTest.at(pointer, "not_installed", missing(name))
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ImportError:  # of the package that it is in
+        return False

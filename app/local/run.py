@@ -1,0 +1,131 @@
+"""`exactperm.test` and `exactperm.gate`: what the client's methods do, computed in this process.
+
+The request is the client's, the pipeline is the service's, and so are results and errors: the frozen records of
+`exactperm.client`, and its exceptions (`InvalidTest`, `PlanTooLarge`, `DeadlineExceeded`, …). Limits are the settings
+EXACTPERM_….
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
+
+import httpx
+
+from ..client import requests
+from ..client.calls import Call, call_of, gate_result, test_result
+from ..client.gate_results import GateResult
+from ..client.requests import GateRequest, GateTerms, Metric, Options, Policy, TestRequest
+from ..client.results import TestResult
+
+URL = "http://in-process"
+TERMS = frozenset(GateTerms.__optional_keys__)
+
+
+class GateOptions(Options, total=False):
+    """What has to be shown, and the options of the test that shows it; see `GateTerms`."""
+
+    policy: Policy
+    margin: float
+    higher_is_better: bool
+    on_inconclusive: Literal["pass", "fail"]
+    metrics: Sequence[Mapping[str, Any]]
+
+
+def test(u: Any, v: Any = None, *, gold: Any = None, **options: Unpack[Options]) -> TestResult:
+    """Test whether two systems differ on the same items.
+
+    Parameters
+    ----------
+    u, v
+        One score per item and system: arrays or lists of length N, {id: score}, or Series of pandas or polars; or `u`
+        alone, an array of shape (N, 2) or a data frame with the columns u and v. Ids, and indexes that are not
+        0, 1, …, N-1, pair the items; everything else is paired by order.
+        With `gold` they are predictions. For counts, effects and files give what `counts(…)`, `effects(…)` and
+        `files(…)` return.
+    gold
+        What is right: a label per item, or a list of labels, or a text.
+    options
+        As for `Client.scores`: statistic, alternative, method, alpha, confidence_level, clusters, …; `timeout_s` is in
+        seconds, without it there is no deadline.
+
+    Raises
+    ------
+        InvalidData: the data cannot be put into a request.
+        ProblemError: InvalidTest, PlanTooLarge, TooLarge or DeadlineExceeded, as a server's answers become.
+
+    >>> test([0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82]).p_value
+    0.0625
+    """
+    return test_result(_response(call_of(_request(u, v, gold, options))))
+
+
+test.__test__ = False  # type: ignore[attr-defined]  # not a test, whatever pytest makes of its name
+
+
+def gate(
+    candidate: Any, baseline: Any = None, *, gold: Any = None, **options: Unpack[GateOptions]
+) -> GateResult:
+    """Decide whether a candidate may replace the baseline. A failed gate is a result, not an error.
+
+    Parameters
+    ----------
+    candidate, baseline, gold
+        As u, v and gold of `test`; or a test that was made with `scores(…)` or one of its siblings, or a sequence of
+        `metric(name, test)`.
+    options
+        policy, margin (in the statistic's units), higher_is_better, on_inconclusive and alpha; and those of `test`.
+
+    Raises
+    ------
+        InvalidData: the data cannot be put into a request.
+        ProblemError: as for `test`.
+
+    >>> gate([0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82], policy="improve").verdict
+    'pass'
+    """
+    if isinstance(candidate, GateRequest):
+        _refuse_more(baseline, gold, options)
+        return gate_result(_response(call_of(candidate)))
+    terms: Any = {name: value for name, value in options.items() if name in TERMS}
+    if not _is_made(candidate):
+        others: Any = {name: value for name, value in options.items() if name not in TERMS}
+        candidate = _request(candidate, baseline, gold, others)
+    else:
+        _refuse_more(baseline, gold, options.keys() - TERMS)
+    return gate_result(_response(call_of(requests.gate(candidate, **terms))))
+
+
+def _is_made(value: Any) -> bool:
+    """Whether it is a request, or several metrics, rather than data."""
+    if isinstance(value, TestRequest):
+        return True
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(one, Metric) for one in value)
+
+
+def _request(u: Any, v: Any, gold: Any, options: Options) -> TestRequest:
+    if isinstance(u, TestRequest):
+        _refuse_more(v, gold, options)
+        return u
+    return requests.scores(u, v, **options) if gold is None else requests.predictions(gold, u, v, **options)
+
+
+def _refuse_more(v: Any, gold: Any, options: Any) -> None:
+    if v is not None or gold is not None or options:
+        raise TypeError(
+            "A request has its data and options already: give them to scores(…), counts(…), … instead."
+        )
+
+
+def _response(call: Call) -> httpx.Response:
+    from ..settings import Settings
+    from .transport import InProcess
+
+    request = httpx.Request(
+        call.method,
+        URL + call.path,
+        params=call.query or None,
+        content=call.content,
+        headers={"content-type": call.content_type},
+    )
+    return InProcess(Settings()).handle_request(request)

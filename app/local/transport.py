@@ -1,0 +1,138 @@
+"""The service without a server: requests of httpx are answered by the pipeline in this process.
+
+They are read as a server reads them, multipart body and all, within the same limits (the settings EXACTPERM_…), so
+that the answers are the same bytes. Nothing listens, and no process is started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import threading
+import time
+from collections.abc import Callable
+from typing import get_args
+
+import httpx
+
+from ..api.negotiation import body_of, representation, theme
+from ..errors import DeadlineExceeded, ExactpermError, OutOfMemory
+from ..service import problems
+from ..service.limits import limits_of
+from ..service.media_types import MULTIPART, OFFERED
+from ..service.messages import Job, Kind, Rendered, TestKind
+from ..service.pipeline import handle
+from ..settings import Settings
+
+PATHS: dict[str, Kind] = {
+    "/v1/plan": "plan",
+    "/v1/gate": "gate",
+    "/v1/tests/files": "files",
+    **{f"/v1/tests/{kind}": kind for kind in get_args(TestKind)},
+}
+REQUEST_ID = "-"
+LOOK_S = 0.05  # how often the deadline is compared with the clock
+
+
+class Limit:
+    """The deadline of one computation, counted from its start; a `Control`."""
+
+    def __init__(self, planned: Callable[[float], None] | None) -> None:
+        self._planned = planned
+        self._started = time.monotonic()
+        self._ends: float | None = None
+
+    def deadline(self, seconds: float) -> None:
+        """End it `seconds` after it began."""
+        self._ends = self._started + seconds
+
+    def plan(self, seconds: float) -> None:
+        """Say how long the engine may need."""
+        if self._planned is not None:
+            self._planned(seconds)
+
+    def left(self) -> float | None:
+        """Seconds that are left; None without a deadline."""
+        return None if self._ends is None else self._ends - time.monotonic()
+
+
+class InProcess(httpx.BaseTransport):
+    """Answers requests for tests, gates and plans; `planned` is called with the seconds that the engine may need.
+
+    The pipeline runs in a thread of its own, so that the caller's can be interrupted, and stops waiting at the deadline.
+    """
+
+    def __init__(self, settings: Settings, planned: Callable[[float], None] | None = None) -> None:
+        self._limits = limits_of(settings)
+        self._planned = planned
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Answer one request; problems are answers, too."""
+        try:
+            rendered = self._within_limit(self._job(request), request.read())
+        except ExactpermError as error:
+            rendered = problems.of_error(error, REQUEST_ID)
+        return httpx.Response(rendered.status, headers=list(rendered.headers), content=rendered.body)
+
+    def _job(self, request: httpx.Request) -> Job:
+        kind = PATHS[request.url.path]
+        query = tuple(request.url.params.multi_items())
+        options = dict(query)
+        answer_in = representation(None, options.get("format"), OFFERED[kind])
+        media = request.headers["content-type"]
+        now = time.monotonic()
+        return Job(
+            kind=kind,
+            # A server does not plan files.
+            body=body_of(media, None, "files" if media.startswith(MULTIPART) else kind),
+            query=query,
+            representation=answer_in,
+            request_id=REQUEST_ID,
+            received_at=now,
+            submitted_at=now,
+            limits=self._limits,
+            theme=theme(options.get("theme"), answer_in),
+        )
+
+    def _within_limit(self, job: Job, body: bytes) -> Rendered:
+        results: list[Rendered] = []
+        done = threading.Event()
+        limit = Limit(self._planned)
+
+        def compute() -> None:
+            with contextlib.suppress(MemoryError, SystemExit):
+                results.append(handle(job, body, limit))
+            done.set()
+
+        thread = threading.Thread(target=compute, name="exactperm-compute", daemon=True)
+        thread.start()
+        try:
+            _wait(done, limit)
+        except BaseException:  # an interrupt, too
+            _stop(thread)
+            raise
+        if not results:
+            raise OutOfMemory(
+                "The test needs more memory than there is. Choose a cheaper method, or send less."
+            )
+        return results[0]
+
+
+def _wait(done: threading.Event, limit: Limit) -> None:
+    """Wait until it is done; raises DeadlineExceeded. The deadline is known only once the body has been read."""
+    while not done.wait(LOOK_S):
+        left = limit.left()
+        if left is not None and left <= 0:
+            raise DeadlineExceeded(
+                "The answer was not ready in time. Allow more, or choose a cheaper method."
+            )
+
+
+def _stop(thread: threading.Thread) -> None:
+    """End a computation that nobody waits for: SystemExit is raised in it when its current call into C has returned.
+
+    Otherwise it would go on, and slow down a program that goes on, too: a notebook, say.
+    """
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)
+    )
