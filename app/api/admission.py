@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ..service.media_types import JSON
-from ..service.messages import DRAWN, Job, Rendered
+from ..service.messages import DRAWN, Job, RenderedResponse
 from ..service.pipeline import Later, handle_in_place
 from ..settings import Settings
 from .token_bucket import Ration
@@ -41,7 +41,7 @@ class InPlace:
             and (not full or self._looks.left(now))
         )
 
-    def try_to(self, job: Job, body: bytearray, *, full: bool) -> Rendered | Later | None:
+    def try_to(self, job: Job, body: bytearray, *, full: bool) -> RenderedResponse | Later | None:
         """The answer; or how long it will take, if that was found out; or None where nobody looked."""
         if not self.looks(job, len(body), full=full):
             return None

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..service import problems
-from ..service.messages import Job, Rendered, Source, Work
+from ..service.messages import Job, RenderedResponse, Source, WorkStats
 from ..service.pipeline import encode, milliseconds
 
 OF_THE_CALL = frozenset({"server-timing", "age"})
@@ -44,7 +44,7 @@ def key_of(job: Job, digest: Any, client: str = "") -> bytes:
     return key
 
 
-def kept(rendered: Rendered, job: Job, age_s: float) -> Rendered:
+def kept(rendered: RenderedResponse, job: Job, age_s: float) -> RenderedResponse:
     """An answer out of the cache: no engine ran for this request, and `Age` says how old it is."""
     total_ms = milliseconds(time.monotonic() - job.received_at)
     runtime = {"engine_ms": 0.0, "total_ms": total_ms, "queue_ms": 0.0}
@@ -55,7 +55,7 @@ def kept(rendered: Rendered, job: Job, age_s: float) -> Rendered:
     )
 
 
-def shared(rendered: Rendered, job: Job) -> Rendered:
+def shared(rendered: RenderedResponse, job: Job) -> RenderedResponse:
     """An answer, or a problem, that another request began and this one waited for, too."""
     if rendered.began_at is None:
         return replace(rendered, own=problems.instance(job.request_id))
@@ -69,12 +69,12 @@ def shared(rendered: Rendered, job: Job) -> Rendered:
     return replace(rendered, headers=headers, own=_runtime(rendered.own, runtime), work=work)
 
 
-def _without_time(work: Work | None, source: Source, queue_s: float) -> Work | None:
+def _without_time(work: WorkStats | None, source: Source, queue_s: float) -> WorkStats | None:
     """The same work, not counted again."""
     return None if work is None else replace(work, queue_s=queue_s, compute_s=None, source=source)
 
 
-def _headers(rendered: Rendered) -> tuple[tuple[str, str], ...]:
+def _headers(rendered: RenderedResponse) -> tuple[tuple[str, str], ...]:
     return tuple(header for header in rendered.headers if header[0] not in OF_THE_CALL)
 
 

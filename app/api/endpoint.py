@@ -21,7 +21,7 @@ from ..execution.executor import Executor
 from ..execution.ipc import TooLong
 from ..service import problems
 from ..service.media_types import OFFERED
-from ..service.messages import Job, Kind, Limits, Rendered
+from ..service.messages import Job, Kind, Limits, RenderedResponse
 from ..service.pipeline import handle
 from ..service.query import timeout_of_query
 from ..settings import Settings
@@ -47,7 +47,7 @@ class Desk:
     settings: Settings
     executor: Executor
     limits: Limits
-    cache: Cache[Rendered]
+    cache: Cache[RenderedResponse]
     room: Room
     in_place: InPlace
     turns: Turns = field(default_factory=Turns)
@@ -115,7 +115,7 @@ class Desk:
 
     async def _rendered(
         self, request: Request, head: Job, body: bytearray, digest: BodyDigest, turn: int
-    ) -> Rendered:
+    ) -> RenderedResponse:
         hashed = await digest.finished()
         full = self.executor.full
         if not full or self.in_place.looks(head, len(body), full=True):
@@ -130,7 +130,7 @@ class Desk:
         answered = None
         if not self.executor.under_way(key):
             answered = self.in_place.try_to(job, body, full=self.executor.full)
-        if isinstance(answered, Rendered):
+        if isinstance(answered, RenderedResponse):
             return answered
         if answered is not None:
             asked_s = asked_s if answered.timeout_s is None else answered.timeout_s
@@ -162,7 +162,7 @@ class Desk:
 
     async def _computed(
         self, key: bytes, job: Job, body: bytearray, predicted: float, asked_s: float | None
-    ) -> Rendered:
+    ) -> RenderedResponse:
         """The answer of a worker, perhaps begun for somebody who asked the same."""
         of_query_s, deadline = timeout_of_query(job.query), self._deadline_s(asked_s)
         longest = self.settings.max_timeout_s
@@ -175,7 +175,7 @@ class Desk:
             )
         except TooLong as error:
             raise over_deadline(job, body, error, longest) from None
-        rendered: Rendered = found
+        rendered: RenderedResponse = found
         if shared:
             return cached_response.shared(rendered, job)
         if rendered.began_at is not None:
@@ -196,7 +196,7 @@ def _only(query: tuple[tuple[str, str], ...], name: str) -> str | None:
     return values[0] if values else None
 
 
-def sent(rendered: Rendered) -> Response:
+def sent(rendered: RenderedResponse) -> Response:
     """A rendered answer as a response; its headers are the rendered ones and no others."""
     response = Response(rendered.body, status_code=rendered.status)
     for name, value in rendered.headers:

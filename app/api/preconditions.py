@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from ..service import problems
-from ..service.messages import Rendered
+from ..service.messages import RenderedResponse
 from ..service.problems import AnswerKnown
 
 TAG = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
@@ -18,7 +18,7 @@ MAX_CHARS = 8_000
 SAID_ANYWAY = frozenset({"etag", "age", "server-timing", "x-verdict", "x-p-value"})
 
 
-def unless_known(rendered: Rendered, if_none_match: str | None, request_id: str) -> Rendered:
+def unless_known(rendered: RenderedResponse, if_none_match: str | None, request_id: str) -> RenderedResponse:
     """The answer, or 412 when its tag is among those that the client holds (compared weakly, section 8.8.3.2)."""
     if if_none_match is None or rendered.began_at is None:
         return rendered

@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
 from ..errors import BodyTooLarge, MalformedBody, Overloaded
-from ..service.messages import Rendered
+from ..service.messages import RenderedResponse
 from .body_digest import BodyDigest
 
 SMALL_BYTES = (
@@ -63,7 +63,7 @@ class Room:
         self._make_room(guest, guest.size + size, size)
         self._resize(guest, guest.size + size, large=guest.size + size > SMALL_BYTES)
 
-    def answer(self, guest: Guest, rendered: Rendered) -> None:
+    def answer(self, guest: Guest, rendered: RenderedResponse) -> None:
         """The answer in place of the body.
 
         Raises

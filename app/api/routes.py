@@ -14,7 +14,7 @@ from ..ops.health import health_router
 from ..ops.health_checks import Condition
 from ..ops.metrics import Metrics, metrics_router
 from ..service.limits import limits_of
-from ..service.messages import Rendered
+from ..service.messages import RenderedResponse
 from ..settings import Settings
 from .admission import InPlace
 from .docs import add_docs
@@ -31,7 +31,7 @@ def add_routes(
     app: FastAPI, settings: Settings, executor: Executor, condition: Condition, metrics: Metrics
 ) -> None:
     """Everything that can be asked of the service, and how it says no."""
-    cache: Cache[Rendered] = Cache(settings.cache_bytes, settings.cache_entries)
+    cache: Cache[RenderedResponse] = Cache(settings.cache_bytes, settings.cache_entries)
     most = max(settings.bodies_bytes, settings.max_body_bytes)
     room = Room(most, partial(metrics.refused, "bodies_bytes"))
     in_place = InPlace(settings)

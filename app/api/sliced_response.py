@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from ..service.messages import Rendered
+from ..service.messages import RenderedResponse
 from .request_body import SLICE_BYTES, Guest
 from .turns import Turns
 
@@ -19,7 +19,7 @@ from .turns import Turns
 class SlicedResponse(Response):
     """A rendered answer; its headers are the rendered ones and no others. `guest` leaves when it is written."""
 
-    def __init__(self, rendered: Rendered, guest: Guest, turns: Turns) -> None:
+    def __init__(self, rendered: RenderedResponse, guest: Guest, turns: Turns) -> None:
         super().__init__(status_code=rendered.status)
         self.headers["content-length"] = str(rendered.size)
         for name, value in rendered.headers:
@@ -45,7 +45,7 @@ class SlicedResponse(Response):
             self._guest.leave()
 
 
-def slices(rendered: Rendered) -> Iterator[bytes]:
+def slices(rendered: RenderedResponse) -> Iterator[bytes]:
     """The content in pieces of at most `SLICE_BYTES`; nothing but the piece is copied."""
     for part in (rendered.before, rendered.own, rendered.after):
         view = memoryview(part)

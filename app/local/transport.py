@@ -20,7 +20,7 @@ from ..errors import DeadlineExceeded, ExactpermError, OutOfMemory
 from ..service import problems
 from ..service.limits import limits_of
 from ..service.media_types import MULTIPART, OFFERED
-from ..service.messages import Job, Kind, Rendered, TestKind
+from ..service.messages import Job, Kind, RenderedResponse, TestKind
 from ..service.pipeline import handle
 from ..settings import Settings
 
@@ -94,8 +94,8 @@ class InProcess(httpx.BaseTransport):
             theme=theme(options.get("theme"), answer_in),
         )
 
-    def _within_limit(self, job: Job, body: bytes) -> Rendered:
-        results: list[Rendered] = []
+    def _within_limit(self, job: Job, body: bytes) -> RenderedResponse:
+        results: list[RenderedResponse] = []
         done = threading.Event()
         limit = Limit(self._planned)
 

@@ -55,7 +55,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WorkStats:
     """What was computed for an answer, for whoever counts: the method, the items, seconds waiting and computing.
 
     `compute_s` is None for an answer that was computed for another request: it was `kept`, or is `shared` with it.
@@ -69,7 +69,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedResponse:
     """An answer ready to be sent: `before`, `own` and `after`, end to end.
 
     `own` is the part that differs from request to request: the runtime of a test, the instance of a problem. The parts
@@ -81,7 +81,7 @@ class Rendered:
     headers: tuple[tuple[str, str], ...]
     before: bytes
     began_at: float | None = None
-    work: Work | None = None
+    work: WorkStats | None = None
     own: bytes = b""
     after: bytes = b""
 

@@ -32,7 +32,7 @@ from .gate.run import (
 )
 from .in_place import may_run
 from .media_types import MULTIPART, PRODUCED, TEXTS
-from .messages import Job, Rendered, Representation, Work
+from .messages import Job, RenderedResponse, Representation, WorkStats
 from .parse import Asked, decoded, inflated
 from .pointers import moved
 from .render_json import answer, answer_id, plan_answer
@@ -48,18 +48,18 @@ class Later:
     timeout_s: float | None = None
 
 
-Content = tuple[bytes, bytes, bytes]  # before, own and after of `Rendered`
-Answered = TypeVar("Answered", Rendered, Rendered | Later)
+Content = tuple[bytes, bytes, bytes]  # before, own and after of `RenderedResponse`
+Answered = TypeVar("Answered", RenderedResponse, RenderedResponse | Later)
 
 # Pictures and reports bring their style with them; nothing else of theirs is let in.
 STYLED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
 
 
-def handle(job: Job, body: bytes | bytearray, control: Control) -> Rendered:
+def handle(job: Job, body: bytes | bytearray, control: Control) -> RenderedResponse:
     """Answer one request, errors included; raises nothing but MemoryError."""
 
-    def steps(started: float) -> Rendered:
+    def steps(started: float) -> RenderedResponse:
         asked = _decoded(job, inflated(job, body, job.limits.max_body_bytes))
         if asked.timeout_s is not None:
             control.deadline(asked.timeout_s)
@@ -76,7 +76,7 @@ def handle(job: Job, body: bytes | bytearray, control: Control) -> Rendered:
 
 def handle_in_place(
     job: Job, body: bytes | bytearray, engine_seconds: float, small_bytes: int
-) -> Rendered | Later:
+) -> RenderedResponse | Later:
     """Answer one small request; or, when that would keep the event loop longer than `engine_seconds`, say how long
     and until when.
 
@@ -86,7 +86,7 @@ def handle_in_place(
     if job.body.media_type == MULTIPART:
         return Later()
 
-    def steps(started: float) -> Rendered | Later:
+    def steps(started: float) -> RenderedResponse | Later:
         try:
             plain = inflated(job, body, min(small_bytes, job.limits.max_body_bytes))
         except BodyTooLarge:
@@ -106,7 +106,7 @@ def handle_in_place(
         return Later()  # a worker has a limit of its own
 
 
-def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | Rendered:
+def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | RenderedResponse:
     try:
         return steps(time.monotonic())
     except ExactpermError as error:
@@ -134,7 +134,7 @@ def _prepared(job: Job, asked: Asked | GateAsked) -> Prepared | PreparedGate:
 
 def _finished(
     job: Job, asked: Asked | GateAsked, prepared: Prepared | PreparedGate, started: float, planning: float
-) -> Rendered:
+) -> RenderedResponse:
     """Run and render. Engine time is counted since `planning`: the lattice and the plan are part of it."""
     if isinstance(prepared, PreparedGate):
         gate = run_gate(prepared)
@@ -178,7 +178,7 @@ def _rendered(
     started: float,
     status: int = 200,
     computed: tuple[str, int] | None = None,
-) -> Rendered:
+) -> RenderedResponse:
     queue_s, compute_s = max(started - job.submitted_at, 0.0), time.monotonic() - started
     queue_ms, compute_ms = milliseconds(queue_s), milliseconds(compute_s)
     media = PRODUCED[representation]
@@ -189,9 +189,9 @@ def _rendered(
         ("server-timing", f"queue;dur={queue_ms}, compute;dur={compute_ms}"),
     )
     styled = (("content-security-policy", STYLED),) if representation in {"svg", "html"} else ()
-    work = None if computed is None else Work(*computed, queue_s, compute_s)
+    work = None if computed is None else WorkStats(*computed, queue_s, compute_s)
     before, own, after = content
-    return Rendered(status, headers + styled + extra, before, started, work, own, after)
+    return RenderedResponse(status, headers + styled + extra, before, started, work, own, after)
 
 
 def milliseconds(seconds: float) -> float:

@@ -32,7 +32,7 @@ from ..errors import (
     UnsupportedMedia,
     WorkerLost,
 )
-from .messages import Rendered
+from .messages import RenderedResponse
 
 log = logging.getLogger(__name__)
 
@@ -184,7 +184,7 @@ def type_of(error: ExactpermError) -> ProblemType:
     return INTERNAL
 
 
-def of_error(error: ExactpermError, request_id: str, *, retry_after_s: int = 1) -> Rendered:
+def of_error(error: ExactpermError, request_id: str, *, retry_after_s: int = 1) -> RenderedResponse:
     """The problem that an exception of ours is."""
     headers: tuple[tuple[str, str], ...] = ()
     if isinstance(error, Unauthorized):
@@ -198,7 +198,7 @@ def of_error(error: ExactpermError, request_id: str, *, retry_after_s: int = 1) 
 
 def of_status(
     status: int, detail: str | None, request_id: str, headers: Iterable[tuple[str, str]] = ()
-) -> Rendered:
+) -> RenderedResponse:
     """The problem for a status that HTTP itself gives rise to."""
     kind = BY_STATUS.get(status)
     if kind is None:
@@ -207,7 +207,7 @@ def of_status(
     return render(kind, detail or kind.advice, request_id, headers=tuple(headers))
 
 
-def of_bug(error: Exception, request_id: str) -> Rendered:
+def of_bug(error: Exception, request_id: str) -> RenderedResponse:
     """The problem for an exception nobody foresaw. Its type and place are logged, never what it says."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -226,7 +226,7 @@ def render(
     *,
     flaws: tuple[Flaw, ...] = (),
     headers: tuple[tuple[str, str], ...] = (),
-) -> Rendered:
+) -> RenderedResponse:
     """Write a problem, leaving out flaws from the end until it is small enough."""
     problem: dict[str, Any] = {
         "type": TYPE_PREFIX + kind.code,
@@ -248,7 +248,7 @@ def render(
         shown.pop()
         after = _after(shown)
     fixed = (("content-type", MEDIA_TYPE), ("cache-control", "no-store"))
-    return Rendered(kind.status, fixed + headers, before, own=own, after=after)
+    return RenderedResponse(kind.status, fixed + headers, before, own=own, after=after)
 
 
 def instance(request_id: str) -> bytes:

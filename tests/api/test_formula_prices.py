@@ -12,7 +12,7 @@ import pytest
 
 from app.execution.ipc import Unbounded
 from app.service.limits import limits_of
-from app.service.messages import Body, Job, Kind, Rendered
+from app.service.messages import Body, Job, Kind, RenderedResponse
 from app.service.pipeline import Later, handle, handle_in_place
 from app.settings import Settings
 
@@ -65,7 +65,7 @@ def job(kind: Kind) -> Job:
     return Job(kind, Body("application/json"), (), "json", "x", now, now, limits_of(Settings()))
 
 
-def looked_at(body: dict[str, Any], kind: Kind = "effects") -> Rendered | Later:
+def looked_at(body: dict[str, Any], kind: Kind = "effects") -> RenderedResponse | Later:
     """What the web process makes of a request."""
     return handle_in_place(job(kind), json.dumps(body).encode(), ENGINE_SECONDS, 1 << 17)
 
@@ -201,7 +201,7 @@ def test_a_long_expression_is_not_even_planned_in_place() -> None:
 
 def test_ordinary_tests_of_counts_stay_in_place() -> None:
     body = {"u": {"tp": [8, 3, 7], "incorrect": [2, 3, 1]}, "v": {"tp": [6, 5, 7], "incorrect": [1, 2, 1]}}
-    assert isinstance(looked_at({**body, "statistic": {"name": "f1"}}, "counts"), Rendered)
+    assert isinstance(looked_at({**body, "statistic": {"name": "f1"}}, "counts"), RenderedResponse)
 
 
 def test_more_ties_than_were_planned_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from random import Random
 from hypothesis import given, strategies as st
 
 from app.service.limits import limits_of
-from app.service.messages import Body, Job, Kind, Rendered
+from app.service.messages import Body, Job, Kind, RenderedResponse
 from app.service.pipeline import Later, handle, handle_in_place
 from app.settings import Settings
 from tests.fuzz.amount import GENERATED, examples
@@ -79,7 +79,7 @@ def test_a_small_body_costs_what_its_plan_says_and_never_holds_the_loop(
     told = Told()
     planning = least(lambda: handle(plan, planned, told), ALLOWANCE_S)
     assert planning <= ALLOWANCE_S, (planning, request)
-    answers: list[Rendered | Later] = []
+    answers: list[RenderedResponse | Later] = []
 
     def in_place() -> None:
         answers.append(
@@ -89,7 +89,7 @@ def test_a_small_body_costs_what_its_plan_says_and_never_holds_the_loop(
     held = least(in_place, HELD_S)
     assert held <= HELD_S, (held, request)
     later = answers[-1]
-    if isinstance(later, Rendered) or later.seconds > LONGEST_S:
+    if isinstance(later, RenderedResponse) or later.seconds > LONGEST_S:
         return
     handle(job, body, told)
     allowed = MOST_FACTOR * told.seconds + ALLOWANCE_S
@@ -113,7 +113,7 @@ def test_a_multipart_body_costs_no_more_than_its_bytes(
     now = time.monotonic()
     limits = replace(LIMITS, max_body_bytes=MOST_FORM_BYTES)
     job = Job(kind, Body("multipart/form-data", None, boundary), (), "json", "cost", now, now, limits)
-    answers: list[Rendered] = []
+    answers: list[RenderedResponse] = []
     allowed = ALLOWANCE_S + SECONDS_PER_BYTE * MOST_FORM_BYTES
     took = least(lambda: answers.append(handle(job, body, Told())), allowed)
     assert took <= allowed, (took, family, size, seed)

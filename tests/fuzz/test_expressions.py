@@ -13,7 +13,7 @@ import pytest
 
 from app.execution.ipc import Unbounded
 from app.service.limits import limits_of
-from app.service.messages import Body, Job, Rendered
+from app.service.messages import Body, Job, RenderedResponse
 from app.service.pipeline import handle, handle_in_place
 from app.settings import Settings
 from tests.fuzz.amount import GENERATED, TIMES
@@ -89,7 +89,7 @@ def test_no_expression_takes_much_longer_than_planned() -> None:
         began = time.thread_time()
         found = handle_in_place(job, body, Settings().inplace_engine_seconds, 1 << 17)
         where = "in place"
-        if not isinstance(found, Rendered):
+        if not isinstance(found, RenderedResponse):
             where, began = "in a worker", time.thread_time()
             found = handle(job, body, planned)
         took = (time.thread_time() - began) / slower

@@ -14,7 +14,7 @@ from app.api import cached_response
 from app.api.preconditions import unless_known
 from app.execution import Unbounded
 from app.service.limits import limits_of
-from app.service.messages import Body, Job, Rendered
+from app.service.messages import Body, Job, RenderedResponse
 from app.service.pipeline import handle
 from app.settings import Settings
 
@@ -32,7 +32,7 @@ def job_of(request_id: str = "first", **fields: object) -> Job:
     return replace(job, **fields)  # type: ignore[arg-type]
 
 
-def computed(job: Job, body: bytes = BODY) -> Rendered:
+def computed(job: Job, body: bytes = BODY) -> RenderedResponse:
     return handle(job, body, Unbounded())
 
 

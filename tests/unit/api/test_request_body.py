@@ -7,7 +7,7 @@ import pytest
 
 from app.api.request_body import SENDING_BYTES, SMALL_BYTES, Room, receive_body
 from app.errors import Overloaded
-from app.service.messages import Rendered
+from app.service.messages import RenderedResponse
 
 LARGE = SMALL_BYTES + 1
 
@@ -42,8 +42,8 @@ def test_a_body_that_is_alone_has_all_the_room_it_needs() -> None:
     assert received(Room(1), 10 * LARGE) == 10 * LARGE
 
 
-def answer_of(size: int) -> Rendered:
-    return Rendered(200, (), bytes(size - 10), own=b"x" * 5, after=b"y" * 5)
+def answer_of(size: int) -> RenderedResponse:
+    return RenderedResponse(200, (), bytes(size - 10), own=b"x" * 5, after=b"y" * 5)
 
 
 def test_an_answer_takes_the_place_of_its_body_until_it_is_written() -> None:

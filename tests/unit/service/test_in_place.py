@@ -10,7 +10,7 @@ import pytest
 
 from app.service.limits import limits_of
 from app.service.media_types import JSON
-from app.service.messages import Body, Job, Kind, Rendered
+from app.service.messages import Body, Job, Kind, RenderedResponse
 from app.service.pipeline import Later, handle_in_place
 from app.settings import Settings
 
@@ -52,7 +52,7 @@ NOW: list[tuple[Kind, dict[str, Any]]] = [
 ]
 
 
-def in_place(kind: Kind, body: dict[str, Any], *, planned: bool = False) -> Rendered | Later:
+def in_place(kind: Kind, body: dict[str, Any], *, planned: bool = False) -> RenderedResponse | Later:
     now = time.monotonic()
     job = Job("plan" if planned else kind, Body(JSON), (), "json", "x", now, now, LIMITS)
     sent = {"kind": kind, "request": body} if planned else body
@@ -76,5 +76,5 @@ def test_what_has_no_proven_small_price_is_not_even_prepared_in_place(
 @pytest.mark.parametrize(("kind", "body"), NOW)
 def test_small_tests_of_every_kind_are_answered_in_place(kind: Kind, body: dict[str, Any]) -> None:
     found = in_place(kind, body)
-    assert isinstance(found, Rendered)
+    assert isinstance(found, RenderedResponse)
     assert found.status in {200, 409}, found.body
