@@ -1,32 +1,34 @@
 """The exception tree of exactperm; `app.service.problems` alone turns it into HTTP.
 
 ExactpermError
-├── InputError                 the caller can mend it
-│   ├── Unauthorized           no API key, or none we know
-│   ├── BodyTooSlow            the body did not come in time
+├── InputError                 the caller can fix it
+│   ├── Unauthorized           no API key, or an unknown one
+│   ├── BodyTooSlow            the body did not arrive in time
 │   ├── MalformedBody          the bytes cannot be parsed at all
-│   ├── UnsupportedMedia       media type or content coding not understood
-│   ├── BodyTooLarge           more bytes or items than the server takes
+│   ├── UnsupportedMedia       unknown media type or content coding
+│   ├── BodyTooLarge           more bytes or items than the server accepts
 │   ├── InvalidTest            parseable, but not a valid test
 │   └── PlanTooLarge           valid, but its exact cost is over the budget
 └── CapacityError              the caller can only try again
-    ├── Overloaded             no room in the queue
-    ├── TooManyConnections     no room for another connection
-    ├── DeadlineExceeded       the time asked for, or allowed, is over
-    ├── OutOfMemory            the process that computed it reached its memory limit
-    └── WorkerLost             the process that computed it died
+    ├── Overloaded             the queue is full
+    ├── TooManyConnections     too many connections are open
+    ├── DeadlineExceeded       the requested or allowed time is over
+    ├── OutOfMemory            the worker reached its memory limit
+    └── WorkerLost             the worker died
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 MAX_FLAWS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """One thing that is wrong, with an RFC 6901 pointer to where it stands."""
+    """One thing that is wrong, and an RFC 6901 pointer to it."""
 
     pointer: str
     code: str
@@ -34,7 +36,7 @@ class Flaw:
 
 
 class ExactpermError(Exception):
-    """Base of every error that exactperm raises on purpose."""
+    """Base of every error that exactperm raises on purpose; `code` names its problem type."""
 
     code = "error"
 
@@ -48,36 +50,52 @@ class ExactpermError(Exception):
         return (_rebuild, (type(self), self.detail, self.flaws))
 
 
+@contextmanager
+def relocated(pointer_map: Callable[[str], str]) -> Iterator[None]:
+    """Errors raised inside point to other places: `pointer_map` turns each pointer into the one to report.
+
+    Readers and validation speak of their own part of a request; whoever called them knows where that part came from.
+    """
+    try:
+        yield
+    except (InvalidTest, PlanTooLarge) as error:
+        flaws = tuple(replace(flaw, pointer=pointer_map(flaw.pointer)) for flaw in error.flaws)
+        detail = error.detail
+        if flaws and detail.startswith(f"At {error.flaws[0].pointer}: "):
+            detail = f"At {flaws[0].pointer}: {flaws[0].detail}"
+        raise type(error)(detail, flaws=flaws) from None
+
+
 def _rebuild(kind: type[ExactpermError], detail: str, flaws: tuple[Flaw, ...]) -> ExactpermError:
     return kind(detail, flaws=flaws)
 
 
 class InputError(ExactpermError):
-    """The request is at fault."""
+    """The request is wrong."""
 
     code = "invalid-request"
 
 
 class Unauthorized(InputError):
-    """The request brings no API key, or none that is known."""
+    """The request has no API key, or an unknown one."""
 
     code = "unauthorized"
 
 
 class BodyTooSlow(InputError):
-    """The body did not come in the time, or at the rate, that it must."""
+    """The body did not arrive in time, or not fast enough."""
 
     code = "body-too-slow"
 
 
 class MalformedBody(InputError):
-    """The body cannot be parsed as what it says it is."""
+    """The body cannot be parsed as its declared media type."""
 
     code = "malformed-body"
 
 
 class UnsupportedMedia(InputError):
-    """The media type or the content coding is not one we read."""
+    """The media type or the content coding is not supported."""
 
     code = "unsupported-media-type"
 
@@ -89,18 +107,18 @@ class BodyTooLarge(InputError):
 
 
 class InvalidTest(InputError):
-    """The body was read, but what it says is not a valid test."""
+    """The body was read, but it does not describe a valid test."""
 
     code = "invalid-test"
 
     @classmethod
     def at(cls, pointer: str, code: str, detail: str) -> InvalidTest:
-        """An error with a single flaw, whose detail is the whole story."""
+        """An error with a single flaw, and the same detail."""
         return cls(detail, flaws=(Flaw(pointer, code, detail),))
 
 
 class PlanTooLarge(InputError):
-    """The test is valid, but the method asked for would cost more than the budget."""
+    """The test is valid, but the requested method would cost more than the budget."""
 
     code = "plan-too-large"
 
@@ -114,7 +132,7 @@ class CapacityError(ExactpermError):
         self, detail: str, *, flaws: tuple[Flaw, ...] = (), retry_after_s: int | None = None
     ) -> None:
         super().__init__(detail, flaws=flaws)
-        self.retry_after_s = retry_after_s  # when to try again, if that was measured
+        self.retry_after_s = retry_after_s  # None where it was not measured
 
 
 class Overloaded(CapacityError):
@@ -124,7 +142,7 @@ class Overloaded(CapacityError):
 
 
 class TooManyConnections(CapacityError):
-    """More connections are open than the server serves."""
+    """More connections are open than the server accepts."""
 
     code = "too-many-connections"
 

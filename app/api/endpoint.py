@@ -111,6 +111,7 @@ class Desk:
             submitted_at=received_at,
             limits=self.limits,
             theme=theme(_only(query, "theme"), answer_in),
+            timeout_s=timeout_of_query(query),
         )
 
     async def _rendered(
@@ -126,7 +127,7 @@ class Desk:
         if found is not None:
             return cached_response.kept(found.value, head, time.monotonic() - found.at)
         job = replace(head, submitted_at=time.monotonic())
-        predicted, asked_s = predicted_s(job, len(body)), timeout_of_query(job.query)
+        predicted, asked_s = predicted_s(job, len(body)), job.timeout_s
         answered = None
         if not self.executor.under_way(key):
             answered = self.in_place.try_to(job, body, full=self.executor.full)

@@ -22,6 +22,7 @@ from ..service.limits import limits_of
 from ..service.media_types import MULTIPART, OFFERED
 from ..service.messages import Job, Kind, RenderedResponse, TestKind
 from ..service.pipeline import handle
+from ..service.query import timeout_of_query
 from ..settings import Settings
 
 PATHS: dict[str, Kind] = {
@@ -92,6 +93,7 @@ class InProcess(httpx.BaseTransport):
             submitted_at=now,
             limits=self._limits,
             theme=theme(options.get("theme"), answer_in),
+            timeout_s=timeout_of_query(query),
         )
 
     def _within_limit(self, job: Job, body: bytes) -> RenderedResponse:

@@ -1,43 +1,45 @@
-"""Which requests may be answered in the web process at all: those whose price is known before anything is prepared.
+"""Which requests the web process may compute itself: those whose cost is known before anything is prepared.
 
-All others wait while the web process computes, health probes among them. So only kinds of tests whose cost is a matter of
-how many items they have, and of few; what a formula, an interval or a resampling costs, its numbers decide. The planner's
-prediction is asked on top of this.
+All others, and health probes, wait while the web process computes. So only tests whose cost depends on the number of
+items alone are allowed, and few items; the cost of a formula, an interval or a resampling depends on the data. The
+planner's prediction has to allow them as well.
 """
 
 from __future__ import annotations
 
 from ..statistics.paired import Counts, Effects, Paired, Predictions, Scores, Segments, StatisticSpec
-from .gate.parse import GateAsked
-from .parse import Asked
+from .gate.parse import ParsedGate
+from .parse import ParsedTest, n_items
 
-# Their prices are counts of steps; those of the others depend on what the numbers are.
+# Their costs are numbers of steps; those of other methods depend on the data.
 METHODS = frozenset({"auto", "fft", "dp", "enumeration", "meet_in_the_middle", "monte_carlo"})
 LABEL_STATISTICS = frozenset({"accuracy", "exact_match", "token_accuracy"})
 COUNT_STATISTICS = frozenset({"f1", "precision", "recall", "accuracy", "jaccard", "ratio"})
 ADDITIVE_EXPRESSIONS = frozenset({None, "x1"})
-MOST_JOINT_ITEMS = 500  # the lattice of several sums is found in all their columns together
+MOST_JOINT_ITEMS = 500  # the lattice of several sums comes from all their columns together
 MOST_INTERVAL_ITEMS = 500
 MOST_METRICS = 4
 
 
-def may_run(asked: Asked | GateAsked) -> bool:
-    """Whether preparing a request is certain to be a matter of milliseconds."""
-    if isinstance(asked, GateAsked):
-        return len(asked.metrics) <= MOST_METRICS and all(may_run(metric.asked) for metric in asked.metrics)
-    options, items = asked.options, _items(asked.data)
+def may_run_in_place(parsed: ParsedTest | ParsedGate) -> bool:
+    """Whether a request is certain to be prepared within milliseconds."""
+    if isinstance(parsed, ParsedGate):
+        return len(parsed.metrics) <= MOST_METRICS and all(
+            may_run_in_place(metric.test) for metric in parsed.metrics
+        )
+    options, items = parsed.options, n_items(parsed.data)
     return (
         options.test == "permutation"
         and options.method in METHODS
         and options.pmf != "full"
         and not options.exact_fraction
         and (options.confidence_level is None or items <= MOST_INTERVAL_ITEMS)
-        and _simple(asked.data, asked.spec, items)
+        and _simple(parsed.data, parsed.spec, items)
     )
 
 
 def _simple(data: Paired, spec: StatisticSpec, items: int) -> bool:
-    """Whether no formula, no text and no structure has to be worked out."""
+    """Whether there is no formula, text or structure to evaluate."""
     match data:
         case Scores():
             return True
@@ -49,9 +51,3 @@ def _simple(data: Paired, spec: StatisticSpec, items: int) -> bool:
             return spec.name in LABEL_STATISTICS
         case Segments():
             return False
-
-
-def _items(data: Paired) -> int:
-    if isinstance(data, Effects):
-        return len(data.stay)
-    return len(next(iter(data.u.values()), ())) if isinstance(data, Counts) else len(data.u)

@@ -1,4 +1,4 @@
-"""What a request for a test needs to be answered anywhere, and what the answer is: plain data that pickles small."""
+"""Messages between the web process and its workers: a job and its rendered response, as plain data that pickles small."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Kind = TestKind | Literal["files", "plan", "gate"]
 Representation = Literal["json", "text", "markdown", "csv", "svg", "png", "html", "junit"]
 Theme = Literal["light", "dark"]
 Source = Literal["computed", "kept", "shared"]
-# Drawn with matplotlib, which no process imports before somebody asks for a picture, and the web process never.
+# Drawn with matplotlib, which workers import with the first picture, and the web process never.
 DRAWN: tuple[Representation, ...] = ("svg", "png", "html")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The settings that decide what a test may ask for."""
+    """The settings that limit a request."""
 
     max_body_bytes: int
     max_items: int
@@ -32,7 +32,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What the headers say of a body: its media type, the boundary of a multipart one, its content coding."""
+    """The headers of a body: its media type, the boundary of a multipart body, its content coding."""
 
     media_type: str
     coding: str | None = None
@@ -41,7 +41,10 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One request without its body. Times are `time.monotonic()`, which all processes of a machine share."""
+    """One request without its body. Times are `time.monotonic()`, which all processes of a machine share.
+
+    `timeout_s` is the deadline that the query asks for, known before the body is read.
+    """
 
     kind: Kind
     body: Body
@@ -52,13 +55,14 @@ class Job:
     submitted_at: float
     limits: Limits
     theme: Theme = "light"
+    timeout_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WorkStats:
-    """What was computed for an answer, for whoever counts: the method, the items, seconds waiting and computing.
+    """What was computed for an answer, for logs and metrics: method, items, seconds of waiting and computing.
 
-    `compute_s` is None for an answer that was computed for another request: it was `kept`, or is `shared` with it.
+    `compute_s` is None for an answer computed for another request: `kept` in the cache, or `shared` with it.
     """
 
     method: str
@@ -70,11 +74,11 @@ class WorkStats:
 
 @dataclass(frozen=True, slots=True)
 class RenderedResponse:
-    """An answer ready to be sent: `before`, `own` and `after`, end to end.
+    """An answer ready to be sent: the bytes `before`, `own` and `after`, in this order.
 
-    `own` is the part that differs from request to request: the runtime of a test, the instance of a problem. The parts
-    around it are shared, uncopied and unread, by all who ask the same. `began_at`, when its computation began, is None
-    for problems: these are never kept.
+    `own` differs between equal requests: the runtime of a test, the instance of a problem. The bytes around it are
+    shared by equal requests without a copy. `began_at`, the time its computation began, is None for problems, which are
+    never kept.
     """
 
     status: int

@@ -1,4 +1,4 @@
-"""Body and query become what inference takes: data, statistic, options."""
+"""A body and its query become a `ParsedTest`: data, statistic and options as inference takes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import BodyTooLarge, InvalidTest
+from ..errors import BodyTooLarge, InvalidTest, relocated
 from ..extras import require
 from ..inference.options import Options, Resampling
 from ..inference.record import Caution
@@ -28,14 +28,13 @@ from ..statistics.paired import (
     Segments,
     StatisticSpec,
 )
-from . import pointers
-from .body_decoders import REQUIRED, Told, told
+from .body_decoders import REQUIRED, DecodedBody, decode_body
 from .media_types import MULTIPART
 from .messages import DRAWN, Job, Limits, Representation
-from .parse_files import FilesTold, form_of, told_of
-from .pointers import Place, moved
-from .query import ELSEWHERE, options_of_query, timeout_of_query
-from .request_file import reading_of, request_in, test_in
+from .parse_files import ParsedFiles, parse_files, read_form
+from .pointers import PointerMap, by_id, chained
+from .query import ELSEWHERE, options_of_query
+from .request_file import decode_request_file, reading_of, request_in
 from .schema.requests import AnyRequest, Choices, CountsRequest, EffectsRequest, ScoresRequest
 from .schema.statistics import spec_of
 from .segments import TEXT_STATISTICS, as_gold, segments
@@ -45,11 +44,11 @@ AVAILABLE_TESTS: tuple[Resampling, ...] = ("permutation", "bootstrap")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A test that was asked for, decoded and validated.
+class ParsedTest:
+    """A test, decoded and validated.
 
-    `place` finds the parts of a request in what the client sent; `reading` says how files were read, and `cautions`
-    what to know of that.
+    `pointer_map` turns pointers into a JSON request into pointers into what the client sent. `reading` says how files
+    were read, None where there were none, and `cautions` are warnings about that.
     """
 
     kind: Kind
@@ -57,7 +56,7 @@ class Asked:
     spec: StatisticSpec
     options: Options
     timeout_s: float | None
-    place: Place = str
+    pointer_map: PointerMap = str
     reading: Reading | None = None
     cautions: tuple[Caution, ...] = ()
 
@@ -68,7 +67,7 @@ class Asked:
 
     @property
     def counting_seconds(self) -> float:
-        """Predicted time of the preparation where that is long: sacrebleu's of texts."""
+        """Predicted seconds of a long preparation (sacrebleu's counts of texts), else 0."""
         return counting_seconds(self.data, self.spec) if isinstance(self.data, Segments) else 0.0
 
 
@@ -85,84 +84,82 @@ def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
     return encodings.decode(body, job.body.coding, max_bytes=most)
 
 
-def decoded(job: Job, body: bytes | bytearray) -> Asked:
-    """Decode, validate and pair a body whose content coding is undone.
+def parse_test(job: Job, body: bytes | bytearray) -> ParsedTest:
+    """Decode, validate and pair a body without content coding.
 
     Raises
     ------
-        InputError: any of the ways in which a request can be wrong.
+        InputError: the request is wrong in one way or another.
     """
-    timeout_s = timeout_of_query(job.query)
     if job.body.media_type == MULTIPART:
-        asked = _of_form(job, body, timeout_s)
+        parsed = _parse_form(job, body)
     else:
-        asked = asked_of(told(job, body), job.limits, timeout_s)
-    return pictured(asked, job.representation)
+        parsed = parse_request(decode_body(job, body), job)
+    return with_picture_data(parsed, job.representation)
 
 
-def _of_form(job: Job, body: bytes | bytearray, timeout_s: float | None) -> Asked:
+def _parse_form(job: Job, body: bytes | bytearray) -> ParsedTest:
     """Evaluation files; or one file that is a JSON request."""
     options_of_query(job.query, ELSEWHERE)
-    form = form_of(job, body)
+    form = read_form(job, body)
     request = request_in(form.files, form.fields)
     if request is None:
-        return asked_of_files(told_of(form.files, form.fields, job.limits), job.limits, timeout_s)
-    test = test_in(request, form.fields)
-    return as_read(asked_of(test, job.limits, timeout_s))
+        return parse_reading(parse_files(form.files, form.fields, job.limits), job)
+    return read_from_file(parse_request(decode_request_file(request, form.fields), job))
 
 
-def as_read(asked: Asked) -> Asked:
-    """The same, saying that it was read from a file."""
-    return replace(asked, reading=reading_of(asked.kind, asked.data, asked.spec))
+def read_from_file(parsed: ParsedTest) -> ParsedTest:
+    """The same test, reported as read from a file."""
+    return replace(parsed, reading=reading_of(parsed.kind, parsed.data, parsed.spec))
 
 
-def pictured(asked: Asked, representation: Representation) -> Asked:
-    """The same, with the null distribution that a picture needs, whichever numbers of it were to be read.
+def with_picture_data(parsed: ParsedTest, representation: Representation) -> ParsedTest:
+    """The same test, with the summary of the null distribution that a picture needs, whatever `pmf` asks for.
 
-    More bars than a summary has are narrower than a dot, and a hundred thousand of them take seconds to draw.
+    With more bars than a summary has, each is narrower than a dot, and drawing a hundred thousand takes seconds.
     """
     if representation not in DRAWN:
-        return asked
+        return parsed
     require("pictures", "/?format")
-    return replace(asked, options=replace(asked.options, pmf="summary"))
+    return replace(parsed, options=replace(parsed.options, pmf="summary"))
 
 
-def asked_of(said: Told, limits: Limits, timeout_s: float | None) -> Asked:
-    """What a request asks for; raises InvalidTest and BodyTooLarge."""
-    request, place = said.request, said.place
-    try:
+def parse_request(decoded: DecodedBody, job: Job) -> ParsedTest:
+    """Pair the data of a validated request; raises InvalidTest and BodyTooLarge."""
+    request, pointer_map, limits = decoded.request, decoded.pointer_map, job.limits
+    with relocated(pointer_map):
         _refuse_excess(request, limits)
         data, order = _paired(request, limits)
-        if order is not None:
-            place = pointers.after(pointers.by_id(order, item_first=_by_item(request)), place)
-        spec = spec_of(request.statistic, said.kind)
+    if order is not None:
+        pointer_map = chained(by_id(order, item_first=_by_item(request)), pointer_map)
+    with relocated(pointer_map):
+        spec = spec_of(request.statistic, decoded.kind)
         if isinstance(data, Predictions) and spec.name in TEXT_STATISTICS:
-            data, place = segments(data), pointers.after(as_gold, place)
-        options = _options(request)
-        options = replace(options, higher_is_better=direction.of_test(data, spec, None))
-        return Asked(said.kind, data, spec, options, _deadline(request, limits, timeout_s), place)
-    except InvalidTest as error:
-        raise moved(error, place) from None
+            data = segments(data)
+        options = replace(_options(request), higher_is_better=direction.of_test(data, spec, None))
+    if isinstance(data, Segments):
+        pointer_map = chained(as_gold, pointer_map)
+    return ParsedTest(decoded.kind, data, spec, options, _deadline(request, job), pointer_map)
 
 
-def asked_of_files(said: FilesTold, limits: Limits, timeout_s: float | None) -> Asked:
-    """What a form with files asks for; raises InvalidTest and BodyTooLarge."""
-    reading, request = said.reading, said.request
-    try:
+def parse_reading(files: ParsedFiles, job: Job) -> ParsedTest:
+    """The test of files that were read; raises InvalidTest and BodyTooLarge."""
+    reading, request, limits = files.reading, files.request, job.limits
+    with relocated(files.pointer_map):
         _refuse_excess(request, limits)
-        _refuse_too_many("The files hold", _length(reading.data), limits)
-        options = _measured(_options(request, reading.names), reading, said.spec)
-        deadline = _deadline(request, limits, timeout_s)
-        return Asked(
-            reading.kind, reading.data, said.spec, options, deadline, said.place, reading,
+        _refuse_too_many("The files hold", n_items(reading.data), limits)
+        options = _measured(_options(request, reading.names), reading, files.spec)
+        return ParsedTest(
+            reading.kind, reading.data, files.spec, options, _deadline(request, job), files.pointer_map, reading,
             _cautions_of_order(reading, options),
         )  # fmt: skip
-    except InvalidTest as error:
-        raise moved(error, said.place) from None
 
 
 def _measured(options: Options, reading: Reading, spec: StatisticSpec) -> Options:
-    """The options with what was measured. Counts are a metric by their own statistic only: errors / words is a WER."""
+    """The options with the metric that the files name.
+
+    Counts have one with their format's own statistic only: errors / words is a WER, errors alone are not.
+    """
     known = isinstance(reading.data, Scores) or spec == reading.default_statistic
     metric = reading.metric[:MOST_METRIC_CHARS] if known and reading.metric is not None else None
     higher = reading.higher_is_better if known else None
@@ -172,23 +169,25 @@ def _measured(options: Options, reading: Reading, spec: StatisticSpec) -> Option
 
 
 def _cautions_of_order(reading: Reading, options: Options) -> tuple[Caution, ...]:
-    """A one-sided test depends on which system is U; who swapped the two would not see it."""
+    """A one-sided test depends on which system is U, and a swap of the two would go unnoticed."""
     if reading.role_question is None or options.alternative == "two-sided":
         return ()
     u, v = reading.names or ("the first", "the second")
-    detail = f"U is {shown(u)} and V is {shown(v)} only because they stand in that order in the file; "
-    return (Caution("roles_by_order", f"{detail}say system_u and system_v to be certain."),)
+    detail = f"U is {shown(u)} and V is {shown(v)} only because of their order in the file; "
+    return (Caution("roles_by_order", f"{detail}set system_u and system_v to be certain."),)
 
 
-def _length(data: Paired) -> int:
+def n_items(data: Paired) -> int:
+    """How many items there are."""
     if isinstance(data, Effects):
         return len(data.stay)
     return len(next(iter(data.u.values()), ())) if isinstance(data, Counts) else len(data.u)
 
 
-def _deadline(request: Choices, limits: Limits, timeout_s: float | None) -> float | None:
-    timeouts = [seconds for seconds in (request.timeout_s, timeout_s) if seconds is not None]
-    return min([limits.max_timeout_s, *timeouts]) if timeouts else None
+def _deadline(request: Choices, job: Job) -> float | None:
+    """The shortest deadline in seconds that body and query ask for, within the server's limit; None for its default."""
+    timeouts = [seconds for seconds in (request.timeout_s, job.timeout_s) if seconds is not None]
+    return min([job.limits.max_timeout_s, *timeouts]) if timeouts else None
 
 
 def _refuse_excess(request: Choices, limits: Limits) -> None:
@@ -211,23 +210,23 @@ Order = dict[str, list[str]]
 
 
 def _paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
-    """The data in one order; and, where it was keyed, the ids in that order."""
+    """The data in one order; and the ids in that order, where the columns were keyed by id."""
     given = {name: getattr(request, name) for name in _columns(request)}
     for name, column in given.items():
         _refuse_too_many(f"{name} has", len(column), limits)
-    # Only positions are paired, so that a column may be anything that has a length.
+    # Positions are paired, not values: a column may be anything that has a length.
     positions: dict[str, Given] = {
         name: ById(column.ids, np.arange(len(column))) if isinstance(column, ById) else range(len(column))
         for name, column in given.items()
     }
-    found = pair(positions, ids=request.ids, clusters=request.clusters, on_missing=request.on_missing)
-    columns = {name: _ordered(given[name], positions[name], found.columns[name]) for name in given}
+    paired = pair(positions, ids=request.ids, clusters=request.clusters, on_missing=request.on_missing)
+    columns = {name: _ordered(given[name], positions[name], paired.columns[name]) for name in given}
     order = {
-        name: [column.ids[index] for index in np.asarray(found.columns[name]).tolist()]
+        name: [column.ids[index] for index in np.asarray(paired.columns[name]).tolist()]
         for name, column in given.items()
         if isinstance(column, ById)
     }
-    return _data(request, columns, found.pairing), order or ({} if _by_item(request) else None)
+    return _data(request, columns, paired.pairing), order or ({} if _by_item(request) else None)
 
 
 def _columns(request: AnyRequest) -> list[str]:
@@ -237,7 +236,7 @@ def _columns(request: AnyRequest) -> list[str]:
 
 
 def _by_item(request: AnyRequest) -> bool:
-    """Whether counts came as one object per item."""
+    """Whether counts were sent as one object per item."""
     if not isinstance(request, CountsRequest):
         return False
     counts = request.u.values if isinstance(request.u, ById) else request.u
@@ -266,7 +265,7 @@ def _data(request: AnyRequest, columns: dict[str, Any], pairing: Pairing) -> Pai
 
 
 def _options(request: Choices, names: tuple[str, str] | None = None) -> Options:
-    """The options; `names` are the systems' own, for when the request does not name them."""
+    """The options; `names` are those the files give to the systems, used where the request has none."""
     name_u, name_v = request.names.u, request.names.v
     if names is not None and "names" not in request.model_fields_set:
         name_u, name_v = names

@@ -1,8 +1,8 @@
-"""Evaluation files as people hold them: a form becomes a reading, a statistic and the common choices.
+"""Evaluation files: a form becomes a reading, a statistic and the options of the test.
 
-The fields of the form are of three sorts that no name shares: choices of every test, options of the readers, and
-parameters of statistics. Where a reader's option has the name of a parameter (`scheme`), the reader has it and passes
-it on.
+The fields of the form are of three sorts that share no name: options of every test, options of the readers, and
+parameters of statistics. Where a reader's option has the name of a parameter (`scheme`), the reader takes it and
+passes it on.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import Flaw, InvalidTest
+from ..errors import InvalidTest, relocated
 from ..inputs.formats import catalogue
 from ..inputs.formats.reader import OPTION_NAMES, ReaderOptions, Reading, UploadedFile
 from ..inputs.pairing import shown
 from ..statistics.paired import StatisticSpec
 from . import multipart
 from .messages import Job, Limits, TestKind
-from .pointers import Place, moved, option_of
+from .pointers import PointerMap, option_of
 from .query import LITERAL, NAMES, TEXT, options_of, parameters_of
 from .schema.fields import escape
 from .schema.requests import Choices
@@ -36,16 +36,16 @@ FIELDS = ("format", *OPTION_NAMES, *PARAMETERS, *CHOICES, *NAMES)
 
 
 @dataclass(frozen=True, slots=True)
-class FilesTold:
-    """Files that were read, what to test them for, and where the parts of a request stand in the form."""
+class ParsedFiles:
+    """Files that were read, the statistic and the options of their test, and the map of pointers into the form."""
 
     reading: Reading
     spec: StatisticSpec
     request: Choices
-    place: Place
+    pointer_map: PointerMap
 
 
-def form_of(job: Job, body: bytes | bytearray) -> multipart.Form:
+def read_form(job: Job, body: bytes | bytearray) -> multipart.Form:
     """The files and fields of a multipart body; raises InputError."""
     limits = job.limits
     return multipart.read(
@@ -54,35 +54,33 @@ def form_of(job: Job, body: bytes | bytearray) -> multipart.Form:
 
 
 def option_pointer(name: str) -> str:
-    """Where a field of the form is."""
+    """The pointer to a field of the form."""
     return f"/options/{escape(name[:40])}"
 
 
-def told_of(
+def parse_files(
     files: Mapping[str, UploadedFile], fields: Sequence[tuple[str, str]], limits: Limits
-) -> FilesTold:
+) -> ParsedFiles:
     """Read files as the fields say; raises InputError."""
-    given = options_of(fields, FIELDS, "field", option_pointer)
+    values = options_of(fields, FIELDS, "field", option_pointer)
     texts = dict(fields)
-    try:
-        request = validated(Choices, {name: given[name] for name in (*CHOICES, "names") if name in given})
-    except InvalidTest as error:
-        raise moved(error, in_form) from None
+    with relocated(in_form):
+        request = validated(Choices, {name: values[name] for name in (*CHOICES, "names") if name in values})
     options = ReaderOptions.of_form(
         {name: texts[name] for name in OPTION_NAMES if name in texts},
         max_inflated_bytes=limits.max_body_bytes,
     )
     reading = catalogue.read(files, texts.get("format", catalogue.AUTO), options)
-    asked = {name: given["statistic"][name] for name in PARAMETERS if name in given.get("statistic", {})}
-    try:
-        spec = _spec(reading, options.statistic, asked)
-    except InvalidTest as error:
-        raise moved(error, in_form) from None
-    return FilesTold(reading, spec, request, in_form)
+    statistic = values.get("statistic", {})
+    with relocated(in_form):
+        spec = _spec(
+            reading, options.statistic, {name: statistic[name] for name in PARAMETERS if name in statistic}
+        )
+    return ParsedFiles(reading, spec, request, in_form)
 
 
 def in_form(pointer: str) -> str:
-    """Options that came as fields; data that came in files."""
+    """The map for options sent as fields, and data sent in files."""
     column = pointer[1:].split("/", maxsplit=1)[0]
     if column == "references":
         return "/files/ref"
@@ -93,11 +91,11 @@ def in_form(pointer: str) -> str:
 
 
 def _spec(reading: Reading, name: str | None, parameters: dict[str, Any]) -> StatisticSpec:
-    """The statistic: the one asked for, or the reading's own with what was asked for of it.
+    """The statistic: the requested one, or the reading's own with the requested parameters.
 
     Raises
     ------
-        InvalidTest: there is no such statistic of what was read; pointers are those of a request.
+        InvalidTest: there is no such statistic of what was read; pointers are those of a JSON request.
     """
     default = reading.default_statistic
     if name is None or reading.statistic_read:
@@ -108,17 +106,14 @@ def _spec(reading: Reading, name: str | None, parameters: dict[str, Any]) -> Sta
     kind: TestKind = "predictions" if reading.kind == "segments" else reading.kind
     named = {entry.name for entry in entries(reading.kind)}
     if name not in named:
-        detail = f"The files were read as {reading.kind}, of which there is no statistic {shown(name)}; "
+        detail = f"The files were read as {reading.kind}, which have no statistic {shown(name)}; "
         detail += f"there are {', '.join(sorted(named))}."
         raise InvalidTest.at("/statistic/name", "unknown_statistic", detail)
-    try:
-        return spec_of(validated(STATISTIC_MODELS[kind], {"name": name, **merged}), kind)
-    except InvalidTest as error:
-        flaws = tuple(Flaw(f"/statistic{flaw.pointer}", flaw.code, flaw.detail) for flaw in error.flaws)
-        raise InvalidTest(error.flaws[0].detail if error.flaws else error.detail, flaws=flaws) from None
+    statistic = validated(STATISTIC_MODELS[kind], {"name": name, **merged}, prefix="/statistic")
+    return spec_of(statistic, kind)
 
 
 def _passed_on(reading: Reading, name: str) -> dict[str, Any]:
-    """What the reader said of its own statistic and another takes as well: the scheme of spans, say."""
+    """Parameters of the reader's own statistic that another takes as well: the scheme of spans, say."""
     taken = {p.name for entry in entries(reading.kind) if entry.name == name for p in entry.parameters}
     return {key: value for key, value in reading.default_statistic.parameters.items() if key in taken}

@@ -1,7 +1,7 @@
 """One request for a test, from bytes to rendered answer: decode, plan, run, render.
 
-Runs in a worker process or, when it is small, in the web process; it is the same function. It knows no web
-framework, so that a worker imports none.
+The same function runs in a worker process and, for small requests, in the web process. It imports no web framework,
+so that workers import none.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 from pydantic_core import to_json
 
 from ..engine.plan import Budget
-from ..errors import BodyTooLarge, ExactpermError, InvalidTest, PlanTooLarge
+from ..errors import BodyTooLarge, ExactpermError, relocated
 from ..execution.ipc import Control, Unbounded
 from ..inference.paired_test import Prepared, finish, plan_record, prepare
 from ..inference.record import reported
 from . import problems
-from .gate.parse import GateAsked, gate_decoded
+from .gate.parse import ParsedGate, parse_gate
 from .gate.run import (
     PreparedGate,
     gate_answer,
@@ -30,11 +30,10 @@ from .gate.run import (
     run_gate,
     status_of,
 )
-from .in_place import may_run
+from .in_place import may_run_in_place
 from .media_types import MULTIPART, PRODUCED, TEXTS
 from .messages import Job, RenderedResponse, Representation, WorkStats
-from .parse import Asked, decoded, inflated
-from .pointers import moved
+from .parse import ParsedTest, inflated, parse_test
 from .render_json import answer, answer_id, plan_answer
 from .representations import gate_report, test_report
 from .self_test import KNOWN, self_test
@@ -42,7 +41,7 @@ from .self_test import KNOWN, self_test
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A request that is for a worker: its predicted seconds, 0 where unknown, and the deadline its body asks for."""
+    """A request for a worker: its predicted seconds, 0 where unknown, and the deadline that it asks for."""
 
     seconds: float = 0.0
     timeout_s: float | None = None
@@ -51,7 +50,7 @@ class Later:
 Content = tuple[bytes, bytes, bytes]  # before, own and after of `RenderedResponse`
 Answered = TypeVar("Answered", RenderedResponse, RenderedResponse | Later)
 
-# Pictures and reports bring their style with them; nothing else of theirs is let in.
+# Pictures and reports contain their style; nothing else may load.
 STYLED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
 
@@ -60,16 +59,16 @@ def handle(job: Job, body: bytes | bytearray, control: Control) -> RenderedRespo
     """Answer one request, errors included; raises nothing but MemoryError."""
 
     def steps(started: float) -> RenderedResponse:
-        asked = _decoded(job, inflated(job, body, job.limits.max_body_bytes))
-        if asked.timeout_s is not None:
-            control.deadline(asked.timeout_s)
+        parsed = _parsed(job, inflated(job, body, job.limits.max_body_bytes))
+        if parsed.timeout_s is not None:
+            control.deadline(parsed.timeout_s)
         planning = time.monotonic()
         if job.kind != "plan":
-            control.plan(asked.counting_seconds)  # texts are counted before there is a plan
-        prepared = _prepared(job, asked)
+            control.plan(parsed.counting_seconds)  # texts are counted before there is a plan
+        prepared = _prepared(job, parsed)
         if job.kind != "plan":
             control.plan(prepared.seconds)
-        return _finished(job, asked, prepared, started, planning)
+        return _finished(job, parsed, prepared, started, planning)
 
     return _never_raising(job, steps)
 
@@ -77,11 +76,10 @@ def handle(job: Job, body: bytes | bytearray, control: Control) -> RenderedRespo
 def handle_in_place(
     job: Job, body: bytes | bytearray, engine_seconds: float, small_bytes: int
 ) -> RenderedResponse | Later:
-    """Answer one small request; or, when that would keep the event loop longer than `engine_seconds`, say how long
-    and until when.
+    """Answer one small request; or return `Later` when that would block the event loop longer than `engine_seconds`.
 
-    How long is 0 where nobody knows yet: for files, which take their time to be read, for a body of more than
-    `small_bytes` when inflated, and where even the preparation may be long.
+    Its seconds are 0 where they are unknown: for files, for a body of more than `small_bytes` when inflated, and where
+    even the preparation may be long.
     """
     if job.body.media_type == MULTIPART:
         return Later()
@@ -90,15 +88,15 @@ def handle_in_place(
         try:
             plain = inflated(job, body, min(small_bytes, job.limits.max_body_bytes))
         except BodyTooLarge:
-            return Later()  # a worker will see whether it is too large
-        asked = _decoded(job, plain)
-        if not may_run(asked):
-            return Later(timeout_s=asked.timeout_s)
+            return Later()  # a worker decides whether it is too large
+        parsed = _parsed(job, plain)
+        if not may_run_in_place(parsed):
+            return Later(timeout_s=parsed.timeout_s)
         planning = time.monotonic()
-        prepared = _prepared(job, asked)
+        prepared = _prepared(job, parsed)
         if job.kind != "plan" and prepared.longest_seconds > engine_seconds:
-            return Later(prepared.seconds, asked.timeout_s)
-        return _finished(job, asked, prepared, started, planning)
+            return Later(prepared.seconds, parsed.timeout_s)
+        return _finished(job, parsed, prepared, started, planning)
 
     try:
         return _never_raising(job, steps)
@@ -112,48 +110,52 @@ def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | R
     except ExactpermError as error:
         return problems.of_error(error, job.request_id, retry_after_s=job.limits.retry_after_s)
     except MemoryError:
-        raise  # no fault of ours: a worker ends of it, and its caller gets 503
-    except Exception as error:  # noqa: BLE001  (a bug is an answer, too: 500)
+        raise  # the worker ends, and its caller gets a 503
+    except Exception as error:  # noqa: BLE001  (a bug is answered, too: 500)
         return problems.of_bug(error, job.request_id)
 
 
-def _decoded(job: Job, body: bytes | bytearray) -> Asked | GateAsked:
-    return gate_decoded(job, body) if job.kind == "gate" else decoded(job, body)
+def _parsed(job: Job, body: bytes | bytearray) -> ParsedTest | ParsedGate:
+    return parse_gate(job, body) if job.kind == "gate" else parse_test(job, body)
 
 
-def _prepared(job: Job, asked: Asked | GateAsked) -> Prepared | PreparedGate:
-    if isinstance(asked, GateAsked):
-        return prepare_gate(job, asked)
+def _prepared(job: Job, parsed: ParsedTest | ParsedGate) -> Prepared | PreparedGate:
+    if isinstance(parsed, ParsedGate):
+        return prepare_gate(job, parsed)
     limits = job.limits
-    try:
-        budget = Budget(limits.budget_operations, limits.budget_bytes)
-        return prepare(asked.data, asked.spec, asked.options, budget, only_planned=job.kind == "plan")
-    except (InvalidTest, PlanTooLarge) as error:
-        raise moved(error, asked.place) from error
+    budget = Budget(limits.budget_operations, limits.budget_bytes)
+    with relocated(parsed.pointer_map):
+        return prepare(parsed.data, parsed.spec, parsed.options, budget, only_planned=job.kind == "plan")
 
 
 def _finished(
-    job: Job, asked: Asked | GateAsked, prepared: Prepared | PreparedGate, started: float, planning: float
+    job: Job,
+    parsed: ParsedTest | ParsedGate,
+    prepared: Prepared | PreparedGate,
+    started: float,
+    planning: float,
 ) -> RenderedResponse:
-    """Run and render. Engine time is counted since `planning`: the lattice and the plan are part of it."""
+    """Run and render. Engine time counts from `planning`: it includes the lattice and the plan."""
     if isinstance(prepared, PreparedGate):
         gate = run_gate(prepared)
         if job.representation == "json":
-            content = with_own(gate_answer(gate, prepared.asked, _runtime(job, started, planning)), "runtime")
+            content = with_own(
+                gate_answer(gate, prepared.parsed, _runtime(job, started, planning)), "runtime"
+            )
         else:
             content = (gate_report(gate, gate_id(gate), job.representation, job.theme), b"", b"")
-        status = status_of(gate, prepared.asked.fail_status)
+        status = status_of(gate, prepared.parsed.fail_status)
         test = gate.deciding.test
         computed = (test.method.name, test.items.n)
         return _rendered(job, content, headers_of(gate), job.representation, started, status, computed)
-    assert isinstance(asked, Asked)
+    assert isinstance(parsed, ParsedTest)
     if job.kind == "plan":
-        content = (encode(plan_answer(asked.kind, plan_record(prepared))), b"", b"")
+        content = (encode(plan_answer(parsed.kind, plan_record(prepared))), b"", b"")
         return _rendered(job, content, (), "json", started)
-    record = reported(finish(prepared), asked.notes, asked.cautions)
+    record = reported(finish(prepared), parsed.notes, parsed.cautions)
     if job.representation == "json":
         runtime = _runtime(job, started, planning)
-        content = with_own(answer(record, asked.data.pairing, runtime, asked.reading), "runtime")
+        content = with_own(answer(record, parsed.data.pairing, runtime, parsed.reading), "runtime")
     else:
         content = (test_report(record, job.representation, job.theme), b"", b"")
     etag = (("etag", f'W/"{answer_id(record)}"'),)
@@ -200,11 +202,11 @@ def milliseconds(seconds: float) -> float:
 
 
 def encode(value: dict[str, Any]) -> bytes:
-    """JSON with the shortest numbers that survive a round trip, and no NaN ever: that is a bug, and raises."""
-    said = to_json(value, inf_nan_mode="constants")
-    if b"NaN" in said or b"Infinity" in said:  # a number, or a part of somebody's label
-        said = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
-    return said + b"\n"
+    """JSON with the shortest numbers that survive a round trip; raises for NaN, which would be a bug."""
+    text = to_json(value, inf_nan_mode="constants")
+    if b"NaN" in text or b"Infinity" in text:  # a number, or part of a label
+        text = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    return text + b"\n"
 
 
 def with_own(value: dict[str, Any], name: str) -> Content:
@@ -217,7 +219,7 @@ def with_own(value: dict[str, Any], name: str) -> Content:
 
 
 def warm_up(job: Job, body: bytes | bytearray, control: Control) -> None:
-    """Pay for imports and first uses before the first request does. What it answers does not matter."""
+    """Import and use everything once, so that the first request does not pay for it."""
     handle(job, WARM_UP_BODY, Unbounded())
-    # BLAS, for one, takes 32 MiB when it is first used: that belongs to the size of a warm worker.
+    # BLAS takes 32 MiB at its first use, for example: that is part of a warm worker's size.
     self_test(KNOWN, b"", Unbounded())

@@ -1,46 +1,35 @@
-"""Where a flaw stands in what the client sent: pointers into a request become pointers into its body or query.
+"""Pointers into a request become pointers into what the client sent: its body, its query or its form.
 
-Validation and statistics speak of a JSON request (`/u/17`, `/statistic/beta`). Whoever sent a table, lines or files
-has no such places; there a line and a field is meant, or a query parameter, or a field of the form.
+Validation and statistics report pointers into a JSON request (`/u/17`, `/statistic/beta`). A client that sent a table,
+lines or files needs another pointer: to a line and its field, a query parameter, or a field of the form.
+`app.errors.relocated` applies such a map to an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
 
-from ..errors import Flaw, InvalidTest, PlanTooLarge
 from .query import NAMES
 from .schema.fields import escape
 
-Place = Callable[[str], str]
-Refused = TypeVar("Refused", bound=InvalidTest | PlanTooLarge)
+PointerMap = Callable[[str], str]
 COLUMNS = frozenset({"stay", "swap", "gold", "u", "v", "ids", "clusters"})
 FIELD = {"ids": "id", "clusters": "cluster"}
 NAME_PARAMETERS = {role: name for name, role in NAMES.items()}
 
 
-def moved(error: Refused, place: Place) -> Refused:
-    """The same error with its pointers where the client will find them."""
-    flaws = tuple(Flaw(place(flaw.pointer), flaw.code, flaw.detail) for flaw in error.flaws)
-    detail = error.detail
-    if error.flaws and detail.startswith(f"At {error.flaws[0].pointer}: "):
-        detail = f"At {flaws[0].pointer}: {error.flaws[0].detail}"
-    return type(error)(detail, flaws=flaws)
-
-
-def below(prefix: str) -> Place:
-    """A request that is wrapped."""
+def prefixed(prefix: str) -> PointerMap:
+    """The map for a request that stands inside another document."""
     return lambda pointer: prefix + pointer
 
 
-def after(first: Place, then: Place) -> Place:
-    """One place after the other."""
-    return lambda pointer: then(first(pointer))
+def chained(first: PointerMap, second: PointerMap) -> PointerMap:
+    """Both maps, one after the other."""
+    return lambda pointer: second(first(pointer))
 
 
 def option_of(pointer: str) -> str | None:
-    """The parameter that says an option; None for a pointer to data."""
+    """The parameter that holds an option; None for a pointer to data."""
     first, *rest = pointer[1:].split("/")
     if not first or first in COLUMNS:
         return None
@@ -52,40 +41,40 @@ def option_of(pointer: str) -> str | None:
 
 
 def in_query(pointer: str) -> str:
-    """Options that came as query parameters."""
+    """The map for options sent as query parameters."""
     option = option_of(pointer)
     return pointer if option is None else f"/?{option}"
 
 
-def in_lines(lines: Sequence[int]) -> Place:
-    """Items that came one a line, options in the query."""
+def in_lines(lines: Sequence[int]) -> PointerMap:
+    """The map for items sent one per line, with options in the query; `lines` are the items' line numbers."""
 
-    def place(pointer: str) -> str:
-        found = item_of(pointer, len(lines))
-        if found is None:
+    def pointer_map(pointer: str) -> str:
+        item = item_of(pointer, len(lines))
+        if item is None:
             return in_query(pointer)
-        column, index, rest = found
+        column, index, rest = item
         return "/".join(["/line", str(lines[index]), FIELD.get(column, column), *rest])
 
-    return place
+    return pointer_map
 
 
-def by_id(ids: Mapping[str, Sequence[str]], *, item_first: bool) -> Place:
-    """Columns keyed by id: an index into a column is the id there. Counts by item have their name behind it."""
+def by_id(ids: Mapping[str, Sequence[str]], *, item_first: bool) -> PointerMap:
+    """The map for columns keyed by id: an index becomes the id. Counts by item have their name after it."""
 
-    def place(pointer: str) -> str:
-        found = item_of(pointer, max(map(len, ids.values()), default=0))
-        if found is None or (found[0] not in ids and not item_first):
+    def pointer_map(pointer: str) -> str:
+        item = item_of(pointer, max(map(len, ids.values()), default=0))
+        if item is None or (item[0] not in ids and not item_first):
             return pointer
-        column, index, rest = found
+        column, index, rest = item
         key = ids[column][index] if column in ids and index < len(ids[column]) else str(index)
         return "/".join(["", column, escape(key), *rest])
 
-    return place
+    return pointer_map
 
 
 def item_of(pointer: str, n: int) -> tuple[str, int, list[str]] | None:
-    """Column, index of the item, and what is left, of `/u/17/…` or of a named count `/u/tp/17`."""
+    """Column, index of the item, and the rest of `/u/17/…` or of a named count `/u/tp/17`; None for other pointers."""
     column, *rest = pointer[1:].split("/")
     if column not in COLUMNS or not rest:
         return None

@@ -1,7 +1,6 @@
-"""Options as parameters: of the query, for bodies that have no room for them, or fields of a form.
+"""Options as query parameters, for bodies that cannot hold them, or as fields of a form.
 
-A parameter that is not known is refused, and so is one given twice: an option that silently did nothing would
-be worse than an error.
+Unknown parameters and repeated ones are refused: an option that silently does nothing is worse than an error.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ TEXT = ("alternative", "method", "test", "on_missing", "pmf")
 LITERAL = ("samples", "seed", "precision", "alpha", "confidence_level", "exact_fraction", "timeout_s")
 NAMES = {"name_u": "u", "name_v": "v"}
 ELSEWHERE = ("format", "theme", "timeout_s")
-# Parameters of statistics that are not text as they stand: JSON decides what they are.
+# Parameters of statistics that are JSON literals (numbers, booleans) rather than text.
 WORDLESS = frozenset({"beta", "word_order", "lowercase", "normalized", "case_sensitive"})
 LISTS = frozenset({"labels"})
 
@@ -33,7 +32,7 @@ def parameters_of(kind: TestKind) -> tuple[str, ...]:
 
 
 def known_of(kind: TestKind) -> tuple[str, ...]:
-    """Every query parameter of a test whose body has no room for options."""
+    """Every query parameter of a test whose body cannot hold options."""
     of_data = ("decimals",) if kind == "scores" else ()
     return ("statistic", *parameters_of(kind), *of_data, *TEXT, *LITERAL, *NAMES, "format", "theme")
 
@@ -98,7 +97,7 @@ def parameter(name: str, text: str) -> Any:
 
 
 def literal(text: str) -> Any:
-    """A number or a boolean as JSON writes it; anything else stays text, for the model to refuse."""
+    """A JSON number or boolean; anything else stays text, for the model to refuse."""
     try:
         return from_json(text, allow_inf_nan=False)
     except ValueError:
@@ -106,7 +105,7 @@ def literal(text: str) -> Any:
 
 
 def timeout_of_query(query: Query) -> float | None:
-    """The deadline asked for by `?timeout_s=`, which works before any body is read.
+    """The deadline in seconds of `?timeout_s=`, which counts before any body is read.
 
     Raises
     ------

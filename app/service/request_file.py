@@ -1,4 +1,4 @@
-"""A JSON request that comes as a file, or is pasted into the page: it is that request, and not a line with one item.
+"""A JSON request sent as a file, or pasted into the page: it is read as that request, not as a line with one item.
 
 `{"u": [1, 0, 1], "v": [0, 0, 1]}` is a test of three items. As JSON Lines it would be a single item with three samples
 of each system, and p would be 1.
@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from ..errors import InputError, InvalidTest
+from ..errors import InputError, InvalidTest, relocated
 from ..inputs import json_body
 from ..inputs.formats.catalogue import ALIASES, AUTO
 from ..inputs.formats.delimited_files import COUNT_STATISTICS
@@ -22,10 +22,10 @@ from ..inputs.formats.reader import Kind, Reading, UploadedFile
 from ..inputs.formats.source import UTF8_BOM
 from ..statistics.catalogue import STATISTICS
 from ..statistics.paired import Paired, StatisticSpec
-from .body_decoders import Told
+from .body_decoders import DecodedBody
 from .messages import TestKind
 from .parse_files import FIELDS, in_form, option_pointer
-from .pointers import moved, option_of
+from .pointers import option_of
 from .query import options_of, parameters_of
 from .schema.fields import NO_BOOLEANS
 from .schema.gate import GateRequest
@@ -44,7 +44,7 @@ Fields = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class RequestFile:
-    """The request that a file holds: of a test, of a plan (`kind` and `request`) or of a gate."""
+    """The request in a file: of a test, of a plan (`kind` and `request`) or of a gate."""
 
     value: dict[str, Any]
     context: dict[str, Any]
@@ -56,12 +56,12 @@ class RequestFile:
 
     @property
     def of_a_gate(self) -> bool:
-        """Whether it says what only a gate can be asked for."""
+        """Whether it has members that only a gate takes."""
         return self.wrapped and not OF_A_GATE.isdisjoint(self.value)
 
 
 def request_in(files: Mapping[str, UploadedFile], fields: Fields) -> RequestFile | None:
-    """The request that the only file of a form is; None for evaluation files."""
+    """The request, where the only file of a form is one; None for evaluation files."""
     if set(files) != {ROLE} or dict(fields).get("format", AUTO).lower() not in JSON_FORMATS:
         return None
     content = files[ROLE].content.removeprefix(UTF8_BOM).strip()
@@ -72,7 +72,7 @@ def request_in(files: Mapping[str, UploadedFile], fields: Fields) -> RequestFile
     try:
         read = json_body.decode(content)
     except InputError:
-        return None  # the readers say what is wrong, and where
+        return None  # the readers report what is wrong, and where
     if type(read.value) is not dict or not _is_request(read.value):
         return None
     return RequestFile(read.value, {NO_BOOLEANS: read.no_booleans})
@@ -99,55 +99,52 @@ def _is_request(value: dict[str, Any]) -> bool:
 
 
 def _is_column(value: Any) -> bool:
-    """Whether it can be a column of a request; integers may have been read into an array."""
+    """Whether it can be a column of a request; integers may already be an array."""
     return not isinstance(value, str | int | float | None)
 
 
-def test_in(request: RequestFile, fields: Fields) -> Told:
-    """The test that a file asks for, with the options that came as fields.
+def decode_request_file(request: RequestFile, fields: Fields) -> DecodedBody:
+    """The test in a file, with the options sent as fields.
 
     Raises
     ------
-        InvalidTest: it is no valid request, a field contradicts it, or it is one for a gate; pointers are
+        InvalidTest: the request is invalid, a field contradicts it, or it is for a gate; pointers are
             `/files/file/…` and `/options/<name>`.
     """
     if request.of_a_gate:
-        detail = "This file is a request for a gate: send it to /v1/gate (exactperm gate)."
+        detail = "This file is a gate's request: send it to /v1/gate (exactperm gate)."
         raise InvalidTest.at(f"/files/{ROLE}", "request_for_a_gate", detail)
     if not request.wrapped:
-        return _told(kind_of(request.value), request.value, request.context, fields, "")
+        return _decoded(kind_of(request.value), request.value, request.context, fields, "")
     envelope = validated(PlanEnvelope, request.value, prefix=f"/files/{ROLE}")
-    return _told(envelope.kind, envelope.request, request.context, fields, "/request")
+    return _decoded(envelope.kind, envelope.request, request.context, fields, "/request")
 
 
-test_in.__test__ = False  # type: ignore[attr-defined]
-
-
-def _told(kind: TestKind, value: dict[str, Any], context: dict[str, Any], fields: Fields, below: str) -> Told:
-    whole = with_fields(value, fields, kind)
+def _decoded(
+    kind: TestKind, value: dict[str, Any], context: dict[str, Any], fields: Fields, below: str
+) -> DecodedBody:
+    request = with_fields(value, fields, kind)
     names = {name for name, _ in fields}
 
-    def place(pointer: str) -> str:
+    def pointer_map(pointer: str) -> str:
         return in_form(pointer) if option_of(pointer) in names else f"/files/{ROLE}{below}{pointer}"
 
-    try:
-        return Told(kind, validated(REQUEST_MODELS[kind], whole, context=context), place)
-    except InvalidTest as error:
-        raise moved(error, place) from None
+    with relocated(pointer_map):
+        return DecodedBody(kind, validated(REQUEST_MODELS[kind], request, context=context), pointer_map)
 
 
 def with_fields(value: dict[str, Any], fields: Fields, kind: TestKind) -> dict[str, Any]:
-    """A test's request with the options that came as fields.
+    """A test's request with the options sent as fields.
 
     Raises
     ------
-        InvalidTest: a field says how to read a file, which a request says itself; or it and the request differ.
+        InvalidTest: a field is an option of a reader, or contradicts the request.
     """
     options = options_of(fields, FIELDS, "field", option_pointer)
     options.pop("format", None)
     for name in options.get("statistic", {}):
         if name not in {"name", *parameters_of(kind)}:
-            detail = f"The file is a JSON request, which says everything itself: leave {name} out."
+            detail = f"The file is a JSON request, to which no reader option applies: leave {name} out."
             raise InvalidTest.at(option_pointer(name), "unused_option", detail)
     whole = dict(value)
     for name, option in options.items():
@@ -162,15 +159,15 @@ def with_fields(value: dict[str, Any], fields: Fields, kind: TestKind) -> dict[s
 
 
 def put_once(members: dict[str, Any], name: str, value: Any, pointer: str) -> None:
-    """Set a member; raises InvalidTest where it is set to something else."""
+    """Set a member; raises InvalidTest where it has another value already."""
     if members.setdefault(name, value) != value:
         option = option_of(pointer) or name
-        detail = f"{option} is given twice, and differently: in the file and beside it. Leave it out here."
+        detail = f"{option} is given twice, with different values: in the file and as a field. Leave the field out."
         raise InvalidTest.at(option_pointer(option), "given_twice", detail)
 
 
 def kind_of(value: Mapping[str, Any]) -> TestKind:
-    """Which test a request is for, by the columns it has.
+    """Which test a request is for, by its columns.
 
     Raises
     ------
@@ -201,6 +198,6 @@ def kind_of(value: Mapping[str, Any]) -> TestKind:
 
 
 def reading_of(kind: Kind, data: Paired, spec: StatisticSpec) -> Reading:
-    """What an answer says of how such a file was read."""
-    note = f"The file is a JSON request, as for POST /v1/tests/{kind}, and was taken as one."
+    """The reading of such a file, for the answer."""
+    note = f"The file is a JSON request, as for POST /v1/tests/{kind}, and was read as one."
     return Reading(kind, data, spec, (note,), FORMAT, guessed=True)

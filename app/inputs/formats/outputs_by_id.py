@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import Flaw, InvalidTest
+from ...errors import Flaw, InvalidTest, relocated
 from ...statistics.paired import Column, Counts, Pairing, Repeated, Scores
 from .. import columns
 from ..pairing import NAMED_IDS, ById, OnMissing, pair, shown
@@ -103,10 +103,8 @@ def matched(
         detail = f"u has {len(u):,} items and v has {len(v):,}, and there are no ids to pair them by."
         raise InvalidTest.at(v.source.pointer, "length_mismatch", detail)
     kept = {role: _with_values(system, on_missing, notes, role) for role, system in (("u", u), ("v", v))}
-    try:
+    with relocated(_in_files(u, v)):
         paired = pair(kept, ids=None, clusters=clusters, on_missing=on_missing)
-    except InvalidTest as error:
-        raise _repointed(error, u, v) from None
     order = _order(kept["u"], kept["v"])
     _note_unmatched(paired.pairing, notes)
     pairing = replace(paired.pairing, largest=max(len(u), len(v)))
@@ -170,14 +168,10 @@ def _clusters(u: Answers, v: Answers) -> dict[str, str]:
     return found
 
 
-def _repointed(error: InvalidTest, u: Answers, v: Answers) -> InvalidTest:
-    """The same error with pointers to the files instead of to a JSON request."""
-    flaws = []
-    for flaw in error.flaws:
-        source = {"/u": u.source, "/v": v.source}.get(flaw.pointer)
-        pointer = source.pointer if source else f"/files{flaw.pointer}"
-        flaws.append(Flaw(pointer, flaw.code, flaw.detail))
-    return InvalidTest(error.detail, flaws=tuple(flaws))
+def _in_files(u: Answers, v: Answers) -> Callable[[str], str]:
+    """The map of pointers into a JSON request to pointers to the files."""
+    sources = {"/u": u.source.pointer, "/v": v.source.pointer}
+    return lambda pointer: sources.get(pointer, f"/files{pointer}")
 
 
 def _note_unmatched(pairing: Pairing, notes: list[str]) -> None:
@@ -209,8 +203,5 @@ def _column(values: list[Any], role: str) -> Column | Repeated:
 
 
 def _numbers(values: list[Any], role: str) -> Column:
-    try:
+    with relocated(lambda pointer: f"/files/{role}/item{pointer}"):
         return columns.numbers(values, may_hold_booleans=False)
-    except InvalidTest as error:
-        flaws = tuple(Flaw(f"/files/{role}/item{f.pointer}", f.code, f.detail) for f in error.flaws)
-        raise InvalidTest(error.detail, flaws=flaws) from None

@@ -1,4 +1,4 @@
-"""The fields of a gate's form: what has to be shown, and `metrics`, a JSON list of fields that differ by metric."""
+"""The fields of a gate's form: its terms, and `metrics`, a JSON list of the fields that differ by metric."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...errors import InvalidTest, MalformedBody
 from ...inputs import json_body
 from ...inputs.pairing import shown
 from ..parse_files import ROLES, option_pointer
-from ..pointers import Place
+from ..pointers import PointerMap
 from ..query import literal
 from ..schema.gate import GateFields
 from ..validation import validated
@@ -25,19 +25,19 @@ Fields = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class GateForm:
-    """The gate's own fields, the fields of its tests, and what differs by metric."""
+    """The gate's fields, the fields of all its tests, and what differs by metric."""
 
-    gate: GateFields
+    common: GateFields
     fields: Fields
     overrides: list[dict[str, str]] = field(default_factory=lambda: [{}])
 
 
 def taken(fields: Iterable[tuple[str, str]]) -> GateForm:
-    """The gate's fields, taken out of a form's.
+    """A form's fields, those of the gate apart from those of its tests.
 
     Raises
     ------
-        InvalidTest: a field is given twice, or does not say what it should; pointers are `/options/<name>`.
+        InvalidTest: a field is given twice, or its value is invalid; pointers are `/options/<name>`.
     """
     own: dict[str, str] = {}
     others: Fields = []
@@ -52,14 +52,14 @@ def taken(fields: Iterable[tuple[str, str]]) -> GateForm:
     return GateForm(fields_of(own, "/options"), others, overrides)
 
 
-def fields_of(said: Mapping[str, str], prefix: str) -> GateFields:
+def fields_of(texts: Mapping[str, str], prefix: str) -> GateFields:
     """Texts as the gate's fields; raises InvalidTest."""
-    values = {name: text if name in TEXTS else literal(text) for name, text in said.items()}
+    values = {name: text if name in TEXTS else literal(text) for name, text in texts.items()}
     return validated(GateFields, values, prefix=prefix)
 
 
 def overridden(form: GateForm, index: int) -> tuple[GateFields, Fields]:
-    """What one metric says of the gate, and the fields of its test."""
+    """The terms of one metric, and the fields of its test."""
     override = form.overrides[index]
     own = {name: text for name, text in override.items() if name in OF_A_METRIC}
     fields = [(name, text) for name, text in form.fields if name not in override]
@@ -67,20 +67,20 @@ def overridden(form: GateForm, index: int) -> tuple[GateFields, Fields]:
     return fields_of(own, f"/options/metrics/{index}"), fields
 
 
-def in_metric(form: GateForm, index: int) -> Place:
-    """A field that the metric says itself stands in `metrics`."""
+def in_metric(form: GateForm, index: int) -> PointerMap:
+    """The map for one metric: fields that it sets itself are in `metrics`."""
     override = form.overrides[index]
 
-    def place(pointer: str) -> str:
+    def pointer_map(pointer: str) -> str:
         name = pointer.removeprefix("/options/")
         own = pointer.startswith("/options/") and name.partition("/")[0] in override
         return f"/options/metrics/{index}/{name}" if own else pointer
 
-    return place
+    return pointer_map
 
 
 def _overrides(text: str) -> list[dict[str, str]]:
-    """`metrics`: a JSON list of objects whose members are fields as a form would have them."""
+    """`metrics`: a JSON list of objects whose members are fields of a form."""
     try:
         value = json_body.decode(text.encode()).value
     except MalformedBody:

@@ -1,4 +1,4 @@
-"""A gate's JSON request, or that of a test, which comes as a file: with the form's fields it is the gate's request."""
+"""A JSON request of a gate or of a test, sent as a file: together with the form's fields it is the gate's request."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any, get_args
 from ...errors import InvalidTest
 from ..messages import TestKind
 from ..parse_files import in_form, option_pointer
-from ..pointers import Place, option_of
+from ..pointers import PointerMap, option_of
 from ..query import literal
 from ..request_file import ROLE, Fields, RequestFile, kind_of, put_once, with_fields
 from .fields import FIELDS, TEXTS
 
 
-def gate_request(request: RequestFile, fields: Fields) -> tuple[dict[str, Any], Place]:
-    """The gate's request, and where its parts stand in the form.
+def gate_request(request: RequestFile, fields: Fields) -> tuple[dict[str, Any], PointerMap]:
+    """The gate's request, and the map of its pointers into the form.
 
-    Fields of the gate go beside `request` or `metrics`; all others into the request of every metric.
+    Fields of the gate become members next to `request` or `metrics`; all others go into the request of every metric.
 
     Raises
     ------
-        InvalidTest: a field contradicts the file, or has no use beside one.
+        InvalidTest: a field contradicts the file, or does not apply to one.
     """
     own_names = (*FIELDS, "alpha") if request.wrapped else FIELDS
     gate: dict[str, Any] = dict(request.value)
@@ -42,17 +42,17 @@ def gate_request(request: RequestFile, fields: Fields) -> tuple[dict[str, Any], 
         gate = _with_fields(gate, others)
     names = {name for name, _ in fields}
 
-    def place(pointer: str) -> str:
+    def pointer_map(pointer: str) -> str:
         _, below, inside = pointer.rpartition("/request")
         if option_of(inside) in names:
             return in_form(inside)
         return f"/files/{ROLE}{inside if below and not request.wrapped else pointer}"
 
-    return gate, place
+    return gate, pointer_map
 
 
 def _with_fields(metric: Any, fields: Fields) -> Any:
-    """A metric with the fields in its request; one that is none is left to the validation."""
+    """A metric with the fields in its request; validation refuses what is no metric."""
     if type(metric) is not dict or metric.get("kind") not in get_args(TestKind):
         return metric
     if type(metric.get("request")) is not dict:

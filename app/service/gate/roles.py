@@ -1,7 +1,7 @@
 """What a gate must know before it decides: which system is the candidate, and which direction is better.
 
-A test can be read either way; a verdict cannot. What is not told is refused, and what was said against a name that
-tells is followed with a warning.
+A test can be read either way; a verdict cannot. A gate that does not know is refused. A request that contradicts the
+names is followed, with a warning.
 """
 
 from __future__ import annotations
@@ -14,58 +14,58 @@ from ...inputs.pairing import shown
 from ...statistics.direction import of_name
 from ...statistics.local_effects import DEFAULT_EXPRESSION
 from ...statistics.paired import Effects, Scores
-from ..parse import Asked
-from ..pointers import Place
+from ..parse import ParsedTest
+from ..pointers import PointerMap
 
 
 def require(reading: Reading) -> None:
-    """Refuse two systems of which nothing tells the candidate; raises InvalidTest with what to say."""
+    """Refuse files that do not show which system is the candidate; raises InvalidTest that asks for the roles."""
     if reading.role_question is not None:
         raise InvalidTest.at("/options/system_u", "choose_roles", reading.role_question)
 
 
-def direction(wanted: bool | None, asked: Asked, term: Place) -> tuple[bool, tuple[Caution, ...]]:
-    """Whether higher is better: as wanted, else as the metric's name or statistic tells, else the default for scores.
+def direction(
+    requested: bool | None, test: ParsedTest, pointer_map: PointerMap
+) -> tuple[bool, tuple[Caution, ...]]:
+    """Whether higher is better: as requested, else by the metric's name or the statistic, else the default of scores.
 
     Raises
     ------
-        InvalidTest: nothing tells, at `higher_is_better`.
+        InvalidTest: nothing decides it, at `higher_is_better`.
     """
-    known, what = asked.options.higher_is_better, asked.options.metric or asked.spec.name
-    open_ = None if asked.reading is None else asked.reading.direction_question
-    if wanted is None and known is None and open_ is not None:
-        raise InvalidTest.at(term("/higher_is_better"), "choose_direction", open_)
-    if wanted is None and known is None and not _plain(asked):
-        detail = (
-            f"Nothing says whether a higher {shown(what)} is better: say higher_is_better=true, or "
+    known, what = test.options.higher_is_better, test.options.metric or test.spec.name
+    question = None if test.reading is None else test.reading.direction_question
+    if requested is None and known is None and (question is not None or not _plain(test)):
+        detail = question or (
+            f"Whether a higher {shown(what)} is better is not known: set higher_is_better=true, or "
             "higher_is_better=false where lower is better."
         )
-        raise InvalidTest.at(term("/higher_is_better"), "choose_direction", detail)
-    if wanted is None:
+        raise InvalidTest.at(pointer_map("/higher_is_better"), "choose_direction", detail)
+    if requested is None:
         return known is not False, ()
-    if known is None or known == wanted:
-        return wanted, ()
-    usual, said = ("lower", "higher") if wanted else ("higher", "lower")
-    detail = f"The {usual} {shown(what)} is usually the better one; the gate takes the {said}, as higher_is_better says."
-    return wanted, (Caution("direction_contradicts_name", detail),)
+    if known is None or known == requested:
+        return requested, ()
+    usual, other = ("lower", "higher") if requested else ("higher", "lower")
+    detail = f"A {usual} {shown(what)} is usually better; this gate prefers the {other} one, as higher_is_better asks."
+    return requested, (Caution("direction_contradicts_name", detail),)
 
 
-def _plain(asked: Asked) -> bool:
-    """Scores that nobody named, and effects themselves: these are higher where they are better, as documented."""
-    if isinstance(asked.data, Effects):
-        return str(asked.spec.parameters.get("expression", DEFAULT_EXPRESSION)) == DEFAULT_EXPRESSION
-    named = of_name(asked.options.name_u) is False and of_name(asked.options.name_v) is False
-    return isinstance(asked.data, Scores) and asked.options.metric is None and not named
+def _plain(test: ParsedTest) -> bool:
+    """Scores without a name, and plain effects: of these higher is better, as documented."""
+    if isinstance(test.data, Effects):
+        return str(test.spec.parameters.get("expression", DEFAULT_EXPRESSION)) == DEFAULT_EXPRESSION
+    named = of_name(test.options.name_u) is False and of_name(test.options.name_v) is False
+    return isinstance(test.data, Scores) and test.options.metric is None and not named
 
 
-def swapped(asked: Asked) -> tuple[Caution, ...]:
-    """A caution where the names say that the baseline was given as the candidate, and the candidate as the baseline."""
-    options, reading = asked.options, asked.reading
-    read = () if reading is None else (reading.file_names, reading.score_names)
-    for u, v in ((options.name_u, options.name_v), *(names for names in read if names is not None)):
+def swapped(test: ParsedTest) -> tuple[Caution, ...]:
+    """A warning where the systems' names suggest that candidate and baseline were exchanged."""
+    options, reading = test.options, test.reading
+    names = () if reading is None else (reading.file_names, reading.score_names)
+    for u, v in ((options.name_u, options.name_v), *(pair for pair in names if pair is not None)):
         if roles_of((u, v)) == ["v", "u"]:
             detail = (
-                f"By their names {shown(v)} is the candidate and {shown(u)} the baseline; the gate takes them the other "
+                f"By their names {shown(v)} is the candidate and {shown(u)} the baseline; the gate has them the other "
                 "way round, as they were given."
             )
             return (Caution("roles_contradict_names", detail),)

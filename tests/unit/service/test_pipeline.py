@@ -12,6 +12,7 @@ from app.service.limits import limits_of
 from app.service.media_types import CSV, JSON
 from app.service.messages import Body, Job
 from app.service.pipeline import Later, handle, handle_in_place
+from app.service.query import timeout_of_query
 from app.settings import Settings
 
 LIMITS = limits_of(Settings(workers=1))
@@ -26,7 +27,7 @@ def test_a_small_request_for_a_worker_takes_the_deadline_of_its_body_along(
     body: dict[str, float], query: tuple[tuple[str, str], ...], timeout_s: float | None
 ) -> None:
     now = time.monotonic()
-    job = Job("scores", Body(JSON), query, "json", "x", now, now, LIMITS)
+    job = Job("scores", Body(JSON), query, "json", "x", now, now, LIMITS, timeout_s=timeout_of_query(query))
     found = handle_in_place(job, json.dumps(LONG | body).encode(), 0.005, 100_000)
     assert isinstance(found, Later)
     assert found.timeout_s == timeout_s
