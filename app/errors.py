@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 MAX_FLAWS = 20
 
@@ -30,7 +31,11 @@ MAX_FLAWS = 20
 class Flaw:
     """One thing that is wrong, and an RFC 6901 pointer to it."""
 
-    pointer: str
+    pointer: Annotated[
+        str,
+        "RFC 6901; `/?name` is a query parameter, `/line/3/2` a field of a table, `/files/u/line/3` one of a file, "
+        "`/options/name` a field of the form.",
+    ]
     code: str
     detail: str
 

@@ -16,7 +16,7 @@ from ..statistics.catalogue import reduce
 from ..statistics.corpus import counted, counting_seconds
 from ..statistics.data_warning import DataWarning
 from ..statistics.joint_problem import Joint
-from ..statistics.paired import Paired, Segments, StatisticSpec
+from ..statistics.paired import Paired, Pairing, Segments, StatisticSpec
 from . import differences
 from .additive_test import additive_test
 from .bootstrap_test import bootstrap_test
@@ -39,7 +39,9 @@ from .record import (
     ItemsRecord,
     MethodRecord,
     Moved,
-    PlanAlternative,
+    NamesRecord,
+    PairingRecord,
+    PlannedMethod,
     PlanRecord,
     TestRecord,
 )
@@ -143,9 +145,7 @@ def plan_record(prepared: Prepared) -> PlanRecord:
     plan = prepared.solvable.plan
     chosen = plan.chosen
     others = tuple(
-        PlanAlternative(
-            cost.method, cost.exact, cost.operations, cost.bytes, cost.seconds, plan.against(cost)
-        )
+        PlannedMethod(cost.method, cost.exact, cost.operations, cost.bytes, cost.seconds, plan.against(cost))
         for cost in plan.others
     )
     return PlanRecord(
@@ -195,13 +195,20 @@ def finish(prepared: Prepared) -> TestRecord:
             *(() if prepared.dust is None else (prepared.dust.caution(),)),
             *(Caution(code, detail) for code, detail in interval.cautions),
         ),
-        name_u=options.name_u,
-        name_v=options.name_v,
+        names=NamesRecord(options.name_u, options.name_v),
+        pairing=_pairing(prepared.data.pairing),
         item_level=item_level,
         confidence_interval=interval.interval,
         effect_size=sizes,
         moved=changed,
     )
+
+
+def _pairing(pairing: Pairing) -> PairingRecord | None:
+    """The numbers of ids; None when items were paired by their order."""
+    if pairing.matched is None:
+        return None
+    return PairingRecord(pairing.matched, pairing.only_u, pairing.only_v)
 
 
 def _items(items: ItemsRecord, options: Options) -> ItemsRecord:

@@ -1,51 +1,69 @@
-"""The answer to a test, as plain data: everything of the HTTP answer but what the service adds."""
+"""The answer to a test, as plain data. The JSON answer, its OpenAPI schema and the reports all follow from it.
+
+`app.service.render_json` writes every field by its name and in the order of this file. In an `Annotated` type, a text
+describes the field in the OpenAPI document and a mapping holds its bounds. Class docstrings become descriptions too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from .options import Alternative, Resampling
 
 BoundsKind = Literal["certified", "confidence"]
 IntervalKind = Literal["exact", "bounded", "approximate", "sampled"]
+PValue = Annotated[float, {"gt": 0, "le": 1}]
+Log10PValue = Annotated[float, {"le": 0}]
 
 
 def members(record: Any) -> dict[str, Any]:
-    """The fields of a record by name, as they are: `dataclasses.asdict` copies everything below as well."""
+    """The fields of a record by name, without the copies that `dataclasses.asdict` makes."""
     return {name: getattr(record, name) for name in record.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
 class Fraction2:
-    """numerator / 2**log2_denominator, exactly."""
+    """An exact probability: numerator / 2**log2_denominator."""
 
     numerator: int
     log2_denominator: int
 
 
 @dataclass(frozen=True, slots=True)
-class StatisticRecord:
-    """Which statistic, its value as observed, and each system's own score where there is one.
+class NamesRecord:
+    """The systems' names: as requested, else as in the files, else U and V (in a gate candidate and baseline)."""
 
-    `metric` is what was measured, where more is known of it than the statistic's name (wer, las, ndcg_cut_10).
-    `higher_is_better` is None where nobody said.
+    u: str
+    v: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticRecord:
+    """The statistic as observed; `observed` is U's value minus V's, whichever direction is better.
+
+    `u` and `v` are the systems' own values, null where the statistic has none.
     """
 
     name: str
     observed: float
     u: float | None
     v: float | None
-    metric: str | None = None
-    higher_is_better: bool | None = None
+    metric: Annotated[
+        str | None, "What the files measure: wer, las, ndcg_cut_10; null where they do not name it."
+    ] = None
+    higher_is_better: Annotated[
+        bool | None,
+        "By the metric's name or the statistic, or as requested of a gate; null where it is not known.",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class ItemsRecord:
-    """How many items there were; wins, ties and losses are U's, counted per swapping unit.
+    """Numbers of items; wins, ties and losses are U's and count the units that swap together.
 
-    A win is a larger share of the statistic, or a smaller one where lower is known to be better.
+    A win of U is a unit with more of the statistic than V; with less where `statistic.higher_is_better` is false.
     """
 
     n: int
@@ -57,8 +75,27 @@ class ItemsRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class PairingRecord:
+    """Numbers of ids that both systems have, or only one; null when items were paired by their order."""
+
+    matched: int
+    only_u: int
+    only_v: int
+
+
+@dataclass(frozen=True, slots=True)
+class ItemLevel:
+    """The p-value when every item swaps by itself, next to that of a clustered test; null without clusters."""
+
+    p_value: PValue
+    log10_p_value: Log10PValue
+    method: str
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
 class LatticeRecord:
-    """The lattice the test was solved on: step in the statistic's units of effect."""
+    """The lattice of the test: its step (`unit`) in the statistic's units, and the number (`rank`) of its sums."""
 
     unit: float
     weights: int
@@ -68,7 +105,7 @@ class LatticeRecord:
 
 @dataclass(frozen=True, slots=True)
 class MonteCarloRecord:
-    """What was sampled: p = (exceedances + 1) / (samples + 1)."""
+    """The samples: p = (exceedances + 1) / (samples + 1)."""
 
     samples: int
     seed: int
@@ -78,7 +115,7 @@ class MonteCarloRecord:
 
 @dataclass(frozen=True, slots=True)
 class MethodRecord:
-    """Which method ran, whether it is exact, its certificate and why it was chosen."""
+    """The method that ran, whether it is exact, its certificate, and why it was chosen."""
 
     name: str
     exact: bool
@@ -90,10 +127,10 @@ class MethodRecord:
 
 @dataclass(frozen=True, slots=True)
 class NullRecord:
-    """The null distribution of the statistic, summarised.
+    """The null distribution of the statistic; fields are null where they are not known.
 
-    `pmf` holds (value, probability) pairs; a value is the middle of its bin and `pmf_bin_width`
-    is in the statistic's units (the lattice step when nothing was binned). None where not known.
+    Each mass of `pmf` is a value, the middle of its bin, and its probability. `pmf_bin_width` is in the statistic's
+    units (the lattice step when nothing was binned).
     """
 
     mean: float
@@ -106,43 +143,27 @@ class NullRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Caution:
-    """Something the reader of a p-value should know."""
-
-    code: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class ItemLevel:
-    """The p-value when every item swaps by itself, beside that of a clustered test."""
-
-    p_value: float
-    log10_p_value: float
-    method: str
-    exact: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ConfidenceInterval:
-    """An interval of the statistic's true value, in its units; None is an end that no data of this size can set.
-
-    `method` is `test_inversion`, `tango_score` or `bootstrap_percentile`. `exact`: each end is where the p-value
-    crosses; `bounded`: it is at most `resolution` further out, never further in; `approximate`: asymptotic;
-    `sampled`: from resamples.
-    """
+    """A two-sided confidence interval of the difference; null is an end that data of this size cannot bound."""
 
     level: float
     low: float | None
     high: float | None
-    method: str
-    kind: IntervalKind
+    method: Annotated[str, "test_inversion, tango_score or bootstrap_percentile."]
+    kind: Annotated[
+        IntervalKind,
+        "exact: the p-value crosses 1 - level at the ends; bounded: the ends are at most `resolution` too far out, "
+        "never too far in; approximate: asymptotic; sampled: from resamples.",
+    ]
     resolution: float
 
 
 @dataclass(frozen=True, slots=True)
 class Discordant:
-    """Items of which only one system was right; their odds with Clopper & Pearson's interval, None is infinity."""
+    """Items that only one system got right, and their odds with Clopper and Pearson's interval; null is infinity.
+
+    Right is the score 1; 0 where `statistic.higher_is_better` is false.
+    """
 
     only_u: int
     only_v: int
@@ -153,7 +174,7 @@ class Discordant:
 
 @dataclass(frozen=True, slots=True)
 class EffectSize:
-    """How large the difference is, whatever its units. None where it is not defined.
+    """How large the difference is, independent of its units; null where it is not defined.
 
     `cohens_d_z` is mean over sd (ddof 1) of the swapping units' differences (Lakens 2013, eq. 7); `cliffs_delta` is
     P(u > v) - P(u < v) over all pairs of items (Cliff 1993).
@@ -166,9 +187,9 @@ class EffectSize:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The ids of the ten items that moved most, largest first, by the direction they moved in.
+    """Ids of the ten items that moved most, largest first; positions counted from zero where there are no ids.
 
-    Ids and nothing else; positions counted from nought where the items have no ids.
+    They moved toward the system that did better on them: with more, or with less where lower is better.
     """
 
     toward_u: tuple[str, ...]
@@ -176,48 +197,79 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class TestRecord:
-    """The answer to one test.
+class ReadingRecord:
+    """How files were read: the notes list everything that was chosen, skipped or dropped."""
 
-    `confidence_interval`, `effect_size` and `moved` are there when a `confidence_level` was asked for; `notes` say how
-    files were read.
+    format: Annotated[str, "The format that was read."]
+    guessed: Annotated[bool, "Whether the format was guessed (format auto)."]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """Something the reader of a p-value should know."""
+
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestRecord:
+    """The result of a test: a function of the request alone.
+
+    `confidence_interval`, `effect_size` and `moved` are there when a `confidence_level` was requested.
     """
 
-    __test__ = False  # not a test class, whatever pytest thinks of its name
+    __test__ = False  # pytest would collect it by its name
 
     digest: str
-    p_value: float
-    log10_p_value: float
-    p_value_bounds: tuple[float, float]
-    p_value_bounds_kind: BoundsKind
+    p_value: PValue
+    log10_p_value: Annotated[Log10PValue, "Right where p_value underflows."]
+    p_value_bounds: Annotated[tuple[float, float], "The true p-value lies between them."]
+    p_value_bounds_kind: Annotated[BoundsKind, "certified: always; confidence: at 99 %."]
     p_value_fraction: Fraction2 | None
     significant: bool
     alpha: float
     min_attainable_p: float
     alternative: Alternative
     test: Resampling
+    names: NamesRecord
     statistic: StatisticRecord
     items: ItemsRecord
+    pairing: PairingRecord | None = None
+    item_level: ItemLevel | None = None
     method: MethodRecord
     null: NullRecord
-    warnings: tuple[Caution, ...]
-    name_u: str
-    name_v: str
-    item_level: ItemLevel | None = None
     confidence_interval: ConfidenceInterval | None = None
     effect_size: EffectSize | None = None
     moved: Moved | None = None
-    notes: tuple[str, ...] = ()
+    reading: ReadingRecord | None = None
+    warnings: tuple[Caution, ...]
+
+    @property
+    def name_u(self) -> str:
+        """The name of system U."""
+        return self.names.u
+
+    @property
+    def name_v(self) -> str:
+        """The name of system V."""
+        return self.names.v
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How files were read, in sentences."""
+        return () if self.reading is None else self.reading.notes
 
 
-def reported(record: TestRecord, notes: Sequence[str], cautions: Sequence[Caution]) -> TestRecord:
-    """The record with how its data was read, and with what to know of that before its other warnings."""
-    return replace(record, notes=tuple(notes), warnings=(*cautions, *record.warnings))
+def reported(record: TestRecord, reading: ReadingRecord | None, cautions: Sequence[Caution]) -> TestRecord:
+    """The record with how its data was read, and with the warnings about that before its others."""
+    return replace(record, reading=reading, warnings=(*cautions, *record.warnings))
 
 
 @dataclass(frozen=True, slots=True)
-class PlanRecord:
-    """What a test would cost, predicted before any array of it exists."""
+class PlannedMethod:
+    """A method, its predicted cost, and why it was chosen or not."""
 
     method: str
     exact: bool
@@ -225,16 +277,10 @@ class PlanRecord:
     bytes: int
     seconds: float
     reason: str
-    alternatives: tuple[PlanAlternative, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class PlanAlternative:
-    """A method that was not chosen, its cost, and why not."""
+class PlanRecord(PlannedMethod):
+    """What a test would do and cost, predicted before any of its arrays exists, and the alternatives."""
 
-    method: str
-    exact: bool
-    operations: int
-    bytes: int
-    seconds: float
-    reason: str
+    alternatives: tuple[PlannedMethod, ...]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import BodyTooLarge, InvalidTest, relocated
 from ..extras import require
 from ..inference.options import Options, Resampling
-from ..inference.record import Caution
+from ..inference.record import Caution, ReadingRecord
 from ..inputs import encodings, nested
 from ..inputs.formats.reader import Kind, Reading
 from ..inputs.nested import NamedCounts
@@ -61,9 +61,10 @@ class ParsedTest:
     cautions: tuple[Caution, ...] = ()
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """How files were read, in sentences."""
-        return () if self.reading is None else self.reading.notes
+    def reading_record(self) -> ReadingRecord | None:
+        """How files were read, for the answer."""
+        reading = self.reading
+        return None if reading is None else ReadingRecord(reading.format, reading.guessed, reading.notes)
 
     @property
     def counting_seconds(self) -> float:

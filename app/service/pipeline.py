@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic_core import to_json
 
@@ -21,20 +21,12 @@ from ..inference.paired_test import Prepared, finish, plan_record, prepare
 from ..inference.record import reported
 from . import problems
 from .gate.parse import ParsedGate, parse_gate
-from .gate.run import (
-    PreparedGate,
-    gate_answer,
-    gate_id,
-    headers_of,
-    prepare_gate,
-    run_gate,
-    status_of,
-)
+from .gate.run import PreparedGate, headers_of, prepare_gate, run_gate, status_of
 from .in_place import may_run_in_place
 from .media_types import MULTIPART, PRODUCED, TEXTS
-from .messages import Job, RenderedResponse, Representation, WorkStats
+from .messages import Job, RenderedResponse, Representation, TestKind, WorkStats
 from .parse import ParsedTest, inflated, parse_test
-from .render_json import answer, answer_id, plan_answer
+from .render_json import Runtime, answer_id, render_gate, render_plan, render_test
 from .representations import gate_report, test_report
 from .self_test import KNOWN, self_test
 
@@ -139,23 +131,21 @@ def _finished(
     if isinstance(prepared, PreparedGate):
         gate = run_gate(prepared)
         if job.representation == "json":
-            content = with_own(
-                gate_answer(gate, prepared.parsed, _runtime(job, started, planning)), "runtime"
-            )
+            content = with_own(render_gate(gate, _runtime(job, started, planning)), "runtime")
         else:
-            content = (gate_report(gate, gate_id(gate), job.representation, job.theme), b"", b"")
+            content = (gate_report(gate, answer_id(gate), job.representation, job.theme), b"", b"")
         status = status_of(gate, prepared.parsed.fail_status)
         test = gate.deciding.test
         computed = (test.method.name, test.items.n)
         return _rendered(job, content, headers_of(gate), job.representation, started, status, computed)
     assert isinstance(parsed, ParsedTest)
     if job.kind == "plan":
-        content = (encode(plan_answer(parsed.kind, plan_record(prepared))), b"", b"")
+        kind = cast("TestKind", parsed.kind)  # segments come from files alone, which only the CLI plans
+        content = (encode(render_plan(kind, plan_record(prepared))), b"", b"")
         return _rendered(job, content, (), "json", started)
-    record = reported(finish(prepared), parsed.notes, parsed.cautions)
+    record = reported(finish(prepared), parsed.reading_record, parsed.cautions)
     if job.representation == "json":
-        runtime = _runtime(job, started, planning)
-        content = with_own(answer(record, parsed.data.pairing, runtime, parsed.reading), "runtime")
+        content = with_own(render_test(record, _runtime(job, started, planning)), "runtime")
     else:
         content = (test_report(record, job.representation, job.theme), b"", b"")
     etag = (("etag", f'W/"{answer_id(record)}"'),)
@@ -163,13 +153,13 @@ def _finished(
     return _rendered(job, content, etag, job.representation, started, computed=computed)
 
 
-def _runtime(job: Job, started: float, planning: float) -> dict[str, float]:
+def _runtime(job: Job, started: float, planning: float) -> Runtime:
     now = time.monotonic()
-    return {
-        "engine_ms": milliseconds(now - planning),
-        "total_ms": milliseconds(now - job.received_at),
-        "queue_ms": milliseconds(started - job.submitted_at),
-    }
+    return Runtime(
+        engine_ms=milliseconds(now - planning),
+        total_ms=milliseconds(now - job.received_at),
+        queue_ms=milliseconds(started - job.submitted_at),
+    )
 
 
 def _rendered(

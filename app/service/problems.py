@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
 from ..errors import (
     MAX_FLAWS,
@@ -51,6 +51,18 @@ class ProblemType:
     status: int
     title: str
     advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """RFC 9457 problem details; at most 16 KB, and never an echo of the input."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: Annotated[str, "The request id."]
+    errors: Annotated[tuple[Flaw, ...], {"max_length": MAX_FLAWS, "default": []}] = ()
 
 
 class AnswerKnown(InputError):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.api.openapi.responses import TestAnswer
+from app.api.openapi.schemas import TestAnswer
 from app.inputs.formats import catalogue
 from app.service.parse_files import FIELDS, ROLES
 

@@ -6,8 +6,7 @@ import json
 
 from pydantic import BaseModel
 
-from app.api.openapi.gate_responses import GateAnswer
-from app.api.openapi.responses import PlanAnswer, TestAnswer
+from app.api.openapi.schemas import GateAnswer, PlanAnswer, TestAnswer
 from app.errors import MAX_FLAWS, ExactpermError
 from app.service.problems import MAX_DETAIL_CHARS, MAX_POINTER_CHARS, MAX_PROBLEM_BYTES, of_error
 from tests.fuzz.mutations import echoed

@@ -10,45 +10,47 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 import app.client
-from app.api.openapi import gate_responses, responses
 from app.cli.local_transport import InProcess
 from app.client import Client, UnreadableAnswer, effects, gate, gate_results, results, scores
 from app.client.calls import MEDIA
 from app.client.decode import read
+from app.inference import record
+from app.inference.gate import record as gate_record
+from app.service import render_json
 from app.service.media_types import PRODUCED
+from app.service.render_json import json_types
 from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 U, V = [0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82]
-WIRE: dict[type[Any], type[BaseModel]] = {
-    results.BinaryFraction: responses.FractionAnswer,
-    results.Statistic: responses.StatisticAnswer,
-    results.Names: responses.NamesAnswer,
-    results.Items: responses.ItemsAnswer,
-    results.Pairing: responses.PairingAnswer,
-    results.ItemLevel: responses.ItemLevelAnswer,
-    results.Lattice: responses.LatticeAnswer,
-    results.MonteCarlo: responses.MonteCarloAnswer,
-    results.Method: responses.MethodAnswer,
-    results.Mass: responses.Mass,
-    results.Null: responses.NullAnswer,
-    results.Interval: responses.IntervalAnswer,
-    results.Discordant: responses.DiscordantAnswer,
-    results.EffectSize: responses.EffectSizeAnswer,
-    results.Moved: responses.MovedAnswer,
-    results.Reading: responses.ReadingAnswer,
-    results.Warned: responses.WarningAnswer,
-    results.Runtime: responses.Runtime,
-    results.Versions: responses.Versions,
-    results.TestResult: responses.TestAnswer,
-    gate_results.Decision: gate_responses.DecisionAnswer,
-    gate_results.MetricResult: gate_responses.MetricAnswer,
-    gate_results.GateResult: gate_responses.GateAnswer,
-    gate_results.PlannedMethod: responses.PlannedMethod,
-    gate_results.Plan: responses.PlanAnswer,
+WIRE: dict[type[Any], type[Any]] = {
+    results.BinaryFraction: record.Fraction2,
+    results.Statistic: record.StatisticRecord,
+    results.Names: record.NamesRecord,
+    results.Items: record.ItemsRecord,
+    results.Pairing: record.PairingRecord,
+    results.ItemLevel: record.ItemLevel,
+    results.Lattice: record.LatticeRecord,
+    results.MonteCarlo: record.MonteCarloRecord,
+    results.Method: record.MethodRecord,
+    results.Mass: render_json.Mass,
+    results.Null: record.NullRecord,
+    results.Interval: record.ConfidenceInterval,
+    results.Discordant: record.Discordant,
+    results.EffectSize: record.EffectSize,
+    results.Moved: record.Moved,
+    results.Reading: record.ReadingRecord,
+    results.Warned: record.Caution,
+    results.Runtime: render_json.Runtime,
+    results.Versions: render_json.Versions,
+    results.TestResult: render_json.TestAnswer,
+    gate_results.Decision: gate_record.Decision,
+    gate_results.MetricResult: gate_record.MetricRecord,
+    gate_results.GateResult: render_json.GateAnswer,
+    gate_results.PlannedMethod: record.PlannedMethod,
+    gate_results.Plan: render_json.PlanAnswer,
 }
 
 
@@ -70,7 +72,7 @@ def test_every_answer_of_the_client_is_on_the_list() -> None:
 @pytest.mark.parametrize("ours", WIRE, ids=lambda one: one.__name__)
 def test_the_fields_are_those_of_the_contract(ours: type[Any]) -> None:
     names = {part.name for part in dataclasses.fields(ours)} - {"raw"}
-    assert names == set(WIRE[ours].model_fields)
+    assert names == set(json_types(WIRE[ours]))
 
 
 def test_media_types_are_those_of_the_service() -> None:

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import pytest
 
-from app.api.openapi.responses import TestAnswer
+from app.api.openapi.schemas import TestAnswer
 from app.inference.options import Method
 from app.main import create_app
 from app.service import media_types, problems

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what the routes say of themselves, and the wire models they refer to."""
+"""The OpenAPI document: the routes with their operations, and the schemas that they refer to."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from pydantic.json_schema import models_json_schema
 from ... import __version__
 from ...service.schema.gate import GateRequest
 from ...service.schema.requests import REQUEST_MODELS, PlanEnvelope
-from .gate_responses import GateAnswer
 from .operations import problem_response, reference
-from .responses import Health, PlanAnswer, Problem, TestAnswer
+from .schemas import ANSWERS, Health
 
 REF = "#/components/schemas/{model}"
 TITLE = "exactperm"
@@ -38,18 +37,18 @@ HEALTH_PATHS = ("/livez", "/readyz", "/healthz")
 
 def document(app: FastAPI) -> dict[str, Any]:
     """The document of an application, complete and always the same."""
-    said = get_openapi(
+    openapi = get_openapi(
         title=TITLE, version=__version__, description=DESCRIPTION, routes=app.routes, tags=TAGS
     )
     requests = [(model, "validation") for model in (*REQUEST_MODELS.values(), PlanEnvelope, GateRequest)]
-    answers = [(model, "serialization") for model in (TestAnswer, PlanAnswer, GateAnswer, Problem, Health)]
+    answers = [(model, "serialization") for model in ANSWERS]
     _, schemas = models_json_schema([*requests, *answers], ref_template=REF)  # type: ignore[list-item]
-    said.setdefault("components", {})["schemas"] = schemas["$defs"]
-    said["components"]["securitySchemes"] = {"apiKey": BEARER}
-    said["security"] = [{}, {"apiKey": []}]
+    openapi.setdefault("components", {})["schemas"] = schemas["$defs"]
+    openapi["components"]["securitySchemes"] = {"apiKey": BEARER}
+    openapi["security"] = [{}, {"apiKey": []}]
     for path in HEALTH_PATHS:
-        said["paths"][path]["get"]["security"] = []
-        responses = said["paths"][path]["get"]["responses"]
+        openapi["paths"][path]["get"]["security"] = []
+        responses = openapi["paths"][path]["get"]["responses"]
         responses["200"] = {
             "description": "Yes",
             "content": {"application/json": {"schema": reference(Health)}},
@@ -61,7 +60,7 @@ def document(app: FastAPI) -> dict[str, Any]:
         "/metrics": ("The metrics", "text/plain", {"type": "string"}),
     }
     for path, (description, media, schema) in described.items():
-        responses = said["paths"][path]["get"]["responses"]
+        responses = openapi["paths"][path]["get"]["responses"]
         responses["200"] = {"description": description, "content": {media: {"schema": schema}}}
         responses.update({str(status): problem_response(status) for status in GUARDED_STATUSES})
-    return said
+    return openapi

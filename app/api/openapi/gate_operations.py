@@ -8,7 +8,6 @@ from typing import Any
 from ...service import media_types
 from ...service.gate.fields import FIELDS
 from ...service.schema.gate import FAIL, GateFields, GateRequest
-from .gate_responses import GateAnswer
 from .operations import (
     BINARY,
     CODING,
@@ -21,6 +20,7 @@ from .operations import (
     operation,
     reference,
 )
+from .schemas import GateAnswer
 
 FAIL_STATUS = {
     "name": "fail_status",

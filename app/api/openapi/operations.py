@@ -18,7 +18,7 @@ from ...service.parse_files import FIELDS, ROLES
 from ...service.query import LITERAL, NAMES, TEXT, parameters_of
 from ...service.schema.requests import REQUEST_MODELS, Choices, PlanEnvelope
 from ...service.schema.statistics import STATISTIC_MODELS
-from .responses import PlanAnswer, Problem, TestAnswer
+from .schemas import PlanAnswer, Problem, TestAnswer
 
 Schema = dict[str, Any]
 

@@ -137,12 +137,11 @@ def finish_gate(
         for metric, record, outcome, judgement in zip(metrics, records, outcomes, judged, strict=True)
     )
     verdict = overall([metric.verdict for metric in decided])
-    return GateRecord(
+    return GateRecord.of(
         digest=_digest(decided, on_inconclusive, algorithm),
         verdict=verdict,
         reason=overall_reason(decided, verdict, deciding(decided, verdict), on_inconclusive),
         on_inconclusive=on_inconclusive,
-        correction="holm" if len(decided) > 1 else None,
         metrics=decided,
     )
 

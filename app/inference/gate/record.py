@@ -1,13 +1,16 @@
-"""What a gate decides, as plain data: verdict, status, headers and reports are all read off `GateRecord.verdict`."""
+"""What a gate decides, as plain data: status, headers, JSON and reports all follow from `GateRecord.verdict`.
+
+Fields are annotated as in `app.inference.record`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from ..options import Alternative
-from ..record import BoundsKind, TestRecord
+from ..record import BoundsKind, Log10PValue, PValue, TestRecord
 
 Policy = Literal["no_regression", "non_inferior", "improve"]
 Verdict = Literal["pass", "fail", "inconclusive"]
@@ -17,7 +20,7 @@ Procedure = Literal["permutation", "bootstrap", "tango_score"]
 
 @dataclass(frozen=True, slots=True)
 class GateTerms:
-    """What was asked of one metric. `margin` is in the statistic's units, at least nought.
+    """What a metric has to show. `margin` is in the statistic's units, at least zero.
 
     U is the candidate and V the baseline.
     """
@@ -30,63 +33,89 @@ class GateTerms:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The one-sided test that the verdict rests on, of the hypothesis that the policy puts to the proof.
+    """The one-sided test that the verdict rests on, of the null hypothesis that the policy sets.
 
-    `difference` is the hypothesised difference that separates null and alternative: -margin or +margin in the
-    statistic's units, 0 without a margin. `alternative` is what a small p-value shows. `p_value_adjusted` is Holm's
-    (equal to `p_value` when there is one metric).
+    `difference` is the hypothesised difference between null and alternative: -margin or +margin in the statistic's
+    units, 0 without a margin. `alternative` is what a small p-value shows.
     """
 
     procedure: Procedure
     alternative: Alternative
     difference: float
-    p_value: float
-    log10_p_value: float
+    p_value: PValue
+    log10_p_value: Log10PValue
     p_value_bounds: tuple[float, float]
     p_value_bounds_kind: BoundsKind | Literal["asymptotic"]
     exact: bool
     min_attainable_p: float
-    p_value_adjusted: float
-    log10_p_value_adjusted: float
+    p_value_adjusted: Annotated[PValue, "By Holm's method over all metrics; p_value itself for one."]
+    log10_p_value_adjusted: Log10PValue
     significant: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetricRecord:
-    """One metric of a gate: what was to be shown, what was found, and the verdict.
+    """One metric of a gate: its verdict, what it had to show, the decision, and the test of no difference.
 
-    `hypothesis` and `reason` are sentences. `test` is the ordinary test of a difference of nought, one-sided in the
-    gate's direction, with estimates, interval and null distribution.
+    `hypothesis` and `reason` are sentences. `test` is one-sided in the gate's direction, with estimates, interval and
+    null distribution.
     """
 
     name: str
-    terms: GateTerms
-    hypothesis: str
     verdict: Verdict
     reason: str
+    hypothesis: str
+    terms: GateTerms
     decision: Decision
     test: TestRecord
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GateRecord:
-    """The answer of a gate: fail when a metric fails, else inconclusive when one is, else pass."""
+    """The answer of a gate: fail when a metric fails, else inconclusive when one is, else pass.
+
+    The terms and the p-value are those of the metric that decided.
+    """
 
     digest: str
     verdict: Verdict
+    passed: Annotated[bool, "Whether the status is 200: a pull request may go on."]
     reason: str
+    terms: GateTerms
     on_inconclusive: OnInconclusive
     correction: Literal["holm"] | None
+    p_value: Annotated[PValue, "The one that decided, adjusted."]
+    log10_p_value: Log10PValue
     metrics: tuple[MetricRecord, ...]
 
-    @property
-    def passed(self) -> bool:
-        """Whether a pull request may go on: the one field that status, headers and reports are read off."""
-        return self.verdict == "pass" or (self.verdict == "inconclusive" and self.on_inconclusive == "pass")
+    @classmethod
+    def of(
+        cls,
+        *,
+        digest: str,
+        verdict: Verdict,
+        reason: str,
+        on_inconclusive: OnInconclusive,
+        metrics: tuple[MetricRecord, ...],
+    ) -> GateRecord:
+        """The record with everything that follows from the metrics and the verdict."""
+        metric = deciding(metrics, verdict)
+        return cls(
+            digest=digest,
+            verdict=verdict,
+            passed=verdict == "pass" or (verdict == "inconclusive" and on_inconclusive == "pass"),
+            reason=reason,
+            terms=metric.terms,
+            on_inconclusive=on_inconclusive,
+            correction="holm" if len(metrics) > 1 else None,
+            p_value=metric.decision.p_value_adjusted,
+            log10_p_value=metric.decision.log10_p_value_adjusted,
+            metrics=metrics,
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How files were read, each note once, whatever number of metrics has it."""
+        """How files were read, each note once even where several metrics have it."""
         return tuple(dict.fromkeys(note for metric in self.metrics for note in metric.test.notes))
 
     @property

@@ -1,18 +1,17 @@
-"""The gate, from bytes to rendered answer; verdict, status and headers are read off one field of the record."""
+"""Prepare and run a gate; status and headers follow from its record."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from ...engine.plan import Budget
 from ...errors import relocated
 from ...inference.gate.gate import Metric, PreparedMetric, finish_gate, prepare_metric
-from ...inference.gate.record import GateRecord, MetricRecord
+from ...inference.gate.record import GateRecord
 from ...inference.paired_test import ALGORITHM_VERSION
 from ...inference.record import TestRecord, reported
 from ..messages import Job
-from ..render_json import said_of, versions
+from ..render_json import answer_id
 from .parse import ParsedGate, ParsedMetric
 
 PASSED = 200
@@ -69,12 +68,7 @@ def _test(parsed: ParsedMetric, record: TestRecord) -> TestRecord:
     if not parsed.interval_requested:
         kept = tuple(caution for caution in record.warnings if caution.code != NO_INTERVAL)
         record = replace(record, warnings=kept)
-    return reported(record, parsed.test.notes, parsed.cautions)
-
-
-def gate_id(gate: GateRecord) -> str:
-    """Equal for equal requests under the same algorithm version."""
-    return "g_" + gate.digest[:16]
+    return reported(record, parsed.test.reading_record, parsed.cautions)
 
 
 def status_of(gate: GateRecord, fail_status: int) -> int:
@@ -84,40 +78,8 @@ def status_of(gate: GateRecord, fail_status: int) -> int:
 
 def headers_of(gate: GateRecord) -> tuple[tuple[str, str], ...]:
     """Headers for scripts that do not read the body."""
-    p_value = gate.deciding.decision.p_value_adjusted
-    return (("x-verdict", gate.verdict), ("x-p-value", repr(p_value)), ("etag", f'W/"{gate_id(gate)}"'))
-
-
-def gate_answer(gate: GateRecord, parsed: ParsedGate, runtime: dict[str, float]) -> dict[str, Any]:
-    """Every field of the gate's answer, in its order. What all metrics share is said on top as well."""
-    deciding = gate.deciding
-    return {
-        "id": gate_id(gate),
-        "verdict": gate.verdict,
-        "passed": gate.passed,
-        "reason": gate.reason,
-        **asdict(deciding.terms),
-        "on_inconclusive": gate.on_inconclusive,
-        "correction": gate.correction,
-        "p_value": deciding.decision.p_value_adjusted,
-        "log10_p_value": deciding.decision.log10_p_value_adjusted,
-        "metrics": [_metric(metric, own) for metric, own in zip(gate.metrics, parsed.metrics, strict=True)],
-        "runtime": runtime,
-        "versions": versions(),
-        "signature": f"exactperm|alg:{ALGORITHM_VERSION}|gate|{gate.verdict}|metrics:{len(gate.metrics)}"
-        f"|sha:{gate.digest[:8]}",
-    }
-
-
-def _metric(metric: MetricRecord, parsed: ParsedMetric) -> dict[str, Any]:
-    decision = asdict(metric.decision)
-    decision["p_value_bounds"] = list(metric.decision.p_value_bounds)
-    return {
-        "name": metric.name,
-        "verdict": metric.verdict,
-        "reason": metric.reason,
-        "hypothesis": metric.hypothesis,
-        **asdict(metric.terms),
-        "decision": decision,
-        "test": said_of(metric.test, parsed.test.data.pairing, parsed.test.reading),
-    }
+    return (
+        ("x-verdict", gate.verdict),
+        ("x-p-value", repr(gate.p_value)),
+        ("etag", f'W/"{answer_id(gate)}"'),
+    )

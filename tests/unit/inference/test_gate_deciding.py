@@ -41,4 +41,9 @@ def test_the_deciding_metric_is_the_one_the_verdict_hung_on(
 ) -> None:
     found = parts(*kinds)
     assert deciding(found, verdict).name == expected
-    assert GateRecord("0", verdict, "", "pass", None, found).deciding.name == expected
+    assert (
+        GateRecord.of(
+            digest="0", verdict=verdict, reason="", on_inconclusive="pass", metrics=found
+        ).deciding.name
+        == expected
+    )

@@ -17,6 +17,7 @@ from app.inference.record import (
     LatticeRecord,
     MethodRecord,
     Moved,
+    NamesRecord,
     NullRecord,
     StatisticRecord,
     TestRecord,
@@ -39,8 +40,7 @@ RECORD = TestRecord(
     method=MethodRecord("fft", True, 3.1e-14, "cheapest exact method", LatticeRecord(0.01, 4, 46), None),
     null=NullRecord(0.0, 0.021, -0.056, 0.056, None, None, None),
     warnings=(Caution("alpha_unattainable", "No result could be significant."),),
-    name_u="U",
-    name_v="V",
+    names=NamesRecord("U", "V"),
 )
 
 DESCRIBED = replace(
@@ -49,7 +49,7 @@ DESCRIBED = replace(
     effect_size=EffectSize(2.18, 0.68, Discordant(6, 1, 6.0, 0.73, 276.0)),
     moved=Moved(("q-17", "q-3"), ("q-5",)),
 )
-GATE_TEST = replace(DESCRIBED, name_u="candidate", name_v="baseline", alternative="greater", warnings=())
+GATE_TEST = replace(DESCRIBED, names=NamesRecord("candidate", "baseline"), alternative="greater", warnings=())
 HOSTILE = [
     "a\r\nINFO forged line",
     "a | b || c",
@@ -125,7 +125,15 @@ def metric_of(
         significant=shown <= 0.05,
     )
     wanted = "The candidate is shown to be better than the baseline."
-    return MetricRecord(name, GateTerms(**terms), wanted, verdict, reason, decision, test)
+    return MetricRecord(
+        name=name,
+        verdict=verdict,
+        reason=reason,
+        hypothesis=wanted,
+        terms=GateTerms(**terms),
+        decision=decision,
+        test=test,
+    )
 
 
 @pytest.fixture
@@ -144,7 +152,12 @@ def gate() -> Callable[..., GateRecord]:
         verdicts = {metric.verdict for metric in made}
         order: tuple[Verdict, ...] = ("fail", "inconclusive", "pass")
         verdict = next(each for each in order if each in verdicts)
-        correction: Literal["holm"] | None = "holm" if len(made) > 1 else None
-        return GateRecord("ab" * 32, verdict, "The reason.", on_inconclusive, correction, made)
+        return GateRecord.of(
+            digest="ab" * 32,
+            verdict=verdict,
+            reason="The reason.",
+            on_inconclusive=on_inconclusive,
+            metrics=made,
+        )
 
     return make

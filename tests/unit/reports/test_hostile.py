@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 from hypothesis import given, strategies as st
 
 from app.inference.gate.record import GateRecord
-from app.inference.record import Caution, Moved, StatisticRecord, TestRecord
+from app.inference.record import Caution, Moved, NamesRecord, ReadingRecord, StatisticRecord, TestRecord
 from app.reports.csv_row import row
 from app.reports.escaping import (
     LONGEST,
@@ -46,10 +46,9 @@ def labelled(record: TestRecord, label: str) -> TestRecord:
     """Every field that a caller writes is the label."""
     return replace(
         record,
-        name_u=label,
-        name_v=label + "2",
+        names=NamesRecord(label, label + "2"),
         statistic=replace(record.statistic, name=label, metric=label + "3"),
-        notes=(f"u is {label}.", f"v is {label}."),
+        reading=ReadingRecord("auto", False, (f"u is {label}.", f"v is {label}.")),
         moved=Moved((label, label), (label,)),
         warnings=(Caution("note", f"Of {label} much is said."),),
     )

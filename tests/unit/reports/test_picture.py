@@ -20,7 +20,7 @@ from PIL import Image
 from app.engine.plan import Budget
 from app.inference.options import Alternative, Options
 from app.inference.paired_test import run_test
-from app.inference.record import NullRecord, StatisticRecord, TestRecord
+from app.inference.record import NamesRecord, NullRecord, StatisticRecord, TestRecord
 from app.reports.escaping import single_line
 from app.reports.picture.picture import inline_svg, png, svg
 from app.reports.picture.scene import MAX_NAME_CHARS, Scene, scene
@@ -174,7 +174,7 @@ def test_one_record_twice_in_a_page_is_told_apart_by_its_places() -> None:
 
 @pytest.mark.parametrize("label", HOSTILE, ids=range(len(HOSTILE)))
 def test_labels_are_inert(record: Callable[..., TestRecord], label: str) -> None:
-    hostile = record(name_u=label, name_v=label, statistic=StatisticRecord(label, 0.056, 0.866, 0.81))
+    hostile = record(names=NamesRecord(label, label), statistic=StatisticRecord(label, 0.056, 0.866, 0.81))
     for text in (svg(hostile).decode(), inline_svg(hostile)):
         name = single_line(label)
         texts = [element.text for element in ET.fromstring(text).iter(f"{NAMESPACE}text")]

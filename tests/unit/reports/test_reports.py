@@ -17,6 +17,7 @@ from app.inference.record import (
     ConfidenceInterval,
     EffectSize,
     ItemLevel,
+    NamesRecord,
     StatisticRecord,
     TestRecord,
 )
@@ -99,7 +100,7 @@ def test_the_verdict_is_open_where_the_bounds_are(record: Make) -> None:
 
 
 def test_systems_of_one_name_have_their_own_columns(record: Make) -> None:
-    (cells,) = table(markdown(record(name_u="gpt", name_v="gpt"), ID))
+    (cells,) = table(markdown(record(names=NamesRecord("gpt", "gpt")), ID))
     assert (cells["`gpt` (U)"], cells["`gpt` (V)"]) == ("0.866", "0.81")
 
 

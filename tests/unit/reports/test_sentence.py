@@ -18,6 +18,7 @@ from app.inference.record import (
     ItemsRecord,
     MethodRecord,
     MonteCarloRecord,
+    NamesRecord,
     StatisticRecord,
     TestRecord,
 )
@@ -176,7 +177,7 @@ def test_systems_that_do_not_differ_have_nothing_to_show(record: Make) -> None:
 
 
 def test_systems_of_the_same_name_are_told_apart(record: Make) -> None:
-    assert sentences(record(name_u="gpt", name_v="gpt"))[0].startswith(
+    assert sentences(record(names=NamesRecord("gpt", "gpt")))[0].startswith(
         "gpt (U) scored 0.866 and gpt (V) 0.81 "
     )
 
@@ -248,7 +249,8 @@ def test_the_p_value_and_the_verdict_agree(p: float) -> None:
 
 def test_a_gate_says_better_or_worse_by_what_is_better(gate: Gate, record: Make) -> None:
     slower = record(
-        name_u="candidate", name_v="baseline", statistic=StatisticRecord("mean_difference", 0.5, 2.0, 1.5)
+        names=NamesRecord("candidate", "baseline"),
+        statistic=StatisticRecord("mean_difference", 0.5, 2.0, 1.5),
     )
     worse = metric_of(slower, name="seconds", higher_is_better=False)
     assert (
