@@ -40,6 +40,7 @@ NAMES: dict[type, str] = {
 class Answer(BaseModel):
     """Base of all answers."""
 
+    __test__ = False  # pytest would collect TestAnswer by its name
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
 
