@@ -6,6 +6,8 @@ ExactpermError
 │   ├── BodyTooSlow            the body did not arrive in time
 │   ├── MalformedBody          the bytes cannot be parsed at all
 │   ├── UnsupportedMedia       unknown media type or content coding
+│   ├── NotAcceptable          no representation that the client accepts
+│   ├── AnswerKnown            the client has the answer already
 │   ├── BodyTooLarge           more bytes or items than the server accepts
 │   ├── InvalidTest            parseable, but not a valid test
 │   └── PlanTooLarge           valid, but its exact cost is over the budget
@@ -103,6 +105,18 @@ class UnsupportedMedia(InputError):
     """The media type or the content coding is not supported."""
 
     code = "unsupported-media-type"
+
+
+class NotAcceptable(InputError):
+    """The client accepts none of the representations."""
+
+    code = "not-acceptable"
+
+
+class AnswerKnown(InputError):
+    """The client has the answer already: its ETag is in If-None-Match."""
+
+    code = "precondition-failed"
 
 
 class BodyTooLarge(InputError):

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from python_multipart.multipart import parse_options_header
 
-from ..errors import InvalidTest, MalformedBody, UnsupportedMedia
+from ..errors import InvalidTest, MalformedBody, NotAcceptable, UnsupportedMedia
 from ..inputs.encodings import CODINGS
 from ..service.media_types import CONSUMED, DEFAULT_THEME, MULTIPART, PRODUCED, THEMED, THEMES
 from ..service.messages import Body, Kind, Representation, Theme
-from ..service.problems import NotAcceptable
 
 MAX_ACCEPT_CHARS = 1_000
 MAX_BOUNDARY_CHARS = 70  # RFC 2046, section 5.1.1

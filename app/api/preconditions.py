@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
+from ..errors import AnswerKnown
 from ..service import problems
 from ..service.messages import RenderedResponse
-from ..service.problems import AnswerKnown
 
 TAG = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
 MAX_CHARS = 8_000
@@ -27,4 +27,4 @@ def unless_known(rendered: RenderedResponse, if_none_match: str | None, request_
         return rendered
     detail = "This is the answer whose ETag you sent in If-None-Match; nothing has changed."
     headers = tuple(header for header in rendered.headers if header[0] in SAID_ANYWAY)
-    return problems.render(problems.BY_EXCEPTION[AnswerKnown], detail, request_id, headers=headers)
+    return problems.render(problems.TYPES[AnswerKnown.code], detail, request_id, headers=headers)

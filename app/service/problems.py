@@ -1,7 +1,7 @@
 """Errors as RFC 9457 problem details: the one place where an exception meets a status.
 
-Nothing here echoes input: details are sentences of ours, pointers and the few ids that must be named are cut
-short, and a whole problem never takes more than `MAX_PROBLEM_BYTES`.
+Nothing here echoes input: details are our own sentences, pointers and the few ids that must be named are cut short,
+and a whole problem never takes more than `MAX_PROBLEM_BYTES`.
 """
 
 from __future__ import annotations
@@ -15,22 +15,12 @@ from typing import Annotated, Any
 
 from ..errors import (
     MAX_FLAWS,
-    BodyTooLarge,
     BodyTooSlow,
     CapacityError,
-    DeadlineExceeded,
     ExactpermError,
     Flaw,
-    InputError,
-    InvalidTest,
-    MalformedBody,
-    OutOfMemory,
-    Overloaded,
-    PlanTooLarge,
     TooManyConnections,
     Unauthorized,
-    UnsupportedMedia,
-    WorkerLost,
 )
 from .messages import RenderedResponse
 
@@ -41,16 +31,6 @@ MAX_PROBLEM_BYTES = 16_000
 MAX_DETAIL_CHARS = 600
 MAX_POINTER_CHARS = 200
 TYPE_PREFIX = "/docs/problems#"
-
-
-@dataclass(frozen=True, slots=True)
-class ProblemType:
-    """A kind of problem: its status, a title that never changes, and what to do about it."""
-
-    code: str
-    status: int
-    title: str
-    advice: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,139 +45,68 @@ class Problem:
     errors: Annotated[tuple[Flaw, ...], {"max_length": MAX_FLAWS, "default": []}] = ()
 
 
-class AnswerKnown(InputError):
-    """The client holds the answer already, and said so."""
+@dataclass(frozen=True, slots=True)
+class ProblemType:
+    """A kind of problem: its status, a title that never changes, and what to do about it."""
 
-    code = "precondition-failed"
-
-
-class NotAcceptable(InputError):
-    """No representation we have is one the client accepts."""
-
-    code = "not-acceptable"
+    code: str
+    status: int
+    title: str
+    advice: str
 
 
-BY_EXCEPTION: dict[type[ExactpermError], ProblemType] = {
-    Unauthorized: ProblemType(
-        Unauthorized.code,
-        401,
-        "An API key is needed",
-        "Send Authorization: Bearer with a key that the operator gave you.",
-    ),
-    BodyTooSlow: ProblemType(
-        BodyTooSlow.code,
-        408,
-        "The body came too slowly",
-        "Send it faster, or compress it (gzip, zstd).",
-    ),
-    MalformedBody: ProblemType(
-        MalformedBody.code,
-        400,
-        "The body cannot be parsed",
-        "Send valid UTF-8 of the media type that is declared.",
-    ),
-    NotAcceptable: ProblemType(
-        NotAcceptable.code,
-        406,
-        "No acceptable representation",
-        "Ask for one of the media types listed in /v1/meta.",
-    ),
-    AnswerKnown: ProblemType(
-        AnswerKnown.code,
-        412,
-        "The answer has not changed",
-        "Use the answer whose ETag was sent in If-None-Match.",
-    ),
-    BodyTooLarge: ProblemType(
-        BodyTooLarge.code,
-        413,
-        "The body is too large",
-        "Send fewer items, or raise the server's limit (/v1/meta).",
-    ),
-    UnsupportedMedia: ProblemType(
-        UnsupportedMedia.code,
-        415,
-        "The media type is not supported",
-        "Declare one of the media types in /v1/meta.",
-    ),
-    InvalidTest: ProblemType(
-        InvalidTest.code, 422, "The request is not a valid test", "Mend what the pointers in errors point at."
-    ),
-    PlanTooLarge: ProblemType(
-        PlanTooLarge.code,
-        422,
-        "The test costs more than allowed",
-        "Choose method auto or a cheaper one (/v1/plan).",
-    ),
-    Overloaded: ProblemType(
-        Overloaded.code,
-        503,
-        "The service is at capacity",
-        "Send the request again after Retry-After seconds.",
-    ),
-    TooManyConnections: ProblemType(
-        TooManyConnections.code,
-        503,
-        "Too many connections",
-        "Try again after Retry-After seconds, over fewer connections.",
-    ),
-    DeadlineExceeded: ProblemType(
-        DeadlineExceeded.code,
-        503,
-        "The deadline passed",
-        "Ask for a larger timeout_s or a cheaper method (/v1/plan).",
-    ),
-    OutOfMemory: ProblemType(
-        OutOfMemory.code,
-        503,
-        "The computation took too much memory",
-        "Ask for a cheaper method (/v1/plan), or send less.",
-    ),
-    WorkerLost: ProblemType(
-        WorkerLost.code,
-        503,
-        "The computation was lost",
-        "Send it again; if it happens again the test is too large.",
-    ),
-}
-INTERNAL = ProblemType(
-    "internal", 500, "The service failed", "This is a fault of the service; please report it."
-)
-BY_STATUS: dict[int, ProblemType] = {
-    400: ProblemType("bad-request", 400, "This is not valid HTTP", "Send a request as RFC 9112 has it."),
-    408: ProblemType("headers-too-slow", 408, "The headers came too slowly", "Send them at once."),
-    431: ProblemType("headers-too-large", 431, "The headers are too large", "Send fewer or shorter headers."),
-    501: ProblemType(
-        "not-implemented", 501, "A coding of the transfer that is not known", "Send chunked, or none."
-    ),
-    505: ProblemType(
-        "http-version-not-supported", 505, "This version of HTTP is not spoken", "Use HTTP/1.1."
-    ),
-    404: ProblemType("not-found", 404, "There is nothing here", "See /docs for what there is."),
-    405: ProblemType(
-        "method-not-allowed", 405, "The method is not allowed", "Use a method from the Allow header."
-    ),
-    429: ProblemType("too-many-requests", 429, "Too many requests", "Wait for Retry-After seconds."),
-    500: INTERNAL,
-    503: ProblemType("not-ready", 503, "The service is not ready", "Try again after Retry-After seconds."),
+# fmt: off
+# One line per problem type. An exception has the type that its `code` names.
+TYPES = {kind.code: kind for kind in (
+    ProblemType("malformed-body", 400, "The body cannot be parsed", "Send valid UTF-8 of the declared media type."),
+    ProblemType("bad-request", 400, "This is not valid HTTP", "Send a request that conforms to RFC 9112."),
+    ProblemType("unauthorized", 401, "An API key is needed", "Send Authorization: Bearer with a key from the operator."),
+    ProblemType("not-found", 404, "There is nothing here", "See /docs for the paths that exist."),
+    ProblemType("method-not-allowed", 405, "The method is not allowed", "Use a method from the Allow header."),
+    ProblemType("not-acceptable", 406, "No acceptable representation", "Ask for one of the media types listed in /v1/meta."),
+    ProblemType("body-too-slow", 408, "The body came too slowly", "Send it faster, or compress it (gzip, zstd)."),
+    ProblemType("headers-too-slow", 408, "The headers came too slowly", "Send all headers at once."),
+    ProblemType("precondition-failed", 412, "The answer has not changed", "Use the answer whose ETag was sent in If-None-Match."),
+    ProblemType("body-too-large", 413, "The body is too large", "Send fewer items, or raise the server's limit (/v1/meta)."),
+    ProblemType("unsupported-media-type", 415, "The media type is not supported", "Declare one of the media types in /v1/meta."),
+    ProblemType("invalid-test", 422, "The request is not a valid test", "Fix the fields listed in errors."),
+    ProblemType("plan-too-large", 422, "The test costs more than allowed", "Choose method auto or a cheaper one (/v1/plan)."),
+    ProblemType("too-many-requests", 429, "Too many requests", "Wait for Retry-After seconds."),
+    ProblemType("headers-too-large", 431, "The headers are too large", "Send fewer or shorter headers."),
+    ProblemType("internal", 500, "The service failed", "This is a fault of the service; please report it."),
+    ProblemType("not-implemented", 501, "The transfer coding is not supported", "Send chunked, or no transfer coding."),
+    ProblemType("deadline-exceeded", 503, "The deadline passed", "Ask for a larger timeout_s or a cheaper method (/v1/plan)."),
+    ProblemType("not-ready", 503, "The service is not ready", "Try again after Retry-After seconds."),
+    ProblemType("out-of-memory", 503, "The computation took too much memory", "Ask for a cheaper method (/v1/plan), or send less."),
+    ProblemType("overloaded", 503, "The service is at capacity", "Send the request again after Retry-After seconds."),
+    ProblemType("too-many-connections", 503, "Too many connections", "Try again after Retry-After seconds, over fewer connections."),
+    ProblemType("worker-lost", 503, "The computation was lost", "Send it again; if it happens again, the test is too large."),
+    ProblemType("http-version-not-supported", 505, "The HTTP version is not supported", "Use HTTP/1.1."),
+)}
+# fmt: on
+INTERNAL = TYPES["internal"]
+# The types of the statuses that HTTP itself gives rise to.
+BY_STATUS = {
+    400: "bad-request",
+    404: "not-found",
+    405: "method-not-allowed",
+    408: "headers-too-slow",
+    429: "too-many-requests",
+    431: "headers-too-large",
+    500: "internal",
+    501: "not-implemented",
+    503: "not-ready",
+    505: "http-version-not-supported",
 }
 
 
 def all_types() -> list[ProblemType]:
-    """Every problem type there is, by status."""
-    return sorted({*BY_EXCEPTION.values(), *BY_STATUS.values()}, key=lambda kind: (kind.status, kind.code))
-
-
-def type_of(error: ExactpermError) -> ProblemType:
-    """The problem type of an exception; that of the nearest class above it that has one."""
-    for kind in type(error).__mro__:
-        if kind in BY_EXCEPTION:
-            return BY_EXCEPTION[kind]
-    return INTERNAL
+    """Every problem type, by status."""
+    return sorted(TYPES.values(), key=lambda kind: (kind.status, kind.code))
 
 
 def of_error(error: ExactpermError, request_id: str, *, retry_after_s: int = 1) -> RenderedResponse:
-    """The problem that an exception of ours is."""
+    """The problem of one of exactperm's own exceptions."""
     headers: tuple[tuple[str, str], ...] = ()
     if isinstance(error, Unauthorized):
         headers = (("www-authenticate", 'Bearer realm="exactperm"'),)
@@ -205,30 +114,31 @@ def of_error(error: ExactpermError, request_id: str, *, retry_after_s: int = 1) 
         headers = (("connection", "close"),)
     if isinstance(error, CapacityError):
         headers += (("retry-after", str(error.retry_after_s or retry_after_s)),)
-    return render(type_of(error), error.detail, request_id, flaws=error.flaws, headers=headers)
+    return render(
+        TYPES.get(error.code, INTERNAL), error.detail, request_id, flaws=error.flaws, headers=headers
+    )
 
 
 def of_status(
     status: int, detail: str | None, request_id: str, headers: Iterable[tuple[str, str]] = ()
 ) -> RenderedResponse:
-    """The problem for a status that HTTP itself gives rise to."""
-    kind = BY_STATUS.get(status)
-    if kind is None:
+    """The problem for a status that HTTP itself gives rise to, such as 404."""
+    if status in BY_STATUS:
+        kind = TYPES[BY_STATUS[status]]
+    else:
         phrase = HTTPStatus(status).phrase
         kind = ProblemType(phrase.lower().replace(" ", "-"), status, phrase, phrase)
     return render(kind, detail or kind.advice, request_id, headers=tuple(headers))
 
 
 def of_bug(error: Exception, request_id: str) -> RenderedResponse:
-    """The problem for an exception nobody foresaw. Its type and place are logged, never what it says."""
+    """The problem for an unexpected exception. Its type and position are logged, never its message."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"
-    log.error("unforeseen %s at %s (request %s)", type(error).__qualname__, place, request_id)
-    return render(
-        INTERNAL, "The service failed in a way nobody foresaw. The request id helps to find out.", request_id
-    )
+    position = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"
+    log.error("unexpected %s at %s (request %s)", type(error).__qualname__, position, request_id)
+    return render(INTERNAL, "The service failed unexpectedly. Please report the request id.", request_id)
 
 
 def render(

@@ -169,7 +169,7 @@ if __name__ == "__main__":
     )
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
-    (line,) = (line for line in ended.stdout.splitlines() if "unforeseen" in line)
+    (line,) = (line for line in ended.stdout.splitlines() if "unexpected" in line)
     assert "ValueError" in line
     assert SECRET not in line
     if form == "json":

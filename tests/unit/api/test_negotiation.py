@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from app.api.negotiation import body_of, representation
-from app.errors import InvalidTest, MalformedBody, UnsupportedMedia
+from app.errors import InvalidTest, MalformedBody, NotAcceptable, UnsupportedMedia
 from app.service.messages import Representation
-from app.service.problems import NotAcceptable
 
 OFFERED: tuple[Representation, ...] = ("json", "text", "markdown", "csv")
 
