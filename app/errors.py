@@ -61,7 +61,7 @@ class ExactpermError(Exception):
 def relocated(pointer_map: Callable[[str], str]) -> Iterator[None]:
     """Errors raised inside point to other places: `pointer_map` turns each pointer into the one to report.
 
-    Readers and validation speak of their own part of a request; whoever called them knows where that part came from.
+    Readers and validation point into their own part of a request; their callers know where that part came from.
     """
     try:
         yield

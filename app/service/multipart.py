@@ -1,7 +1,7 @@
-"""A multipart body (RFC 7578) as files and fields, from bytes that are already here and already counted.
+"""A multipart body (RFC 7578) as files and fields, from bytes that are already in memory and within their limit.
 
-The parser is python-multipart's; what it finds is held in memory, never on a disk, and gzip or zstd files are
-inflated within what is left of one cap for all of them.
+The parser is python-multipart's. Its parts stay in memory, never on a disk; gzip and zstd files are inflated within
+one limit for all of them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ MAX_HEADER_BYTES = 4_096
 MAX_NAME_CHARS = 200
 IDENTITY = frozenset({"", "7bit", "8bit", "binary"})
 
-# It would log the bytes that it stumbles over, and those are somebody's data.
+# It would log the bytes that it cannot parse, and those are a client's data.
 logging.getLogger("python_multipart").disabled = True
 logging.getLogger("python_multipart.multipart").disabled = True
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a form says: files by role, and fields in their order."""
+    """A form: files by role, and fields in their order."""
 
     files: dict[str, UploadedFile]
     fields: list[tuple[str, str]]
@@ -46,7 +46,7 @@ class Part:
 
 
 class Parts:
-    """What the parser calls; every part until the end."""
+    """The parser's callbacks; they collect the parts."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -58,9 +58,7 @@ class Parts:
     def on_part_begin(self) -> None:
         """Another part."""
         if len(self.parts) == self.most:
-            raise BodyTooLarge(
-                f"The form has more than {self.most} parts, which is the most this server takes."
-            )
+            raise BodyTooLarge(f"The form has more than {self.most} parts, which is this server's limit.")
         self.parts.append(Part())
 
     def on_header_field(self, data: bytes, start: int, end: int) -> None:
@@ -82,7 +80,7 @@ class Parts:
         self.parts[-1].content += memoryview(data)[start:end]
 
     def on_end(self) -> None:
-        """The last boundary has come."""
+        """The last boundary was read."""
         self.complete = True
 
 
@@ -94,11 +92,11 @@ def read(
     Raises
     ------
     MalformedBody
-        It is not a multipart body with this boundary, or not a whole one; or a file's compressed data is damaged.
+        The body is not multipart with this boundary, or truncated; or a file's compressed data is damaged.
     BodyTooLarge
         There are more than `most_parts`, or the files have more than `most_bytes` when inflated.
     InvalidTest
-        A name stands twice; pointers are `/files/<role>` and `/options/<name>`.
+        A name is repeated; pointers are `/files/<role>` and `/options/<name>`.
     """
     files: dict[str, UploadedFile] = {}
     fields: list[tuple[str, str]] = []
@@ -119,8 +117,8 @@ def read(
 
 
 def _parts(body: bytes | bytearray, boundary: str, most: int) -> list[Part]:
-    found = Parts(most)
-    callbacks = {name: getattr(found, name) for name in vars(Parts) if name.startswith("on_")}
+    parts = Parts(most)
+    callbacks = {name: getattr(parts, name) for name in vars(Parts) if name.startswith("on_")}
     try:
         parser = MultipartParser(
             boundary.encode("latin-1"),
@@ -131,20 +129,20 @@ def _parts(body: bytes | bytearray, boundary: str, most: int) -> list[Part]:
         parser.write(bytes(body))
     except FormParserError:
         raise MalformedBody(
-            "The body is not a multipart form with the boundary that its Content-Type says."
+            "The body is not a multipart form with the boundary in its Content-Type."
         ) from None
-    if not found.complete:
+    if not parts.complete:
         raise MalformedBody("The multipart body is truncated: its last boundary is missing.")
-    return found.parts
+    return parts.parts
 
 
 def _names(part: Part, number: int) -> tuple[str, str | None]:
     """The name of a part, and its filename if it has one, without any folders."""
     headers = dict(part.headers)
     try:
-        kind, found = parse_options_header(headers.get(b"content-disposition", b""))
-        name = found[b"name"].decode()
-        filename = found[b"filename"].decode() if b"filename" in found else None
+        kind, options = parse_options_header(headers.get(b"content-disposition", b""))
+        name = options[b"name"].decode()
+        filename = options[b"filename"].decode() if b"filename" in options else None
     except (KeyError, ValueError, IndexError):
         kind = b""
         name, filename = "", None
@@ -158,20 +156,20 @@ def _names(part: Part, number: int) -> tuple[str, str | None]:
 
 
 def _text(content: bytearray, name: str) -> str:
-    place = f"/options/{name[:40]}"
+    pointer = f"/options/{name[:40]}"
     try:
         text = content.decode()
     except UnicodeDecodeError:
         detail = f"The field {shown(name)} is not UTF-8."
-        raise MalformedBody(detail, flaws=(Flaw(place, "not_utf8", detail),)) from None
+        raise MalformedBody(detail, flaws=(Flaw(pointer, "not_utf8", detail),)) from None
     if len(text) > MAX_FIELD_CHARS:
         detail = f"A field has at most {MAX_FIELD_CHARS:,} characters; {shown(name)} has {len(text):,}. Is it a file?"
-        raise InvalidTest.at(place, "field_too_long", detail)
+        raise InvalidTest.at(pointer, "field_too_long", detail)
     return text
 
 
 def _inflated(content: bytes, role: str, left: int) -> bytes:
-    """A file without its compression; what is wrong with it is said of the file."""
+    """A file without its compression; errors name the file."""
     try:
         plain = encodings.inflated(content, max_bytes=left)
     except MalformedBody as error:
@@ -182,6 +180,6 @@ def _inflated(content: bytes, role: str, left: int) -> bytes:
         raise BodyTooLarge(detail, flaws=(Flaw(f"/files/{role[:40]}", "file_too_large", detail),)) from None
     if len(plain) > left:
         raise BodyTooLarge(
-            f"Inflated, the files have more than {left:,} bytes, which is the most that is left."
+            f"Inflated, the files have more than {left:,} bytes, which is all that is left of the limit."
         )
     return plain

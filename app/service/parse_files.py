@@ -61,7 +61,7 @@ def option_pointer(name: str) -> str:
 def parse_files(
     files: Mapping[str, UploadedFile], fields: Sequence[tuple[str, str]], limits: Limits
 ) -> ParsedFiles:
-    """Read files as the fields say; raises InputError."""
+    """Read files with the options in the fields; raises InputError."""
     values = options_of(fields, FIELDS, "field", option_pointer)
     texts = dict(fields)
     with relocated(in_form):
@@ -114,6 +114,6 @@ def _spec(reading: Reading, name: str | None, parameters: dict[str, Any]) -> Sta
 
 
 def _passed_on(reading: Reading, name: str) -> dict[str, Any]:
-    """Parameters of the reader's own statistic that another takes as well: the scheme of spans, say."""
+    """Parameters of the reader's own statistic that another takes as well, such as the scheme of spans."""
     taken = {p.name for entry in entries(reading.kind) if entry.name == name for p in entry.parameters}
     return {key: value for key, value in reading.default_statistic.parameters.items() if key in taken}

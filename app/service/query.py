@@ -20,7 +20,7 @@ LITERAL = ("samples", "seed", "precision", "alpha", "confidence_level", "exact_f
 NAMES = {"name_u": "u", "name_v": "v"}
 ELSEWHERE = ("format", "theme", "timeout_s")
 # Parameters of statistics that are JSON literals (numbers, booleans) rather than text.
-WORDLESS = frozenset({"beta", "word_order", "lowercase", "normalized", "case_sensitive"})
+JSON_PARAMETERS = frozenset({"beta", "word_order", "lowercase", "normalized", "case_sensitive"})
 LISTS = frozenset({"labels"})
 
 Query = tuple[tuple[str, str], ...]
@@ -89,7 +89,7 @@ def _put(options: dict[str, Any], name: str, text: str) -> None:
 
 def parameter(name: str, text: str) -> Any:
     """A statistic's parameter; `labels` is a JSON list, or labels between commas."""
-    if name in WORDLESS:
+    if name in JSON_PARAMETERS:
         return literal(text)
     if name in LISTS:
         return literal(text) if text.startswith("[") else [label.strip() for label in text.split(",")]

@@ -1,4 +1,4 @@
-"""Predictions that are texts: machine translation, scored against references."""
+"""Predictions that are texts, scored against references: machine translation."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def segments(data: Predictions) -> Segments:
         given = item if isinstance(item, list) else [item]
         if not given:
             raise InvalidTest.at(f"/gold/{index}", "no_reference", "Every item needs at least one reference.")
-        for place, text in enumerate(given):
+        for number, text in enumerate(given):
             if not isinstance(text, str):
-                below = f"/{place}" if isinstance(item, list) else ""
+                below = f"/{number}" if isinstance(item, list) else ""
                 raise _not_a_text(f"/gold/{index}{below}", text, "a text or a list of texts")
         references.append(given)
     return Segments(list(u), list(v), references, data.pairing)
 
 
 def as_gold(pointer: str) -> str:
-    """References are gold in a request."""
+    """The map for texts: references are `gold` in a request."""
     return "/gold" + pointer.removeprefix("/references") if pointer.startswith("/references") else pointer
 
 

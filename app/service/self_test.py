@@ -1,7 +1,7 @@
-"""Three p-values known beforehand, computed in a warm worker before the service says that it is ready.
+"""Three known p-values, computed in a warm worker before the service reports that it is ready.
 
-A library that was exchanged, a processor that miscomputes, an image built on the wrong machine: better no answer than
-a wrong one.
+A wrong library, a faulty processor or an image built for another machine shows here: no answer is better than a wrong
+one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ KNOWN = (
 
 
 def self_test(job: tuple[Known, ...], body: bytes | bytearray, control: Control) -> list[str]:
-    """The names of those whose p-value comes out wrong; runs in a worker."""
+    """The names of the tests whose p-value is wrong; runs in a worker."""
     return [known.name for known in job if not _agrees(known)]
 
 

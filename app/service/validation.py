@@ -30,7 +30,7 @@ def validated(
 
     Raises
     ------
-        InvalidTest: it is not what the model says.
+        InvalidTest: the value does not fit the model.
     """
     if type(value) is not dict:
         raise InvalidTest.at(prefix, "not_an_object", "A request is a JSON object.")
@@ -50,7 +50,7 @@ def validated(
 
 
 def _unknown(model: type[BaseModel], value: dict[str, Any], prefix: str) -> list[Flaw]:
-    """Fields there are none of, before pydantic sees them: it would write an error for each of a million."""
+    """Unknown fields, found before pydantic sees them: it would write an error for each of a million."""
     flaws: list[Flaw] = []
     fields = model.model_fields
     for key in value:
@@ -75,13 +75,13 @@ def _unknown(model: type[BaseModel], value: dict[str, Any], prefix: str) -> list
 @cache
 def _parts(model: type[BaseModel]) -> tuple[tuple[str, type[BaseModel]], ...]:
     """The fields of a model that are models themselves."""
-    found = []
+    parts = []
     for name, field in model.model_fields.items():
         kinds = [kind for kind in (field.annotation, *get_args(field.annotation)) if isinstance(kind, type)]
         part = next((kind for kind in kinds if issubclass(kind, BaseModel)), None)
         if part is not None:
-            found.append((name, part))
-    return tuple(found)
+            parts.append((name, part))
+    return tuple(parts)
 
 
 def _short(key: str) -> str:
@@ -89,7 +89,7 @@ def _short(key: str) -> str:
 
 
 def _flaws(detail: ErrorDetails, prefix: str) -> list[Flaw]:
-    """The flaws that one of pydantic's errors stands for."""
+    """The flaws of one of pydantic's errors."""
     pointer = prefix + "".join(f"/{_short(str(part))}" for part in detail["loc"])
     context = detail.get("ctx", {})
     if detail["type"] == "column":

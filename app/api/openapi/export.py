@@ -1,4 +1,4 @@
-"""`python -m app.api.openapi.export [--check] [path]`: write `openapi/openapi.json`, or say whether it is up to date."""
+"""`python -m app.api.openapi.export [--check] [path]`: write `openapi/openapi.json`, or check that it is up to date."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def exported() -> str:
 
 
 def main() -> int:
-    """Write or check; 1 when the check finds a difference."""
+    """Write or check; returns 1 when the check finds a difference."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--check", action="store_true", help="change nothing; fail when the file is not up to date"
@@ -44,9 +44,7 @@ def main() -> int:
         return 0
     if arguments.path.is_file() and arguments.path.read_text(encoding="utf-8") == text:
         return 0
-    print(
-        f"{arguments.path} is not what the code says; run: python -m app.api.openapi.export", file=sys.stderr
-    )
+    print(f"{arguments.path} is not up to date; run: python -m app.api.openapi.export", file=sys.stderr)
     return 1
 
 

@@ -1,4 +1,4 @@
-"""The OpenAPI side of the gate."""
+"""The OpenAPI operation of the gate."""
 
 from __future__ import annotations
 
@@ -58,21 +58,21 @@ def gate_operation() -> dict[str, Any]:
     for name in formats:
         if name != "json":
             answers[media_types.PRODUCED[name]] = {"schema": BINARY if name == "png" else {"type": "string"}}
-    said = operation(
+    gate = operation(
         "Decide a pull request", "gate", content, answers, [format_, THEME, FAIL_STATUS, TIMEOUT, CODING]
     )
-    passed = said["responses"][200]
-    passed["description"] = "It may go on: passed, or inconclusive with on_inconclusive pass."
+    passed = gate["responses"][200]
+    passed["description"] = "The gate passed, or it is inconclusive and on_inconclusive is pass."
     passed["headers"] = {**passed["headers"], **HEADERS}
-    said["responses"][409] = {**deepcopy(passed), "description": "It may not go on; the answer is the same."}
-    return said
+    gate["responses"][409] = {**deepcopy(passed), "description": "The gate failed; the answer is the same."}
+    return gate
 
 
 def _form() -> dict[str, Any]:
     fields = GateFields.model_json_schema()["properties"]
-    said = {name: as_text(fields[name]) for name in FIELDS}
+    own = {name: as_text(fields[name]) for name in FIELDS}
     return {
         "type": "object",
-        "properties": {**form_schema(), **said, "metrics": METRICS},
+        "properties": {**form_schema(), **own, "metrics": METRICS},
         "additionalProperties": False,
     }

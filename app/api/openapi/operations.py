@@ -1,4 +1,4 @@
-"""The OpenAPI side of the routes: they read their bodies themselves, so their contract is written down here."""
+"""The OpenAPI operations of the routes, which read their bodies themselves."""
 
 from __future__ import annotations
 
@@ -127,24 +127,24 @@ def form_schema() -> dict[str, Schema]:
         f"{name}: {entry.summary} (files {', '.join(entry.roles)})"
         for name, entry in catalogue.FORMATS.items()
     )
-    said: dict[str, Schema] = {
+    parts: dict[str, Schema] = {
         role: {**BINARY, "description": f"A file: {WHAT.get(role, role)}. May be gzip or zstd."}
         for role in ROLES
     }
-    said["format"] = {
+    parts["format"] = {
         "type": "string",
         "enum": [catalogue.AUTO, *catalogue.FORMATS, *catalogue.ALIASES],
         "description": f"{catalogue.AUTO}, the default, guesses. {formats}.",
     }
-    said["statistic"] = {
+    parts["statistic"] = {
         "type": "string",
-        "description": "A statistic of what the files hold (/v1/meta), or what the format itself can be asked for.",
+        "description": "A statistic of what the files hold (/v1/meta), or one that the format itself defines.",
     }
     members = _members(tuple(STATISTIC_MODELS), Choices)
     for name in FIELDS:
-        if name not in said:
-            said[name] = _reader_option(name) if name not in members or name in CHOICES else members[name]
-    return said
+        if name not in parts:
+            parts[name] = _reader_option(name) if name not in members or name in CHOICES else members[name]
+    return parts
 
 
 def _reader_option(name: str) -> Schema:
@@ -192,7 +192,7 @@ def operation(
 
 
 def problem_response(status: int) -> dict[str, Any]:
-    """How a status is described: the titles of its problem types."""
+    """The response of a status, described by the titles of its problem types."""
     kinds = [kind for kind in problems.all_types() if kind.status == status]
     response: dict[str, Any] = {
         "description": "; or ".join(kind.title for kind in kinds),
@@ -208,11 +208,11 @@ def problem_response(status: int) -> dict[str, Any]:
 ANSWER_HEADERS = {
     "ETag": {"description": "The id of the answer.", "schema": {"type": "string"}},
     "Server-Timing": {
-        "description": "queue and compute, in milliseconds; cache, when the answer was kept (hit) or is computed for "
-        "several who asked the same (shared).",
+        "description": "queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for "
+        "several equal requests (shared).",
         "schema": {"type": "string"},
     },
-    "Age": {"description": "Seconds since a kept answer was computed.", "schema": {"type": "integer"}},
+    "Age": {"description": "Seconds since a cached answer was computed.", "schema": {"type": "integer"}},
     "X-Request-Id": {"description": "The client's, or a new one.", "schema": {"type": "string"}},
 }
 FORMAT = {
@@ -242,7 +242,7 @@ IF_NONE_MATCH = {
     "name": "If-None-Match",
     "in": "header",
     "required": False,
-    "description": "ETags of answers the client holds: when the answer would be one of them, 412 without it "
+    "description": "ETags of answers that the client has: if the answer is one of them, the response is 412 without it "
     "(304 is for GET and HEAD alone; RFC 9110, section 13.1.2).",
     "schema": {"type": "string"},
 }
@@ -250,47 +250,47 @@ CODING = {
     "name": "Content-Encoding",
     "in": "header",
     "required": False,
-    "description": "The coding of the body; its size counts as sent and as inflated.",
+    "description": "The content coding of the body; the limit is for its size as sent and as inflated.",
     "schema": {"type": "string", "enum": [*CODINGS, "identity"]},
 }
 
 
 def _members(kinds: tuple[TestKind, ...], model: type[Choices]) -> dict[str, Schema]:
-    """The parameters of statistics and the choices of tests, as text: for a query or a form."""
+    """The parameters of statistics and the options of tests, as texts of a query or a form."""
     members: dict[str, Schema] = {}
     for kind in kinds:
         statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]
         members.update({name: statistic[name] for name in parameters_of(kind) if name not in members})
     schema = model.model_json_schema()["properties"]
     members.update({name: schema[name] for name in (*TEXT, *LITERAL) if name in schema})
-    members.update({name: {"type": "string", "description": "What the system is called."} for name in NAMES})
+    members.update({name: {"type": "string", "description": "The name of the system."} for name in NAMES})
     return {name: as_text(member) for name, member in members.items()}
 
 
 def as_text(schema: Schema) -> Schema:
     """The schema of a member of a body, for a query or a form.
 
-    There is no null there. A default stands in the description alone: pages and generated clients send what a schema
-    has as its default, beside a body that says something else.
+    It cannot be null. A default is in the description alone: pages and generated clients send a schema's default, even
+    next to a body with another value.
     """
-    said = {key: value for key, value in schema.items() if key not in {"title", "default", "anyOf"}}
+    text = {key: value for key, value in schema.items() if key not in {"title", "default", "anyOf"}}
     for kind in schema.get("anyOf", ()):
-        said.update(kind if kind != {"type": "null"} else {})
-    if said.get("type") == "array":
-        said = {"type": "string", "description": f"{said['description']} A JSON list, or between commas."}
+        text.update(kind if kind != {"type": "null"} else {})
+    if text.get("type") == "array":
+        text = {"type": "string", "description": f"{text['description']} A JSON list, or between commas."}
     default = schema.get("default")
     if default is not None:
-        said["description"] = f"{said.get('description', '')} Default {literal_of(default)}.".strip()
-    return said
+        text["description"] = f"{text.get('description', '')} Default {literal_of(default)}.".strip()
+    return text
 
 
 def literal_of(value: Any) -> str:
-    """A default as somebody would write it into a query."""
+    """A default as it is written in a query."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def _parameters(kind: TestKind) -> list[dict[str, Any]]:
-    """The options of a body that has no room for them."""
+    """The query parameters of bodies that cannot hold options."""
     statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]["name"]
     members = {"statistic": as_text(statistic), **_members((kind,), REQUEST_MODELS[kind])}
     return [
@@ -298,7 +298,7 @@ def _parameters(kind: TestKind) -> list[dict[str, Any]]:
             "name": name,
             "in": "query",
             "required": False,
-            "description": "For bodies without options; one of application/json says it itself. "
+            "description": "For bodies that cannot hold options; in application/json it is a member of the body. "
             + member.get("description", ""),
             "schema": {key: value for key, value in member.items() if key != "description"},
         }

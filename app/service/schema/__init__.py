@@ -1,1 +1,1 @@
-"""Wire models: what a request may hold."""
+"""Request models."""

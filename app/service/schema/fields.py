@@ -1,4 +1,4 @@
-"""Field types of the requests whose values are large: checked at C speed, never copied, never echoed."""
+"""Field types of large values in requests: checked at C speed, never copied, never echoed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...errors import Flaw, InvalidTest
 from ...inputs import columns, nested
 from ...inputs.pairing import ById, Given
 
-# Set in the validation context when the reader knows that no true or false stands in the body.
+# Set in the validation context when the decoder knows that the body has no true or false.
 NO_BOOLEANS = "no_booleans"
 COUNTS_NEEDED = (
     "Give counts as {name: [one per item]}, as a list of {name: count}, or as {id: {name: count}}."
@@ -32,7 +32,7 @@ def _refusal(code: str, detail: str, flaws: tuple[Flaw, ...] = ()) -> PydanticCu
 
 
 def _checked(check: Callable[[Any], Any], values: Any, keys: list[str] | None = None) -> Any:
-    """What the check makes of the values; flaws of items are named by their key, if they have one."""
+    """The checked values; pointers of flaws use the items' keys, where they have any."""
     try:
         return check(values)
     except InvalidTest as error:
@@ -73,7 +73,7 @@ def _sample_column(value: Any, info: ValidationInfo) -> Given:
 
 
 def _lists(value: dict[str, Any]) -> list[Any]:
-    """The members of an object; a long list of integers among them may have come as an array."""
+    """The members of an object; a long list of integers may have been decoded to an array."""
     values = list(value.values())
     if np.ndarray in set(map(type, values)):
         return [member.tolist() if type(member) is np.ndarray else member for member in values]

@@ -1,4 +1,4 @@
-"""The gate's request: one test, or several metrics, and what has to be shown."""
+"""The gate's request: one test, or several metrics, and the terms of the decision."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ POLICY = (
 )
 MARGIN = "In the statistic's units. Exact for differences of means and sums; Tango's score test for single 0/1 items."
 HIGHER = (
-    "Whether more is better. If left out, the metric's name or the statistic says it (wer, ter, loss, latency: less; "
+    "Whether more is better. If left out, the metric's name or the statistic decides it (wer, ter, loss, latency: less; "
     "accuracy, f1, bleu, map: more); scores without a name are better when higher; anything else (a ratio, an "
-    "expression, an unknown metric) is refused until this says it."
+    "expression, an unknown metric) is refused without it."
 )
 
-SAID = "Whether a gate that could not tell passes. Default pass."
-FAIL = "The status of a failed gate: 200 turns the 409 off; or 400 to 499."
+SAID = "Whether an inconclusive gate passes. Default pass."
+FAIL = "The HTTP status of a failed gate: 200, or 400 to 499."
 
 
 def _status(value: int) -> int:
@@ -44,7 +44,7 @@ Request = Annotated[dict[str, Any], Field(json_schema_extra=ANY_REQUEST)]
 
 
 class Terms(Wire):
-    """What has to be shown; of one metric, or of all that do not say it themselves."""
+    """The terms of the decision: of one metric, or of all that have none of their own."""
 
     policy: Annotated[Policy | None, Field(description=f"{POLICY} Default no_regression.")] = None
     margin: Annotated[float | None, Field(ge=0, description=f"{MARGIN} Default 0.")] = None
@@ -63,7 +63,7 @@ class GateMetric(Terms):
     """One of several metrics."""
 
     name: Annotated[
-        str | None, Field(description="What reports call it; the statistic's name if left out.")
+        str | None, Field(description="The name of the metric in reports; the statistic's name if left out.")
     ] = None
     kind: Annotated[TestKind, Field(description="Which of the tests it is.")]
     request: Request

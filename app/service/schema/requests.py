@@ -44,14 +44,14 @@ SMALL_COUNTS: list[Any] = [
 
 
 class Names(Wire):
-    """What the systems are called in reports."""
+    """The names of the systems in reports."""
 
     u: Annotated[str, Field(description="Name of system U, the candidate in a gate.")] = "U"
     v: Annotated[str, Field(description="Name of system V, the baseline in a gate.")] = "V"
 
 
 class Choices(Wire):
-    """What every test may choose, however its data is handed over. All optional."""
+    """Options of every test, however its data is sent. All optional."""
 
     alternative: Annotated[
         Alternative,
@@ -59,18 +59,18 @@ class Choices(Wire):
     ] = "two-sided"
     method: Annotated[
         Method,
-        Field(description="How to compute; auto takes the cheapest exact method, and says which and why."),
+        Field(
+            description="How to compute; auto takes the cheapest exact method, and the answer names it with the reason."
+        ),
     ] = "auto"
     test: Annotated[
         Resampling,
         Field(description="The null model: systems exchanged at random, or items drawn with replacement."),
     ] = "permutation"
     samples: Annotated[int, Field(ge=1, description="Monte Carlo samples (method monte_carlo).")] = 20_000
-    seed: Annotated[
-        int, Field(ge=0, le=MAX_SEED, description="Monte Carlo seed; fixed unless you choose one.")
-    ] = 0
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED, description="Monte Carlo seed; the default is fixed.")] = 0
     precision: Annotated[
-        float, Field(gt=0, lt=1, description="Relative width wanted of a p-value bracket (method bounds).")
+        float, Field(gt=0, lt=1, description="Requested relative width of a p-value bracket (method bounds).")
     ] = 1e-3
     alpha: Annotated[
         float, Field(gt=0, lt=1, description="Significance level for `significant` and warnings.")
@@ -80,7 +80,7 @@ class Choices(Wire):
         Field(
             gt=0,
             lt=1,
-            description="Asks for a confidence interval of the difference, effect sizes, and the ids that moved most.",
+            description="Requests a confidence interval of the difference, effect sizes, and the ids that moved most.",
         ),
     ] = None
     pmf: Annotated[PmfDetail, Field(description="How much of the null distribution to return.")] = "summary"
@@ -94,7 +94,7 @@ class Choices(Wire):
 
 
 class TestRequest(Choices):
-    """What every test in one body may say beside its data. All optional."""
+    """Options of every test whose data is in the body. All optional."""
 
     __test__ = False
 
@@ -138,7 +138,7 @@ class ScoresRequest(TestRequest):
         Field(
             ge=0,
             le=MAX_DECIMALS,
-            description="Rounds scores to so many decimals first, as numpy.round does: for floating-point dust.",
+            description="Rounds scores to this many decimals first, as numpy.round does, to remove floating-point noise.",
         ),
     ] = None
     statistic: ScoresStatistic = ScoresStatistic()
@@ -182,9 +182,9 @@ class PredictionsRequest(TestRequest):
         }
     )
 
-    gold: Annotated[LabelColumn, Field(description="What is right.")]
-    u: Annotated[LabelColumn, Field(description="What system U said.")]
-    v: Annotated[LabelColumn, Field(description="What system V said.")]
+    gold: Annotated[LabelColumn, Field(description="The gold standard.")]
+    u: Annotated[LabelColumn, Field(description="Outputs of system U.")]
+    v: Annotated[LabelColumn, Field(description="Outputs of system V.")]
     statistic: PredictionsStatistic = PredictionsStatistic()
 
 

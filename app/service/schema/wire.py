@@ -1,4 +1,4 @@
-"""The base of everything a client may send: strict, frozen, nothing unknown."""
+"""The base of all request models: strict, frozen, without unknown fields."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Wire(BaseModel):
-    """Base of everything a client may send."""
+    """Base of all request models."""
 
     model_config = ConfigDict(
         strict=True,
