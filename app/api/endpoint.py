@@ -165,14 +165,14 @@ class Desk:
         self, key: bytes, job: Job, body: bytearray, predicted: float, asked_s: float | None
     ) -> RenderedResponse:
         """The answer of a worker, perhaps begun for somebody who asked the same."""
-        of_query_s, deadline = timeout_of_query(job.query), self._deadline_s(asked_s)
+        of_query_s, deadline = job.timeout_s, self._deadline_s(asked_s)
         longest = self.settings.max_timeout_s
         # Who shares a computation shares its body, and not the query's deadline: that one stays with this request.
         query = job.query if of_query_s is None else cached_response.asked_of(job.query)
         own = longest if of_query_s is None else min(longest, of_query_s)
         try:
             found, shared = await self.executor.run_shared(
-                key, handle, replace(job, query=query), body, deadline, own, predicted
+                key, handle, replace(job, query=query, timeout_s=None), body, deadline, own, predicted
             )
         except TooLong as error:
             raise over_deadline(job, body, error, longest) from None

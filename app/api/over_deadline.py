@@ -8,7 +8,6 @@ from ..errors import Flaw, PlanTooLarge
 from ..execution.ipc import TooLong
 from ..service.media_types import JSON, MULTIPART
 from ..service.messages import Job
-from ..service.query import timeout_of_query
 
 
 def over_deadline(job: Job, body: bytes | bytearray, planned: TooLong, longest_s: float) -> PlanTooLarge:
@@ -30,7 +29,7 @@ def over_deadline(job: Job, body: bytes | bytearray, planned: TooLong, longest_s
 
 
 def _pointer(job: Job, body: bytes | bytearray) -> str:
-    if timeout_of_query(job.query) is not None:
+    if job.timeout_s is not None:
         return "/?timeout_s"
     if job.body.media_type == MULTIPART:
         return "/options/timeout_s"
