@@ -35,7 +35,7 @@ EDITS = {
 SERVE = """
 import json
 from app.api.openapi.export import exported
-from app.cli.local_transport import InProcess
+from app.local.transport import InProcess
 from app.client import Client, scores
 from app.settings import Settings
 
