@@ -25,6 +25,7 @@ from .confidence import Found, Inversion, PlannedInterval, level_of
 from .data_warnings import data_warnings
 from .digest import request_digest
 from .effect_size import effect_size
+from .engine_errors import engine_errors
 from .float_dust import Dust, planned_dust
 from .interval import interval_of, planned_interval
 from .joint_test import JointTest, joint_test
@@ -131,11 +132,12 @@ def prepare(
 
 def _solvable(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> Solvable:
     problem = reduce(data, spec)
-    if options.test == "bootstrap":
-        return bootstrap_test(problem, options, budget)
-    if isinstance(problem, Joint):
-        return joint_test(problem, options, budget)
-    return additive_test(problem, options, budget)
+    with engine_errors():
+        if options.test == "bootstrap":
+            return bootstrap_test(problem, options, budget)
+        if isinstance(problem, Joint):
+            return joint_test(problem, options, budget)
+        return additive_test(problem, options, budget)
 
 
 def plan_record(prepared: Prepared) -> PlanRecord:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from ..engine.errors import FractionOverBudget
 from ..engine.lattice import CanonicalForm, Whole, exact_total
 from ..engine.one_sum import monte_carlo, wide_sums
 from ..engine.one_sum.planner import costs
 from ..engine.one_sum.wide_sums import WideForm, wide_form
 from ..engine.plan import Budget, Cost, Plan
-from ..engine.planner import choose, refusal
+from ..engine.planner import choose
 from ..engine.probability import Region, region
 from ..engine.real import bounds
 from ..engine.real.form import RealForm, RealRegion
@@ -27,6 +28,7 @@ from .record import ItemsRecord, LatticeRecord, StatisticRecord
 
 # Nanoseconds per operation, as the planner has them.
 _MET, _LISTED, _BOUNDS = 12, 2, 20
+_FRACTION_METHODS = ("meet_in_the_middle", "enumeration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +158,9 @@ def rounded_test(problem: Additive, form: CanonicalForm, options: Options, budge
     plan = choose(
         candidates, budget, method=options.method, where="the scores take more than 60 bits together"
     )
-    listing = candidates[0]
-    if options.exact_fraction and not (listing.exact and listing.fits(budget)):
-        raise refusal(listing, (), budget, "/exact_fraction")
+    if options.exact_fraction and not (candidates[0].exact and candidates[0].fits(budget)):
+        listed = tuple(cost for cost in candidates if cost.exact)
+        raise FractionOverBudget(_FRACTION_METHODS, listed, budget)
     return RoundedTest(options, problem, form, exact_total(problem.stay), wide, plan)
 
 

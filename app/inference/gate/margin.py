@@ -18,6 +18,7 @@ from ...statistics.paired_binary import PairedBinary, paired_binary
 from ...statistics.shift import NotShiftableError, shifted
 from ..additive_test import AdditiveTest, additive_test
 from ..certificate import require
+from ..engine_errors import engine_errors
 from ..options import Alternative
 from ..p_value import SMALLEST
 from ..paired_test import Prepared
@@ -188,7 +189,8 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
         raise _not_available(
             "The scores and the margin have too many digits to be summed exactly: round them"
         ) from error
-    return ShiftedTest(question, additive_test(problem, options, budget))
+    with engine_errors():
+        return ShiftedTest(question, additive_test(problem, options, budget))
 
 
 _ADVICE = (
