@@ -12,11 +12,11 @@ from functools import partial
 
 from ..engine.plan import Budget, Cost, Plan
 from ..statistics.additive_problem import Additive
-from ..statistics.catalogue import reduce
 from ..statistics.corpus import counted, counting_seconds
 from ..statistics.data_warning import DataWarning
 from ..statistics.joint_problem import Joint
 from ..statistics.paired import Paired, Segments, StatisticSpec
+from ..statistics.reducers import reduce
 from . import differences
 from .additive_test import additive_test
 from .bootstrap_test import bootstrap_test

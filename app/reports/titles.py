@@ -7,38 +7,25 @@ from typing import NamedTuple
 
 from ..inference.gate.record import GateRecord, Policy, Verdict
 from ..inference.record import TestRecord
+from ..statistics.catalogue import ENTRIES
 
 Say = Callable[[str], str]
 
-_STATISTICS = {
+# What files call what they measure. The titles of statistics are the registry's.
+_METRICS = {
     "acc": "accuracy",
-    "accuracy": "accuracy",
-    "bleu": "BLEU",
-    "chrf": "chrF",
     "correct": "accuracy",
-    "exact_match": "exact match",
-    "f1": "F1",
-    "fbeta": "F-beta",
     "is_correct": "accuracy",
-    "jaccard": "the Jaccard index",
     "las": "LAS",
     "las_full": "LAS with subtypes",
     "lemma": "lemma accuracy",
-    "mcc": "Matthews' correlation",
-    "precision": "precision",
-    "ratio": "the ratio of sums",
-    "recall": "recall",
-    "span_f1": "entity F1",
-    "span_precision": "entity precision",
-    "span_recall": "entity recall",
-    "ter": "TER",
-    "token_accuracy": "token accuracy",
     "uas": "UAS",
     "upos": "UPOS accuracy",
     "utterance_accuracy": "utterances without error",
     "wer": "word error rate",
     "xpos": "XPOS accuracy",
 }
+_TITLES = {entry.name: entry.title for entry in ENTRIES if entry.kind not in {"effects", "scores"}} | _METRICS
 _ROLES = ("candidate", "baseline")
 POLICIES: dict[Policy, str] = {
     "no_regression": "no regression",
@@ -58,7 +45,7 @@ class Names(NamedTuple):
 
 def statistic_title(name: str, say: Say) -> str:
     """A known statistic in words, a formula as a label."""
-    return _STATISTICS.get(name) or say(name)
+    return _TITLES.get(name) or say(name)
 
 
 def measured(record: TestRecord) -> str:

@@ -1,11 +1,11 @@
-"""Which direction is better: of a statistic of the catalogue, and of a metric that is known by its name."""
+"""Which direction is better: of a statistic in the registry, and of a metric that is known by its name."""
 
 from __future__ import annotations
 
 import re
 
-from .catalogue import kind_of, statistic_of
-from .paired import Paired, Scores, StatisticSpec
+from .catalogue import statistic_of
+from .paired import Paired, Scores, StatisticSpec, kind_of
 
 LOWER = frozenset(
     (

@@ -12,14 +12,13 @@ from ..engine.lattice import Integers
 from ..errors import InvalidTest
 from . import formula
 from .additive_problem import Additive, Rounding, clustered, require_items, require_same_length
+from .catalogue import DEFAULT_EXPRESSION
 from .expression import POINTER, parse
 from .formula import Call, Linear, Node
 from .joint_problem import Joint
 from .numbers import effects_on, on_lattice
 from .paired import Column, Effects, Pairing, StatisticSpec
 from .reduction import function_of_sums
-
-DEFAULT_EXPRESSION = "x1"
 
 
 def reduce_effects(data: Effects, spec: StatisticSpec) -> Additive | Joint:

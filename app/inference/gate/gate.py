@@ -14,10 +14,10 @@ from typing import get_args
 
 from ...engine.plan import Budget
 from ...errors import InvalidTest
+from ...statistics.catalogue import DEFAULT_EXPRESSION
 from ...statistics.evenness import is_even
 from ...statistics.expression import POINTER, parse
 from ...statistics.formula import Call
-from ...statistics.local_effects import DEFAULT_EXPRESSION
 from ...statistics.paired import Effects, Paired, StatisticSpec
 from ..additive_test import AdditiveTest
 from ..data_warnings import refuse_undecidable
