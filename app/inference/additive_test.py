@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..engine import methods
 from ..engine.lattice import CanonicalForm, LatticeOverflowError, canonical_form, exact_total
 from ..engine.one_sum import planner
+from ..engine.one_sum.attainable import smallest_attainable
 from ..engine.plan import Budget, Cost, Plan
 from ..engine.probability import Region, region
 from ..engine.real.form import coins_up
@@ -18,7 +19,7 @@ from .brackets import most_steps, unproven_seconds
 from .certificate import certified_by
 from .null_record import null_record, null_seconds, require_listable
 from .options import Options
-from .p_value import Answer, bracketed, certified, sampled, smallest_attainable
+from .p_value import Answer, bracketed, certified, sampled
 from .prepared import Findings
 from .record import Fraction2, ItemsRecord, LatticeRecord, StatisticRecord
 from .rounded_test import RoundedTest, rounded_test

@@ -25,7 +25,7 @@ from ..engine.lattice import (
 )
 from ..engine.plan import Budget, Cost, Plan
 from ..engine.planner import choose
-from ..engine.probability import IMPOSSIBLE, UNIT_ROUNDOFF, Region
+from ..engine.probability import IMPOSSIBLE, SMALLEST, UNIT_ROUNDOFF, Region
 from ..engine.real.bounds import Bracket
 from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
@@ -37,7 +37,7 @@ from .bootstrap_null import NANOSECONDS_PER_DRAW, SAMPLED, NullLook, look_at, nu
 from .certificate import MOST_ERROR, certified_by
 from .null_record import sampled_null_record
 from .options import Options
-from .p_value import SMALLEST, Answer, bracketed, certified, sampled
+from .p_value import Answer, bracketed, certified, sampled
 from .prepared import Findings
 from .record import ItemsRecord, LatticeRecord, StatisticRecord
 

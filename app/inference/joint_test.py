@@ -16,6 +16,7 @@ from ..engine.joint.grid.price import box_of
 from ..engine.joint.law import Look
 from ..engine.lattice import Integers, LatticeOverflowError, Reals
 from ..engine.plan import Budget, Cost, Plan
+from ..engine.probability import SMALLEST
 from ..errors import InvalidTest
 from ..statistics.finite import values_of
 from ..statistics.joint_problem import Extreme, Joint, Price
@@ -23,7 +24,7 @@ from ..statistics.linear_forms import in_linear_forms
 from .certificate import certified_by
 from .null_record import sampled_null_record
 from .options import Options
-from .p_value import SMALLEST, Answer, certified, sampled
+from .p_value import Answer, certified, sampled
 from .prepared import Findings
 from .record import Fraction2, ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 

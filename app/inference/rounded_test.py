@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from ..engine.errors import FractionOverBudget
 from ..engine.lattice import CanonicalForm, Whole, exact_total
 from ..engine.one_sum import monte_carlo, wide_sums
+from ..engine.one_sum.attainable import smallest_attainable
 from ..engine.one_sum.planner import costs
 from ..engine.one_sum.wide_sums import WideForm, wide_form
 from ..engine.plan import Budget, Cost, Plan
 from ..engine.planner import choose
-from ..engine.probability import Region, region
+from ..engine.probability import SMALLEST, Region, region
 from ..engine.real import bounds
 from ..engine.real.form import RealForm, RealRegion
 from ..engine.real.price import steps_and_bytes
@@ -22,7 +23,7 @@ from .brackets import most_steps, unproven_seconds
 from .certificate import certified_by
 from .null_record import null_record, null_seconds
 from .options import Options
-from .p_value import SMALLEST, Answer, bracketed, certified, sampled, smallest_attainable
+from .p_value import Answer, bracketed, certified, sampled
 from .prepared import Findings
 from .record import ItemsRecord, LatticeRecord, StatisticRecord
 

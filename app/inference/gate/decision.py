@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ...engine.probability import SMALLEST
 from ..certificate import flaw_of_numbers
-from ..p_value import SMALLEST
 from .holm import holm, holm_log10
 from .margin import Outcome
 from .record import Decision, GateTerms, Policy, Verdict
