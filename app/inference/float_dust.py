@@ -21,7 +21,6 @@ from .record import Caution
 # What is looked into at all, and what the test of the likely scores may take.
 _MOST_VALUES = 400_000
 _MAX_SECONDS = 0.25
-_SECONDS_PER_VALUE = 5e-7
 _DECIMALS = 12
 _MAX_DENOMINATOR = 1_000
 # Dust is of so many last places of the largest score.
