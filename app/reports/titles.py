@@ -1,11 +1,11 @@
-"""What statistics, policies and verdicts are called in a sentence."""
+"""What statistics and verdicts are called in a sentence."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..inference.gate.record import GateRecord, Policy, Verdict
+from ..inference.gate.record import GateRecord, Verdict
 from ..inference.record import TestRecord
 from ..statistics.catalogue import ENTRIES
 
@@ -25,13 +25,10 @@ _METRICS = {
     "wer": "word error rate",
     "xpos": "XPOS accuracy",
 }
+# Scores are named after their metric, and an expression is a label.
 _TITLES = {entry.name: entry.title for entry in ENTRIES if entry.kind not in {"effects", "scores"}} | _METRICS
+del _TITLES["expression"]
 _ROLES = ("candidate", "baseline")
-POLICIES: dict[Policy, str] = {
-    "no_regression": "no regression",
-    "non_inferior": "not inferior",
-    "improve": "improvement",
-}
 VERDICTS: dict[Verdict, str] = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE"}
 SYMBOLS: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?"}  # fmt: skip
 

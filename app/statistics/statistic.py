@@ -55,11 +55,12 @@ class Statistic:
     needs: str | None = None
 
     def described(self) -> dict[str, Any]:
-        """As `GET /v1/meta` shows it."""
+        """As `GET /v1/meta` shows it; the title by itself is "Jaccard index", "BLEU" or "chrF"."""
+        title = self.title.removeprefix("the ")
         return {
             "name": self.name,
             "kind": self.kind,
-            "title": self.title.removeprefix("the "),
+            "title": title[0].upper() + title[1:] if title.split()[0].islower() else title,
             "hint": self.hint,
             "meaning": self.meaning,
             "parameters": [parameter.described() for parameter in self.parameters],

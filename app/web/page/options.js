@@ -1,6 +1,6 @@
 // Formats, statistics and options, as v1/meta says this server has them.
 import { byId, choose, element, field } from "./dom.js";
-import { ENGINE_OPTIONS, KIND_TITLES, READER_OPTIONS, kindsOf, learn, metricHint, statisticLabel } from "./words.js";
+import { ENGINE_OPTIONS, KIND_TITLES, READER_OPTIONS, kindsOf, statisticHint, statisticLabel } from "./words.js";
 
 const AUTO_HINT = "Guessed from the first bytes and the roles; the result says what was guessed.";
 const USUAL_HINT = "The mean of scores, F1 of counts or entities, BLEU of translations …";
@@ -15,7 +15,6 @@ export const roles = () => format()?.files ?? meta.formats.files;
 
 export function start(said, changed) {
   meta = said;
-  learn(said.statistics);
   byId("version").textContent = said.versions.service;
   byId("f-format").append(...said.formats.known.map(({ name, summary }) =>
     element("option", { value: name }, `${name} – ${summary.split(/[;:]/)[0]}`)));
@@ -57,21 +56,21 @@ function groups(known) {
   const made = [];
   const own = known ? [known] : meta.formats.known.filter((candidate) => candidate.statistics.length);
   for (const { name, statistics } of own) {
-    if (statistics.length) made.push([`Of ${name} files`, statistics.map((statistic) => [statistic, "", metricHint(statistic)])]);
+    if (statistics.length) made.push([`Of ${name} files`, statistics.map((statistic) => [statistic, "", ""])]);
   }
   const all = [...meta.statistics.scores, ...meta.statistics.counts, ...meta.statistics.predictions];
   const general = kindsOf(known?.name ?? "").map((kind) => [
-    KIND_TITLES[kind], all.filter((entry) => entry.kind === kind).map((entry) => [entry.name, kind, entry.hint]),
+    KIND_TITLES[kind], all.filter((entry) => entry.kind === kind).map((entry) => [entry.name, kind, entry.meaning]),
   ]);
-  const option = ([name, kind, hint]) =>
-    element("option", { value: name, "data-kind": kind, "data-hint": hint }, statisticLabel(name));
+  const option = ([name, kind, meaning]) =>
+    element("option", { value: name, "data-kind": kind, "data-meaning": meaning }, statisticLabel(name));
   return [...general, ...made].map(([label, entries]) => element("optgroup", { label }, entries.map(option)));
 }
 
 function statisticChosen() {
   const option = byId("f-statistic").selectedOptions[0];
-  const { kind = "", hint = "" } = option.dataset;
-  byId("h-statistic").textContent = option.value ? hint : USUAL_HINT;
+  const { kind = "", meaning = "" } = option.dataset;
+  byId("h-statistic").textContent = option.value ? statisticHint(option.value, meaning) : USUAL_HINT;
   const entries = Object.values(meta.statistics).flat();
   const parameters = entries.find((entry) => entry.name === option.value && entry.kind === kind)?.parameters ?? [];
   const taken = new Set([...byId("reader-options").querySelectorAll("[name]")].map((control) => control.name));

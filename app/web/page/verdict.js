@@ -1,6 +1,6 @@
 // The answer in a sentence.
 import { count, number, often, percent, shortProbability } from "./numbers.js";
-import { measured, worded } from "./words.js";
+import { measured } from "./words.js";
 
 /** {tone, badge, headline, details} of a test's answer. */
 export function verdict(answer, names) {
@@ -55,6 +55,11 @@ function comparison({ statistic, items }, names) {
   const scores = u === null || v === null ? "" : `: ${number(u, 4)} against ${number(v, 4)}`;
   const which = better === false ? " (lower is better)" : "";
   return `The ${label} of ${names.u} is ${by} than that of ${names.v}${scores}${which}`;
+}
+
+/** A statistic's label within a sentence. */
+function worded(label) {
+  return /^[A-Z][a-z]/.test(label) && !/^(Matthews|Jaccard)/.test(label) ? label[0].toLowerCase() + label.slice(1) : label;
 }
 
 /** What p says, in words that a reader can check. */

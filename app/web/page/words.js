@@ -1,6 +1,26 @@
 // Plain language for names of the service. What is not here is shown as the service says it (v1/meta).
-// What files call their metrics; the titles of statistics are the service's.
-const METRICS = {
+const STATISTICS = {
+  mean_difference: ["Mean score", "Compares the averages. For right or wrong as 1 and 0 this is accuracy, and McNemar’s exact test."],
+  sum_difference: ["Total", "Compares the totals; the same p-value as the mean."],
+  sign: ["Wins and losses", "Counts only on how many items each system is ahead: the sign test."],
+  signed_rank: ["Signed ranks", "Wilcoxon’s test: trusts the order of the differences, not their size."],
+  f1: ["F1", "Harmonic mean of precision and recall, from the sums over all items."],
+  fbeta: ["F-beta", "F1 with recall weighing beta times as much as precision."],
+  precision: ["Precision", "How much of what was said is right."],
+  recall: ["Recall", "How much of what is right was said."],
+  accuracy: ["Accuracy", "How much is right, over all units."],
+  jaccard: ["Jaccard index", "Overlap over union, from the sums over all items."],
+  ratio: ["Ratio of sums", "One count over another, summed first: word error rate, for example. Name the two columns."],
+  expression: ["Formula", "Your own formula of the sums of the counts."],
+  exact_match: ["Exact match", "Items that are right as a whole."],
+  token_accuracy: ["Token accuracy", "How many tokens are right; the items swap as a whole."],
+  mcc: ["Matthews’ correlation", "A score of classes that is fair to rare ones."],
+  span_f1: ["Entity F1", "Entities that are wholly right: F1."],
+  span_precision: ["Entity precision", "Of the entities that were said, how many are wholly right."],
+  span_recall: ["Entity recall", "Of the entities there are, how many were wholly found."],
+  bleu: ["BLEU", "Corpus BLEU, not the average of sentences."],
+  chrf: ["chrF", "Corpus chrF: character n-grams."],
+  ter: ["TER", "Translation edit rate; less is better."],
   wer: ["Word error rate", "Errors over reference words, summed first; less is better."],
   utterance_accuracy: ["Utterances without error", "How many utterances are wholly right."],
   upos: ["UPOS accuracy", "Universal part-of-speech tags that are right."],
@@ -9,10 +29,9 @@ const METRICS = {
   uas: ["UAS", "Heads that are right."],
   las: ["LAS", "Heads and relations that are right, without subtypes."],
   las_full: ["LAS with subtypes", "Heads and whole relations that are right."],
-  acc: ["Accuracy", ""], correct: ["Accuracy", ""], is_correct: ["Accuracy", ""],
 };
-const titles = {}; // of the service's statistics, by name
-const inSentences = {}; // the same titles as a sentence has them
+// What files call their metrics; what is not here is shown under its own name.
+const METRICS = { acc: "Accuracy", correct: "Accuracy", is_correct: "Accuracy" };
 const KINDS = {
   csv: ["scores", "counts"], tsv: ["scores", "counts"], mqm: ["scores"], jsonl: ["scores"], "lm-eval": ["scores"],
   inspect: ["scores"], "every-eval-ever": ["scores"], promptfoo: ["scores"], evalsig: ["scores"], trec: ["scores"],
@@ -65,35 +84,22 @@ export const ROLES = {
   documents: "Documents of the items",
 };
 
-/** Takes the titles of statistics from v1/meta. */
-export function learn(statistics) {
-  for (const { name, title } of Object.values(statistics).flat()) {
-    titles[name] = /^[a-z]+( |$)/.test(title) ? title[0].toUpperCase() + title.slice(1) : title;
-    inSentences[titles[name]] = title;
-  }
-}
-
 /** A statistic's name for people; CoNLL-U's sentences share their column's. */
 export function statisticLabel(name) {
-  if (Object.hasOwn(METRICS, name)) return METRICS[name][0];
-  if (Object.hasOwn(titles, name)) return titles[name];
+  if (Object.hasOwn(STATISTICS, name)) return STATISTICS[name][0];
   const column = name.replace(/_sentence$/, "");
-  return column !== name && Object.hasOwn(METRICS, column) ? `${METRICS[column][0]}, whole sentences` : name;
+  return column !== name && Object.hasOwn(STATISTICS, column) ? `${STATISTICS[column][0]}, whole sentences` : name;
 }
 
 /** What a test is of: the metric by its name in the files, else the statistic as it was asked for, else by its name. */
-export const measured = ({ metric, name }, asked) => statisticLabel(metric || (asked ?? name));
-
-/** A statistic's label within a sentence. */
-export function worded(label) {
-  if (Object.hasOwn(inSentences, label)) return inSentences[label];
-  return /^[A-Z][a-z]/.test(label) ? label[0].toLowerCase() + label.slice(1) : label;
+export function measured({ metric, name }, asked) {
+  if (!metric) return statisticLabel(asked ?? name);
+  return Object.hasOwn(METRICS, metric) ? METRICS[metric] : statisticLabel(metric);
 }
 
-/** What a metric of files measures; what a statistic does is in v1/meta. */
-export function metricHint(name) {
-  if (Object.hasOwn(METRICS, name)) return METRICS[name][1];
-  return name.endsWith("_sentence") ? "Counts sentences that are wholly right." : "";
+export function statisticHint(name, meaning = "") {
+  if (Object.hasOwn(STATISTICS, name)) return STATISTICS[name][1];
+  return name.endsWith("_sentence") ? "Counts sentences that are wholly right." : meaning;
 }
 
 /** Which kinds of data a format can hold; all of them for one that is not known here. */
