@@ -22,7 +22,7 @@ from .record import ConfidenceInterval
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An interval, or none; and what should be said about it, with codes."""
+    """An interval, or none; and warnings about it, (code, detail) each."""
 
     interval: ConfidenceInterval | None
     cautions: tuple[tuple[str, str], ...] = ()
@@ -37,7 +37,7 @@ class PlannedInterval(Protocol):
         ...
 
     def solve(self, found: Findings) -> Found:
-        """Compute it, beside the test that was found."""
+        """Compute it, given the result of the test."""
         ...
 
 
@@ -73,7 +73,7 @@ class Score:
     seconds: float = 1e-3
 
     def solve(self, found: Findings) -> Found:
-        """Asymptotic, so that it may not agree with the exact test about nought."""
+        """Asymptotic, so that it may disagree with the exact test about 0."""
         seen = self.seen
         low, high = tango_interval(seen.only_u, seen.only_v, seen.items, float(self.level))
         ends = low * self.factor, high * self.factor
@@ -119,14 +119,14 @@ class Inversion:
         return said(_record(scaled, self.level))
 
     def _agreeing(self, ends: Ends, *, inside: bool) -> Ends:
-        """The ends with nought on the side where the p-value of the answer puts it, where the bracket leaves it open."""
+        """The ends, with 0 on the side where the p-value puts it if the brackets of the ends leave that open."""
         low, high, width = ends.low, ends.high, ends.width
         assert low is not None
         assert high is not None
         if inside:
             # Outwards, so that whatever belongs to it stays.
             return Ends(min(low, Fraction(0)), max(high, Fraction(0)), width + max(low, -high, Fraction(0)))
-        # No subset's mean lies between nought and this; see `subset_means`.
+        # No subset's mean lies between 0 and this; see `subset_means`.
         least = self.problem.unit * int(np.gcd.reduce(self.problem.stay))
         if low <= 0 < low + width:
             return Ends(max(low, min(least, low + width)), high, width)

@@ -33,5 +33,5 @@ def refuse_undecidable(warnings: tuple[DataWarning, ...]) -> None:
     """Refuse what no gate should decide by; raises InvalidTest."""
     for warning in warnings:
         if warning.undecidable:
-            detail = f"{warning.detail} A gate does not decide by such data."
+            detail = f"{warning.detail} A gate does not decide on such data."
             raise InvalidTest.at(warning.pointer, warning.code, detail)

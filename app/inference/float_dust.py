@@ -18,7 +18,7 @@ from .options import Options
 from .prepared import Findings
 from .record import Caution
 
-# What is looked into at all, and what the test of the likely scores may take.
+# How many values are examined at all, and how long the test of the likely scores may take.
 _MOST_VALUES = 400_000
 _MAX_SECONDS = 0.25
 _DECIMALS = 12
@@ -54,7 +54,7 @@ Plan = Callable[[Paired, StatisticSpec, Options], Test]
 
 @dataclass(frozen=True, slots=True)
 class Dust:
-    """Scores with dust: what is said of them, and the test of what they are likely to be, if that is cheap."""
+    """Scores with dust: the warning about them, and the test of the likely scores, if that is cheap."""
 
     seen: str
     likely: str | None
@@ -141,13 +141,13 @@ def _narrow(distinct: Reals) -> tuple[Callable[[Reals], Reals], str] | None:
     with np.errstate(over="ignore"):
         if not np.array_equal(distinct.astype(np.float32), distinct):
             return None
-    found = shortest_decimals(distinct, np.dtype(np.float32))
-    parts = digits_and_places(found)
+    shortest = shortest_decimals(distinct, np.dtype(np.float32))
+    parts = digits_and_places(shortest)
     places = _DECIMALS + 1 if parts is None else int(parts[1].max(initial=0))
-    asked = f' ("decimals": {places})' if places <= _DECIMALS else ""
+    option = f' ("decimals": {places})' if places <= _DECIMALS else ""
     return (
         lambda values: shortest_decimals(values, np.dtype(np.float32)),
-        f"They are of single precision (float32); as the decimals that those print as{asked}",
+        f"They are of single precision (float32); as the decimals that those print as{option}",
     )
 
 

@@ -19,8 +19,8 @@ _ROUNDING = 1e-9
 class Answer:
     """A p-value with its bounds; `relative_error_bound` is None for an estimate.
 
-    `bracket` says that it is the middle of one, and no more is known; `wider` is the relative width of a bracket that
-    is wider than was asked.
+    `bracket` says that it is the middle of a bracket and nothing more is known; `wider` is the relative width of a
+    bracket that is wider than requested.
     """
 
     p_value: float
@@ -78,7 +78,7 @@ def rounded_to_subnormal(p: float, log10_p: float) -> float:
 
 
 def bracketed(bracket: Bracket, precision: float, beside: Fraction2 | None = None) -> Answer:
-    """The middle of a rigorous bracket, and the bracket; `precision` is the relative width that was asked for."""
+    """The middle of a rigorous bracket, and the bracket; `precision` is the relative width requested."""
     p, log10_p = bracket.p, min(bracket.log10_p, 0.0)
     bound = bracket.half_width + rounded_to_subnormal(p, log10_p)
     wider = None if bracket.relative_width <= precision else bracket.relative_width

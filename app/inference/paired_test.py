@@ -17,7 +17,6 @@ from ..statistics.data_warning import DataWarning
 from ..statistics.joint_problem import Joint
 from ..statistics.paired import Paired, Segments, StatisticSpec
 from ..statistics.reducers import reduce
-from . import differences
 from .additive_test import additive_test
 from .bootstrap_test import bootstrap_test
 from .certificate import require
@@ -28,8 +27,8 @@ from .effect_size import effect_size
 from .engine_errors import engine_errors
 from .float_dust import Dust, planned_dust
 from .interval import interval_of, planned_interval
+from .item_differences import differences_of, item_scores_of, most_moved
 from .joint_test import JointTest, joint_test
-from .moved_items import moved
 from .options import Options
 from .p_value import significant
 from .prepared import Solvable
@@ -115,7 +114,7 @@ def prepare(
     """
     given, asked, item_level, counting = data, spec, None, 0.0
     if isinstance(data, Segments):
-        # Once for both levels. What is found by its digest is the texts.
+        # Counted once for both levels; the digest is of the texts.
         counting = counting_seconds(data, spec) if only_planned else 0.0
         data, spec = counted(data, spec, estimated=only_planned)
     if data.pairing.clusters is not None:
@@ -214,16 +213,16 @@ def _items(items: ItemsRecord, options: Options) -> ItemsRecord:
 
 
 def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
-    """Effect sizes, and the items that moved most, when an interval was asked for."""
+    """Effect sizes, and the items that moved most, when an interval was requested."""
     level, data, spec = level_of(prepared.options), prepared.data, prepared.spec
     if level is None:
         return None, None
     problem, lower = prepared.solvable.problem, prepared.options.higher_is_better is False
-    scores = differences.scores_of(data, spec)
+    scores = item_scores_of(data, spec)
     by_item = prepared.item_level.problem if prepared.item_level else problem
-    each = differences.of_problem(by_item) if scores is None else scores[0] - scores[1]
+    each = differences_of(by_item) if scores is None else scores[0] - scores[1]
     sizes = effect_size(data, spec, problem, scores, level, lower_is_better=lower)
-    return sizes, moved(each, data.pairing, lower_is_better=lower)
+    return sizes, most_moved(each, data.pairing, lower_is_better=lower)
 
 
 def _is_rounded(problem: Additive | Joint) -> bool:
@@ -236,8 +235,8 @@ def _rounded(test: Solvable) -> tuple[Caution, ...]:
     if not _is_rounded(test.problem):
         return ()
     detail = (
-        "The numbers take more than 60 bits together and were rounded to 60: the p-value, and what is said of its "
-        "error, are of the rounded ones. Fewer digits (`decimals`) are taken exactly."
+        "The numbers take more than 60 bits together and were rounded to 60: the p-value and its error bound are "
+        "those of the rounded numbers. Fewer digits (`decimals`) are taken exactly."
     )
     return (Caution("scores_rounded", detail),)
 

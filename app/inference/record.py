@@ -30,7 +30,7 @@ class StatisticRecord:
     """Which statistic, its value as observed, and each system's own score where there is one.
 
     `metric` is what was measured, where more is known of it than the statistic's name (wer, las, ndcg_cut_10).
-    `higher_is_better` is None where nobody said.
+    `higher_is_better` is None where that is not known.
     """
 
     name: str
@@ -168,7 +168,7 @@ class EffectSize:
 class Moved:
     """The ids of the ten items that moved most, largest first, by the direction they moved in.
 
-    Ids and nothing else; positions counted from nought where the items have no ids.
+    Ids and nothing else; positions counted from 0 where the items have no ids.
     """
 
     toward_u: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Named counts per item and system: F1 and its kin, ratios, and expressions over the sums of the counts."""
+"""Named counts per item and system: F1 and related scores, ratios, and expressions over the sums of the counts."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def label_warnings(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
         Items are labels in gold and sequences of labels in a system, or the other way round; or a label of a system has
         another type than the same label of gold. Pointers are `/u` and `/v`.
     """
-    (gold, gold_sequences), found = _labels(data.gold, spec), []
+    (gold, gold_sequences), warnings = _labels(data.gold, spec), []
     for role, items in (("u", data.u), ("v", data.v)):
         labels, sequences = _labels(items, spec)
         if sequences != gold_sequences:
@@ -46,10 +46,10 @@ def label_warnings(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
         if unknown and gold:
             _refuse_other_types(role, unknown, gold)
         if gold and unknown == labels and (labels or _tagged(items, spec)):
-            found.append(_never(role, labels, gold, spec))
+            warnings.append(_never(role, labels, gold, spec))
         else:
-            found.extend(_otherwise_written(role, unknown, gold, data.gold))
-    return found
+            warnings.extend(_otherwise_written(role, unknown, gold, data.gold))
+    return warnings
 
 
 def _tagged(items: Sequence[Item], spec: StatisticSpec) -> bool:
@@ -90,9 +90,11 @@ def _refuse_other_types(role: str, unknown: Labels, gold: Labels) -> None:
 
 def _never(role: str, labels: Labels, gold: Labels, spec: StatisticSpec) -> DataWarning:
     what = "entity type" if spec.name in SPANS else "label"
-    said = f"it has {_some(labels)}" if labels else "it has tags and no B- to begin an entity with (IOB2)"
+    labels_of_role = (
+        f"it has {_some(labels)}" if labels else "it has tags and no B- to begin an entity with (IOB2)"
+    )
     detail = (
-        f"No {what} of {role} occurs in gold, so that {role} is never right: {said}, and gold has {_some(gold)}. Are "
+        f"No {what} of {role} occurs in gold, so that {role} is never right: {labels_of_role}, and gold has {_some(gold)}. Are "
         "these its labels, and written as in gold?"
     )
     return DataWarning(f"/{role}", "labels_never_match", detail)

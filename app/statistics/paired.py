@@ -106,7 +106,7 @@ Paired = Effects | Scores | Counts | Predictions | Segments
 
 @dataclass(frozen=True, slots=True)
 class StatisticSpec:
-    """A statistic by name, with its own parameters, as the caller asked for it."""
+    """A statistic by name, with its own parameters, as the caller gave it."""
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)

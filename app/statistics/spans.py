@@ -60,14 +60,17 @@ def _types(spec: StatisticSpec) -> frozenset[str] | None:
 
 def _counts(gold: Sequence[set[Span]], system: Sequence[set[Span]]) -> Integers:
     """(tp, predicted, gold) of each item, shape (N, 3)."""
-    rows = [(len(truth & said), len(said), len(truth)) for truth, said in zip(gold, system, strict=True)]
+    rows = [
+        (len(truth & predicted), len(predicted), len(truth))
+        for truth, predicted in zip(gold, system, strict=True)
+    ]
     return np.array(rows, dtype=np.int64)
 
 
 def _spans_of(
     items: Sequence[Item], pointer: str, scheme: Scheme, types: Collection[str] | None
 ) -> list[set[Span]]:
-    found: list[set[Span]] = []
+    spans: list[set[Span]] = []
     for index, item in enumerate(items):
         if not isinstance(item, list | tuple):
             detail = f"Item {index} is not a sequence of tags: a span score needs one tag per token."
@@ -76,8 +79,8 @@ def _spans_of(
             if not _is_tag(tag):
                 detail = f"Token {position} of item {index} has no tag of the form O, B-type or I-type."
                 raise InvalidTest.at(f"{pointer}/{index}/{position}", "not_a_tag", detail)
-        found.append({span for span in entities(item, scheme) if types is None or span[2] in types})
-    return found
+        spans.append({span for span in entities(item, scheme) if types is None or span[2] in types})
+    return spans
 
 
 def _is_tag(tag: object) -> bool:
@@ -86,14 +89,14 @@ def _is_tag(tag: object) -> bool:
 
 def entities(tags: Sequence[str], scheme: Scheme) -> list[Span]:
     """The entities of one sequence of tags, in order."""
-    found: list[Span] = []
+    spans: list[Span] = []
     start, kind = -1, ""
     for position, tag in enumerate([*tags, "O"]):
         here = tag[2:] or UNTYPED
         if start >= 0 and tag[0] == "I" and here == kind:
             continue
         if start >= 0:
-            found.append((start, position - 1, kind))
+            spans.append((start, position - 1, kind))
         begins = tag[0] == "B" or (tag[0] == "I" and scheme == "BIO")
         start, kind = (position, here) if begins else (-1, "")
-    return found
+    return spans

@@ -70,12 +70,12 @@ def summary_rows(ids: Sequence[object]) -> list[int]:
     return [*range(first), *range(len(ids) - last, len(ids))]
 
 
-def _run(ids: Sequence[object], places: range) -> int:
+def _run(ids: Sequence[object], positions: range) -> int:
     """How many of these rows, from the first one on, are of averages; none where there are only names of the weaker kind."""
     count, known = 0, False
-    for place in places:
-        strong = is_summary(ids[place])
-        if not strong and not _beside(ids[place]):
+    for position in positions:
+        strong = is_summary(ids[position])
+        if not strong and not _beside(ids[position]):
             break
         count, known = count + 1, known or strong
     return count if known else 0

@@ -53,13 +53,13 @@ def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[
             strict=True,
         )
     )
-    found = []
+    judged = []
     for index, (outcome, (point, low, high)) in enumerate(zip(outcomes, adjusted, strict=True)):
         best = [*p_values[:index], outcome.min_attainable_p, *p_values[index + 1 :]]
         attainable, alpha = holm(best)[index], terms[index].alpha
         decision = _decision(outcome, point, significant=high <= alpha)
-        found.append(Judgement(decision, _finding(low, high, attainable, alpha), (low, high), attainable))
-    return found
+        judged.append(Judgement(decision, _finding(low, high, attainable, alpha), (low, high), attainable))
+    return judged
 
 
 def _never_nought(

@@ -1,4 +1,4 @@
-"""The one-sided test that a gate's policy asks for, of a difference of nought or of a margin."""
+"""The one-sided test that a gate's policy asks for, of a difference of 0 or of a margin."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def question_of(terms: GateTerms) -> Question:
 
 
 def without_margin(question: Question, record: TestRecord) -> Outcome:
-    """With a margin of nought the ordinary one-sided test decides."""
+    """With a margin of 0 the ordinary one-sided test decides."""
     observed = record.statistic.observed
     return Outcome(
         procedure=record.test,
@@ -164,7 +164,7 @@ class TangoTest:
 def margin_test(prepared: Prepared, question: Question, budget: Budget) -> MarginTest:
     """Plan the test of a margin; raises InvalidTest at /margin where there is none, and PlanTooLarge."""
     if prepared.options.test == "bootstrap":
-        raise _not_available("The bootstrap is of a difference of nought: use the permutation test")
+        raise _not_available("The bootstrap tests a difference of 0 only: use the permutation test")
     test = prepared.solvable
     name = prepared.spec.name
     if not isinstance(test, AdditiveTest | RoundedTest) or not test.problem.shiftable:

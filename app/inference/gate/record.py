@@ -17,7 +17,7 @@ Procedure = Literal["permutation", "bootstrap", "tango_score"]
 
 @dataclass(frozen=True, slots=True)
 class GateTerms:
-    """What was asked of one metric. `margin` is in the statistic's units, at least nought.
+    """What was asked of one metric. `margin` is in the statistic's units, at least 0.
 
     U is the candidate and V the baseline.
     """
@@ -55,7 +55,7 @@ class Decision:
 class MetricRecord:
     """One metric of a gate: what was to be shown, what was found, and the verdict.
 
-    `hypothesis` and `reason` are sentences. `test` is the ordinary test of a difference of nought, one-sided in the
+    `hypothesis` and `reason` are sentences. `test` is the ordinary test of a difference of 0, one-sided in the
     gate's direction, with estimates, interval and null distribution.
     """
 

@@ -51,7 +51,7 @@ class Names(Wire):
 
 
 class Choices(Wire):
-    """What every test may choose, however its data is handed over. All optional."""
+    """The options of every test, whatever form its data has. All optional."""
 
     alternative: Annotated[
         Alternative,
@@ -59,7 +59,9 @@ class Choices(Wire):
     ] = "two-sided"
     method: Annotated[
         Method,
-        Field(description="How to compute; auto takes the cheapest exact method, and says which and why."),
+        Field(
+            description="How to compute; auto takes the cheapest exact method; the answer says which and why."
+        ),
     ] = "auto"
     test: Annotated[
         Resampling,
@@ -94,7 +96,7 @@ class Choices(Wire):
 
 
 class TestRequest(Choices):
-    """What every test in one body may say beside its data. All optional."""
+    """What every test in one body may have besides its data. All optional."""
 
     __test__ = False
 
@@ -183,8 +185,8 @@ class PredictionsRequest(TestRequest):
     )
 
     gold: Annotated[LabelColumn, Field(description="What is right.")]
-    u: Annotated[LabelColumn, Field(description="What system U said.")]
-    v: Annotated[LabelColumn, Field(description="What system V said.")]
+    u: Annotated[LabelColumn, Field(description="Outputs of system U.")]
+    v: Annotated[LabelColumn, Field(description="Outputs of system V.")]
     statistic: PredictionsStatistic = PredictionsStatistic()
 
 
