@@ -20,7 +20,7 @@ from .certificate import certified_by
 from .null_record import null_record, null_seconds, require_listable
 from .options import Options
 from .p_value import Answer, bracketed, certified, sampled
-from .prepared import Findings
+from .prepared import Result
 from .record import Fraction2, ItemsRecord, LatticeRecord, StatisticRecord
 from .rounded_test import RoundedTest, rounded_test
 
@@ -48,13 +48,13 @@ class AdditiveTest:
         each = _SECONDS_PER_ITEM * self.problem.items
         return self.plan.chosen.seconds + unproven_seconds(self.plan.chosen) + beside + pictured + each
 
-    def solve(self) -> Findings:
+    def solve(self) -> Result:
         """Run the planned method and summarise the null."""
         options, problem, form = self.options, self.problem, self.form
         by, answer = certified_by(
             self._methods(), self._answer, least_log10=self._least_log10(), settles=self._settles
         )
-        return Findings(
+        return Result(
             answer=answer,
             by=by,
             lattice=LatticeRecord(float(problem.unit * form.step), len(form.weights), form.range),

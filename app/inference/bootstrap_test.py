@@ -38,7 +38,7 @@ from .certificate import MOST_ERROR, certified_by
 from .null_record import sampled_null_record
 from .options import Options
 from .p_value import Answer, bracketed, certified, sampled
-from .prepared import Findings
+from .prepared import Result
 from .record import ItemsRecord, LatticeRecord, StatisticRecord
 
 # What a joint statistic takes for each unit and each value of a resample, and for each block of them.
@@ -69,24 +69,24 @@ class BootstrapTest:
         """Predicted time of the p-value and of the quantiles."""
         return self.plan.chosen.seconds + self.look.seconds
 
-    def solve(self) -> Findings:
+    def solve(self) -> Result:
         """Run the planned method and summarise the bootstrap distribution, shifted to the null."""
         problem, form = self.problem, self.form
         region = shifted_null(form, self.options.alternative, self.off)
-        cautions: tuple[tuple[str, str], ...] = ()
+        warnings: tuple[tuple[str, str], ...] = ()
         one, log10_of_one = _one_resample(form.draws)
         by = self.plan.chosen
         if region.intervals or not by.exact:
             methods, answer_by = self.plan.in_turn, partial(self._answer, region)
             by, answer = certified_by(methods, answer_by, least_log10=log10_of_one)
         else:
-            answer, cautions = _impossible(form.draws)
+            answer, warnings = _impossible(form.draws)
         value = float(exact_total(problem.stay) * problem.unit)
         if self.off:
-            cautions = (*cautions, ("scores_rounded", _ROUNDED))
+            warnings = (*warnings, ("scores_rounded", _ROUNDED))
         if self.look.way == "sampled":
-            cautions = (*cautions, ("null_sampled", SAMPLED))
-        return Findings(
+            warnings = (*warnings, ("null_sampled", SAMPLED))
+        return Result(
             answer=answer,
             by=by,
             lattice=LatticeRecord(float(self.unit * form.step), len(form.values), form.range),
@@ -94,7 +94,7 @@ class BootstrapTest:
             items=_items(problem),
             statistic=StatisticRecord(problem.name, value, *_scores(problem)),
             null=null_of(form, self.unit, self.look, self.options),
-            cautions=cautions,
+            warnings=warnings,
         )
 
     def _answer(self, region: Region, by: Cost) -> Answer:
@@ -190,7 +190,7 @@ class JointBootstrap:
         """Predicted time."""
         return self.plan.chosen.seconds
 
-    def solve(self) -> Findings:
+    def solve(self) -> Result:
         """Resample units, recompute the statistic, and compare its shifts with the observed value."""
         problem, options = self.problem, self.options
         units, function = self.reduced.stay, self.reduced.function
@@ -209,7 +209,7 @@ class JointBootstrap:
 
         found = monte_carlo.estimate_any(len(units), extreme, samples=options.samples, seed=options.seed)
         drawn = np.concatenate(shifts)
-        return Findings(
+        return Result(
             answer=sampled(found),
             by=self.plan.chosen,
             lattice=None,

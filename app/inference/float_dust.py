@@ -15,7 +15,7 @@ from ..engine.plan import Plan as MethodPlan
 from ..errors import InvalidTest, PlanTooLarge
 from ..statistics.paired import Column, Paired, Repeated, Scores, StatisticSpec
 from .options import Options
-from .prepared import Findings
+from .prepared import Result
 from .record import Caution
 
 # How many values are examined at all, and how long the test of the likely scores may take.
@@ -44,7 +44,7 @@ class Test(Protocol):
         """Predicted time."""
         ...
 
-    def solve(self) -> Findings:
+    def solve(self) -> Result:
         """Run it."""
         ...
 
@@ -62,10 +62,10 @@ class Dust:
 
     @property
     def seconds(self) -> float:
-        """Predicted time of `caution`."""
+        """Predicted time of `warning`."""
         return 0.0 if self.test is None else self.test.seconds
 
-    def caution(self) -> Caution:
+    def warning(self) -> Caution:
         """The warning."""
         if self.test is None:
             return Caution("float_dust", f"{self.seen}.")

@@ -25,7 +25,7 @@ from .certificate import certified_by
 from .null_record import sampled_null_record
 from .options import Options
 from .p_value import Answer, certified, sampled
-from .prepared import Findings
+from .prepared import Result
 from .record import Fraction2, ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 
 # Wins, ties and losses.
@@ -77,13 +77,13 @@ class JointTest:
         rounds = _ROUNDS if self.plan.chosen.method == "grid" else 1
         return self.seconds + rounds * self.exact_seconds
 
-    def solve(self) -> Findings:
+    def solve(self) -> Result:
         """Run the planned method and summarise the null."""
         drawn: list[Reals] = []
         # The observed assignment's own probability, 2**-n.
         least = -self.form.nonzero * math.log10(2.0)
         by, answer = certified_by(self.plan.in_turn, partial(self._answer, drawn), least_log10=least)
-        return Findings(
+        return Result(
             answer=answer,
             by=by,
             lattice=self._lattice(),
@@ -91,7 +91,7 @@ class JointTest:
             items=self._items(),
             statistic=self._statistic(),
             null=self._null(drawn),
-            cautions=self._cautions(),
+            warnings=self._warnings(),
         )
 
     def _require_observed(self) -> None:
@@ -171,7 +171,7 @@ class JointTest:
         score_v = None if problem.score_v is None else float(problem.score_v)
         return StatisticRecord(problem.name, float(observed[0]), score_u, score_v)
 
-    def _cautions(self) -> tuple[tuple[str, str], ...]:
+    def _warnings(self) -> tuple[tuple[str, str], ...]:
         if self.look.whole:
             return ()
         return (

@@ -24,7 +24,7 @@ from .certificate import certified_by
 from .null_record import null_record, null_seconds
 from .options import Options
 from .p_value import Answer, bracketed, certified, sampled
-from .prepared import Findings
+from .prepared import Result
 from .record import ItemsRecord, LatticeRecord, StatisticRecord
 
 # Nanoseconds per operation, as the planner has them.
@@ -55,12 +55,12 @@ class RoundedTest:
         pictured = null_seconds(self.form, self.options.pmf)
         return self.plan.chosen.seconds + unproven_seconds(self.plan.chosen) + beside + pictured
 
-    def solve(self) -> Findings:
+    def solve(self) -> Result:
         """Run the planned method and summarise the null."""
         problem, form, items = self.problem, self.form, self._items()
         least_log10 = -items.nonzero * math.log10(2.0)
         by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=least_log10)
-        return Findings(
+        return Result(
             answer=answer,
             by=by,
             lattice=LatticeRecord(float(problem.unit * form.step), len(form.weights), form.range),
@@ -68,7 +68,7 @@ class RoundedTest:
             items=items,
             statistic=self._statistic(),
             null=null_record(form, problem.unit, self.options.pmf, absolute=problem.absolute),
-            cautions=() if by.exact else (("scores_rounded", _ROUNDED),),
+            warnings=() if by.exact else (("scores_rounded", _ROUNDED),),
         )
 
     def _attainable(self, nonzero: int) -> float:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from .options import Options
 from .p_value import undecided
-from .prepared import Findings
+from .prepared import Result
 from .record import Caution, ItemLevel
 
 
-def cautions(
-    options: Options, findings: Findings, item_level: ItemLevel | None, *, exact: bool
+def warnings_of(
+    options: Options, result: Result, item_level: ItemLevel | None, *, exact: bool
 ) -> tuple[Caution, ...]:
     """The warnings of one test, most important first."""
-    items, attainable = findings.items, findings.attainable
+    items, attainable = result.items, result.attainable
     warnings = []
     if items.nonzero == 0:
         warnings.append(
@@ -29,8 +29,8 @@ def cautions(
                 f"{options.alpha}: {_units(items.nonzero)} too few.",
             )
         )
-    warnings.extend(_of_the_method(options, findings, exact=exact))
-    if item_level and (item_level.p_value <= options.alpha) != (findings.answer.p_value <= options.alpha):
+    warnings.extend(_of_the_method(options, result, exact=exact))
+    if item_level and (item_level.p_value <= options.alpha) != (result.answer.p_value <= options.alpha):
         warnings.append(
             Caution(
                 "clusters_decide",
@@ -38,7 +38,7 @@ def cautions(
                 f"{options.alpha}: items of a cluster are not independent, so the clustered test counts.",
             )
         )
-    warnings.extend(Caution(code, detail) for code, detail in findings.cautions)
+    warnings.extend(Caution(code, detail) for code, detail in result.warnings)
     return tuple(warnings)
 
 
@@ -55,9 +55,9 @@ def _wider(width: float, precision: float) -> Caution:
     )
 
 
-def _of_the_method(options: Options, findings: Findings, *, exact: bool) -> list[Caution]:
+def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[Caution]:
     """What it means that the p-value is an estimate or a bracket."""
-    answer = findings.answer
+    answer = result.answer
     low, high = answer.bounds
     if answer.monte_carlo is not None:
         warnings = [

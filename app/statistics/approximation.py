@@ -123,11 +123,11 @@ def _product(left: Approximation, right: Approximation) -> Approximation:
         + _U * _size(value, *bounds)
     )
     # Zero times anything is zero, without rounding.
-    lost = _LOST if error.ndim == 0 else np.where(_nought(left) | _nought(right), 0.0, _LOST)
+    lost = _LOST if error.ndim == 0 else np.where(_is_zero(left) | _is_zero(right), 0.0, _LOST)
     return Approximation(value, error + lost, _either(left.undefined, right.undefined))
 
 
-def _nought(factor: Approximation) -> NDArray[np.bool_]:
+def _is_zero(factor: Approximation) -> NDArray[np.bool_]:
     return np.asarray((factor.value == 0.0) & (factor.error == 0.0))
 
 

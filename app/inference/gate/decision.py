@@ -45,7 +45,7 @@ def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[
     p_values = [outcome.p_value for outcome in outcomes]
     adjusted = list(
         zip(
-            _never_nought(
+            _never_zero(
                 holm(p_values), holm_log10([outcome.log10_p_value for outcome in outcomes]), p_values
             ),
             holm([outcome.p_value_bounds[0] for outcome in outcomes]),
@@ -62,7 +62,7 @@ def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[
     return judged
 
 
-def _never_nought(
+def _never_zero(
     adjusted: Sequence[float], logarithms: Sequence[float], p_values: Sequence[float]
 ) -> list[tuple[float, float]]:
     """(p, log10 p), p from its logarithm where a multiple of the smallest double would say too much."""

@@ -165,7 +165,7 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
     """Plan the test of a margin; raises InvalidTest at /margin where there is none, and PlanTooLarge."""
     if prepared.options.test == "bootstrap":
         raise _not_available("The bootstrap tests a difference of 0 only: use the permutation test")
-    test = prepared.solvable
+    test = prepared.test
     name = prepared.spec.name
     if not isinstance(test, AdditiveTest | RoundedTest) or not test.problem.shiftable:
         raise _not_available(
