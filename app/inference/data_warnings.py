@@ -23,8 +23,8 @@ def mostly_dropped(pairing: Pairing) -> DataWarning | None:
         return None
     detail = (
         f"Only {matched:,} of {largest:,} items were compared: the others have no counterpart or no value, and on_missing=drop "
-        "left them out. What is left may not stand for the whole: check that the ids are written alike and that no run "
-        "stopped early, or give both systems only the items to compare."
+        "left them out. The rest may not be representative: check that the ids are spelled the same and that no run "
+        "stopped early, or send only the items to compare."
     )
     return DataWarning("/on_missing", "mostly_dropped", detail)
 

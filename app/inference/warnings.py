@@ -63,7 +63,7 @@ def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[Cau
         warnings = [
             Caution(
                 "sampled",
-                "The p-value is a Monte Carlo estimate: the truth lies inside p_value_bounds with 99 % "
+                "The p-value is a Monte Carlo estimate: the true p-value lies inside p_value_bounds with 99 % "
                 "confidence. `method.reason` says why it was sampled.",
             )
         ]

@@ -83,7 +83,7 @@ def _chosen(codes: CodedLabels, spec: StatisticSpec) -> list[int] | None:
     texts = {str(label) for label in codes.labels}
     for label, code in zip(labels, chosen, strict=True):
         if code < 0 and str(label) in texts:
-            detail = "A label is a text here and an integer in gold, u and v, or the other way round: they never match."
+            detail = "A label is text here and an integer in gold, u and v, or vice versa: they never match."
             raise InvalidTest.at("/statistic/labels", "other_label_type", detail)
     return chosen
 
@@ -127,7 +127,7 @@ def _by_class(
         raise InvalidTest.at(
             "/gold",
             "too_many_classes",
-            f"{codes.items:,} items times {len(columns):,} classes are more counts than are kept at once: "
+            f"{codes.items:,} items times {len(columns):,} classes are more counts than fit into memory: "
             "restrict the classes by labels.",
         )
     position = np.full(len(codes.labels), -1, dtype=np.int64)

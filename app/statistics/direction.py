@@ -37,7 +37,7 @@ WHOLE = {
     "mc1": True,
     "mc2": True,
 }
-# Beside these a word may mean its contrary (error_reduction, tokens_per_second, time_saved), or nothing at all.
+# With one of these a word may mean its opposite (error_reduction, tokens_per_second, time_saved), or nothing.
 TURNED = frozenset(
     (
         "decrease", "delta", "diff", "difference", "drop", "false", "free", "gain", "improvement", "increase", "inv",
@@ -58,7 +58,7 @@ WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 
 
 def negated(name: str) -> bool:
-    """Whether a name is written as a difference, a quotient or a negative, which turns its metric round."""
+    """Whether a name is written as a difference, a quotient or a negative, which reverses its metric."""
     return NEGATED.search(name) is not None
 
 

@@ -1,7 +1,7 @@
 """Labels that cannot match: of another type than gold's, or written in another way.
 
-Nothing is converted. `1` and `"1"` are different labels, `yes` and `Yes` too, and a system that writes them otherwise
-than gold does is never right: its score of 0 says nothing of the system.
+Nothing is converted. `1` and `"1"` are different labels, `yes` and `Yes` too, and a system that writes them differently
+from gold is never right: its score of 0 says nothing about the system.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ def _never(role: str, labels: Labels, gold: Labels, spec: StatisticSpec) -> Data
         f"it has {_some(labels)}" if labels else "it has tags and no B- to begin an entity with (IOB2)"
     )
     detail = (
-        f"No {what} of {role} occurs in gold, so that {role} is never right: {labels_of_role}, and gold has {_some(gold)}. Are "
-        "these its labels, and written as in gold?"
+        f"No {what} of {role} occurs in gold, so that {role} is never right: {labels_of_role}, and gold has {_some(gold)}. Check "
+        "that these are its labels and that they are written as in gold."
     )
     return DataWarning(f"/{role}", "labels_never_match", detail)
 
@@ -110,8 +110,8 @@ def _otherwise_written(role: str, unknown: Labels, gold: Labels, items: Sequence
         same = written.get(_folded(label))
         if same is not None:
             detail = (
-                f"The label {_shown(label)} of {role} does not occur in gold, where {_shown(same)} does: capitals, blanks "
-                "and decimals count, so these never match."
+                f"The label {_shown(label)} of {role} does not occur in gold, where {_shown(same)} does: capitals, spaces "
+                "and decimals matter, so these never match."
             )
             classes = len(gold) * ITEMS_PER_CLASS <= sum(1 for _ in _flat(items))
             return [DataWarning(f"/{role}", "labels_written_otherwise", detail, classes)]

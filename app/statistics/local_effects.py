@@ -29,7 +29,7 @@ def reduce_effects(data: Effects, spec: StatisticSpec) -> Additive | Joint:
     if data.swap is not None:
         require_same_length(len(data.stay), len(data.swap), "/swap", ("stay", "swap"))
         if _width(data.swap) != width:
-            detail = f"stay has {width} numbers per item and swap {_width(data.swap)}: they need the same functions."
+            detail = f"stay has {width} numbers per item and swap {_width(data.swap)}: both need the same functions."
             raise InvalidTest.at("/swap", "width_mismatch", detail)
     node = parse(text, [f"x{index + 1}" for index in range(width)])
     name = "".join(text.split())

@@ -80,7 +80,7 @@ def _multiples(side: Column | Repeated, unit: Fraction, pointer: str) -> Integer
         raise InvalidTest.at(
             f"{pointer}/{_place(side, index)}",
             "off_unit",
-            f"That score is farther than unit/4 from every multiple of the unit {unit}: it is not a rounded one.",
+            f"That score is farther than unit/4 from every multiple of the unit {unit}: it is not a rounded multiple.",
         )
     return nearest.astype(np.int64)
 

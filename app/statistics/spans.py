@@ -77,7 +77,7 @@ def _spans_of(
             raise InvalidTest.at(f"{pointer}/{index}", "not_a_sequence", detail)
         for position, tag in enumerate(item):
             if not _is_tag(tag):
-                detail = f"Token {position} of item {index} has no tag of the form O, B-type or I-type."
+                detail = f"Token {position} of item {index} is not a tag of the form O, B-type or I-type."
                 raise InvalidTest.at(f"{pointer}/{index}/{position}", "not_a_tag", detail)
         spans.append({span for span in entities(item, scheme) if types is None or span[2] in types})
     return spans

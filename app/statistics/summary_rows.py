@@ -91,6 +91,6 @@ def summary_warning(pairing: Pairing) -> DataWarning | None:
     where = "The first" if rows[0] == 0 and rows[-1] < len(ids) - 1 else "The last"
     detail = (
         f"{where} of {len(ids):,} items {'is' if len(rows) == 1 else 'are'} called {names}: a row of averages or totals is "
-        "no item. Drop it, or give the item another id."
+        "not an item. Remove it, or give the item another id."
     )
     return DataWarning("/ids", "summary_row", detail)

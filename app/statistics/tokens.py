@@ -35,9 +35,7 @@ def coded(data: Predictions) -> CodedLabels:
         for items in (data.gold, data.u, data.v)
     ]
     if not unit:
-        raise InvalidTest.at(
-            "/gold", "empty", "Every sequence is empty: there is no label to be right about."
-        )
+        raise InvalidTest.at("/gold", "empty", "Every sequence is empty: there is no label to score.")
     gold, u, v = (np.array(column, dtype=np.int64) for column in columns)
     return CodedLabels(tuple(codes), gold, u, v, np.array(unit, dtype=np.int64), len(data.gold))
 
