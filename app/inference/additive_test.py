@@ -17,11 +17,12 @@ from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
 from .brackets import most_steps, unproven_seconds
 from .certificate import certified_by
+from .items import additive_items
 from .null_record import null_record, null_seconds, require_listable
 from .options import Options
 from .p_value import Answer, bracketed, certified, sampled
 from .prepared import Result
-from .record import Fraction2, ItemsRecord, LatticeRecord, StatisticRecord
+from .record import Fraction2, LatticeRecord, StatisticRecord
 from .rounded_test import RoundedTest, rounded_test
 
 # Wins, ties and losses.
@@ -59,7 +60,7 @@ class AdditiveTest:
             by=by,
             lattice=LatticeRecord(float(problem.unit * form.step), len(form.weights), form.range),
             attainable=smallest_attainable(form, options.alternative, absolute=problem.absolute),
-            items=items_record(problem, form),
+            items=additive_items(problem, form),
             statistic=self._statistic(),
             null=null_record(form, problem.unit, options.pmf, absolute=problem.absolute),
         )
@@ -148,17 +149,3 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
     if options.exact_fraction and plan.chosen.method not in planner.FRACTION_METHODS:
         fraction_by = planner.cheapest_fraction(form, tail, budget).method
     return AdditiveTest(options, problem, form, observed, tail, plan, fraction_by)
-
-
-def items_record(problem: Additive, form: CanonicalForm) -> ItemsRecord:
-    """Counts of items and, per swapping unit, of U's wins, ties and losses (stay against swap)."""
-    other = 0 if problem.swap is None else problem.swap  # without a swap effect it is -stay
-    wins, losses = int((problem.stay > other).sum()), int((problem.stay < other).sum())
-    return ItemsRecord(
-        n=problem.items,
-        nonzero=form.nonzero,
-        clusters=problem.clusters,
-        wins=wins,
-        ties=len(problem.stay) - wins - losses,
-        losses=losses,
-    )

@@ -22,11 +22,12 @@ from ..statistics.finite import values_of
 from ..statistics.joint_problem import Extreme, Joint, Price
 from ..statistics.linear_forms import in_linear_forms
 from .certificate import certified_by
+from .items import joint_items
 from .null_record import sampled_null_record
 from .options import Options
 from .p_value import Answer, certified, sampled
 from .prepared import Result
-from .record import Fraction2, ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
+from .record import Fraction2, LatticeRecord, NullRecord, StatisticRecord
 
 # Wins, ties and losses.
 _SECONDS_PER_ITEM = 4e-8
@@ -88,7 +89,7 @@ class JointTest:
             by=by,
             lattice=self._lattice(),
             attainable=self._attainable(),
-            items=self._items(),
+            items=joint_items(self.problem),
             statistic=self._statistic(),
             null=self._null(drawn),
             warnings=self._warnings(),
@@ -153,15 +154,6 @@ class JointTest:
             return 1.0
         mirrored = self.options.alternative == "two-sided" and self.problem.mirrored
         return max(math.ldexp(1.0, int(mirrored) - self.form.nonzero), SMALLEST)
-
-    def _items(self) -> ItemsRecord:
-        """Units where U's own counts give the statistic more, the same or less than V's."""
-        problem = self.problem
-        stay = values_of(problem.function, list(problem.stay.T))
-        swap = values_of(problem.function, list(problem.swap.T))
-        wins, losses = int((stay > swap).sum()), int((stay < swap).sum())
-        differ = int((problem.stay != problem.swap).any(axis=1).sum())
-        return ItemsRecord(problem.items, differ, problem.clusters, wins, len(stay) - wins - losses, losses)
 
     def _statistic(self) -> StatisticRecord:
         problem = self.problem

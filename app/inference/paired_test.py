@@ -92,9 +92,7 @@ class Prepared:
     def _brackets(self) -> bool:
         """Whether any part is planned as a rigorous bracket, the price of which is likely and not proven."""
         dust = None if self.dust is None else self.dust.test
-        planned = [
-            part.plan.chosen.method for part in (self.test, self.item_level, dust) if part is not None
-        ]
+        planned = [part.plan.chosen.method for part in (self.test, self.item_level, dust) if part is not None]
         if isinstance(self.interval, Inversion):
             planned.append(self.interval.planned.method)
         return "bounds" in planned

@@ -21,11 +21,12 @@ from ..engine.real.rounded_form import real_problem
 from ..statistics.additive_problem import Additive, Rounding
 from .brackets import most_steps, unproven_seconds
 from .certificate import certified_by
+from .items import items_record
 from .null_record import null_record, null_seconds
 from .options import Options
 from .p_value import Answer, bracketed, certified, sampled
 from .prepared import Result
-from .record import ItemsRecord, LatticeRecord, StatisticRecord
+from .record import LatticeRecord, StatisticRecord
 
 # Nanoseconds per operation, as the planner has them.
 _MET, _LISTED, _BOUNDS = 12, 2, 20
@@ -57,7 +58,7 @@ class RoundedTest:
 
     def solve(self) -> Result:
         """Run the planned method and summarise the null."""
-        problem, form, items = self.problem, self.form, self._items()
+        problem, form, items = self.problem, self.form, items_record(self.problem, *_effects(self.problem))
         least_log10 = -items.nonzero * math.log10(2.0)
         by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=least_log10)
         return Result(
@@ -121,14 +122,6 @@ class RoundedTest:
             return region(form, max(size - wider, 0), "two-sided")
         shift = -wider if alternative == "greater" else wider
         return region(form, self.observed + shift, alternative)
-
-    def _items(self) -> ItemsRecord:
-        problem = self.problem
-        stay, swap = _effects(problem)
-        other = 0 if swap is None else swap  # without a swap effect it is -stay
-        wins, losses = int((stay > other).sum()), int((stay < other).sum())
-        ties = len(stay) - wins - losses
-        return ItemsRecord(problem.items, wins + losses, problem.clusters, wins, ties, losses)
 
     def _statistic(self) -> StatisticRecord:
         problem, rounding = self.problem, _rounding(self.problem)
