@@ -8,7 +8,8 @@ from app.engine.lattice import canonical_form
 from app.engine.one_sum import meet_in_the_middle
 from app.engine.probability import region
 from app.engine.real import bounds
-from app.engine.real.form import real_form, real_region
+from app.engine.real.rounded_form import real_problem
+from app.statistics.numbers import on_lattice
 from loadtest import workload
 from loadtest.measure import Contender, interleave
 from loadtest.options import Options
@@ -32,8 +33,8 @@ def measure(options: Options) -> Iterator[Table]:
         for precision in PRECISIONS:
 
             def call(u: np.ndarray = u, v: np.ndarray = v, precision: float = precision) -> bounds.Bracket:
-                form, seen = real_form(u - v)
-                return bounds.bracket(form, real_region(form, seen, "two-sided"), precision=precision)
+                first, second = on_lattice(u, v).columns
+                return bounds.bracket(*real_problem(first - second, None, "two-sided"), precision=precision)
 
             (timing,) = interleave([Contender("bounds", call, 3 if quick else 9)])
             found: bounds.Bracket = timing.result

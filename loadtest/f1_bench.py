@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 from app.engine.joint.form import vector_form
 from app.engine.joint.grid.grid import probability
-from app.statistics.catalogue import reduce
 from app.statistics.joint_problem import Joint
 from app.statistics.paired import Counts, StatisticSpec
+from app.statistics.reducers import reduce
 from loadtest import paper_tuples, workload
 from loadtest.measure import Contender, interleave
 from loadtest.options import Options

@@ -16,7 +16,7 @@ from app.inference.additive_test import AdditiveTest
 from app.inference.joint_test import JointTest
 from app.inference.options import Method, Options as Asked
 from app.inference.paired_test import prepare
-from app.inference.prepared import Solvable
+from app.inference.prepared import PlannedTest
 from app.inference.rounded_test import RoundedTest
 from app.statistics.paired import Counts, Effects, Paired, StatisticSpec
 from loadtest import workload
@@ -48,7 +48,7 @@ class Case:
     """A planned test."""
 
     name: str
-    test: Solvable
+    test: PlannedTest
 
     def p_value(self) -> object:
         """The method alone, without the null distribution and the counts that stand beside it in an answer."""
@@ -91,7 +91,7 @@ def _case(kind: str, method: str, items: int, data: Paired, statistic: str) -> C
     known = next(name for name in get_args(Method) if name == method)
     spec = StatisticSpec(statistic if statistic == "f1" else "expression")
     prepared = prepare(data, spec, Asked(method=known, pmf="none"), ROOMY)
-    return Case(f"{method}, {kind}, N = {items:,}", prepared.solvable)
+    return Case(f"{method}, {kind}, N = {items:,}", prepared.test)
 
 
 def measure(options: Options) -> Iterator[Table]:

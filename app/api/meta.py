@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any, get_args
 
 from fastapi import APIRouter
@@ -45,7 +44,7 @@ def meta_of(settings: Settings) -> dict[str, Any]:
         "methods": list(get_args(Method)),
         "alternatives": list(get_args(Alternative)),
         "pmf": list(get_args(PmfDetail)),
-        "statistics": {kind: [asdict(entry) for entry in entries(kind)] for kind in STATISTIC_MODELS},
+        "statistics": {kind: [entry.described() for entry in entries(kind)] for kind in STATISTIC_MODELS},
         "formats": formats(),
         "extras": {name: is_installed(name) for name in EXTRAS},
         "media_types": {

@@ -8,6 +8,9 @@ from typing import Any
 
 import click
 
+from ..statistics.catalogue import ENTRIES
+from ..statistics.statistic import Parameter
+
 FORMATS = ("text", "json", "markdown", "csv", "junit", "svg", "png", "html")
 
 
@@ -42,22 +45,16 @@ TEST = (
     Field("pmf", "How much of the null distribution to give: none, summary, full.", "NAME"),
     Field("timeout_s", "Give up after so many seconds.", "SECONDS"),
 )
-STATISTIC = (
-    Field("average", "Of f1 and its kin: binary, micro, macro.", "NAME"),
-    Field("positive", "Of average binary: the positive class.", "LABEL"),
-    Field("labels", "Only these classes, between commas.", "LABELS"),
-    Field("beta", "Of fbeta and chrf.", "NUMBER"),
-    Field("numerator", "Of ratio: the count above.", "NAME"),
-    Field("denominator", "Of ratio: the count below.", "NAME"),
-    Field("expression", "Of expression: the formula, such as 'hits / (hits + misses)'.", "FORMULA"),
-    Field("zero_method", "Of signed_rank: wilcox, pratt, zsplit.", "NAME"),
-    Field("unit", "The grid the scores stand on, such as 1/30.", "NUMBER"),
-    Field("tokenize", "Of bleu.", "NAME"),
-    Field("lowercase", "Of bleu and chrf: true or false.", "BOOLEAN"),
-    Field("word_order", "Of chrf.", "NUMBER"),
-    Field("normalized", "Of ter: true or false.", "BOOLEAN"),
-    Field("case_sensitive", "Of ter: true or false.", "BOOLEAN"),
-)
+METAVARS = {
+    "text": "NAME",
+    "formula": "FORMULA",
+    "number": "NUMBER",
+    "integer": "NUMBER",
+    "boolean": "BOOLEAN",
+    "unit": "NUMBER",
+    "label": "LABEL",
+    "labels": "LABELS",
+}
 READING = (
     Field("format", "The format of the files: csv, lm-eval, conllu, … [auto: guessed].", "NAME"),
     Field("metric", "Which number of an item; acc or F1 for the files of rycolab/paired-perm-test.", "NAME"),
@@ -95,9 +92,32 @@ GATE = (
     Field("margin", "How much worse (better, for improve) is tolerated (needed) [0].", "NUMBER"),
     Field("on_inconclusive", "What becomes of doubt [pass].", choices=("pass", "fail")),
 )
+
+
+def _statistic_fields() -> tuple[Field, ...]:
+    """The parameters of all statistics, each with those that take it; what a reader takes as well is the reader's."""
+    read = {field.name for field in READING}
+    taken: dict[str, list[tuple[str, Parameter]]] = {}
+    for entry in ENTRIES:
+        for parameter in entry.parameters:
+            if parameter.name not in read and entry.kind != "effects":
+                taken.setdefault(parameter.name, []).append((entry.name, parameter))
+    return tuple(_statistic_field(name, of) for name, of in taken.items())
+
+
+def _statistic_field(name: str, taken: list[tuple[str, Parameter]]) -> Field:
+    parameter = taken[0][1]
+    meaning = " / ".join(dict.fromkeys(parameter.meaning for _, parameter in taken))
+    defaults = {parameter.default for _, parameter in taken}
+    default = f" [{parameter.default}]" if len(defaults) == 1 and parameter.default is not None else ""
+    choices = f" ({', '.join(parameter.choices)})" if parameter.choices else ""
+    names = ", ".join(dict.fromkeys(entry for entry, _ in taken))
+    return Field(name, f"Of {names}: {meaning}{choices}{default}.", METAVARS[parameter.type])
+
+
 SECTIONS = {
     "Test": TEST,
-    "Statistic": STATISTIC,
+    "Statistic": _statistic_fields(),
     "Reading the files": READING,
     "Gate": GATE,
 }

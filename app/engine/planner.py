@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..errors import Flaw, InvalidTest, PlanTooLarge
+from .errors import EngineError, MethodDoesNotApply, NothingFits, OverBudget, TooManySteps
 from .plan import INEXACT_METHODS, Budget, Cost, Plan
 
 # An exact answer that takes longer than so many seconds, and than so many brackets, waits until alpha is inside one.
@@ -31,14 +31,14 @@ def choose(
 
     `where` stands before the reason and says what the candidates have in common; `endless` says of methods that
     are no candidates why they would never end. `decisive` says that a bracket is likely to lie on one side of alpha:
-    `auto` prefers it to an exact answer that takes more than LONG_S and DEARER times as long. Raises PlanTooLarge
-    when nothing fits, or the method that was asked for does not; InvalidTest when it does not apply.
+    `auto` prefers it to an exact answer that takes more than LONG_S and DEARER times as long. Raises NothingFits;
+    of a method that was asked for OverBudget, TooManySteps or MethodDoesNotApply.
     """
     ordered = sorted(candidates, key=lambda cost: (_kind(cost), cost.seconds))
     if method == "auto":
         chosen = next((cost for cost in ordered if cost.fits(budget)), None)
         if chosen is None:
-            raise _nothing_fits(ordered, budget)
+            raise NothingFits(ordered[-1], budget)
         bracket = next((cost for cost in ordered if cost.method == "bounds" and cost.fits(budget)), None)
         if decisive and bracket is not None and much_dearer(chosen, bracket):
             return Plan(bracket, _quick(bracket, chosen), _without(ordered, bracket), budget)
@@ -46,10 +46,10 @@ def choose(
         return Plan(chosen, f"{where}: {reason}" if where else reason, _without(ordered, chosen), budget)
     asked = next((cost for cost in ordered if cost.method == method), None)
     if asked is None:
-        raise _not_applicable(method, ordered, endless or {}, budget)
+        raise _unavailable(method, ordered, endless or {}, budget)
     others = _without(ordered, asked)
     if not asked.fits(budget):
-        raise refusal(asked, others, budget)
+        raise OverBudget(asked, budget, _fitting(others, budget))
     return Plan(asked, "asked for", others, budget, asked=True)
 
 
@@ -65,20 +65,6 @@ def _quick(bracket: Cost, exact: Cost) -> str:
     )
 
 
-def refusal(cost: Cost, others: Sequence[Cost], budget: Budget, pointer: str = "/method") -> PlanTooLarge:
-    """The error for a method over the budget: what it would take, what is allowed, and what would fit."""
-    detail = f"{planned_against_allowed(cost, budget)} {_fitting(others, budget)}"
-    return PlanTooLarge(detail, flaws=(Flaw(pointer, "plan_too_large", detail),))
-
-
-def planned_against_allowed(cost: Cost, budget: Budget) -> str:
-    """A sentence with the four numbers that decide."""
-    return (
-        f"{cost.method} is planned at {cost.operations} operations and {cost.bytes} bytes; "
-        f"{budget.operations} and {budget.bytes} are allowed."
-    )
-
-
 def _kind(cost: Cost) -> int:
     return 0 if cost.exact else 1 + INEXACT_METHODS.index(cost.method)
 
@@ -87,27 +73,16 @@ def _without(costs: Sequence[Cost], chosen: Cost) -> tuple[Cost, ...]:
     return tuple(cost for cost in costs if cost is not chosen)
 
 
-def _fitting(costs: Sequence[Cost], budget: Budget) -> str:
-    fitting = ", ".join(cost.method for cost in costs if cost.fits(budget))
-    return f"{fitting} would fit." if fitting else "No other method would fit."
+def _fitting(costs: Sequence[Cost], budget: Budget) -> tuple[str, ...]:
+    return tuple(cost.method for cost in costs if cost.fits(budget))
 
 
-def _nothing_fits(ordered: Sequence[Cost], budget: Budget) -> PlanTooLarge:
-    """The error of `auto`: the last resort is sampling, which the samples make dear."""
-    advice = "Ask for fewer samples, or send fewer items."
-    detail = f"No method fits: {planned_against_allowed(ordered[-1], budget)} {advice}"
-    return PlanTooLarge(detail, flaws=(Flaw("/samples", "plan_too_large", detail),))
-
-
-def _not_applicable(
+def _unavailable(
     method: str, ordered: Sequence[Cost], endless: Mapping[str, str], budget: Budget
-) -> PlanTooLarge | InvalidTest:
+) -> EngineError:
     if method in endless:
-        detail = f"{endless[method]} {_fitting(ordered, budget)}"
-        return PlanTooLarge(detail, flaws=(Flaw("/method", "plan_too_large", detail),))
-    names = ", ".join((*(cost.method for cost in ordered), *endless))
-    detail = f"The method {method} does not apply to this test: use auto or one of {names}."
-    return InvalidTest.at("/method", "method_not_applicable", detail)
+        return TooManySteps(endless[method], _fitting(ordered, budget))
+    return MethodDoesNotApply(method, (*(cost.method for cost in ordered), *endless))
 
 
 def _why(cost: Cost, others: Sequence[Cost], budget: Budget) -> str:

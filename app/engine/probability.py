@@ -10,6 +10,8 @@ from typing import Literal
 from .lattice import CanonicalForm
 
 UNIT_ROUNDOFF = 2.0**-53
+# The smallest positive double: no p-value is reported as zero.
+SMALLEST = math.ulp(0.0)
 LN2 = math.log(2.0)
 LN10 = math.log(10.0)
 _LOG_SMALLEST_NORMAL = -1022 * LN2

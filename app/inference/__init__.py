@@ -1,1 +1,1 @@
-"""From a test that was asked for to a record of its answer."""
+"""From data, a statistic and options to a record of the answer."""

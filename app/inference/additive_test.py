@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..engine import methods
 from ..engine.lattice import CanonicalForm, LatticeOverflowError, canonical_form, exact_total
 from ..engine.one_sum import planner
+from ..engine.one_sum.attainable import smallest_attainable
 from ..engine.plan import Budget, Cost, Plan
 from ..engine.probability import Region, region
 from ..engine.real.form import coins_up
@@ -16,11 +17,12 @@ from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
 from .brackets import most_steps, unproven_seconds
 from .certificate import certified_by
+from .items import additive_items
 from .null_record import null_record, null_seconds, require_listable
 from .options import Options
-from .p_value import Answer, bracketed, certified, sampled, smallest_attainable
-from .prepared import Findings
-from .record import Fraction2, ItemsRecord, LatticeRecord, StatisticRecord
+from .p_value import Answer, bracketed, certified, sampled
+from .prepared import Result
+from .record import Fraction2, LatticeRecord, StatisticRecord
 from .rounded_test import RoundedTest, rounded_test
 
 # Wins, ties and losses.
@@ -47,18 +49,18 @@ class AdditiveTest:
         each = _SECONDS_PER_ITEM * self.problem.items
         return self.plan.chosen.seconds + unproven_seconds(self.plan.chosen) + beside + pictured + each
 
-    def solve(self) -> Findings:
+    def solve(self) -> Result:
         """Run the planned method and summarise the null."""
         options, problem, form = self.options, self.problem, self.form
         by, answer = certified_by(
             self._methods(), self._answer, least_log10=self._least_log10(), settles=self._settles
         )
-        return Findings(
+        return Result(
             answer=answer,
             by=by,
             lattice=LatticeRecord(float(problem.unit * form.step), len(form.weights), form.range),
             attainable=smallest_attainable(form, options.alternative, absolute=problem.absolute),
-            items=items_record(problem, form),
+            items=additive_items(problem, form),
             statistic=self._statistic(),
             null=null_record(form, problem.unit, options.pmf, absolute=problem.absolute),
         )
@@ -147,17 +149,3 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
     if options.exact_fraction and plan.chosen.method not in planner.FRACTION_METHODS:
         fraction_by = planner.cheapest_fraction(form, tail, budget).method
     return AdditiveTest(options, problem, form, observed, tail, plan, fraction_by)
-
-
-def items_record(problem: Additive, form: CanonicalForm) -> ItemsRecord:
-    """Counts of items and, per swapping unit, of U's wins, ties and losses (stay against swap)."""
-    other = 0 if problem.swap is None else problem.swap  # without a swap effect it is -stay
-    wins, losses = int((problem.stay > other).sum()), int((problem.stay < other).sum())
-    return ItemsRecord(
-        n=problem.items,
-        nonzero=form.nonzero,
-        clusters=problem.clusters,
-        wins=wins,
-        ties=len(problem.stay) - wins - losses,
-        losses=losses,
-    )

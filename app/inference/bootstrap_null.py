@@ -56,7 +56,7 @@ def _law_looks(form: ResampleForm) -> int:
 
 
 def null_of(form: ResampleForm, unit: Fraction, look: NullLook, options: Options) -> NullRecord:
-    """S* - S in the statistic's units: mean nought, and percentiles with no resampling error where they are affordable."""
+    """S* - S in the statistic's units: mean 0, and percentiles with no resampling error where they are affordable."""
     spread = form.values - float(np.dot(form.values, form.chances))
     sd = form.step * math.sqrt(form.draws * float(np.dot(spread * spread, form.chances))) * float(unit)
     low = float((form.offset - form.observed) * unit)

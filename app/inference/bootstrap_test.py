@@ -17,7 +17,6 @@ from ..engine.bootstrap.form import ResampleForm, resample_form, shifted_null, w
 from ..engine.lattice import (
     EXACT_DOUBLE,
     MAX_TOTAL,
-    CanonicalForm,
     Integers,
     Reals,
     canonical_form,
@@ -25,21 +24,21 @@ from ..engine.lattice import (
 )
 from ..engine.plan import Budget, Cost, Plan
 from ..engine.planner import choose
-from ..engine.probability import IMPOSSIBLE, UNIT_ROUNDOFF, Region
+from ..engine.probability import IMPOSSIBLE, SMALLEST, UNIT_ROUNDOFF, Region
 from ..engine.real.bounds import Bracket
 from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
 from ..statistics.finite import values_of
 from ..statistics.joint_problem import Joint
 from ..statistics.linear_forms import in_linear_forms
-from .additive_test import items_record
 from .bootstrap_null import NANOSECONDS_PER_DRAW, SAMPLED, NullLook, look_at, null_of
 from .certificate import MOST_ERROR, certified_by
+from .items import additive_items, joint_items
 from .null_record import sampled_null_record
 from .options import Options
-from .p_value import SMALLEST, Answer, bracketed, certified, sampled
-from .prepared import Findings
-from .record import ItemsRecord, LatticeRecord, StatisticRecord
+from .p_value import Answer, bracketed, certified, sampled
+from .prepared import Result
+from .record import LatticeRecord, StatisticRecord
 
 # What a joint statistic takes for each unit and each value of a resample, and for each block of them.
 _NANOSECONDS_PER_UNIT, _NANOSECONDS_PER_VALUE, _CALL = 9, 50, 120_000
@@ -69,32 +68,32 @@ class BootstrapTest:
         """Predicted time of the p-value and of the quantiles."""
         return self.plan.chosen.seconds + self.look.seconds
 
-    def solve(self) -> Findings:
+    def solve(self) -> Result:
         """Run the planned method and summarise the bootstrap distribution, shifted to the null."""
         problem, form = self.problem, self.form
         region = shifted_null(form, self.options.alternative, self.off)
-        cautions: tuple[tuple[str, str], ...] = ()
+        warnings: tuple[tuple[str, str], ...] = ()
         one, log10_of_one = _one_resample(form.draws)
         by = self.plan.chosen
         if region.intervals or not by.exact:
             methods, answer_by = self.plan.in_turn, partial(self._answer, region)
             by, answer = certified_by(methods, answer_by, least_log10=log10_of_one)
         else:
-            answer, cautions = _impossible(form.draws)
+            answer, warnings = _impossible(form.draws)
         value = float(exact_total(problem.stay) * problem.unit)
         if self.off:
-            cautions = (*cautions, ("scores_rounded", _ROUNDED))
+            warnings = (*warnings, ("scores_rounded", _ROUNDED))
         if self.look.way == "sampled":
-            cautions = (*cautions, ("null_sampled", SAMPLED))
-        return Findings(
+            warnings = (*warnings, ("null_sampled", SAMPLED))
+        return Result(
             answer=answer,
             by=by,
             lattice=LatticeRecord(float(self.unit * form.step), len(form.values), form.range),
             attainable=one,
-            items=_items(problem),
+            items=additive_items(problem, canonical_form(problem.stay, problem.swap)),
             statistic=StatisticRecord(problem.name, value, *_scores(problem)),
             null=null_of(form, self.unit, self.look, self.options),
-            cautions=cautions,
+            warnings=warnings,
         )
 
     def _answer(self, region: Region, by: Cost) -> Answer:
@@ -157,7 +156,7 @@ def _one_resample(draws: int) -> tuple[float, float]:
 
 
 def _impossible(draws: int) -> tuple[Answer, tuple[tuple[str, str], ...]]:
-    """No resample is as far out as the observed sum: one in N**N is reported instead of nought."""
+    """No resample is as far out as the observed sum: one in N**N is reported instead of 0."""
     p, log10 = _one_resample(draws)
     detail = (
         "No resample is as far out as the observed difference; p = 0 is not a p-value, so the probability of "
@@ -169,11 +168,6 @@ def _impossible(draws: int) -> tuple[Answer, tuple[tuple[str, str], ...]]:
 def _scores(problem: Additive | Joint) -> tuple[float | None, float | None]:
     u, v = problem.score_u, problem.score_v
     return (None if u is None else float(u), None if v is None else float(v))
-
-
-def _items(problem: Additive) -> ItemsRecord:
-    form: CanonicalForm = canonical_form(problem.stay, problem.swap)
-    return items_record(problem, form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +184,7 @@ class JointBootstrap:
         """Predicted time."""
         return self.plan.chosen.seconds
 
-    def solve(self) -> Findings:
+    def solve(self) -> Result:
         """Resample units, recompute the statistic, and compare its shifts with the observed value."""
         problem, options = self.problem, self.options
         units, function = self.reduced.stay, self.reduced.function
@@ -209,12 +203,12 @@ class JointBootstrap:
 
         found = monte_carlo.estimate_any(len(units), extreme, samples=options.samples, seed=options.seed)
         drawn = np.concatenate(shifts)
-        return Findings(
+        return Result(
             answer=sampled(found),
             by=self.plan.chosen,
             lattice=None,
             attainable=_one_resample(len(units))[0],
-            items=_joint_items(problem),
+            items=joint_items(problem),
             statistic=StatisticRecord(problem.name, observed, *_scores(problem)),
             null=sampled_null_record(drawn, np.ones(len(drawn)), options.pmf),
             resampled=observed + drawn,
@@ -230,14 +224,6 @@ def _reaches(
     if options.alternative == "less":
         return np.asarray(shift <= observed + slack)
     return np.asarray(np.abs(shift) >= abs(observed) - slack)
-
-
-def _joint_items(problem: Joint) -> ItemsRecord:
-    differ = int((problem.stay != problem.swap).any(axis=1).sum())
-    stay = values_of(problem.function, list(problem.stay.T))
-    swap = values_of(problem.function, list(problem.swap.T))
-    wins, losses = int((stay > swap).sum()), int((stay < swap).sum())
-    return ItemsRecord(problem.items, differ, problem.clusters, wins, len(stay) - wins - losses, losses)
 
 
 def _joint(problem: Joint, options: Options, budget: Budget) -> JointBootstrap:

@@ -1,8 +1,8 @@
 """What an answer must prove before it leaves: every p-value of every kind of test goes through here.
 
-A method returns a number and how sure it is. Whatever is no probability, whose bounds are not around it, that is too
-unsure to be called exact, or smaller than the observed assignment's own share, is not passed on: the next method of
-the plan answers instead, and where there is none the test is refused.
+A method returns a number and how sure it is. An answer that is no
+probability, lies outside its bounds, is too uncertain to be called exact, or is smaller than the probability of the
+observed assignment is not passed on: the next method of the plan answers instead, and without one the test is refused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def certified_by(
     least_log10: float,
     settles: Callable[[Cost, Answer], bool] = lambda _, __: True,
 ) -> tuple[Cost, Answer]:
-    """The first of `methods` whose answer passes and `settles` what is asked, and that answer.
+    """The first of `methods` whose answer passes and `settles` the question, and that answer.
 
     `run` computes the answer by a method; `least_log10` is log10 of the probability of the observed assignment,
     which is as extreme as itself. An answer that passes and settles nothing is given where no exact one follows.
@@ -88,7 +88,7 @@ def flaw_of(answer: Answer, *, exact: bool, least_log10: float = -math.inf) -> s
 
 
 def flaw_of_numbers(p: float, log10: float, bounds: tuple[float, float]) -> str | None:
-    """What is wrong with a p-value and its bounds, whatever they are said to be."""
+    """What is wrong with a p-value and its bounds, whether exact or not; None when nothing is."""
     if not (0.0 < p <= 1.0 and -math.inf < log10 <= 0.0):
         return "it is no probability"
     if p >= SMALLEST_NORMAL and not abs(math.log10(p) - log10) <= _ROUNDING * (1.0 - log10):

@@ -16,16 +16,16 @@ from ..engine.plan import Budget
 from ..statistics.additive_problem import Additive
 from ..statistics.paired_binary import PairedBinary
 from .options import Options
-from .prepared import Findings
+from .prepared import Result
 from .record import ConfidenceInterval
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """An interval, or none; and what should be said about it, with codes."""
+class IntervalResult:
+    """An interval, or none; and warnings about it, (code, detail) each."""
 
     interval: ConfidenceInterval | None
-    cautions: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[tuple[str, str], ...] = ()
 
 
 class PlannedInterval(Protocol):
@@ -36,14 +36,9 @@ class PlannedInterval(Protocol):
         """Predicted time."""
         ...
 
-    def solve(self, found: Findings) -> Found:
-        """Compute it, beside the test that was found."""
+    def solve(self, result: Result) -> IntervalResult:
+        """Compute it, given the result of the test."""
         ...
-
-
-def said(interval: ConfidenceInterval) -> Found:
-    """An interval about which there is nothing to be said."""
-    return Found(interval)
 
 
 def level_of(options: Options) -> Fraction | None:
@@ -58,9 +53,11 @@ class Unavailable:
     reason: str
     seconds: float = 0.0
 
-    def solve(self, found: Findings) -> Found:
+    def solve(self, result: Result) -> IntervalResult:
         """None, and the reason."""
-        return Found(None, (("interval_not_available", f"There is no confidence interval: {self.reason}."),))
+        return IntervalResult(
+            None, (("interval_not_available", f"There is no confidence interval: {self.reason}."),)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +69,12 @@ class Score:
     factor: int
     seconds: float = 1e-3
 
-    def solve(self, found: Findings) -> Found:
-        """Asymptotic, so that it may not agree with the exact test about nought."""
+    def solve(self, result: Result) -> IntervalResult:
+        """Asymptotic, so that it may disagree with the exact test about 0."""
         seen = self.seen
         low, high = tango_interval(seen.only_u, seen.only_v, seen.items, float(self.level))
         ends = low * self.factor, high * self.factor
-        return said(ConfidenceInterval(float(self.level), *ends, "tango_score", "approximate", 0.0))
+        return IntervalResult(ConfidenceInterval(float(self.level), *ends, "tango_score", "approximate", 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,35 +95,37 @@ class Inversion:
         """Predicted time."""
         return self.planned.nanoseconds * 1e-9
 
-    def solve(self, found: Findings) -> Found:
+    def solve(self, result: Result) -> IntervalResult:
         """The ends in the statistic's units, rounded outwards unless they are exact."""
         problem = self.problem
         try:
             ends = self.planned.solve()
         except NotAnIntervalError as error:
-            return Unavailable(f"{error}").solve(found)
+            return Unavailable(f"{error}").solve(result)
         sizes = len(problem.stay) if problem.sizes is None else exact_total(problem.sizes)
         factor = problem.unit * sizes
         if ends.low is None or ends.high is None:
-            return said(ConfidenceInterval(float(self.level), None, None, "test_inversion", "exact", 0.0))
+            return IntervalResult(
+                ConfidenceInterval(float(self.level), None, None, "test_inversion", "exact", 0.0)
+            )
         off = 0 if problem.rounding is None else problem.rounding.each
         # Ends are means of effects, off by no more than any of them.
         scaled = Ends((ends.low - off) * factor, (ends.high + off) * factor, (ends.width + 2 * off) * factor)
-        low, high = found.answer.bounds
-        straddled = low <= 1 - self.level < high and not found.exact
+        low, high = result.answer.bounds
+        straddled = low <= 1 - self.level < high and not result.exact
         if self.decisive and not straddled:
-            scaled = self._agreeing(scaled, inside=Fraction(found.answer.p_value) > 1 - self.level)
-        return said(_record(scaled, self.level))
+            scaled = self._agreeing(scaled, inside=Fraction(result.answer.p_value) > 1 - self.level)
+        return IntervalResult(_record(scaled, self.level))
 
     def _agreeing(self, ends: Ends, *, inside: bool) -> Ends:
-        """The ends with nought on the side where the p-value of the answer puts it, where the bracket leaves it open."""
+        """The ends, with 0 on the side where the p-value puts it if the brackets of the ends leave that open."""
         low, high, width = ends.low, ends.high, ends.width
         assert low is not None
         assert high is not None
         if inside:
             # Outwards, so that whatever belongs to it stays.
             return Ends(min(low, Fraction(0)), max(high, Fraction(0)), width + max(low, -high, Fraction(0)))
-        # No subset's mean lies between nought and this; see `subset_means`.
+        # No subset's mean lies between 0 and this; see `subset_means`.
         least = self.problem.unit * int(np.gcd.reduce(self.problem.stay))
         if low <= 0 < low + width:
             return Ends(max(low, min(least, low + width)), high, width)

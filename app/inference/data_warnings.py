@@ -23,8 +23,8 @@ def mostly_dropped(pairing: Pairing) -> DataWarning | None:
         return None
     detail = (
         f"Only {matched:,} of {largest:,} items were compared: the others have no counterpart or no value, and on_missing=drop "
-        "left them out. What is left may not stand for the whole: check that the ids are written alike and that no run "
-        "stopped early, or give both systems only the items to compare."
+        "left them out. The rest may not be representative: check that the ids are spelled the same and that no run "
+        "stopped early, or send only the items to compare."
     )
     return DataWarning("/on_missing", "mostly_dropped", detail)
 
@@ -33,5 +33,5 @@ def refuse_undecidable(warnings: tuple[DataWarning, ...]) -> None:
     """Refuse what no gate should decide by; raises InvalidTest."""
     for warning in warnings:
         if warning.undecidable:
-            detail = f"{warning.detail} A gate does not decide by such data."
+            detail = f"{warning.detail} A gate does not decide on such data."
             raise InvalidTest.at(warning.pointer, warning.code, detail)

@@ -14,7 +14,7 @@ from ..statistics.additive_problem import Additive, clustered
 from ..statistics.joint_problem import Joint
 from ..statistics.paired import Paired, StatisticSpec
 from ..statistics.paired_binary import PairedBinary, paired_binary
-from . import differences
+from .item_differences import differences_of
 from .record import Discordant, EffectSize
 
 
@@ -36,7 +36,7 @@ def effect_size(
         d_z, delta = cohens_d_z(units), cliffs_delta(*scores)
     else:
         delta = None
-        d_z = None if isinstance(problem, Joint) else cohens_d_z(differences.of_problem(problem))
+        d_z = None if isinstance(problem, Joint) else cohens_d_z(differences_of(problem))
     seen = paired_binary(data, spec)
     if seen is not None and lower_is_better:
         seen = replace(seen, only_u=seen.only_v, only_v=seen.only_u)

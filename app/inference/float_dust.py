@@ -15,13 +15,12 @@ from ..engine.plan import Plan as MethodPlan
 from ..errors import InvalidTest, PlanTooLarge
 from ..statistics.paired import Column, Paired, Repeated, Scores, StatisticSpec
 from .options import Options
-from .prepared import Findings
+from .prepared import Result
 from .record import Caution
 
-# What is looked into at all, and what the test of the likely scores may take.
+# How many values are examined at all, and how long the test of the likely scores may take.
 _MOST_VALUES = 400_000
 _MAX_SECONDS = 0.25
-_SECONDS_PER_VALUE = 5e-7
 _DECIMALS = 12
 _MAX_DENOMINATOR = 1_000
 # Dust is of so many last places of the largest score.
@@ -45,7 +44,7 @@ class Test(Protocol):
         """Predicted time."""
         ...
 
-    def solve(self) -> Findings:
+    def solve(self) -> Result:
         """Run it."""
         ...
 
@@ -55,7 +54,7 @@ Plan = Callable[[Paired, StatisticSpec, Options], Test]
 
 @dataclass(frozen=True, slots=True)
 class Dust:
-    """Scores with dust: what is said of them, and the test of what they are likely to be, if that is cheap."""
+    """Scores with dust: the warning about them, and the test of the likely scores, if that is cheap."""
 
     seen: str
     likely: str | None
@@ -63,10 +62,10 @@ class Dust:
 
     @property
     def seconds(self) -> float:
-        """Predicted time of `caution`."""
+        """Predicted time of `warning`."""
         return 0.0 if self.test is None else self.test.seconds
 
-    def caution(self) -> Caution:
+    def warning(self) -> Caution:
         """The warning."""
         if self.test is None:
             return Caution("float_dust", f"{self.seen}.")
@@ -142,13 +141,13 @@ def _narrow(distinct: Reals) -> tuple[Callable[[Reals], Reals], str] | None:
     with np.errstate(over="ignore"):
         if not np.array_equal(distinct.astype(np.float32), distinct):
             return None
-    found = shortest_decimals(distinct, np.dtype(np.float32))
-    parts = digits_and_places(found)
+    shortest = shortest_decimals(distinct, np.dtype(np.float32))
+    parts = digits_and_places(shortest)
     places = _DECIMALS + 1 if parts is None else int(parts[1].max(initial=0))
-    asked = f' ("decimals": {places})' if places <= _DECIMALS else ""
+    option = f' ("decimals": {places})' if places <= _DECIMALS else ""
     return (
         lambda values: shortest_decimals(values, np.dtype(np.float32)),
-        f"They are of single precision (float32); as the decimals that those print as{asked}",
+        f"They are of single precision (float32); as the decimals that those print as{option}",
     )
 
 

@@ -1,4 +1,4 @@
-"""Which interval belongs to a test, and whether it says the same about nought as the p-value does.
+"""Which interval belongs to a test, and whether it agrees with the p-value about 0.
 
 Intervals are two-sided whatever the alternative. Means and sums of scores: inversion of the exact test. Items that are
 right or wrong, each by itself: Tango's score interval, as no constant difference can be added to 0 and 1. Bootstrap:
@@ -14,10 +14,10 @@ from ..statistics.joint_problem import Joint
 from ..statistics.paired import Paired, StatisticSpec
 from ..statistics.paired_binary import paired_binary
 from .bootstrap_test import BootstrapTest, JointBootstrap
-from .confidence import Found, PlannedInterval, Score, Unavailable, inversion, level_of
+from .confidence import IntervalResult, PlannedInterval, Score, Unavailable, inversion, level_of
 from .options import Options
 from .percentile import Percentile
-from .prepared import Findings, Solvable
+from .prepared import PlannedTest, Result
 from .record import ConfidenceInterval
 
 _MEANS = frozenset({"mean_difference", "accuracy", "exact_match"})
@@ -29,9 +29,9 @@ _METHODS = {
 
 
 def planned_interval(
-    data: Paired, spec: StatisticSpec, options: Options, budget: Budget, test: Solvable
+    data: Paired, spec: StatisticSpec, options: Options, budget: Budget, test: PlannedTest
 ) -> PlannedInterval | None:
-    """The interval that was asked for; None when none was."""
+    """The interval, None when no `confidence_level` was given."""
     level = level_of(options)
     if level is None:
         return None
@@ -49,24 +49,24 @@ def planned_interval(
     return inversion(problem, options, level, budget, exact=test.plan.chosen.method != "monte_carlo")
 
 
-def interval_of(planned: PlannedInterval, options: Options, findings: Findings) -> Found:
-    """Compute it, and say so when the p-value sees nought on the other side."""
-    found = planned.solve(findings)
+def interval_of(planned: PlannedInterval, options: Options, result: Result) -> IntervalResult:
+    """Compute it, with a warning when it disagrees with the p-value about 0."""
+    computed = planned.solve(result)
     level = level_of(options)
-    if found.interval is None or level is None or options.alternative != "two-sided":
-        return found
-    p = findings.answer.p_value
+    if computed.interval is None or level is None or options.alternative != "two-sided":
+        return computed
+    p = result.answer.p_value
     inside = Fraction(p) > 1 - level
-    if contains_nought(found.interval) == inside:
-        return found
+    if contains_zero(computed.interval) == inside:
+        return computed
     detail = (
         f"The interval {'leaves out 0' if inside else 'contains 0'}, and the two-sided p-value {p:.6g} is "
-        f"{'above' if inside else 'not above'} {float(1 - level):.6g}: the one is by {_METHODS[found.interval.method]}, "
-        "the other is that of the test. Where they differ, the test decides."
+        f"{'above' if inside else 'not above'} {float(1 - level):.6g}: the interval is by "
+        f"{_METHODS[computed.interval.method]}, the p-value by the test. Where they differ, the test decides."
     )
-    return Found(found.interval, (*found.cautions, ("interval_disagrees", detail)))
+    return IntervalResult(computed.interval, (*computed.warnings, ("interval_disagrees", detail)))
 
 
-def contains_nought(interval: ConfidenceInterval) -> bool:
+def contains_zero(interval: ConfidenceInterval) -> bool:
     """Whether a difference of 0 is inside."""
     return (interval.low is None or interval.low <= 0.0) and (interval.high is None or interval.high >= 0.0)

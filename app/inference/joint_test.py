@@ -16,16 +16,18 @@ from ..engine.joint.grid.price import box_of
 from ..engine.joint.law import Look
 from ..engine.lattice import Integers, LatticeOverflowError, Reals
 from ..engine.plan import Budget, Cost, Plan
+from ..engine.probability import SMALLEST
 from ..errors import InvalidTest
 from ..statistics.finite import values_of
 from ..statistics.joint_problem import Extreme, Joint, Price
 from ..statistics.linear_forms import in_linear_forms
 from .certificate import certified_by
+from .items import joint_items
 from .null_record import sampled_null_record
 from .options import Options
-from .p_value import SMALLEST, Answer, certified, sampled
-from .prepared import Findings
-from .record import Fraction2, ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
+from .p_value import Answer, certified, sampled
+from .prepared import Result
+from .record import Fraction2, LatticeRecord, NullRecord, StatisticRecord
 
 # Wins, ties and losses.
 _SECONDS_PER_ITEM = 4e-8
@@ -76,21 +78,21 @@ class JointTest:
         rounds = _ROUNDS if self.plan.chosen.method == "grid" else 1
         return self.seconds + rounds * self.exact_seconds
 
-    def solve(self) -> Findings:
+    def solve(self) -> Result:
         """Run the planned method and summarise the null."""
         drawn: list[Reals] = []
         # The observed assignment's own probability, 2**-n.
         least = -self.form.nonzero * math.log10(2.0)
         by, answer = certified_by(self.plan.in_turn, partial(self._answer, drawn), least_log10=least)
-        return Findings(
+        return Result(
             answer=answer,
             by=by,
             lattice=self._lattice(),
             attainable=self._attainable(),
-            items=self._items(),
+            items=joint_items(self.problem),
             statistic=self._statistic(),
             null=self._null(drawn),
-            cautions=self._cautions(),
+            warnings=self._warnings(),
         )
 
     def _require_observed(self) -> None:
@@ -153,15 +155,6 @@ class JointTest:
         mirrored = self.options.alternative == "two-sided" and self.problem.mirrored
         return max(math.ldexp(1.0, int(mirrored) - self.form.nonzero), SMALLEST)
 
-    def _items(self) -> ItemsRecord:
-        """Units where U's own counts give the statistic more, the same or less than V's."""
-        problem = self.problem
-        stay = values_of(problem.function, list(problem.stay.T))
-        swap = values_of(problem.function, list(problem.swap.T))
-        wins, losses = int((stay > swap).sum()), int((stay < swap).sum())
-        differ = int((problem.stay != problem.swap).any(axis=1).sum())
-        return ItemsRecord(problem.items, differ, problem.clusters, wins, len(stay) - wins - losses, losses)
-
     def _statistic(self) -> StatisticRecord:
         problem = self.problem
         start = problem.stay.sum(axis=0)
@@ -170,7 +163,7 @@ class JointTest:
         score_v = None if problem.score_v is None else float(problem.score_v)
         return StatisticRecord(problem.name, float(observed[0]), score_u, score_v)
 
-    def _cautions(self) -> tuple[tuple[str, str], ...]:
+    def _warnings(self) -> tuple[tuple[str, str], ...]:
         if self.look.whole:
             return ()
         return (

@@ -60,38 +60,38 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
     if detail == "none" and not absolute:
         return NullRecord(_float(mean), sd, _float(low * unit), _float(high * unit), None, None, None)
     rounded = detail != "full" and predicted_nanoseconds(form) > MAX_PICTURE_NANOSECONDS
-    found = law_of_sum(form, absolute=absolute, rounded=rounded, listed=detail == "full")
+    law = law_of_sum(form, absolute=absolute, rounded=rounded, listed=detail == "full")
     if absolute:
         low, high = (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
-        if found is not None:
-            mean, sd = Fraction(found.mean()) * unit, found.sd() * float(unit)
-            low = int(found.values[found.masses > 0.0][0])
+        if law is not None:
+            mean, sd = Fraction(law.mean()) * unit, law.sd() * float(unit)
+            low = int(law.values[law.masses > 0.0][0])
     moments = (_float(mean), sd, _float(low * unit), _float(high * unit))
-    if detail == "none" or found is None:
+    if detail == "none" or law is None:
         return NullRecord(*moments, None, None, None)
     quantiles = tuple(
-        (name, _float(value * unit)) for name, value in zip(_NAMES, found.quantiles(QUANTILES), strict=True)
+        (name, _float(value * unit)) for name, value in zip(_NAMES, law.quantiles(QUANTILES), strict=True)
     )
-    spacing = spacing_of(form, found, absolute=absolute)
-    pmf, width = _pmf(found, spacing, unit, detail, symmetric=not absolute)
+    spacing = spacing_of(form, law, absolute=absolute)
+    pmf, width = _pmf(law, spacing, unit, detail, symmetric=not absolute)
     return NullRecord(*moments, quantiles, pmf, width)
 
 
 def _pmf(
-    found: Law, spacing: int, unit: Fraction, detail: PmfDetail, *, symmetric: bool
+    law: Law, spacing: int, unit: Fraction, detail: PmfDetail, *, symmetric: bool
 ) -> tuple[tuple[tuple[float, float], ...], float]:
     """(value, probability) pairs and the width of a bin; a value is the middle of its bin."""
     top, bottom = unit.numerator, unit.denominator
     if detail == "full":
-        if found.width > 1 or len(found.values) > MAX_FULL_PMF:
+        if law.width > 1 or len(law.values) > MAX_FULL_PMF:
             raise _too_many()
-        listed = found.masses > 0.0
+        listed = law.masses > 0.0
         # Integers divide with one rounding.
-        points = [value * top / bottom for value in found.values[listed].tolist()]
-        return tuple(zip(points, found.masses[listed].tolist(), strict=True)), _float(spacing * unit)
-    bins = binned(trimmed(found), spacing)
+        points = [value * top / bottom for value in law.values[listed].tolist()]
+        return tuple(zip(points, law.masses[listed].tolist(), strict=True)), _float(spacing * unit)
+    bins = binned(trimmed(law), spacing)
     # Twice the middle of a bin is an integer.
-    beyond = bins.width - spacing + found.width - 1
+    beyond = bins.width - spacing + law.width - 1
     values = [(2 * first + beyond) * top / (2 * bottom) for first in bins.first.tolist()]
     # Added from the left, the masses of a bin round otherwise than those of its mirror image.
     masses = (bins.masses + bins.masses[::-1]) / 2.0 if symmetric else bins.masses
@@ -108,7 +108,7 @@ def sampled_null_record(
     """The null of any statistic from its values and their probabilities (listed or sampled), shape (P,).
 
     `min` and `max` are those of the values that have mass, which is all there is to know without a lattice.
-    `symmetric` says that it is known to be symmetric about nought, whatever was sampled or rounded.
+    `symmetric` says that it is known to be symmetric about zero, whatever was sampled or rounded.
     """
     total = float(masses.sum())
     mean = float((values * masses).sum()) / total
@@ -123,13 +123,13 @@ def sampled_null_record(
         return NullRecord(mean, sd, low, high, None, None, None)
     order = np.argsort(values, kind="stable")
     cumulative = np.cumsum(masses[order]) / total
-    found = np.zeros(len(QUANTILES))
+    levels = np.zeros(len(QUANTILES))
     for slack in (-1e-12, 1e-12):  # half way to the next value where one is just reached
         positions = np.minimum(np.searchsorted(cumulative, np.array(QUANTILES) + slack), len(values) - 1)
-        found += values[order[positions]] / 2.0
+        levels += values[order[positions]] / 2.0
     if symmetric:
-        found = (found - found[::-1]) / 2.0
-    quantiles = tuple(zip(_NAMES, found.tolist(), strict=True))
+        levels = (levels - levels[::-1]) / 2.0
+    quantiles = tuple(zip(_NAMES, levels.tolist(), strict=True))
     pmf, width = _histogram(values, masses / total, (low, high), symmetric=symmetric)
     return NullRecord(mean, sd, low, high, quantiles, pmf, width)
 

@@ -5,36 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from ..engine.lattice import CanonicalForm
-from ..engine.one_sum import fft
-from ..engine.one_sum.enumeration import subset_sums
-from ..engine.one_sum.heavy_weights import best_split
 from ..engine.one_sum.monte_carlo import Estimate
-from ..engine.probability import Probability, region
+from ..engine.probability import SMALLEST, Probability
 from ..engine.real.bounds import Bracket
-from .options import Alternative
 from .record import Fraction2, MonteCarloRecord
 
-SMALLEST = math.ulp(0.0)
 SMALLEST_NORMAL = 2.0**-1022
-# Logarithms of what is nearly one may be rounded to a little above nought.
+# Logarithms of what is nearly one may be rounded to a little above zero.
 _ROUNDING = 1e-9
-# How many lattice values round zero are tried for the least |S|, and how sure the mass must be.
-_NEAR = 16
-_SURE = 1e-3
-_CHEAP_NANOSECONDS = 2_000_000
-# So few items are listed instead.
-_FEW = 14
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A p-value with its bounds; `relative_error_bound` is None for an estimate.
 
-    `bracket` says that it is the middle of one, and no more is known; `wider` is the relative width of a bracket that
-    is wider than was asked.
+    `bracket` says that it is the middle of a bracket and nothing more is known; `wider` is the relative width of a
+    bracket that is wider than requested.
     """
 
     p_value: float
@@ -92,7 +78,7 @@ def rounded_to_subnormal(p: float, log10_p: float) -> float:
 
 
 def bracketed(bracket: Bracket, precision: float, beside: Fraction2 | None = None) -> Answer:
-    """The middle of a rigorous bracket, and the bracket; `precision` is the relative width that was asked for."""
+    """The middle of a rigorous bracket, and the bracket; `precision` is the relative width requested."""
     p, log10_p = bracket.p, min(bracket.log10_p, 0.0)
     bound = bracket.half_width + rounded_to_subnormal(p, log10_p)
     wider = None if bracket.relative_width <= precision else bracket.relative_width
@@ -105,40 +91,3 @@ def sampled(estimate: Estimate, beside: Fraction2 | None = None) -> Answer:
     low, high = estimate.interval()
     p = estimate.p
     return Answer(p, math.log10(p), (min(low, p), max(high, p)), None, beside, record)
-
-
-def smallest_attainable(form: CanonicalForm, alternative: Alternative, *, absolute: bool) -> float:
-    """The smallest p-value that any outcome on these items could have; never under the smallest double.
-
-    The largest sum has probability 2**-n; for |S| both ends count when they are equally far out.
-    """
-    two_tailed = absolute or alternative == "two-sided"
-    if form.nonzero == 0:
-        return 1.0
-    if absolute and alternative == "less":
-        return _smallest_of_the_middle(form)
-    both_ends = two_tailed and 2 * form.offset + form.step * form.range == 0
-    return max(math.ldexp(1.0, int(both_ends) - form.nonzero), SMALLEST)
-
-
-def _smallest_of_the_middle(form: CanonicalForm) -> float:
-    """P(|S| = its least value), the first of the lattice's |S| that has mass; its lower bound 2**-n where
-    that is not near zero or not cheap to look for.
-    """
-    least = max(math.ldexp(1.0, -form.nonzero), SMALLEST)
-    if form.nonzero <= _FEW:
-        sizes = np.abs(form.offset + form.step * subset_sums(np.repeat(form.weights, form.counts)))
-        return float(np.count_nonzero(sizes == sizes.min())) / float(1 << form.nonzero)
-    if best_split(form).nanoseconds > _CHEAP_NANOSECONDS:
-        return least
-    nearest = -(form.offset // form.step)
-    for index in range(_NEAR):
-        # Outwards from zero on both sides: |offset + step k| for k = nearest, nearest - 1, nearest + 1, ...
-        size = abs(form.offset + form.step * (nearest + (-(index + 1) // 2 if index % 2 else index // 2)))
-        tail = region(form, size, "less", absolute=True)
-        if not tail.intervals:
-            continue
-        found = fft.probability(form, tail)
-        if found.relative_error_bound < _SURE and found.p >= 0.9 * least:
-            return found.p
-    return least

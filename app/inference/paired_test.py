@@ -12,26 +12,26 @@ from functools import partial
 
 from ..engine.plan import Budget, Cost, Plan
 from ..statistics.additive_problem import Additive
-from ..statistics.catalogue import reduce
 from ..statistics.corpus import counted, counting_seconds
 from ..statistics.data_warning import DataWarning
 from ..statistics.joint_problem import Joint
 from ..statistics.paired import Paired, Pairing, Segments, StatisticSpec
-from . import differences
+from ..statistics.reducers import reduce
 from .additive_test import additive_test
 from .bootstrap_test import bootstrap_test
 from .certificate import require
-from .confidence import Found, Inversion, PlannedInterval, level_of
+from .confidence import IntervalResult, Inversion, PlannedInterval, level_of
 from .data_warnings import data_warnings
 from .digest import request_digest
 from .effect_size import effect_size
+from .engine_errors import engine_errors
 from .float_dust import Dust, planned_dust
 from .interval import interval_of, planned_interval
+from .item_differences import differences_of, item_scores_of, most_moved
 from .joint_test import JointTest, joint_test
-from .moved_items import moved
 from .options import Options
 from .p_value import significant
-from .prepared import Solvable
+from .prepared import PlannedTest
 from .record import (
     Caution,
     EffectSize,
@@ -45,7 +45,7 @@ from .record import (
     PlanRecord,
     TestRecord,
 )
-from .warnings import cautions
+from .warnings import warnings_of
 
 # Part of every id: raised whenever the same request would give other bytes.
 ALGORITHM_VERSION = "2"
@@ -61,8 +61,8 @@ class Prepared:
     data: Paired
     spec: StatisticSpec
     options: Options
-    solvable: Solvable
-    item_level: Solvable | None = None
+    test: PlannedTest
+    item_level: PlannedTest | None = None
     interval: PlannedInterval | None = None
     data_warnings: tuple[DataWarning, ...] = ()
     dust: Dust | None = None
@@ -73,30 +73,28 @@ class Prepared:
         """Predicted engine time of the whole answer."""
         parts = [
             part.seconds
-            for part in (self.solvable, self.item_level, self.interval, self.dust)
+            for part in (self.test, self.item_level, self.interval, self.dust)
             if part is not None
         ]
-        described = 0.0 if self.interval is None else _SECONDS_PER_ITEM * self.solvable.problem.items
+        described = 0.0 if self.interval is None else _SECONDS_PER_ITEM * self.test.problem.items
         return self.counting + sum(parts) + described
 
     @property
     def longest_seconds(self) -> float:
         """What it takes at the most, where states may have to be decided exactly one by one.
 
-        Brackets stop at so many times what was planned, which is nothing that the event loop may wait for.
+        A bracket may take a multiple of its planned steps, which is too long for the event loop.
         """
         if self._brackets:
             return math.inf
-        joint = [part for part in (self.solvable, self.item_level) if isinstance(part, JointTest)]
+        joint = [part for part in (self.test, self.item_level) if isinstance(part, JointTest)]
         return self.seconds + sum(part.longest_seconds - part.seconds for part in joint)
 
     @property
     def _brackets(self) -> bool:
         """Whether any part is planned as a rigorous bracket, the price of which is likely and not proven."""
         dust = None if self.dust is None else self.dust.test
-        planned = [
-            part.plan.chosen.method for part in (self.solvable, self.item_level, dust) if part is not None
-        ]
+        planned = [part.plan.chosen.method for part in (self.test, self.item_level, dust) if part is not None]
         if isinstance(self.interval, Inversion):
             planned.append(self.interval.planned.method)
         return "bounds" in planned
@@ -112,37 +110,38 @@ def prepare(
 ) -> Prepared:
     """Validate and plan; nothing larger than the data itself is allocated.
 
-    A test that is `only_planned` is never run: segments of texts are then not counted but looked at.
+    A test that is `only_planned` is never run: segments of texts are then sampled, not counted.
     """
-    given, asked, item_level, counting = data, spec, None, 0.0
+    given, given_spec, item_level, counting = data, spec, None, 0.0
     if isinstance(data, Segments):
-        # Once for both levels. What is found by its digest is the texts.
+        # Counted once for both levels; the digest is of the texts.
         counting = counting_seconds(data, spec) if only_planned else 0.0
         data, spec = counted(data, spec, estimated=only_planned)
     if data.pairing.clusters is not None:
         alone = replace(options, method="auto", pmf="none", exact_fraction=False, confidence_level=None)
-        item_level = _solvable(
+        item_level = _planned_test(
             replace(data, pairing=replace(data.pairing, clusters=None)), spec, alone, budget
         )
-    test = _solvable(data, spec, options, budget)
-    interval = planned_interval(given, asked, options, budget, test)
-    dust = planned_dust(data, spec, options, partial(_solvable, budget=budget))
+    test = _planned_test(data, spec, options, budget)
+    interval = planned_interval(given, given_spec, options, budget, test)
+    dust = planned_dust(data, spec, options, partial(_planned_test, budget=budget))
     warned = data_warnings(data, spec)
-    return Prepared(given, asked, options, test, item_level, interval, warned, dust, counting)
+    return Prepared(given, given_spec, options, test, item_level, interval, warned, dust, counting)
 
 
-def _solvable(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> Solvable:
+def _planned_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> PlannedTest:
     problem = reduce(data, spec)
-    if options.test == "bootstrap":
-        return bootstrap_test(problem, options, budget)
-    if isinstance(problem, Joint):
-        return joint_test(problem, options, budget)
-    return additive_test(problem, options, budget)
+    with engine_errors():
+        if options.test == "bootstrap":
+            return bootstrap_test(problem, options, budget)
+        if isinstance(problem, Joint):
+            return joint_test(problem, options, budget)
+        return additive_test(problem, options, budget)
 
 
 def plan_record(prepared: Prepared) -> PlanRecord:
     """What `finish` would do and cost, without doing it."""
-    plan = prepared.solvable.plan
+    plan = prepared.test.plan
     chosen = plan.chosen
     others = tuple(
         PlannedMethod(cost.method, cost.exact, cost.operations, cost.bytes, cost.seconds, plan.against(cost))
@@ -155,16 +154,16 @@ def plan_record(prepared: Prepared) -> PlanRecord:
 
 def finish(prepared: Prepared) -> TestRecord:
     """Run a prepared test and reduce what comes out to a record."""
-    options, plan = prepared.options, prepared.solvable.plan
-    found = prepared.solvable.solve()
-    answer = found.answer
-    require(answer, exact=found.exact, attainable=found.attainable)
-    exact = found.exact and not _is_rounded(prepared.solvable.problem)
+    options, plan = prepared.options, prepared.test.plan
+    result = prepared.test.solve()
+    answer = result.answer
+    require(answer, exact=result.exact, attainable=result.attainable)
+    exact = result.exact and not _is_rounded(prepared.test.problem)
     item_level = _item_level(prepared)
     sizes, changed = _described(prepared)
-    interval = Found(None)
+    interval = IntervalResult(None)
     if prepared.interval is not None:
-        interval = interval_of(prepared.interval, options, found)
+        interval = interval_of(prepared.interval, options, result)
     return TestRecord(
         digest=request_digest(prepared.data, prepared.spec, options, ALGORITHM_VERSION, changed),
         p_value=answer.p_value,
@@ -174,26 +173,26 @@ def finish(prepared: Prepared) -> TestRecord:
         p_value_fraction=answer.fraction,
         significant=significant(answer, options.alpha),
         alpha=options.alpha,
-        min_attainable_p=found.attainable,
+        min_attainable_p=result.attainable,
         alternative=options.alternative,
         test=options.test,
-        statistic=replace(found.statistic, metric=options.metric, higher_is_better=options.higher_is_better),
-        items=_items(found.items, options),
+        statistic=replace(result.statistic, metric=options.metric, higher_is_better=options.higher_is_better),
+        items=_items(result.items, options),
         method=MethodRecord(
-            name=found.by.method,
+            name=result.by.method,
             exact=exact,
             relative_error_bound=answer.relative_error_bound,
-            reason=_reason(plan, found.by),
-            lattice=found.lattice,
+            reason=_reason(plan, result.by),
+            lattice=result.lattice,
             monte_carlo=answer.monte_carlo,
         ),
-        null=found.null,
+        null=result.null,
         warnings=(
             *(Caution(warning.code, warning.detail) for warning in prepared.data_warnings),
-            *cautions(options, found, item_level, exact=exact),
-            *_rounded(prepared.solvable),
-            *(() if prepared.dust is None else (prepared.dust.caution(),)),
-            *(Caution(code, detail) for code, detail in interval.cautions),
+            *warnings_of(options, result, item_level, exact=exact),
+            *_rounded(prepared.test),
+            *(() if prepared.dust is None else (prepared.dust.warning(),)),
+            *(Caution(code, detail) for code, detail in interval.warnings),
         ),
         names=NamesRecord(options.name_u, options.name_v),
         pairing=_pairing(prepared.data.pairing),
@@ -219,16 +218,16 @@ def _items(items: ItemsRecord, options: Options) -> ItemsRecord:
 
 
 def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
-    """Effect sizes, and the items that moved most, when an interval was asked for."""
+    """Effect sizes, and the items that moved most, when an interval was requested."""
     level, data, spec = level_of(prepared.options), prepared.data, prepared.spec
     if level is None:
         return None, None
-    problem, lower = prepared.solvable.problem, prepared.options.higher_is_better is False
-    scores = differences.scores_of(data, spec)
+    problem, lower = prepared.test.problem, prepared.options.higher_is_better is False
+    scores = item_scores_of(data, spec)
     by_item = prepared.item_level.problem if prepared.item_level else problem
-    each = differences.of_problem(by_item) if scores is None else scores[0] - scores[1]
+    each = differences_of(by_item) if scores is None else scores[0] - scores[1]
     sizes = effect_size(data, spec, problem, scores, level, lower_is_better=lower)
-    return sizes, moved(each, data.pairing, lower_is_better=lower)
+    return sizes, most_moved(each, data.pairing, lower_is_better=lower)
 
 
 def _is_rounded(problem: Additive | Joint) -> bool:
@@ -236,13 +235,13 @@ def _is_rounded(problem: Additive | Joint) -> bool:
     return isinstance(problem, Joint) and problem.rounded
 
 
-def _rounded(test: Solvable) -> tuple[Caution, ...]:
+def _rounded(test: PlannedTest) -> tuple[Caution, ...]:
     """That everything is of rounded numbers, where methods know no others."""
     if not _is_rounded(test.problem):
         return ()
     detail = (
-        "The numbers take more than 60 bits together and were rounded to 60: the p-value, and what is said of its "
-        "error, are of the rounded ones. Fewer digits (`decimals`) are taken exactly."
+        "The numbers take more than 60 bits together and were rounded to 60: the p-value and its error bound are "
+        "those of the rounded numbers. Fewer digits (`decimals`) are taken exactly."
     )
     return (Caution("scores_rounded", detail),)
 
@@ -260,7 +259,7 @@ def _item_level(prepared: Prepared) -> ItemLevel | None:
     """What the test would say if the items of a cluster were independent."""
     if prepared.item_level is None:
         return None
-    found = prepared.item_level.solve()
-    answer, by = found.answer, found.by
-    require(answer, exact=found.exact, attainable=found.attainable)
-    return ItemLevel(answer.p_value, answer.log10_p_value, by.method, found.exact)
+    result = prepared.item_level.solve()
+    answer, by = result.answer, result.by
+    require(answer, exact=result.exact, attainable=result.attainable)
+    return ItemLevel(answer.p_value, answer.log10_p_value, by.method, result.exact)

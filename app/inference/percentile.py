@@ -21,8 +21,8 @@ from ..engine.lattice import Reals
 from ..engine.one_sum.monte_carlo import blocks
 from ..engine.plan import Budget
 from .bootstrap_test import BootstrapTest, JointBootstrap
-from .confidence import Found, said
-from .prepared import Findings
+from .confidence import IntervalResult
+from .prepared import Result
 from .record import ConfidenceInterval
 
 METHOD = "bootstrap_percentile"
@@ -48,21 +48,21 @@ class Percentile:
             return _cost(self.test.form)[0] * 1e-9
         return self.test.plan.chosen.seconds
 
-    def solve(self, found: Findings) -> Found:
+    def solve(self, found: Result) -> IntervalResult:
         """The interval of the statistic, in its units."""
         tail = (1 - self.level) / 2
         if isinstance(self.test, JointBootstrap):
             assert found.resampled is not None
-            return said(self._sampled(found.resampled, tail))
+            return IntervalResult(self._sampled(found.resampled, tail))
         form, unit = self.test.form, self.test.unit
         ends = _exact(form, tail) if self._fits(form) else None
         if ends is None:
             samples, seed = self.test.options.samples, self.test.options.seed
             drawn = [monte_carlo.draw_block(form, seed, block)[:size] for block, size in blocks(samples)]
             totals = form.offset + form.step * np.concatenate(drawn).astype(np.float64)
-            return said(self._sampled(totals * float(unit), tail))
+            return IntervalResult(self._sampled(totals * float(unit), tail))
         low, high = (float(end * unit) for end in ends)
-        return said(ConfidenceInterval(float(self.level), low, high, METHOD, "exact", 0.0))
+        return IntervalResult(ConfidenceInterval(float(self.level), low, high, METHOD, "exact", 0.0))
 
     def _fits(self, form: ResampleForm) -> bool:
         operations, held = _cost(form)

@@ -1,4 +1,4 @@
-"""What every kind of problem offers once it is planned: the parts of a record."""
+"""A planned test, of whatever kind of problem, and its result: the parts of a record."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .record import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
-    """What running a problem found."""
+class Result:
+    """What running a test gives."""
 
     answer: Answer
     by: Cost  # the method that answered, which need not be the planned one
@@ -24,7 +24,7 @@ class Findings:
     items: ItemsRecord
     statistic: StatisticRecord
     null: NullRecord
-    cautions: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[tuple[str, str], ...] = ()
     # The statistic's values in resamples, shape (K,), where it is resampled.
     resampled: Reals | None = None
 
@@ -35,8 +35,8 @@ class Findings:
         return self.by.exact and not answer.bracket and answer.relative_error_bound is not None
 
 
-class Solvable(Protocol):
-    """A problem that was validated and planned, and has not run."""
+class PlannedTest(Protocol):
+    """A test that was validated and planned, and has not run."""
 
     @property
     def problem(self) -> Additive | Joint:
@@ -53,6 +53,6 @@ class Solvable(Protocol):
         """Predicted time of everything that `solve` will do."""
         ...
 
-    def solve(self) -> Findings:
+    def solve(self) -> Result:
         """Run it."""
         ...

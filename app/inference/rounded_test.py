@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from ..engine.errors import FractionOverBudget
 from ..engine.lattice import CanonicalForm, Whole, exact_total
 from ..engine.one_sum import monte_carlo, wide_sums
+from ..engine.one_sum.attainable import smallest_attainable
 from ..engine.one_sum.planner import costs
 from ..engine.one_sum.wide_sums import WideForm, wide_form
 from ..engine.plan import Budget, Cost, Plan
-from ..engine.planner import choose, refusal
-from ..engine.probability import Region, region
+from ..engine.planner import choose
+from ..engine.probability import SMALLEST, Region, region
 from ..engine.real import bounds
 from ..engine.real.form import RealForm, RealRegion
 from ..engine.real.price import steps_and_bytes
@@ -19,14 +21,16 @@ from ..engine.real.rounded_form import real_problem
 from ..statistics.additive_problem import Additive, Rounding
 from .brackets import most_steps, unproven_seconds
 from .certificate import certified_by
+from .items import items_record
 from .null_record import null_record, null_seconds
 from .options import Options
-from .p_value import SMALLEST, Answer, bracketed, certified, sampled, smallest_attainable
-from .prepared import Findings
-from .record import ItemsRecord, LatticeRecord, StatisticRecord
+from .p_value import Answer, bracketed, certified, sampled
+from .prepared import Result
+from .record import LatticeRecord, StatisticRecord
 
 # Nanoseconds per operation, as the planner has them.
 _MET, _LISTED, _BOUNDS = 12, 2, 20
+_FRACTION_METHODS = ("meet_in_the_middle", "enumeration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +56,12 @@ class RoundedTest:
         pictured = null_seconds(self.form, self.options.pmf)
         return self.plan.chosen.seconds + unproven_seconds(self.plan.chosen) + beside + pictured
 
-    def solve(self) -> Findings:
+    def solve(self) -> Result:
         """Run the planned method and summarise the null."""
-        problem, form, items = self.problem, self.form, self._items()
+        problem, form, items = self.problem, self.form, items_record(self.problem, *_effects(self.problem))
         least_log10 = -items.nonzero * math.log10(2.0)
         by, answer = certified_by(self.plan.in_turn, self._answer, least_log10=least_log10)
-        return Findings(
+        return Result(
             answer=answer,
             by=by,
             lattice=LatticeRecord(float(problem.unit * form.step), len(form.weights), form.range),
@@ -65,7 +69,7 @@ class RoundedTest:
             items=items,
             statistic=self._statistic(),
             null=null_record(form, problem.unit, self.options.pmf, absolute=problem.absolute),
-            cautions=() if by.exact else (("scores_rounded", _ROUNDED),),
+            warnings=() if by.exact else (("scores_rounded", _ROUNDED),),
         )
 
     def _attainable(self, nonzero: int) -> float:
@@ -119,14 +123,6 @@ class RoundedTest:
         shift = -wider if alternative == "greater" else wider
         return region(form, self.observed + shift, alternative)
 
-    def _items(self) -> ItemsRecord:
-        problem = self.problem
-        stay, swap = _effects(problem)
-        other = 0 if swap is None else swap  # without a swap effect it is -stay
-        wins, losses = int((stay > other).sum()), int((stay < other).sum())
-        ties = len(stay) - wins - losses
-        return ItemsRecord(problem.items, wins + losses, problem.clusters, wins, ties, losses)
-
     def _statistic(self) -> StatisticRecord:
         problem, rounding = self.problem, _rounding(self.problem)
         total = self.observed * problem.unit
@@ -156,9 +152,9 @@ def rounded_test(problem: Additive, form: CanonicalForm, options: Options, budge
     plan = choose(
         candidates, budget, method=options.method, where="the scores take more than 60 bits together"
     )
-    listing = candidates[0]
-    if options.exact_fraction and not (listing.exact and listing.fits(budget)):
-        raise refusal(listing, (), budget, "/exact_fraction")
+    if options.exact_fraction and not (candidates[0].exact and candidates[0].fits(budget)):
+        listed = tuple(cost for cost in candidates if cost.exact)
+        raise FractionOverBudget(_FRACTION_METHODS, listed, budget)
     return RoundedTest(options, problem, form, exact_total(problem.stay), wide, plan)
 
 

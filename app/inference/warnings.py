@@ -4,42 +4,42 @@ from __future__ import annotations
 
 from .options import Options
 from .p_value import undecided
-from .prepared import Findings
+from .prepared import Result
 from .record import Caution, ItemLevel
 
 
-def cautions(
-    options: Options, findings: Findings, item_level: ItemLevel | None, *, exact: bool
+def warnings_of(
+    options: Options, result: Result, item_level: ItemLevel | None, *, exact: bool
 ) -> tuple[Caution, ...]:
     """The warnings of one test, most important first."""
-    items, attainable = findings.items, findings.attainable
-    found = []
+    items, attainable = result.items, result.attainable
+    warnings = []
     if items.nonzero == 0:
-        found.append(
+        warnings.append(
             Caution(
                 "no_differences",
                 "The systems do not differ on any item: every swap gives the same statistic.",
             )
         )
     elif attainable > options.alpha:
-        found.append(
+        warnings.append(
             Caution(
                 "alpha_unattainable",
                 f"No outcome on these items could have p below {attainable:.3g}, which is above alpha = "
                 f"{options.alpha}: {_units(items.nonzero)} too few.",
             )
         )
-    found.extend(_of_the_method(options, findings, exact=exact))
-    if item_level and (item_level.p_value <= options.alpha) != (findings.answer.p_value <= options.alpha):
-        found.append(
+    warnings.extend(_of_the_method(options, result, exact=exact))
+    if item_level and (item_level.p_value <= options.alpha) != (result.answer.p_value <= options.alpha):
+        warnings.append(
             Caution(
                 "clusters_decide",
                 f"By item the p-value would be {item_level.p_value:.3g}, on the other side of alpha = "
                 f"{options.alpha}: items of a cluster are not independent, so the clustered test counts.",
             )
         )
-    found.extend(Caution(code, detail) for code, detail in findings.cautions)
-    return tuple(found)
+    warnings.extend(Caution(code, detail) for code, detail in result.warnings)
+    return tuple(warnings)
 
 
 def _units(count: int) -> str:
@@ -50,37 +50,37 @@ def _wider(width: float, precision: float) -> Caution:
     size = f"{width:.2g} times its lower end" if width < 1e6 else "of no known lower end"
     return Caution(
         "precision_not_reached",
-        f"The bracket is {size} wide and not {precision:g}, as asked: p_value_bounds hold the truth nevertheless. "
+        f"The bracket is {size} wide, not {precision:g} as requested; the true p-value is inside p_value_bounds nevertheless. "
         "Ask for another method where one fits.",
     )
 
 
-def _of_the_method(options: Options, findings: Findings, *, exact: bool) -> list[Caution]:
+def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[Caution]:
     """What it means that the p-value is an estimate or a bracket."""
-    answer = findings.answer
+    answer = result.answer
     low, high = answer.bounds
     if answer.monte_carlo is not None:
-        found = [
+        warnings = [
             Caution(
                 "sampled",
-                "The p-value is a Monte Carlo estimate: the truth lies inside p_value_bounds with 99 % "
+                "The p-value is a Monte Carlo estimate: the true p-value lies inside p_value_bounds with 99 % "
                 "confidence. `method.reason` says why it was sampled.",
             )
         ]
         advice = "ask for more samples to decide"
     elif answer.relative_error_bound is None:
-        return []  # an upper bound of nought comes with a caution of its own
+        return []  # an upper bound for p = 0 has a warning of its own
     elif exact:
-        found, advice = [], "they are as near to each other as doubles come; choose alpha before you look"
+        warnings, advice = [], "they are as close as doubles can be; choose alpha before looking at the data"
     else:
-        found = [] if answer.wider is None else [_wider(answer.wider, options.precision)]
+        warnings = [] if answer.wider is None else [_wider(answer.wider, options.precision)]
         wanted = abs(options.alpha - answer.p_value) / options.alpha
         advice = f"ask for a precision below {max(wanted, 1e-12):.1g} to decide"
     if undecided(answer, options.alpha):
-        found.append(
+        warnings.append(
             Caution(
                 "alpha_within_bounds",
                 f"alpha = {options.alpha} lies inside p_value_bounds [{low:.6g}, {high:.6g}]: {advice}.",
             )
         )
-    return found
+    return warnings

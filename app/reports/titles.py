@@ -1,50 +1,34 @@
-"""What statistics, policies and verdicts are called in a sentence."""
+"""What statistics and verdicts are called in a sentence."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..inference.gate.record import GateRecord, Policy, Verdict
+from ..inference.gate.record import GateRecord, Verdict
 from ..inference.record import TestRecord
+from ..statistics.catalogue import ENTRIES
 
 Say = Callable[[str], str]
 
-_STATISTICS = {
+# What files call what they measure. The titles of statistics are the registry's.
+_METRICS = {
     "acc": "accuracy",
-    "accuracy": "accuracy",
-    "bleu": "BLEU",
-    "chrf": "chrF",
     "correct": "accuracy",
-    "exact_match": "exact match",
-    "f1": "F1",
-    "fbeta": "F-beta",
     "is_correct": "accuracy",
-    "jaccard": "the Jaccard index",
     "las": "LAS",
     "las_full": "LAS with subtypes",
     "lemma": "lemma accuracy",
-    "mcc": "Matthews' correlation",
-    "precision": "precision",
-    "ratio": "the ratio of sums",
-    "recall": "recall",
-    "span_f1": "entity F1",
-    "span_precision": "entity precision",
-    "span_recall": "entity recall",
-    "ter": "TER",
-    "token_accuracy": "token accuracy",
     "uas": "UAS",
     "upos": "UPOS accuracy",
     "utterance_accuracy": "utterances without error",
     "wer": "word error rate",
     "xpos": "XPOS accuracy",
 }
+# Scores are named after their metric, and an expression is a label.
+_TITLES = {entry.name: entry.title for entry in ENTRIES if entry.kind not in {"effects", "scores"}} | _METRICS
+del _TITLES["expression"]
 _ROLES = ("candidate", "baseline")
-POLICIES: dict[Policy, str] = {
-    "no_regression": "no regression",
-    "non_inferior": "not inferior",
-    "improve": "improvement",
-}
 VERDICTS: dict[Verdict, str] = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE"}
 SYMBOLS: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?"}  # fmt: skip
 
@@ -58,7 +42,7 @@ class Names(NamedTuple):
 
 def statistic_title(name: str, say: Say) -> str:
     """A known statistic in words, a formula as a label."""
-    return _STATISTICS.get(name) or say(name)
+    return _TITLES.get(name) or say(name)
 
 
 def measured(record: TestRecord) -> str:

@@ -12,6 +12,7 @@ from pydantic_core import from_json
 
 from ..errors import Flaw, InvalidTest
 from ..inputs.pairing import shown
+from ..statistics.catalogue import ENTRIES
 from .messages import TestKind
 from .schema.statistics import STATISTIC_MODELS
 
@@ -19,9 +20,7 @@ TEXT = ("alternative", "method", "test", "on_missing", "pmf")
 LITERAL = ("samples", "seed", "precision", "alpha", "confidence_level", "exact_fraction", "timeout_s")
 NAMES = {"name_u": "u", "name_v": "v"}
 ELSEWHERE = ("format", "theme", "timeout_s")
-# Parameters of statistics that are JSON literals (numbers, booleans) rather than text.
-JSON_PARAMETERS = frozenset({"beta", "word_order", "lowercase", "normalized", "case_sensitive"})
-LISTS = frozenset({"labels"})
+_TYPES = {parameter.name: parameter.type for entry in ENTRIES for parameter in entry.parameters}
 
 Query = tuple[tuple[str, str], ...]
 
@@ -89,9 +88,10 @@ def _put(options: dict[str, Any], name: str, text: str) -> None:
 
 def parameter(name: str, text: str) -> Any:
     """A statistic's parameter; `labels` is a JSON list, or labels between commas."""
-    if name in JSON_PARAMETERS:
+    type_ = _TYPES.get(name)
+    if type_ in {"number", "integer", "boolean"}:
         return literal(text)
-    if name in LISTS:
+    if type_ == "labels":
         return literal(text) if text.startswith("[") else [label.strip() for label in text.split(",")]
     return text
 

@@ -10,7 +10,7 @@ from ..inputs.columns import NAMES
 from ..statistics.catalogue import STATISTICS
 from ..statistics.paired import Predictions, Segments
 
-TEXT_STATISTICS = frozenset(entry.name for entry in STATISTICS.get("segments", ()))
+TEXT_STATISTICS = frozenset(entry.name for entry in STATISTICS["segments"])
 
 
 def segments(data: Predictions) -> Segments:

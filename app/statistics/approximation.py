@@ -40,13 +40,13 @@ def approximate(node: Node, sums: Sequence[Integers]) -> Approximation:
     shape = np.broadcast_shapes(*(column.shape for column in sums))
     columns = [column.astype(np.float64) for column in sums]
     with np.errstate(all="ignore"):
-        found = _visit(node, columns)
-        error = found.error * (1.0 + 1e-6) + _LOST
-        known = np.isfinite(found.value) & np.isfinite(error)
+        result = _visit(node, columns)
+        error = result.error * (1.0 + 1e-6) + _LOST
+        known = np.isfinite(result.value) & np.isfinite(error)
         if not known.all():
             error = np.where(known, error, np.inf)
-    undefined = None if found.undefined is None else np.broadcast_to(found.undefined, shape)
-    return Approximation(np.broadcast_to(found.value, shape), np.asarray(error), undefined)
+    undefined = None if result.undefined is None else np.broadcast_to(result.undefined, shape)
+    return Approximation(np.broadcast_to(result.value, shape), np.asarray(error), undefined)
 
 
 def _visit(node: Node, columns: Sequence[Reals]) -> Approximation:
@@ -122,12 +122,12 @@ def _product(left: Approximation, right: Approximation) -> Approximation:
         + left.error * right.error
         + _U * _size(value, *bounds)
     )
-    # What is nought times anything is nought, and nothing of it was lost.
-    lost = _LOST if error.ndim == 0 else np.where(_nought(left) | _nought(right), 0.0, _LOST)
+    # Zero times anything is zero, without rounding.
+    lost = _LOST if error.ndim == 0 else np.where(_is_zero(left) | _is_zero(right), 0.0, _LOST)
     return Approximation(value, error + lost, _either(left.undefined, right.undefined))
 
 
-def _nought(factor: Approximation) -> NDArray[np.bool_]:
+def _is_zero(factor: Approximation) -> NDArray[np.bool_]:
     return np.asarray((factor.value == 0.0) & (factor.error == 0.0))
 
 

@@ -25,7 +25,6 @@ from .paired import Label, Predictions, StatisticSpec
 from .reduction import difference_of_scores
 from .tokens import CodedLabels, coded
 
-AVERAGES = ("binary", "micro", "macro")
 # Items times counts of both systems: half a gigabyte each for stay and swap.
 MAX_CELLS = 2**26
 _POOLED = {
@@ -39,13 +38,13 @@ def reduce_classes(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
     """The test of f1, precision or recall (binary, micro or macro) or mcc; raises InvalidTest."""
     codes = coded(data)
     if spec.name == "mcc":
-        found = _mcc(codes)
+        score = _mcc(codes)
     elif _average(spec) == "macro":
-        found = _macro(codes, spec.name, _chosen(codes, spec))
+        score = _macro(codes, spec.name, _chosen(codes, spec))
     else:
         binary = _average(spec) == "binary"
-        found = _pooled(codes, spec.name, _positive(codes, spec) if binary else _chosen(codes, spec))
-    return difference_of_scores(spec.name, found.node, found.u, found.v, data.pairing)
+        score = _pooled(codes, spec.name, _positive(codes, spec) if binary else _chosen(codes, spec))
+    return difference_of_scores(spec.name, score.node, score.u, score.v, data.pairing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +58,6 @@ class _Score:
 
 def _average(spec: StatisticSpec) -> str:
     average = spec.parameters.get("average") or "binary"
-    if average not in AVERAGES:
-        detail = f"average must be one of: {', '.join(AVERAGES)}."
-        raise InvalidTest.at("/statistic/average", "unknown_average", detail)
     if average != "binary" and spec.parameters.get("positive") is not None:
         detail = f"positive belongs to average binary; with {average}, restrict the classes by labels."
         raise InvalidTest.at("/statistic/positive", "unknown_parameter", detail)
@@ -80,16 +76,16 @@ def _chosen(codes: CodedLabels, spec: StatisticSpec) -> list[int] | None:
         detail = "labels must be a list of at least one class, each of them once."
         raise InvalidTest.at("/statistic/labels", "not_labels", detail)
     code_of: dict[Label, int] = {label: code for code, label in enumerate(codes.labels)}
-    found = [code_of.get(label, -1) for label in labels]
-    if max(found) < 0:
+    chosen = [code_of.get(label, -1) for label in labels]
+    if max(chosen) < 0:
         detail = "None of these labels occurs in gold, u or v."
         raise InvalidTest.at("/statistic/labels", "unknown_label", detail)
     texts = {str(label) for label in codes.labels}
-    for label, code in zip(labels, found, strict=True):
+    for label, code in zip(labels, chosen, strict=True):
         if code < 0 and str(label) in texts:
-            detail = "A label is a text here and an integer in gold, u and v, or the other way round: they never match."
+            detail = "A label is text here and an integer in gold, u and v, or vice versa: they never match."
             raise InvalidTest.at("/statistic/labels", "other_label_type", detail)
-    return found
+    return chosen
 
 
 def _positive(codes: CodedLabels, spec: StatisticSpec) -> list[int]:
@@ -113,8 +109,8 @@ def _pooled(codes: CodedLabels, name: str, chosen: list[int] | None) -> _Score:
     gold = np.isin(codes.gold, every)
 
     def counts(system: Integers) -> Integers:
-        right, said = gold & (system == codes.gold), np.isin(system, every)
-        return np.stack([_by_item(codes, mask) for mask in (right, said, gold)], axis=1)
+        right, predicted = gold & (system == codes.gold), np.isin(system, every)
+        return np.stack([_by_item(codes, mask) for mask in (right, predicted, gold)], axis=1)
 
     return _Score(parse(_POOLED[name], ("tp", "predicted", "gold")), counts(codes.u), counts(codes.v))
 
@@ -131,7 +127,7 @@ def _by_class(
         raise InvalidTest.at(
             "/gold",
             "too_many_classes",
-            f"{codes.items:,} items times {len(columns):,} classes are more counts than are kept at once: "
+            f"{codes.items:,} items times {len(columns):,} classes are more counts than fit into memory: "
             "restrict the classes by labels.",
         )
     position = np.full(len(codes.labels), -1, dtype=np.int64)
@@ -165,18 +161,18 @@ def _macro(codes: CodedLabels, name: str, chosen: list[int] | None) -> _Score:
 
     def counts(system: Integers) -> Integers:
         right = _by_class(codes, system, system == codes.gold, inside)
-        said = _by_class(codes, system, everywhere, [*inside, *outside])
-        return np.concatenate([right, said], axis=1)
+        predicted = _by_class(codes, system, everywhere, [*inside, *outside])
+        return np.concatenate([right, predicted], axis=1)
 
     return _Score(node, counts(codes.u), counts(codes.v))
 
 
-def _class_score(name: str, right: Node, said: Node, gold: int) -> Node:
+def _class_score(name: str, right: Node, predicted: Node, gold: int) -> Node:
     if name == "recall":
         return formula.scale(right, Fraction(1, gold))
     if name == "precision":
-        return formula.divide(right, said)
-    return formula.divide(formula.scale(right, Fraction(2)), formula.add(said, formula.number(gold)))
+        return formula.divide(right, predicted)
+    return formula.divide(formula.scale(right, Fraction(2)), formula.add(predicted, formula.number(gold)))
 
 
 def _mcc(codes: CodedLabels) -> _Score:
@@ -188,12 +184,15 @@ def _mcc(codes: CodedLabels) -> _Score:
     truth = np.bincount(codes.gold, minlength=len(codes.labels)).tolist()
     size = len(codes.gold)
     right = formula.variable(0)
-    said = [formula.variable(1 + k) for k in classes]
+    predicted = [formula.variable(1 + k) for k in classes]
     square = Fraction(size) ** 2
     above = formula.add(
-        formula.scale(right, Fraction(size)), *(formula.scale(said[k], Fraction(-truth[k])) for k in classes)
+        formula.scale(right, Fraction(size)),
+        *(formula.scale(predicted[k], Fraction(-truth[k])) for k in classes),
     )
-    spread = formula.subtract(formula.number(square), formula.add(*(formula.multiply(p, p) for p in said)))
+    spread = formula.subtract(
+        formula.number(square), formula.add(*(formula.multiply(p, p) for p in predicted))
+    )
     spread_of_gold = formula.number(square - sum(Fraction(t) ** 2 for t in truth))
     node = formula.divide(above, formula.call("sqrt", [formula.multiply(spread_of_gold, spread)]))
     everywhere = np.ones(size, dtype=bool)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..engine.lattice import Integers
 from ..errors import InvalidTest
 from ..extras import missing
 from .additive_problem import Additive, clustered, require_items, require_same_length
+from .catalogue import require_known
 from .corpus_price import predicted_seconds, roughly_edits
 from .corpus_scores import BLEU_ORDERS, Bleu, Chrf, Difference
 from .counts import beta_of, refuse_excess, require_counts, table
@@ -27,7 +28,6 @@ from .paired import Counts, Pairing, Segments, StatisticSpec
 from .reduction import difference_of_scores, own_score, require_room, totals
 from .sum_function import FunctionOf, Quantity
 
-TOKENIZERS = ("13a", "intl", "char", "none", "zh")
 CHAR_ORDERS = 6
 MAX_WORD_ORDERS = 4
 # What a plan looks at: so many segments, so much of each.
@@ -135,37 +135,25 @@ def _require_segments(data: Segments) -> None:
 
 
 def _metric(spec: StatisticSpec) -> Any:
-    """sacrebleu's metric with its own defaults, and the parameters asked for."""
+    """sacrebleu's metric with its own defaults, and the parameters that were given."""
+    require_known("segments", spec.name, spec.parameters)
     try:
         metrics: Any = importlib.import_module("sacrebleu.metrics")
     except ImportError as error:
         detail = f"{missing('mt')}; or post the segments' counts."
         raise InvalidTest.at("/statistic/name", "not_installed", detail) from error
-    asked = spec.parameters
+    # Parameters have sacrebleu's names and defaults.
+    given = {name: value for name, value in spec.parameters.items() if value is not None}
     if spec.name == "bleu":
-        tokenizer = asked.get("tokenize") or TOKENIZERS[0]
-        if tokenizer not in TOKENIZERS:
-            detail = f"tokenize must be one of: {', '.join(TOKENIZERS)}."
-            raise InvalidTest.at("/statistic/tokenize", "unknown_tokenizer", detail)
-        return metrics.BLEU(tokenize=tokenizer, lowercase=_flag(asked, "lowercase"), force=True)
-    if spec.name == "chrf":
-        words = asked.get("word_order") or 0
-        if isinstance(words, bool) or not isinstance(words, int) or not 0 <= words <= MAX_WORD_ORDERS:
-            detail = f"word_order must be an integer from 0 to {MAX_WORD_ORDERS}; 2 is chrF++."
-            raise InvalidTest.at("/statistic/word_order", "out_of_range", detail)
-        # Which of several references is best for a segment depends on beta.
-        beta = beta_of(spec, default=2)
-        return metrics.CHRF(
-            char_order=CHAR_ORDERS, word_order=words, beta=float(beta), lowercase=_flag(asked, "lowercase")
-        )
-    return metrics.TER(normalized=_flag(asked, "normalized"), case_sensitive=_flag(asked, "case_sensitive"))
-
-
-def _flag(asked: Mapping[str, Any], name: str) -> bool:
-    value = asked.get(name)
-    if value is not None and not isinstance(value, bool):
-        raise InvalidTest.at(f"/statistic/{name}", "not_a_boolean", f"{name} must be true or false.")
-    return bool(value)
+        return metrics.BLEU(**given, force=True)
+    if spec.name == "ter":
+        return metrics.TER(**given)
+    words = given.get("word_order", 0)
+    if isinstance(words, bool) or not isinstance(words, int) or not 0 <= words <= MAX_WORD_ORDERS:
+        detail = f"word_order must be an integer from 0 to {MAX_WORD_ORDERS}; 2 is chrF++."
+        raise InvalidTest.at("/statistic/word_order", "out_of_range", detail)
+    # Which of several references is best for a segment depends on beta.
+    return metrics.CHRF(**given | {"beta": float(beta_of(spec, default=2))}, char_order=CHAR_ORDERS)
 
 
 def _statistics(metric: Any, system: Sequence[str], data: Segments) -> list[list[float]]:

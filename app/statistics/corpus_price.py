@@ -53,19 +53,19 @@ def _shifts(words: Sequence[str], reference: Sequence[str]) -> int:
         return _SHIFTS if set(words) & set(reference) else 0
     wrong, wanted = _unmatched(words, reference)
     at: dict[str, list[int]] = {}
-    for place in wanted:
-        at.setdefault(reference[place], []).append(place)
+    for position in wanted:
+        at.setdefault(reference[position], []).append(position)
     tried = phrases = 0
-    for place in wrong:
-        for other in at.get(words[place], ()):
-            if abs(place - other) > _DISTANCE:
+    for position in wrong:
+        for other in at.get(words[position], ()):
+            if abs(position - other) > _DISTANCE:
                 continue
             long = 0
             while (
                 long < _PHRASE
-                and place + long < len(words)
+                and position + long < len(words)
                 and other + long < len(reference)
-                and words[place + long] == reference[other + long]
+                and words[position + long] == reference[other + long]
             ):
                 long += 1
                 tried += long + 1

@@ -72,10 +72,10 @@ class Bleu:
         scored = np.asarray(matched > 0) & (system > 0)
         product: Reals = np.asarray(1.0)
         smoothing: Reals = np.asarray(1.0)
-        for found, possible in zip(correct, total, strict=True):
+        for matched, possible in zip(correct, total, strict=True):
             scored = scored & (possible > 0)
-            smoothing = np.where(found == 0, 2.0 * smoothing, smoothing)
-            numerator = np.where(found == 0, 1.0 / smoothing, found)
+            smoothing = np.where(matched == 0, 2.0 * smoothing, smoothing)
+            numerator = np.where(matched == 0, 1.0 / smoothing, matched)
             product = product * numerator / np.where(possible > 0, possible, 1.0)
         excess = reference / np.where(system > 0, system, 1.0)
         with np.errstate(invalid="ignore"):
@@ -98,9 +98,9 @@ class Bleu:
         if min(row) < 0 or not any(correct) or system == 0 or 0 in total:
             return Fraction(0)
         product, smoothing = Fraction(1), 1
-        for found, possible in zip(correct, total, strict=True):
-            smoothing *= 1 if found else 2
-            product *= Fraction(found, possible) if found else Fraction(1, smoothing * possible)
+        for matched, possible in zip(correct, total, strict=True):
+            smoothing *= 1 if matched else 2
+            product *= Fraction(matched, possible) if matched else Fraction(1, smoothing * possible)
         score: flint.arb = 100 * ball(product).sqrt().sqrt()
         if system >= reference:
             return score
@@ -130,9 +130,9 @@ class Chrf:
         columns = [np.asarray(column, dtype=np.float64) for column in sums]
         precision, recall, effective = (np.asarray(0.0) for _ in range(3))
         n = self.orders
-        for said, true, match in zip(columns[:n], columns[n : 2 * n], columns[2 * n :], strict=True):
-            both = (said > 0) & (true > 0)
-            precision = precision + np.where(both, match / np.where(both, said, 1.0), 0.0)
+        for predicted, true, match in zip(columns[:n], columns[n : 2 * n], columns[2 * n :], strict=True):
+            both = (predicted > 0) & (true > 0)
+            precision = precision + np.where(both, match / np.where(both, predicted, 1.0), 0.0)
             recall = recall + np.where(both, match / np.where(both, true, 1.0), 0.0)
             effective = effective + both
         factor = float(self.beta) ** 2
@@ -147,9 +147,9 @@ class Chrf:
         """See `quantity.Quantity`."""
         precision, recall, effective = Fraction(0), Fraction(0), 0
         n = self.orders
-        for said, true, match in zip(row[:n], row[n : 2 * n], row[2 * n :], strict=True):
-            if said > 0 and true > 0:
-                precision += Fraction(match, said)
+        for predicted, true, match in zip(row[:n], row[n : 2 * n], row[2 * n :], strict=True):
+            if predicted > 0 and true > 0:
+                precision += Fraction(match, predicted)
                 recall += Fraction(match, true)
                 effective += 1
         factor = self.beta**2

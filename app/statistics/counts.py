@@ -1,4 +1,4 @@
-"""Named counts per item and system: F1 and its kin, ratios, and expressions over the sums of the counts."""
+"""Named counts per item and system: F1 and related scores, ratios, and expressions over the sums of the counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .sum_function import Formula, score_of
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to hand over the counts of a statistic: their names, the score, and which cannot exceed which."""
+    """One set of counts that gives a statistic: their names, the score, and which cannot exceed which."""
 
     names: tuple[str, ...]
     expression: str
@@ -132,7 +132,7 @@ def _fitting(data: Counts, name: str, variants: tuple[Variant, ...]) -> Score:
         scores = {score_of(Formula(node), row) for node, row in zip(nodes, sums, strict=True)}
         if len(scores) > 1:
             sets = " and ".join(f"({', '.join(variant.names)})" for variant in present)
-            detail = f"The counts {sets} give different values of {name}: leave out those that are not meant."
+            detail = f"The counts {sets} give different values of {name}: send only those that count."
             raise InvalidTest.at(pointer, "ambiguous_counts", detail)
     return present[0].names, nodes[0], ""
 
@@ -195,7 +195,7 @@ def _expression(data: Counts, spec: StatisticSpec) -> Score:
     names = tuple(data.u)
     text = spec.parameters.get("expression")
     if not isinstance(text, str):
-        raise InvalidTest.at(POINTER, "missing", "The statistic expression needs its expression.")
+        raise InvalidTest.at(POINTER, "missing", "The statistic expression needs the parameter expression.")
     node = parse(text, names)
     used = sorted(formula.variables(node))
     packed = formula.substitute(node, lambda index: formula.variable(used.index(index)))

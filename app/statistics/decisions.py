@@ -151,33 +151,33 @@ def uncomputable() -> InvalidTest:
     return InvalidTest.at("/statistic", "value_too_large", detail)
 
 
-def compared(found: Ratios, target: Fraction, side: Side) -> NDArray[np.bool_]:
+def compared(ratios: Ratios, target: Fraction, side: Side) -> NDArray[np.bool_]:
     """Which fractions are at least as extreme as the target; undefined ones are."""
-    numerator = found.numerator if side != "two-sided" else np.abs(found.numerator)
+    numerator = ratios.numerator if side != "two-sided" else np.abs(ratios.numerator)
     aim = abs(target) if side == "two-sided" else target
     left = numerator * aim.denominator
-    right = found.denominator * aim.numerator
+    right = ratios.denominator * aim.numerator
     reached = left <= right if side == "less" else left >= right
-    return np.asarray(reached | (found.denominator == 0), dtype=bool)
+    return np.asarray(reached | (ratios.denominator == 0), dtype=bool)
 
 
 def as_float(value: Exact) -> float:
     """The nearest double (for a ball, of its middle), the largest one when it overflows."""
     try:
-        found = float(value) if isinstance(value, Fraction) else float(value.mid())
+        number = float(value) if isinstance(value, Fraction) else float(value.mid())
     except OverflowError:
-        found = np.inf if value > 0 else -np.inf
-    return float(np.nan_to_num(found))
+        number = np.inf if value > 0 else -np.inf
+    return float(np.nan_to_num(number))
 
 
-def settled(found: Approximation, target: Exact, side: Side) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def settled(result: Approximation, target: Exact, side: Side) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """(certainly extreme, certainly not) for each state."""
-    value, aim = found.value, as_float(target)
+    value, aim = result.value, as_float(target)
     radius = 0.0 if isinstance(target, Fraction) else 2.0 * float(target.rad())
     if side == "two-sided":
         value, aim = np.abs(value), abs(aim)
     with np.errstate(all="ignore"):
         # The target and the subtraction are rounded too.
-        margin = found.error + (_U * np.abs(value) + (2.0 * _U * abs(aim) + radius))
+        margin = result.error + (_U * np.abs(value) + (2.0 * _U * abs(aim) + radius))
         gap = aim - value if side == "less" else value - aim
         return gap > margin, gap < -margin

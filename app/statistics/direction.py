@@ -1,11 +1,11 @@
-"""Which direction is better: of a statistic of the catalogue, and of a metric that is known by its name."""
+"""Which direction is better: of a statistic in the registry, and of a metric that is known by its name."""
 
 from __future__ import annotations
 
 import re
 
-from .catalogue import kind_of, statistic_of
-from .paired import Paired, Scores, StatisticSpec
+from .catalogue import statistic_of
+from .paired import Paired, Scores, StatisticSpec, kind_of
 
 LOWER = frozenset(
     (
@@ -23,7 +23,7 @@ HIGHER = frozenset(
         "upos", "win", "wins", "xpos",
     )
 )  # fmt: skip
-# Names that words alone do not tell.
+# Whole names whose words do not decide.
 WHOLE = {
     "bits_per_byte": False,
     "bits_per_character": False,
@@ -37,7 +37,7 @@ WHOLE = {
     "mc1": True,
     "mc2": True,
 }
-# Beside these a word may mean its contrary (error_reduction, tokens_per_second, time_saved), or nothing at all.
+# With one of these a word may mean its opposite (error_reduction, tokens_per_second, time_saved), or nothing.
 TURNED = frozenset(
     (
         "decrease", "delta", "diff", "difference", "drop", "false", "free", "gain", "improvement", "increase", "inv",
@@ -52,13 +52,13 @@ NEGATED = re.compile(
     r"|^\s*[-\u2212\u2013]",
     re.IGNORECASE,
 )
-# What a score is called where nobody said what it measures.
+# What a score is called when its meaning is not given.
 GENERIC = frozenset(("score", "scores", "value", "values", "u", "v"))
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 
 
 def negated(name: str) -> bool:
-    """Whether a name is written as a difference, a quotient or a negative, which turns its metric round."""
+    """Whether a name is written as a difference, a quotient or a negative, which reverses its metric."""
     return NEGATED.search(name) is not None
 
 
@@ -76,20 +76,20 @@ def of_name(name: str) -> bool | None:
     whole = "_".join(parts)
     if whole in WHOLE:
         return WHOLE[whole]
-    found = {part for part in parts if part in LOWER or part in HIGHER}
-    if not found:  # errorRate, rouge1, f1score
+    known = {part for part in parts if part in LOWER or part in HIGHER}
+    if not known:  # errorRate, rouge1, f1score
         parts = [word.lower() for word in WORD.findall(name)]
-        found = set(parts)
+        known = set(parts)
     if TURNED.intersection(parts):
         return None
-    lower, higher = bool(found & LOWER), bool(found & HIGHER)
+    lower, higher = bool(known & LOWER), bool(known & HIGHER)
     return None if lower == higher else higher
 
 
 def of_test(data: Paired, spec: StatisticSpec, metric: str | None) -> bool | None:
     """Whether a larger statistic is better for the system that has it; None where nothing tells.
 
-    `metric` is what the items' scores measure, where that is known. A ratio is told by the name of what it counts.
+    `metric` is what the items' scores measure, where that is known. The direction of a ratio follows from the name of its numerator.
     """
     if isinstance(data, Scores):
         return None if metric is None else of_name(metric)

@@ -23,18 +23,18 @@ def is_even(node: Node, width: int) -> bool:
 
     A point where either side has no value tells nothing; without any that tells, the answer is no.
     """
-    told = False
+    tested = False
     for scale in SCALES:
         point = [scale * math.sin(1.0 + 2.3 * index) for index in range(width)]
         here = _value(node, point)
         for index in sorted(variables(node)):
-            there = _value(node, [-x if place == index else x for place, x in enumerate(point)])
+            there = _value(node, [-x if position == index else x for position, x in enumerate(point)])
             if not (math.isfinite(here) and math.isfinite(there)):
                 continue
             if not math.isclose(here, there, rel_tol=CLOSE):
                 return False
-            told = True
-    return told
+            tested = True
+    return tested
 
 
 def _value(node: Node, point: Sequence[float]) -> float:

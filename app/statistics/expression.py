@@ -60,17 +60,17 @@ def _tokens(text: str) -> list[Token]:
     tokens: list[Token] = []
     at = 0
     while text[at:].strip():
-        found = _TOKEN.match(text, at)
+        match = _TOKEN.match(text, at)
         start = at + len(text[at:]) - len(text[at:].lstrip()) + 1
-        if found is None:
+        if match is None:
             _refuse(
                 "syntax_error",
                 f"Character {start} of the expression is not understood; it takes numbers, names, "
                 f"+ - * / ( ) , and the functions {', '.join(FUNCTIONS)}.",
             )
-        kind = str(found.lastgroup)
-        tokens.append(Token(kind, found[kind], found.start(kind) + 1))
-        at = found.end()
+        kind = str(match.lastgroup)
+        tokens.append(Token(kind, match[kind], match.start(kind) + 1))
+        at = match.end()
         if len(tokens) > MAX_TOKENS:
             _refuse(
                 "expression_too_long", f"An expression has at most {MAX_TOKENS} numbers, names and signs."

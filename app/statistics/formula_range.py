@@ -31,9 +31,9 @@ class Range:
 def range_of(node: Node, low: Sequence[Reals], high: Sequence[Reals]) -> Range:
     """The range of the formula where the k sums lie between `low` and `high`, shape (M,) each."""
     with np.errstate(all="ignore"):
-        found = _visit(node, low, high)
+        result = _visit(node, low, high)
     shape = np.broadcast_shapes(*(column.shape for column in low))
-    return Range(np.broadcast_to(found.low, shape), np.broadcast_to(found.high, shape))
+    return Range(np.broadcast_to(result.low, shape), np.broadcast_to(result.high, shape))
 
 
 def _visit(node: Node, low: Sequence[Reals], high: Sequence[Reals]) -> Range:
@@ -61,8 +61,8 @@ def _wider(low: Reals, high: Reals) -> Range:
     return Range(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high))
 
 
-def _known(found: Range, sure: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Range:
-    return Range(np.where(sure, found.low, -np.inf), np.where(sure, found.high, np.inf))
+def _known(result: Range, sure: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Range:
+    return Range(np.where(sure, result.low, -np.inf), np.where(sure, result.high, np.inf))
 
 
 def _linear(node: Linear, low: Sequence[Reals], high: Sequence[Reals]) -> Range:

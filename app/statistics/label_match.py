@@ -1,7 +1,7 @@
 """Labels that cannot match: of another type than gold's, or written in another way.
 
-Nothing is converted. `1` and `"1"` are different labels, `yes` and `Yes` too, and a system that writes them otherwise
-than gold does is never right: its score of 0 says nothing of the system.
+Nothing is converted. `1` and `"1"` are different labels, `yes` and `Yes` too, and a system that writes them differently
+from gold is never right: its score of 0 says nothing about the system.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def label_warnings(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
         Items are labels in gold and sequences of labels in a system, or the other way round; or a label of a system has
         another type than the same label of gold. Pointers are `/u` and `/v`.
     """
-    (gold, gold_sequences), found = _labels(data.gold, spec), []
+    (gold, gold_sequences), warnings = _labels(data.gold, spec), []
     for role, items in (("u", data.u), ("v", data.v)):
         labels, sequences = _labels(items, spec)
         if sequences != gold_sequences:
@@ -46,10 +46,10 @@ def label_warnings(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
         if unknown and gold:
             _refuse_other_types(role, unknown, gold)
         if gold and unknown == labels and (labels or _tagged(items, spec)):
-            found.append(_never(role, labels, gold, spec))
+            warnings.append(_never(role, labels, gold, spec))
         else:
-            found.extend(_otherwise_written(role, unknown, gold, data.gold))
-    return found
+            warnings.extend(_otherwise_written(role, unknown, gold, data.gold))
+    return warnings
 
 
 def _tagged(items: Sequence[Item], spec: StatisticSpec) -> bool:
@@ -90,10 +90,12 @@ def _refuse_other_types(role: str, unknown: Labels, gold: Labels) -> None:
 
 def _never(role: str, labels: Labels, gold: Labels, spec: StatisticSpec) -> DataWarning:
     what = "entity type" if spec.name in SPANS else "label"
-    said = f"it has {_some(labels)}" if labels else "it has tags and no B- to begin an entity with (IOB2)"
+    labels_of_role = (
+        f"it has {_some(labels)}" if labels else "it has tags and no B- to begin an entity with (IOB2)"
+    )
     detail = (
-        f"No {what} of {role} occurs in gold, so that {role} is never right: {said}, and gold has {_some(gold)}. Are "
-        "these its labels, and written as in gold?"
+        f"No {what} of {role} occurs in gold, so that {role} is never right: {labels_of_role}, and gold has {_some(gold)}. Check "
+        "that these are its labels and that they are written as in gold."
     )
     return DataWarning(f"/{role}", "labels_never_match", detail)
 
@@ -108,8 +110,8 @@ def _otherwise_written(role: str, unknown: Labels, gold: Labels, items: Sequence
         same = written.get(_folded(label))
         if same is not None:
             detail = (
-                f"The label {_shown(label)} of {role} does not occur in gold, where {_shown(same)} does: capitals, blanks "
-                "and decimals count, so these never match."
+                f"The label {_shown(label)} of {role} does not occur in gold, where {_shown(same)} does: capitals, spaces "
+                "and decimals matter, so these never match."
             )
             classes = len(gold) * ITEMS_PER_CLASS <= sum(1 for _ in _flat(items))
             return [DataWarning(f"/{role}", "labels_written_otherwise", detail, classes)]

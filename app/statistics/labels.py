@@ -29,9 +29,7 @@ def reduce_predictions(data: Predictions, spec: StatisticSpec) -> Additive:
         lengths = np.fromiter((len(as_tokens(item)) for item in data.gold), np.int64, len(data.gold))
         tokens = int(lengths.sum())
         if tokens == 0:
-            raise InvalidTest.at(
-                "/gold", "empty", "Every sequence is empty: there is no token to be right about."
-            )
+            raise InvalidTest.at("/gold", "empty", "Every sequence is empty: there is no token to score.")
     else:
         u, v, tokens = items_right(data.gold, data.u), items_right(data.gold, data.v), len(data.gold)
         lengths = np.ones(tokens, dtype=np.int64)

@@ -12,14 +12,13 @@ from ..engine.lattice import Integers
 from ..errors import InvalidTest
 from . import formula
 from .additive_problem import Additive, Rounding, clustered, require_items, require_same_length
+from .catalogue import DEFAULT_EXPRESSION
 from .expression import POINTER, parse
 from .formula import Call, Linear, Node
 from .joint_problem import Joint
 from .numbers import effects_on, on_lattice
 from .paired import Column, Effects, Pairing, StatisticSpec
 from .reduction import function_of_sums
-
-DEFAULT_EXPRESSION = "x1"
 
 
 def reduce_effects(data: Effects, spec: StatisticSpec) -> Additive | Joint:
@@ -30,7 +29,7 @@ def reduce_effects(data: Effects, spec: StatisticSpec) -> Additive | Joint:
     if data.swap is not None:
         require_same_length(len(data.stay), len(data.swap), "/swap", ("stay", "swap"))
         if _width(data.swap) != width:
-            detail = f"stay has {width} numbers per item and swap {_width(data.swap)}: they need the same functions."
+            detail = f"stay has {width} numbers per item and swap {_width(data.swap)}: both need the same functions."
             raise InvalidTest.at("/swap", "width_mismatch", detail)
     node = parse(text, [f"x{index + 1}" for index in range(width)])
     name = "".join(text.split())
@@ -40,12 +39,12 @@ def reduce_effects(data: Effects, spec: StatisticSpec) -> Additive | Joint:
     units, stay, swap, roundings = _integers(data, width)
     if any(unit != 1 for unit in units):
         node = formula.substitute(node, lambda index: formula.scale_variable(index, units[index]))
-    found = function_of_sums(name, node, stay, swap, data.pairing, POINTER)
+    problem = function_of_sums(name, node, stay, swap, data.pairing, POINTER)
     if all(rounding is None for rounding in roundings):
-        return found
-    if isinstance(found, Joint):
-        return replace(found, rounded=True)
-    return replace(found, rounding=_rounding(node, roundings, data.pairing))
+        return problem
+    if isinstance(problem, Joint):
+        return replace(problem, rounded=True)
+    return replace(problem, rounding=_rounding(node, roundings, data.pairing))
 
 
 def _rounding(node: Node, roundings: list[Rounding | None], pairing: Pairing) -> Rounding | None:
@@ -65,14 +64,14 @@ def _one_sum(name: str, node: Node, data: Effects) -> Additive | None:
     if not isinstance(inner, Linear) or inner.constant or len(inner.terms) != 1:
         return None
     sides = [data.stay] if data.swap is None else [data.stay, data.swap]
-    found = on_lattice(*(_column(side, 0) for side in sides))
-    if found.error == 0 and all(column.dtype != object for column in found.columns):
+    lattice = on_lattice(*(_column(side, 0) for side in sides))
+    if lattice.error == 0 and all(column.dtype != object for column in lattice.columns):
         return None
     factor = Fraction(inner.terms[0][1], inner.divisor)
     sign = 1 if factor > 0 else -1
-    effects = [clustered(sign * column, data.pairing) for column in found.columns]
-    error = found.error * _largest_cluster(data.pairing)
-    unit, whole, rounding = effects_on(abs(factor) * found.unit, *effects, error=error)
+    effects = [clustered(sign * column, data.pairing) for column in lattice.columns]
+    error = lattice.error * _largest_cluster(data.pairing)
+    unit, whole, rounding = effects_on(abs(factor) * lattice.unit, *effects, error=error)
     return Additive(
         name=name,
         stay=whole[0],

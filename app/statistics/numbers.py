@@ -30,7 +30,7 @@ _LARGEST_EXPONENT = 996
 class Lattice:
     """Numbers as unit * integers: int64, or exact Python integers (dtype object) where those outgrow it.
 
-    `error` is what the difference of two numbers is off by at most, in units: nought, unless too many doubles
+    `error` is what the difference of two numbers is off by at most, in units: zero, unless too many doubles
     outgrow 60 bits.
     """
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .statistic import Kind
+
 Column = NDArray[np.int64] | NDArray[np.float64]
 Label = Hashable
 Item = Label | Sequence[Label]
@@ -104,7 +106,21 @@ Paired = Effects | Scores | Counts | Predictions | Segments
 
 @dataclass(frozen=True, slots=True)
 class StatisticSpec:
-    """A statistic by name, with its own parameters, as the caller asked for it."""
+    """A statistic by name, with its own parameters, as the caller gave it."""
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+_KINDS: Mapping[type[Paired], Kind] = {
+    Effects: "effects",
+    Scores: "scores",
+    Counts: "counts",
+    Predictions: "predictions",
+    Segments: "segments",
+}
+
+
+def kind_of(data: Paired) -> Kind:
+    """What kind of data it is: effects, scores, counts, predictions or segments."""
+    return _KINDS[type(data)]

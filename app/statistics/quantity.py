@@ -63,9 +63,9 @@ class Formula:
         if not self.rational:
             return value_at(self.node, row, last=last)
         # One division at the end instead of a common divisor at every step.
-        found = ratios(self.node, np.array([row], dtype=object))
-        below = int(found.denominator[0])
-        return Fraction(int(found.numerator[0]), below) if below else None
+        result = ratios(self.node, np.array([row], dtype=object))
+        below = int(result.denominator[0])
+        return Fraction(int(result.numerator[0]), below) if below else None
 
     def ratios(self, states: Integers, room: int) -> Ratios | None:
         """See Quantity."""

@@ -140,8 +140,8 @@ def own_score(quantity: Quantity, row: list[int], pointer: str) -> Score:
         raise InvalidTest.at(
             pointer,
             "undefined_statistic",
-            "The statistic is undefined for the data as observed: it divides something by nought, or takes "
-            "the logarithm or the square root of what has none (0/0 alone is defined, as 0).",
+            "The statistic is undefined for the data as observed: it divides by zero, or takes "
+            "the logarithm or the square root of a number that has none (only 0/0 is defined, as 0).",
         )
     require_representable(value, pointer)
     return value if isinstance(value, Fraction) else as_float(value)

@@ -36,10 +36,10 @@ def item_scores(data: Scores, unit: Fraction | None = None, *, exactly: bool = F
     require_same_length(len(data.u), len(data.v), "/v", ("u", "v"))
     values = [_values(data.u), _values(data.v)]
     if unit is None:
-        found = on_lattice(*values, exactly=exactly)
+        lattice = on_lattice(*values, exactly=exactly)
     else:
-        found = Lattice(unit, (_multiples(data.u, unit, "/u"), _multiples(data.v, unit, "/v")))
-    return _means(data, found)
+        lattice = Lattice(unit, (_multiples(data.u, unit, "/u"), _multiples(data.v, unit, "/v")))
+    return _means(data, lattice)
 
 
 def samples_of(data: Scores) -> tuple[int, int] | None:
@@ -80,7 +80,7 @@ def _multiples(side: Column | Repeated, unit: Fraction, pointer: str) -> Integer
         raise InvalidTest.at(
             f"{pointer}/{_place(side, index)}",
             "off_unit",
-            f"That score is farther than unit/4 from every multiple of the unit {unit}: it is not a rounded one.",
+            f"That score is farther than unit/4 from every multiple of the unit {unit}: it is not a rounded multiple.",
         )
     return nearest.astype(np.int64)
 
@@ -93,28 +93,28 @@ def _place(side: Column | Repeated, index: int) -> str:
     return f"{item}/{index - int(ends[item] - side.lengths[item])}"
 
 
-def _means(data: Scores, found: Lattice) -> Lattice:
+def _means(data: Scores, lattice: Lattice) -> Lattice:
     sides = (data.u, data.v)
     lengths = [side.lengths if isinstance(side, Repeated) else None for side in sides]
     common = math.lcm(*(int(n) for sizes in lengths if sizes is not None for n in np.unique(sizes)))
     if common == 1:
-        return found
-    magnitude = sum(total_of(np.abs(column)) for column in found.columns)
+        return lattice
+    magnitude = sum(total_of(np.abs(column)) for column in lattice.columns)
     room = magnitude * common < MAX_INTEGER
     if room or (len(data.u) <= MAX_WIDE_ITEMS and common.bit_length() <= _MAX_COMMON_BITS):
         kind = np.int64 if room else object
         columns = tuple(
             _sums(column.astype(kind), sizes, common)
-            for column, sizes in zip(found.columns, lengths, strict=True)
+            for column, sizes in zip(lattice.columns, lengths, strict=True)
         )
         # A mean is off by no more than its samples are.
-        return Lattice(found.unit / common, columns, found.error * common)
+        return Lattice(lattice.unit / common, columns, lattice.error * common)
     rounded = [
-        _rounded_means(column, sizes, found.unit)
-        for column, sizes in zip(found.columns, lengths, strict=True)
+        _rounded_means(column, sizes, lattice.unit)
+        for column, sizes in zip(lattice.columns, lengths, strict=True)
     ]
     means = on_lattice(*rounded)
-    before = math.ceil(found.error * found.unit / means.unit)
+    before = math.ceil(lattice.error * lattice.unit / means.unit)
     return Lattice(means.unit, means.columns, means.error + before + _ulps(rounded, means.unit))
 
 

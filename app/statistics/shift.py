@@ -1,4 +1,4 @@
-"""A hypothesised difference other than nought: every unit's effect less its share of it."""
+"""A hypothesised difference other than zero: every unit's effect less its share of it."""
 
 from __future__ import annotations
 

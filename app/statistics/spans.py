@@ -7,7 +7,7 @@ seqeval's strict mode: only B- begins one, and a stray I- is none.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from .reduction import difference_of_scores
 from .tokens import require_aligned
 
 Scheme = Literal["BIO", "IOB2"]
-SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 UNTYPED = "_"
 # (first token, last token, type)
 Span = tuple[int, int, str]
@@ -34,7 +33,7 @@ _SCORES = {
 
 def reduce_spans(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
     """The test of a span score over the summed counts of all items; raises InvalidTest."""
-    scheme = _scheme(spec)
+    scheme: Scheme = "IOB2" if spec.parameters.get("scheme") == "IOB2" else "BIO"
     types = _types(spec)
     require_aligned(data)
     gold, *systems = (
@@ -49,16 +48,6 @@ def reduce_spans(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
     return difference_of_scores(spec.name, node, u, v, data.pairing)
 
 
-def _scheme(spec: StatisticSpec) -> Scheme:
-    asked = spec.parameters.get("scheme") or SCHEMES[0]
-    for scheme in SCHEMES:
-        if asked == scheme:
-            return scheme
-    raise InvalidTest.at(
-        "/statistic/scheme", "unknown_scheme", f"scheme must be one of: {', '.join(SCHEMES)}."
-    )
-
-
 def _types(spec: StatisticSpec) -> frozenset[str] | None:
     labels = spec.parameters.get("labels")
     if labels is None:
@@ -71,24 +60,27 @@ def _types(spec: StatisticSpec) -> frozenset[str] | None:
 
 def _counts(gold: Sequence[set[Span]], system: Sequence[set[Span]]) -> Integers:
     """(tp, predicted, gold) of each item, shape (N, 3)."""
-    rows = [(len(truth & said), len(said), len(truth)) for truth, said in zip(gold, system, strict=True)]
+    rows = [
+        (len(truth & predicted), len(predicted), len(truth))
+        for truth, predicted in zip(gold, system, strict=True)
+    ]
     return np.array(rows, dtype=np.int64)
 
 
 def _spans_of(
     items: Sequence[Item], pointer: str, scheme: Scheme, types: Collection[str] | None
 ) -> list[set[Span]]:
-    found: list[set[Span]] = []
+    spans: list[set[Span]] = []
     for index, item in enumerate(items):
         if not isinstance(item, list | tuple):
             detail = f"Item {index} is not a sequence of tags: a span score needs one tag per token."
             raise InvalidTest.at(f"{pointer}/{index}", "not_a_sequence", detail)
         for position, tag in enumerate(item):
             if not _is_tag(tag):
-                detail = f"Token {position} of item {index} has no tag of the form O, B-type or I-type."
+                detail = f"Token {position} of item {index} is not a tag of the form O, B-type or I-type."
                 raise InvalidTest.at(f"{pointer}/{index}/{position}", "not_a_tag", detail)
-        found.append({span for span in entities(item, scheme) if types is None or span[2] in types})
-    return found
+        spans.append({span for span in entities(item, scheme) if types is None or span[2] in types})
+    return spans
 
 
 def _is_tag(tag: object) -> bool:
@@ -97,14 +89,14 @@ def _is_tag(tag: object) -> bool:
 
 def entities(tags: Sequence[str], scheme: Scheme) -> list[Span]:
     """The entities of one sequence of tags, in order."""
-    found: list[Span] = []
+    spans: list[Span] = []
     start, kind = -1, ""
     for position, tag in enumerate([*tags, "O"]):
         here = tag[2:] or UNTYPED
         if start >= 0 and tag[0] == "I" and here == kind:
             continue
         if start >= 0:
-            found.append((start, position - 1, kind))
+            spans.append((start, position - 1, kind))
         begins = tag[0] == "B" or (tag[0] == "I" and scheme == "BIO")
         start, kind = (position, here) if begins else (-1, "")
-    return found
+    return spans

@@ -1,7 +1,7 @@
 """`FunctionOf` a vector of sums: the statistic's values, and which states are as extreme as the observed one.
 
 Comparisons are decided in double precision where the error bound settles them, else exactly (see `decisions`). A state
-where the formula is undefined (x/0 for x other than 0, the logarithm of nought) counts as extreme on every side: no
+where the formula is undefined (x/0 for x other than 0, the logarithm of zero) counts as extreme on every side: no
 p-value gets smaller by it.
 """
 
@@ -42,15 +42,15 @@ class FunctionOf:
         if self._constant:
             shape = np.broadcast_shapes(*(column.shape for column in sums))
             return np.full(shape, self._doubles(np.zeros((1, len(sums)), dtype=np.int64))[0])
-        found = self.quantity.approximate(sums)
-        values = np.array(found.value, dtype=np.float64)
-        unsure = np.broadcast_to(~np.isfinite(found.error), values.shape)
-        if found.undefined is not None:
-            unsure = unsure & ~found.undefined
+        result = self.quantity.approximate(sums)
+        values = np.array(result.value, dtype=np.float64)
+        unsure = np.broadcast_to(~np.isfinite(result.error), values.shape)
+        if result.undefined is not None:
+            unsure = unsure & ~result.undefined
         if unsure.any():
             values[unsure] = self._doubles(_rows(sums, unsure))
-        if found.undefined is not None:
-            values[found.undefined] = 0.0
+        if result.undefined is not None:
+            values[result.undefined] = 0.0
         return np.asarray(np.nan_to_num(values, copy=False))
 
     @property
@@ -59,11 +59,11 @@ class FunctionOf:
 
     def _doubles(self, states: Integers) -> list[float]:
         """The doubles nearest to the exact values, 0 where there is none."""
-        found = self.quantity.ratios(states, 1)
-        if found is None:
+        result = self.quantity.ratios(states, 1)
+        if result is None:
             exact = [exact_value(self.quantity, row) for row in states.tolist()]
         else:
-            pairs = zip(found.numerator.tolist(), found.denominator.tolist(), strict=True)
+            pairs = zip(result.numerator.tolist(), result.denominator.tolist(), strict=True)
             exact = [Fraction(above, below) if below else None for above, below in pairs]
         return [0.0 if value is None else as_float(value) for value in exact]
 
@@ -108,8 +108,8 @@ class FunctionOf:
             return ~nothing, nothing
         if not isinstance(self.quantity, Formula):
             return nothing, nothing
-        found = range_of(self.quantity.node, low, high)
-        least, most, aim = found.low, found.high, as_float(target)
+        result = range_of(self.quantity.node, low, high)
+        least, most, aim = result.low, result.high, as_float(target)
         if side == "two-sided":
             crosses = (least < 0.0) & (most > 0.0)
             ends = np.abs(least), np.abs(most)
@@ -122,11 +122,11 @@ class FunctionOf:
         return (below, above) if side == "less" else (above, below)
 
     def _block(self, decisions: Decisions, sums: Sequence[Integers]) -> NDArray[np.bool_]:
-        found = self.quantity.approximate(sums)
+        result = self.quantity.approximate(sums)
         assert decisions.target is not None
-        yes, no = settled(found, decisions.target, decisions.side)
-        if found.undefined is not None:
-            yes = yes | found.undefined
+        yes, no = settled(result, decisions.target, decisions.side)
+        if result.undefined is not None:
+            yes = yes | result.undefined
         yes, unsure = np.array(yes), np.asarray(~(yes | no))
         if unsure.any():
             yes[unsure] = decisions.of(_rows(sums, unsure))

@@ -70,12 +70,12 @@ def summary_rows(ids: Sequence[object]) -> list[int]:
     return [*range(first), *range(len(ids) - last, len(ids))]
 
 
-def _run(ids: Sequence[object], places: range) -> int:
+def _run(ids: Sequence[object], positions: range) -> int:
     """How many of these rows, from the first one on, are of averages; none where there are only names of the weaker kind."""
     count, known = 0, False
-    for place in places:
-        strong = is_summary(ids[place])
-        if not strong and not _beside(ids[place]):
+    for position in positions:
+        strong = is_summary(ids[position])
+        if not strong and not _beside(ids[position]):
             break
         count, known = count + 1, known or strong
     return count if known else 0
@@ -91,6 +91,6 @@ def summary_warning(pairing: Pairing) -> DataWarning | None:
     where = "The first" if rows[0] == 0 and rows[-1] < len(ids) - 1 else "The last"
     detail = (
         f"{where} of {len(ids):,} items {'is' if len(rows) == 1 else 'are'} called {names}: a row of averages or totals is "
-        "no item. Drop it, or give the item another id."
+        "not an item. Remove it, or give the item another id."
     )
     return DataWarning("/ids", "summary_row", detail)

@@ -35,9 +35,7 @@ def coded(data: Predictions) -> CodedLabels:
         for items in (data.gold, data.u, data.v)
     ]
     if not unit:
-        raise InvalidTest.at(
-            "/gold", "empty", "Every sequence is empty: there is no label to be right about."
-        )
+        raise InvalidTest.at("/gold", "empty", "Every sequence is empty: there is no label to score.")
     gold, u, v = (np.array(column, dtype=np.int64) for column in columns)
     return CodedLabels(tuple(codes), gold, u, v, np.array(unit, dtype=np.int64), len(data.gold))
 
@@ -47,8 +45,8 @@ def require_aligned(data: Predictions) -> None:
     require_items(len(data.gold), "/gold")
     for pointer, system in (("/u", data.u), ("/v", data.v)):
         require_same_length(len(data.gold), len(system), pointer, ("gold", pointer[1:]))
-        for index, (truth, said) in enumerate(zip(data.gold, system, strict=True)):
-            expected, given = len(as_tokens(truth)), len(as_tokens(said))
+        for index, (truth, predicted) in enumerate(zip(data.gold, system, strict=True)):
+            expected, given = len(as_tokens(truth)), len(as_tokens(predicted))
             if expected != given:
                 detail = f"Item {index} has {given} tokens in {pointer[1:]} and {expected} in gold."
                 raise InvalidTest.at(f"{pointer}/{index}", "length_mismatch", detail)

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import pytest
 from sklearn import metrics
 
+from app.service.messages import TestKind
 from app.service.schema.statistics import STATISTIC_MODELS, entries
 from app.statistics.catalogue import STATISTICS
 
@@ -73,8 +74,8 @@ def data_of(kind: str, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", STATISTIC_MODELS)
-def test_the_wire_has_the_names_parameters_and_choices_of_the_catalogue(kind: str) -> None:
-    fields = dict(STATISTIC_MODELS[kind].model_fields)  # type: ignore[index]
+def test_the_wire_has_the_names_parameters_and_choices_of_the_catalogue(kind: TestKind) -> None:
+    fields = dict(STATISTIC_MODELS[kind].model_fields)
     assert set(get_args(fields.pop("name").annotation)) == {entry.name for entry in entries(kind)}
     parameters = {p.name: p for entry in entries(kind) for p in entry.parameters}
     assert set(fields) == set(parameters)

@@ -27,8 +27,8 @@ EDITS = {
             "        alpha=options.alpha,\n        half_alpha=options.alpha / 2,\n",
         ),
         (
-            "        items=_items(found.items, options),\n",
-            "        items=replace(_items(found.items, options), zero=found.items.n - found.items.nonzero),\n",
+            "        items=_items(result.items, options),\n",
+            "        items=replace(_items(result.items, options), zero=result.items.n - result.items.nonzero),\n",
         ),
     ],
 }

@@ -5,7 +5,7 @@ Operations are nanoseconds of one ordinary core; `work` is what deciding about o
 
 from __future__ import annotations
 
-from ...errors import Flaw, PlanTooLarge
+from ..errors import FractionOverBudget
 from ..one_sum.planner import fft_cost
 from ..plan import Budget, Cost, Plan
 from ..planner import choose
@@ -18,6 +18,7 @@ from .grid.price import MOST_CELLS, box_of, grid_cost
 LINE_CELLS = 1 << 24
 # More states than this fit no budget, and are no candidate.
 _MOST_STATES = 1 << 40
+FRACTION_METHODS = ("enumeration", "dp")
 # A call of the statistic, whatever it is called for.
 _CALL = 200_000
 
@@ -25,7 +26,7 @@ _CALL = 200_000
 def plan(form: VectorForm, budget: Budget, *, method: str, samples: int, work: float) -> Plan:
     """The plan for `method`, or for the best one when it is `auto`.
 
-    Raises PlanTooLarge when it does not fit, InvalidTest when it does not apply.
+    Raises what `choose` raises.
     """
     candidates = costs(form, samples, work)
     names = {cost.method for cost in candidates}
@@ -69,7 +70,7 @@ def gives_fraction(form: VectorForm, method: str) -> bool:
 
 
 def cheapest_fraction(form: VectorForm, budget: Budget, work: float) -> Cost:
-    """The cheapest method that gives the exact fraction; raises PlanTooLarge when none fits."""
+    """The cheapest method that gives the exact fraction; raises FractionOverBudget."""
     found: list[Cost] = []
     if form.rank and dp.support(form).cells <= MOST_CELLS:
         found.append(_integer_dp(form, work))
@@ -78,15 +79,7 @@ def cheapest_fraction(form: VectorForm, budget: Budget, work: float) -> Cost:
     for cost in sorted(found, key=lambda cost: cost.seconds):
         if cost.fits(budget):
             return cost
-    needs = " and ".join(
-        f"{cost.method} ({cost.operations} operations, {cost.bytes} bytes)" for cost in found
-    )
-    detail = (
-        "An exact fraction of this statistic comes from enumeration or dp alone, which count every choice: "
-        f"{needs or 'both of them'} would go over the budget of {budget.operations} operations and "
-        f"{budget.bytes} bytes. Leave exact_fraction out."
-    )
-    raise PlanTooLarge(detail, flaws=(Flaw("/exact_fraction", "plan_too_large", detail),))
+    raise FractionOverBudget(FRACTION_METHODS, tuple(found), budget)
 
 
 def _line(form: VectorForm, work: float) -> Cost:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-from ...errors import Flaw, PlanTooLarge
+from ..errors import FractionOverBudget
 from ..lattice import CanonicalForm
 from ..plan import INEXACT_METHODS, Budget, Cost, Plan
-from ..planner import LONG_S, choose, planned_against_allowed
+from ..planner import LONG_S, choose
 from ..probability import Region
 from ..real.form import from_lattice
 from ..real.price import log_expected, steps_and_bytes
@@ -69,7 +69,7 @@ def plan(
     """The plan for `method`, or for the best one when it is `auto`; `precision` is what `bounds` aims at.
 
     With an `alpha`, `auto` may answer by a bracket that decides about it where exact methods take long. Raises
-    PlanTooLarge when it does not fit, InvalidTest when it does not apply.
+    what `choose` raises.
     """
     candidates = costs(form, region, samples)
     decisive = False
@@ -116,13 +116,12 @@ def _far(form: CanonicalForm, region: Region, alpha: float) -> bool:
 
 
 def cheapest_fraction(form: CanonicalForm, region: Region, budget: Budget) -> Cost:
-    """The cheapest method that gives the exact fraction; raises PlanTooLarge when none fits."""
+    """The cheapest method that gives the exact fraction; raises FractionOverBudget."""
     candidates = [cost for cost in costs(form, region, 0) if cost.method in FRACTION_METHODS]
     for cost in candidates:
         if cost.fits(budget):
             return cost
-    detail = f"An exact fraction does not fit: {planned_against_allowed(candidates[0], budget)}"
-    raise PlanTooLarge(detail, flaws=(Flaw("/exact_fraction", "plan_too_large", detail),))
+    raise FractionOverBudget(FRACTION_METHODS, tuple(candidates), budget)
 
 
 def fft_cost(form: CanonicalForm) -> Cost:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ...engine.probability import SMALLEST
 from ..certificate import flaw_of_numbers
-from ..p_value import SMALLEST
 from .holm import holm, holm_log10
 from .margin import Outcome
 from .record import Decision, GateTerms, Policy, Verdict
@@ -45,7 +45,7 @@ def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[
     p_values = [outcome.p_value for outcome in outcomes]
     adjusted = list(
         zip(
-            _never_nought(
+            _never_zero(
                 holm(p_values), holm_log10([outcome.log10_p_value for outcome in outcomes]), p_values
             ),
             holm([outcome.p_value_bounds[0] for outcome in outcomes]),
@@ -53,16 +53,16 @@ def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[
             strict=True,
         )
     )
-    found = []
+    judged = []
     for index, (outcome, (point, low, high)) in enumerate(zip(outcomes, adjusted, strict=True)):
         best = [*p_values[:index], outcome.min_attainable_p, *p_values[index + 1 :]]
         attainable, alpha = holm(best)[index], terms[index].alpha
         decision = _decision(outcome, point, significant=high <= alpha)
-        found.append(Judgement(decision, _finding(low, high, attainable, alpha), (low, high), attainable))
-    return found
+        judged.append(Judgement(decision, _finding(low, high, attainable, alpha), (low, high), attainable))
+    return judged
 
 
-def _never_nought(
+def _never_zero(
     adjusted: Sequence[float], logarithms: Sequence[float], p_values: Sequence[float]
 ) -> list[tuple[float, float]]:
     """(p, log10 p), p from its logarithm where a multiple of the smallest double would say too much."""

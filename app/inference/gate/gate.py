@@ -14,10 +14,10 @@ from typing import get_args
 
 from ...engine.plan import Budget
 from ...errors import InvalidTest
+from ...statistics.catalogue import DEFAULT_EXPRESSION
 from ...statistics.evenness import is_even
 from ...statistics.expression import POINTER, parse
 from ...statistics.formula import Call
-from ...statistics.local_effects import DEFAULT_EXPRESSION
 from ...statistics.paired import Effects, Paired, StatisticSpec
 from ..additive_test import AdditiveTest
 from ..data_warnings import refuse_undecidable
@@ -105,7 +105,7 @@ def _require_terms(terms: GateTerms) -> None:
 
 def _require_direction(test: Prepared) -> None:
     """Refuse |S|, S * S and their like, which are as large when the candidate is worse as when it is better."""
-    even = isinstance(test.solvable, AdditiveTest | RoundedTest) and test.solvable.problem.absolute
+    even = isinstance(test.test, AdditiveTest | RoundedTest) and test.test.problem.absolute
     if isinstance(test.data, Effects):
         text = str(test.spec.parameters.get("expression", DEFAULT_EXPRESSION))
         width = 1 if test.data.stay.ndim == 1 else test.data.stay.shape[1]

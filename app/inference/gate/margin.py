@@ -1,4 +1,4 @@
-"""The one-sided test that a gate's policy asks for, of a difference of nought or of a margin."""
+"""The one-sided test that a gate's policy asks for, of a difference of 0 or of a margin."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from scipy import special
 
 from ...engine.paired_proportions import tango_test
 from ...engine.plan import Budget
-from ...engine.probability import LN10
+from ...engine.probability import LN10, SMALLEST
 from ...errors import InvalidTest
 from ...statistics.paired import Paired, StatisticSpec
 from ...statistics.paired_binary import PairedBinary, paired_binary
 from ...statistics.shift import NotShiftableError, shifted
 from ..additive_test import AdditiveTest, additive_test
 from ..certificate import require
+from ..engine_errors import engine_errors
 from ..options import Alternative
-from ..p_value import SMALLEST
 from ..paired_test import Prepared
 from ..record import BoundsKind, TestRecord
 from ..rounded_test import RoundedTest
@@ -75,7 +75,7 @@ def question_of(terms: GateTerms) -> Question:
 
 
 def without_margin(question: Question, record: TestRecord) -> Outcome:
-    """With a margin of nought the ordinary one-sided test decides."""
+    """With a margin of 0 the ordinary one-sided test decides."""
     observed = record.statistic.observed
     return Outcome(
         procedure=record.test,
@@ -164,8 +164,8 @@ class TangoTest:
 def margin_test(prepared: Prepared, question: Question, budget: Budget) -> MarginTest:
     """Plan the test of a margin; raises InvalidTest at /margin where there is none, and PlanTooLarge."""
     if prepared.options.test == "bootstrap":
-        raise _not_available("The bootstrap is of a difference of nought: use the permutation test")
-    test = prepared.solvable
+        raise _not_available("The bootstrap tests a difference of 0 only: use the permutation test")
+    test = prepared.test
     name = prepared.spec.name
     if not isinstance(test, AdditiveTest | RoundedTest) or not test.problem.shiftable:
         raise _not_available(
@@ -188,12 +188,13 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
         raise _not_available(
             "The scores and the margin have too many digits to be summed exactly: round them"
         ) from error
-    return ShiftedTest(question, additive_test(problem, options, budget))
+    with engine_errors():
+        return ShiftedTest(question, additive_test(problem, options, budget))
 
 
 _ADVICE = (
     "a margin needs mean_difference or sum_difference of scores, or accuracy, exact_match or token_accuracy of "
-    "predictions; leave it out, or hand over one score per item"
+    "predictions; leave it out, or send one score per item"
 )
 _KINDS = {"sign": "The sign test", "signed_rank": "The signed-rank test"}
 

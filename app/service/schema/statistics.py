@@ -1,140 +1,104 @@
-"""The statistics on the wire, one model per kind of data. What they mean is said once, in the catalogue.
+"""The statistics on the wire: one model per kind of data, made from the registry.
 
-A model names every parameter that some statistic of its kind takes; whether the one that was chosen takes it is
-for the catalogue to say. Tests hold names, parameters and choices against it.
+A model has every parameter that some statistic of its kind takes; whether the one that was chosen takes it,
+`statistics.catalogue.require_known` decides.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, create_model
 
-from ...statistics.catalogue import STATISTICS, Statistic
+from ...statistics.catalogue import STATISTICS
 from ...statistics.paired import StatisticSpec
+from ...statistics.statistic import Kind, Parameter, Statistic
 from ..messages import TestKind
 from .fields import Label, Unit
 from .wire import Wire
 
 # Kinds whose statistics a request of another kind may name, too: texts of machine translation are predictions.
-MERGED = {"predictions": ("predictions", "segments")}
-
-
-def entries(kind: str) -> list[Statistic]:
-    """The statistics that a request of this kind may name."""
-    return [entry for part in MERGED.get(kind, (kind,)) for entry in STATISTICS.get(part, ())]
-
-
-def _named(kind: str) -> Any:
-    meanings = (f"{entry.name}: {entry.meaning}" for entry in entries(kind))
-    return Field(description=";\n".join(meanings) + ".")
-
-
-def _parameter(kind: str, name: str) -> Any:
-    """What the catalogue says of a parameter, and which statistics take it."""
-    said: dict[str, list[str]] = {}
-    for entry in entries(kind):
-        for parameter in entry.parameters:
-            if parameter.name == name:
-                default = "" if parameter.default is None else f" (default {parameter.default})"
-                said.setdefault(parameter.meaning + default, []).append(entry.name)
-    return Field(
-        description="; ".join(f"Of {', '.join(names)}: {text}" for text, names in said.items()) + "."
-    )
-
-
-class EffectsStatistic(Wire):
-    """h over the sums of the effects."""
-
-    name: Annotated[Literal["expression"], _named("effects")] = "expression"
-    expression: Annotated[str, _parameter("effects", "expression")] = "x1"
-
-
-class ScoresStatistic(Wire):
-    """A statistic of one number, or several, per item and system."""
-
-    name: Annotated[Literal["mean_difference", "sum_difference", "sign", "signed_rank"], _named("scores")] = (
-        "mean_difference"
-    )
-    zero_method: Annotated[
-        Literal["wilcox", "pratt", "zsplit"] | None, _parameter("scores", "zero_method")
-    ] = None
-    unit: Annotated[Unit | None, _parameter("scores", "unit")] = None
-
-
-class CountsStatistic(Wire):
-    """A statistic of the sums of named counts: f(sums of U) - f(sums of V)."""
-
-    name: Annotated[
-        Literal[
-            "f1",
-            "fbeta",
-            "precision",
-            "recall",
-            "accuracy",
-            "jaccard",
-            "ratio",
-            "expression",
-            "bleu",
-            "chrf",
-            "ter",
-        ],
-        _named("counts"),
-    ] = "f1"
-    beta: Annotated[float | None, _parameter("counts", "beta")] = None
-    numerator: Annotated[str | None, _parameter("counts", "numerator")] = None
-    denominator: Annotated[str | None, _parameter("counts", "denominator")] = None
-    expression: Annotated[str | None, _parameter("counts", "expression")] = None
-
-
-class PredictionsStatistic(Wire):
-    """A statistic of raw outputs against gold."""
-
-    name: Annotated[
-        Literal[
-            "accuracy",
-            "exact_match",
-            "token_accuracy",
-            "f1",
-            "precision",
-            "recall",
-            "mcc",
-            "span_f1",
-            "span_precision",
-            "span_recall",
-            "bleu",
-            "chrf",
-            "ter",
-        ],
-        _named("predictions"),
-    ] = "accuracy"
-    average: Annotated[Literal["binary", "micro", "macro"] | None, _parameter("predictions", "average")] = (
-        None
-    )
-    positive: Annotated[Label | None, _parameter("predictions", "positive")] = None
-    labels: Annotated[list[Label] | None, _parameter("predictions", "labels")] = None
-    scheme: Annotated[Literal["BIO", "IOB2"] | None, _parameter("predictions", "scheme")] = None
-    tokenize: Annotated[
-        Literal["13a", "intl", "char", "none", "zh"] | None, _parameter("predictions", "tokenize")
-    ] = None
-    lowercase: Annotated[bool | None, _parameter("predictions", "lowercase")] = None
-    word_order: Annotated[int | None, _parameter("predictions", "word_order")] = None
-    beta: Annotated[float | None, _parameter("predictions", "beta")] = None
-    normalized: Annotated[bool | None, _parameter("predictions", "normalized")] = None
-    case_sensitive: Annotated[bool | None, _parameter("predictions", "case_sensitive")] = None
-
-
-AnyStatistic = EffectsStatistic | ScoresStatistic | CountsStatistic | PredictionsStatistic
-
-STATISTIC_MODELS: dict[TestKind, type[AnyStatistic]] = {
-    "effects": EffectsStatistic,
-    "scores": ScoresStatistic,
-    "counts": CountsStatistic,
-    "predictions": PredictionsStatistic,
+_MERGED: dict[Kind, tuple[Kind, ...]] = {"predictions": ("predictions", "segments")}
+_TYPES: dict[str, Any] = {
+    "text": str,
+    "formula": str,
+    "number": float,
+    "integer": int,
+    "boolean": bool,
+    "unit": Unit,
+    "label": Label,
+    "labels": list[Label],
+}
+_DESCRIPTIONS: dict[TestKind, str] = {
+    "effects": "h over the sums of the effects.",
+    "scores": "A statistic of one number, or several, per item and system.",
+    "counts": "A statistic of the sums of named counts: f(sums of U) - f(sums of V).",
+    "predictions": "A statistic of raw outputs against gold.",
 }
 
 
-def spec_of(statistic: AnyStatistic, kind: str) -> StatisticSpec:
+class NamedStatistic(Wire):
+    """A statistic by name; the models below say which names there are, and add the parameters of their kind."""
+
+    name: str = ""
+
+
+def entries(kind: Kind) -> list[Statistic]:
+    """The statistics that a request of this kind may name."""
+    return [entry for part in _MERGED.get(kind, (kind,)) for entry in STATISTICS[part]]
+
+
+def parameters_by_name(kind: Kind) -> dict[str, list[tuple[Statistic, Parameter]]]:
+    """The parameters of a kind's statistics, each with the statistics that take it."""
+    taken: dict[str, list[tuple[Statistic, Parameter]]] = {}
+    for entry in entries(kind):
+        for parameter in entry.parameters:
+            taken.setdefault(parameter.name, []).append((entry, parameter))
+    return taken
+
+
+def description_of(taken: list[tuple[Statistic, Parameter]]) -> str:
+    """What a parameter means, and which statistics take it."""
+    names: dict[str, list[str]] = {}
+    for entry, parameter in taken:
+        default = "" if parameter.default is None else f" (default {parameter.default})"
+        names.setdefault(parameter.meaning + default, []).append(entry.name)
+    return "; ".join(f"Of {', '.join(of)}: {text}" for text, of in names.items()) + "."
+
+
+def _model(kind: TestKind) -> type[NamedStatistic]:
+    known = entries(kind)
+    meanings = ";\n".join(f"{entry.name}: {entry.meaning}" for entry in known)
+    fields: dict[str, Any] = {
+        "name": (
+            Annotated[Literal[tuple(entry.name for entry in known)], Field(description=f"{meanings}.")],
+            known[0].name,
+        )
+    }
+    for name, taken in parameters_by_name(kind).items():
+        parameter = taken[0][1]
+        type_ = Literal[parameter.choices] if parameter.choices else _TYPES[parameter.type]
+        description = Field(description=description_of(taken))
+        if len(known) == 1 and parameter.default is not None:
+            fields[name] = Annotated[type_, description], parameter.default
+        else:
+            fields[name] = Annotated[type_ | None, description], None
+    return create_model(
+        f"{kind.capitalize()}Statistic", __base__=NamedStatistic, __doc__=_DESCRIPTIONS[kind], **fields
+    )
+
+
+STATISTIC_MODELS: dict[TestKind, type[NamedStatistic]] = {kind: _model(kind) for kind in _DESCRIPTIONS}
+if TYPE_CHECKING:  # what the registry holds is beyond mypy
+    EffectsStatistic: TypeAlias = NamedStatistic
+    ScoresStatistic: TypeAlias = NamedStatistic
+    CountsStatistic: TypeAlias = NamedStatistic
+    PredictionsStatistic: TypeAlias = NamedStatistic
+else:
+    EffectsStatistic, ScoresStatistic, CountsStatistic, PredictionsStatistic = STATISTIC_MODELS.values()
+
+
+def spec_of(statistic: NamedStatistic, kind: TestKind) -> StatisticSpec:
     """The statistic as inference takes it; a choice that was left out is its default, so that ids agree."""
     given = {name: value for name, value in statistic if name != "name" and value is not None}
     defaults = {

@@ -17,10 +17,11 @@ from app.engine.one_sum import fft
 from app.engine.probability import Alternative, region
 from app.engine.real import bounds
 from app.engine.real.bounds import Bracket
-from app.engine.real.form import RealForm, RealRegion, Tail, coins_up, from_lattice, real_form, real_region
+from app.engine.real.form import RealForm, RealRegion, Tail, coins_up, from_lattice
 from app.engine.real.price import steps_and_bytes
 from app.engine.real.tail_bracket import tail_bracket
 from tests.unit.engine.cases import ALTERNATIVES
+from tests.unit.engine.real_effects import real_form, real_region
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -8,10 +8,11 @@ import flint
 import numpy as np
 import pytest
 
-from app.engine.real.form import RealForm, real_form, real_region
+from app.engine.real.form import RealForm
 from app.engine.real.majorant import Sawtooth
 from app.engine.real.spectrum import Circle, characteristic, standing
 from app.engine.real.tilt import real_tilt_at, real_tilt_towards, strays
+from tests.unit.engine.real_effects import real_form, real_region
 from tests.unit.engine.test_bounds import LAWS
 
 PLENTY = 1 << 40  # steps

@@ -13,12 +13,13 @@ from app.engine.intervals.subset_means import units_of
 from app.engine.lattice import canonical_form
 from app.engine.probability import region
 from app.engine.real import bounds
-from app.engine.real.form import coins_up, from_lattice, real_form, real_region
+from app.engine.real.form import coins_up, from_lattice
 from app.engine.real.price import fixed_steps
 from app.engine.real.spectrum import Circle, standing
 from app.engine.real.tail_bracket import tail_bracket
 from app.engine.real.tilt import real_tilt_at
 from tests.unit.engine.cases import ALTERNATIVES
+from tests.unit.engine.real_effects import real_form, real_region
 
 Integers = NDArray[np.int64]
 UNIT = 2.0**-40  # so that sums of these doubles are exact in 64 bits

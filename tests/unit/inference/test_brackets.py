@@ -120,7 +120,7 @@ def test_a_method_that_is_asked_for_is_never_replaced_by_a_bracket() -> None:
     planned = plan_record(prepare(Effects(MANY), SUM, Options(method="dp"), SERVICE))
     assert planned.method == "dp"
     fraction = prepare(Effects(MANY[:44]), SUM, Options(exact_fraction=True), SERVICE)
-    assert fraction.solvable.plan.chosen.exact
+    assert fraction.test.plan.chosen.exact
 
 
 def test_where_alpha_is_near_the_p_value_the_exact_method_is_planned() -> None:

@@ -32,8 +32,8 @@ def test_a_bracket_of_the_p_value() -> None:
 
 def test_a_bracket_of_scores_that_no_64_bits_hold() -> None:
     prepared = _prepared([*_reals(60), 1e200, 1e-200], Options())
-    assert isinstance(prepared.solvable, RoundedTest)
-    assert prepared.solvable.plan.chosen.method == "bounds"
+    assert isinstance(prepared.test, RoundedTest)
+    assert prepared.test.plan.chosen.method == "bounds"
     assert prepared.longest_seconds == math.inf
 
 

@@ -14,7 +14,7 @@ from app.engine import methods
 from app.engine.bootstrap import law
 from app.engine.joint import methods as joint_methods
 from app.engine.plan import Budget, Cost
-from app.engine.probability import Probability, from_fraction
+from app.engine.probability import SMALLEST, Probability, from_fraction
 from app.engine.real.bounds import Bracket
 from app.errors import InvalidTest
 from app.inference.additive_test import additive_test
@@ -23,7 +23,7 @@ from app.inference.gate.decision import judgements
 from app.inference.gate.margin import Outcome, Question
 from app.inference.gate.record import GateTerms
 from app.inference.options import Method, Options
-from app.inference.p_value import SMALLEST, Answer, bracketed, certified
+from app.inference.p_value import Answer, bracketed, certified
 from app.inference.paired_test import run_test
 from app.inference.record import Fraction2
 from app.statistics.additive_problem import Additive

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from app.engine.plan import Budget
-from app.inference.interval import contains_nought
+from app.inference.interval import contains_zero
 from app.inference.options import Options
 from app.inference.paired_test import finish, prepare, run_test
 from app.inference.record import ConfidenceInterval, TestRecord
@@ -50,7 +50,7 @@ def test_nought_is_inside_exactly_when_p_is_above(kind: str, data: st.DataObject
     groups = None if key is None else [place // key for place in range(n)]
     record = score(u, v, codes=groups, confidence_level=level)
     assert codes(record) == []
-    assert contains_nought(interval(record)) == (Fraction(record.p_value) > 1 - Fraction(repr(level)))
+    assert contains_zero(interval(record)) == (Fraction(record.p_value) > 1 - Fraction(repr(level)))
 
 
 def test_the_handout_has_an_interval_of_its_five_differences() -> None:
@@ -126,7 +126,7 @@ def test_right_and_wrong_have_tangos_interval(name: str) -> None:
     factor = 100 if name == "sum_difference" else 1
     assert found.low < record.statistic.observed < found.high
     assert 0.05 * factor < found.low < 0.06 * factor
-    assert contains_nought(found) == (record.p_value > 0.05)
+    assert contains_zero(found) == (record.p_value > 0.05)
     assert codes(record) == []
 
 
@@ -134,7 +134,7 @@ def test_an_asymptotic_interval_that_disagrees_with_the_test_says_so() -> None:
     # 6 of 6 discordant items: exact p is 1/32, or 5 of 5: 1/16, which a normal law calls significant.
     record = score([1] * 5 + [1] * 20, [0] * 5 + [1] * 20, confidence_level=0.95)
     assert record.p_value == 0.0625
-    assert not contains_nought(interval(record))
+    assert not contains_zero(interval(record))
     assert codes(record) == ["interval_disagrees"]
     assert score([1] * 9 + [1] * 20, [0] * 9 + [1] * 20, confidence_level=0.95).warnings == ()
 

@@ -11,7 +11,7 @@ from scipy import stats
 from app.engine.plan import Budget
 from app.inference.digest import request_digest
 from app.inference.effect_size import cliffs_delta, cohens_d_z
-from app.inference.moved_items import moved
+from app.inference.item_differences import most_moved
 from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.inference.record import Discordant, EffectSize, Moved
@@ -95,7 +95,7 @@ def highest_odds(trials: int) -> float:
 
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=40))
 def test_the_ten_that_moved_most_are_those_of_a_plain_sort(values: list[int]) -> None:
-    found = moved(np.array(values), Pairing())
+    found = most_moved(np.array(values), Pairing())
     ranked = sorted((place for place, d in enumerate(values) if d), key=lambda place: -abs(values[place]))
     first = ranked[:10]
     assert found.toward_u == tuple(str(place) for place in first if values[place] > 0)

@@ -182,7 +182,7 @@ def test_a_fraction_that_would_take_too_long_is_refused_with_what_it_would_take(
 
 
 def planned(data: Any, spec: StatisticSpec, **options: Any) -> JointTest:
-    test = prepare(data, spec, Options(**options), BUDGET).solvable
+    test = prepare(data, spec, Options(**options), BUDGET).test
     assert isinstance(test, JointTest)
     return test
 
@@ -232,8 +232,8 @@ def test_a_bootstrap_beyond_integers_is_refused() -> None:
 def test_the_price_of_a_bootstrap_grows_with_its_samples_whatever_the_units() -> None:
     few, many = (bootstrap_of([3, 5], samples=samples) for samples in (10_000, 10_000_000))
     assert many.seconds > 300 * few.seconds
-    assert many.solvable.plan.chosen.operations > 50 * 10_000_000
-    assert many.solvable.plan.chosen.bytes > 24 * 10_000_000
+    assert many.test.plan.chosen.operations > 50 * 10_000_000
+    assert many.test.plan.chosen.bytes > 24 * 10_000_000
 
 
 # Expressions whose intermediate results are below the smallest double, and how they order states by two sums.

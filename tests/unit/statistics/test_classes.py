@@ -15,9 +15,9 @@ from sklearn import metrics
 
 from app.errors import InvalidTest
 from app.statistics.additive_problem import Additive
-from app.statistics.catalogue import reduce
 from app.statistics.joint_problem import Joint, Side
 from app.statistics.paired import Pairing, Predictions, StatisticSpec
+from app.statistics.reducers import reduce
 
 
 def predictions(gold: Any, u: Any, v: Any, pairing: Pairing | None = None) -> Predictions:

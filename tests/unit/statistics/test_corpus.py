@@ -17,11 +17,11 @@ from hypothesis import given, settings, strategies as st
 
 from app.errors import InvalidTest
 from app.statistics.additive_problem import Additive
-from app.statistics.catalogue import reduce
 from app.statistics.corpus_scores import Bleu, Chrf
 from app.statistics.exact_value import ball
 from app.statistics.joint_problem import Joint, Side
 from app.statistics.paired import Counts, Pairing, Segments, StatisticSpec
+from app.statistics.reducers import reduce
 
 metrics: Any = pytest.importorskip("sacrebleu.metrics", reason="sacrebleu, an optional extra, is the oracle")
 PACK = Path(__file__).parents[4] / "shared" / "data"
@@ -237,7 +237,7 @@ def test_posted_chrf_statistics_give_the_scores_of_the_texts() -> None:
             "bleu",
             {"tokenize": "spm"},
             "/statistic/tokenize",
-            "unknown_tokenizer",
+            "unknown_tokenize",
         ),
         (segments(U, V, REFERENCE), "bleu", {"lowercase": "yes"}, "/statistic/lowercase", "not_a_boolean"),
         (segments(U, V, REFERENCE), "chrf", {"word_order": 9}, "/statistic/word_order", "out_of_range"),

@@ -13,9 +13,10 @@ from hypothesis import given, settings, strategies as st
 
 from app.errors import InvalidTest
 from app.statistics.additive_problem import Additive
-from app.statistics.catalogue import STATISTICS, reduce
+from app.statistics.catalogue import STATISTICS
 from app.statistics.joint_problem import Joint, Side
 from app.statistics.paired import Counts, Pairing, StatisticSpec
+from app.statistics.reducers import reduce
 
 SIDES: tuple[Side, ...] = ("greater", "less", "two-sided")
 Row = Mapping[str, int]

@@ -9,9 +9,9 @@ import pytest
 
 from app.errors import InvalidTest
 from app.statistics.additive_problem import Additive
-from app.statistics.catalogue import reduce
 from app.statistics.joint_problem import Joint
 from app.statistics.paired import Effects, StatisticSpec
+from app.statistics.reducers import reduce
 
 
 def effects(stay: object, swap: object = None) -> Effects:

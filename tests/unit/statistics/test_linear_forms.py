@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.statistics.catalogue import reduce
 from app.statistics.expression import parse
 from app.statistics.joint_problem import Joint
 from app.statistics.linear_forms import in_linear_forms
 from app.statistics.paired import Counts, Effects, StatisticSpec
+from app.statistics.reducers import reduce
 from app.statistics.sum_function import Formula, FunctionOf, exact_value
 
 EXPRESSIONS = {

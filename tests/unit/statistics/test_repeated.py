@@ -14,8 +14,8 @@ from hypothesis import given, settings, strategies as st
 
 from app.errors import InvalidTest
 from app.statistics.additive_problem import Additive
-from app.statistics.catalogue import reduce
 from app.statistics.paired import Repeated, Scores, StatisticSpec
+from app.statistics.reducers import reduce
 
 PACK = Path(__file__).parents[4] / "shared" / "data"
 Samples = Sequence[Sequence[float]]

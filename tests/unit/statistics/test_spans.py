@@ -18,9 +18,9 @@ from seqeval.scheme import IOB2, Entities
 
 from app.errors import InvalidTest
 from app.statistics.additive_problem import Additive
-from app.statistics.catalogue import reduce
 from app.statistics.joint_problem import Joint
 from app.statistics.paired import Pairing, Predictions, StatisticSpec
+from app.statistics.reducers import reduce
 from app.statistics.spans import entities
 
 

@@ -1,0 +1,57 @@
+"""The smallest p-value that any outcome on the same items could have."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..lattice import CanonicalForm
+from ..probability import SMALLEST, Alternative, region
+from . import fft
+from .enumeration import subset_sums
+from .heavy_weights import best_split
+
+# How many lattice values around zero are tried for the least |S|, and how sure the mass must be.
+_NEAR = 16
+_SURE = 1e-3
+_CHEAP_NANOSECONDS = 2_000_000
+# With so few items all sums are listed instead.
+_FEW = 14
+
+
+def smallest_attainable(form: CanonicalForm, alternative: Alternative, *, absolute: bool) -> float:
+    """The smallest p-value that any outcome on these items could have; never under the smallest double.
+
+    The largest sum has probability 2**-n; for |S| both ends count when they are equally far out.
+    """
+    two_tailed = absolute or alternative == "two-sided"
+    if form.nonzero == 0:
+        return 1.0
+    if absolute and alternative == "less":
+        return _smallest_of_the_middle(form)
+    both_ends = two_tailed and 2 * form.offset + form.step * form.range == 0
+    return max(math.ldexp(1.0, int(both_ends) - form.nonzero), SMALLEST)
+
+
+def _smallest_of_the_middle(form: CanonicalForm) -> float:
+    """P(|S| = its least value), the first of the lattice's |S| that has mass; its lower bound 2**-n where
+    that is not near zero or not cheap to look for.
+    """
+    least = max(math.ldexp(1.0, -form.nonzero), SMALLEST)
+    if form.nonzero <= _FEW:
+        sizes = np.abs(form.offset + form.step * subset_sums(np.repeat(form.weights, form.counts)))
+        return float(np.count_nonzero(sizes == sizes.min())) / float(1 << form.nonzero)
+    if best_split(form).nanoseconds > _CHEAP_NANOSECONDS:
+        return least
+    nearest = -(form.offset // form.step)
+    for index in range(_NEAR):
+        # Outwards from zero on both sides: |offset + step k| for k = nearest, nearest - 1, nearest + 1, ...
+        size = abs(form.offset + form.step * (nearest + (-(index + 1) // 2 if index % 2 else index // 2)))
+        tail = region(form, size, "less", absolute=True)
+        if not tail.intervals:
+            continue
+        found = fft.probability(form, tail)
+        if found.relative_error_bound < _SURE and found.p >= 0.9 * least:
+            return found.p
+    return least

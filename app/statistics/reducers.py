@@ -1,0 +1,26 @@
+"""The one way from data and a statistic to the problem to solve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pkgutil import resolve_name
+from typing import Any
+
+from .additive_problem import Additive
+from .catalogue import ENTRIES, require_known
+from .joint_problem import Joint
+from .paired import Paired, StatisticSpec, kind_of
+from .statistic import Statistic
+
+Reducer = Callable[[Any, StatisticSpec], Additive | Joint]
+
+# All of them at once: a wrong name fails at the start and not at a request.
+_REDUCERS: Mapping[Statistic, Reducer] = {
+    entry: resolve_name(f"{__package__}.{entry.reducer}") for entry in ENTRIES
+}
+
+
+def reduce(data: Paired, spec: StatisticSpec) -> Additive | Joint:
+    """The problem to solve for this statistic of this data; raises InvalidTest."""
+    entry = require_known(kind_of(data), spec.name, spec.parameters)
+    return _REDUCERS[entry](data, spec)
