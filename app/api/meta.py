@@ -11,6 +11,7 @@ from ..extras import EXTRAS, is_installed
 from ..inference.options import Alternative, Method, PmfDetail
 from ..inputs.encodings import CODINGS
 from ..inputs.formats import catalogue
+from ..reports.representations import REPRESENTATIONS
 from ..service import media_types, problems
 from ..service.parse import AVAILABLE_TESTS
 from ..service.parse_files import ROLES
@@ -49,9 +50,19 @@ def meta_of(settings: Settings) -> dict[str, Any]:
         "extras": {name: is_installed(name) for name in EXTRAS},
         "media_types": {
             "consumes": {kind: list(types) for kind, types in media_types.CONSUMED.items()},
-            "produces": dict(media_types.PRODUCED),
+            "produces": {one.name: one.media_type for one in REPRESENTATIONS},
             "codings": list(CODINGS),
         },
+        "representations": [
+            {
+                "name": one.name,
+                "title": one.title,
+                "suffix": one.suffixes[0],
+                "of_test": one.of_test,
+                "of_gate": one.of_gate,
+            }
+            for one in REPRESENTATIONS
+        ],
         "problems": [
             {"type": problems.TYPE_PREFIX + kind.code, "status": kind.status, "title": kind.title}
             for kind in problems.all_types()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import click
 
+from ..reports.representations import BY_NAME, Theme
 from ..statistics.catalogue import ENTRIES
 from ..statistics.statistic import Parameter
-
-FORMATS = ("text", "json", "markdown", "csv", "junit", "svg", "png", "html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +211,11 @@ OUTPUT = (
         "--format",
         "-f",
         "format_",
-        type=click.Choice(FORMATS),
+        type=click.Choice(tuple(BY_NAME)),
         help="Of the answer [text, or what the ending of --output says]; junit is a gate's.",
     ),
     _output("--output", "-o", metavar="FILE", help="Write the answer there."),
-    _output("--theme", type=click.Choice(["light", "dark"]), help="Of svg and png."),
+    _output("--theme", type=click.Choice(get_args(Theme)), help="Of svg and png."),
     _output("--quiet", "-q", is_flag=True, help="No progress on standard error."),
 )
 KIND = (

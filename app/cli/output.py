@@ -11,19 +11,9 @@ from typing import IO, Any
 
 import click
 
+from ..reports.representations import BY_SUFFIX
 from .options import SECTIONS
 
-BY_SUFFIX = {
-    ".json": "json",
-    ".md": "markdown",
-    ".txt": "text",
-    ".csv": "csv",
-    ".xml": "junit",
-    ".svg": "svg",
-    ".png": "png",
-    ".html": "html",
-    ".htm": "html",
-}
 MAX_SHOWN = 20
 UNAUTHORIZED = 401
 INTERNAL = 500  # in this process there is no request id to ask for
@@ -71,7 +61,7 @@ def format_of(asked: str | None, path: str | None) -> str:
             f"There is no report with the ending {suffix}; there are {', '.join(BY_SUFFIX)}. Or say --format."
         )
         raise click.BadParameter(detail, param_hint="--output")
-    return BY_SUFFIX[suffix]
+    return BY_SUFFIX[suffix].name
 
 
 def write(content: bytes, path: str | None) -> None:

@@ -11,8 +11,9 @@ import click
 import httpx
 
 from ..client import Client, ExactpermError, ProblemError, UnreadableAnswer
-from ..client.calls import MEDIA, VERDICT, Call, call_of, checked, plan_call
+from ..client.calls import VERDICT, Call, call_of, checked, plan_call
 from ..client.requests import files as files_of, gate as gate_of
+from ..reports.representations import BY_NAME, JSON
 from .arguments import PREFIX, Form, form_of, read
 from .output import complain, format_of, in_words, write
 from .progress import Progress, duration
@@ -20,7 +21,6 @@ from .progress import Progress, duration
 PASSED, FAILED, COULD_NOT = 0, 1, 2
 TEST, GATE, PLAN = "test", "gate", "plan"
 LOCAL = "http://in-process"
-DRAWN = ("svg", "png", "html")
 VERDICTS = ("pass", "fail", "inconclusive")
 GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metrics")
 
@@ -28,7 +28,7 @@ GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metri
 def ask(what: str, given: Mapping[str, Any]) -> int:
     """Run `test`, `gate` or `plan`; the exit status. Raises ClickException for what was typed."""
     format_ = format_of(given["format_"], given["output"])
-    if format_ == "png" and given["output"] is None and sys.stdout.isatty():
+    if BY_NAME[format_].is_binary and given["output"] is None and sys.stdout.isatty():
         raise click.UsageError("A picture cannot be shown here; say where to: -o picture.png")
     if what == PLAN and format_ not in {"text", "json"}:
         raise click.UsageError("A plan is text or json.")
@@ -90,7 +90,7 @@ def _sent(call: Call, given: Mapping[str, Any], progress: Progress) -> httpx.Res
     from .local_transport import InProcess
     from .settings import settings_of
 
-    drawn = any(("format", format_) in call.query for format_ in DRAWN)
+    drawn = BY_NAME[dict(call.query).get("format", JSON)].is_drawn
     work = "computing and drawing" if drawn else "computing"
     transport = InProcess(settings_of({}), lambda seconds: progress.doing(work, seconds))
     with Client(LOCAL, transport=transport, retries=0) as client:
@@ -101,7 +101,7 @@ def _recognised(response: httpx.Response, what: str, format_: str) -> httpx.Resp
     """The response, if it is one of an exactperm server: a page that says 200 to everything must not pass a gate."""
     media = response.headers.get("content-type", "").partition(";")[0]
     verdict = response.headers.get(VERDICT, "")
-    expected = MEDIA["json" if what == PLAN else format_]
+    expected = BY_NAME[JSON if what == PLAN else format_].media_type
     if media != expected or (what == GATE and verdict not in VERDICTS):
         raise UnreadableAnswer("This is no answer of an exactperm server. Is the URL right?")
     return response
@@ -117,7 +117,7 @@ def _refused(problem: Mapping[str, Any], form: Form, given: Mapping[str, Any], f
 
 def _say_verdict(response: httpx.Response, given: Mapping[str, Any], format_: str) -> None:
     """One line where the report went into a file, or cannot be read."""
-    if given["output"] is None and format_ not in {"png", "svg"}:
+    if given["output"] is None and not BY_NAME[format_].is_themed:
         return
     where = f"; see {given['output']}" if given["output"] is not None else ""
     said = f"{response.headers['x-verdict']} (p = {response.headers.get('x-p-value', '?')})"

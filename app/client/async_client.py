@@ -113,12 +113,16 @@ class AsyncClient(Connection):
         *,
         theme: Theme | None = None,
     ) -> bytes: ...
+    @overload
+    async def report(
+        self, request: TestRequest | GateRequest, format: str, *, theme: Theme | None = None
+    ) -> str | bytes: ...
     async def report(
         self,
         request: TestRequest | GateRequest,
-        format: TextFormat | BytesFormat,  # noqa: A002
+        format: str,  # noqa: A002
         *,
         theme: Theme | None = None,
     ) -> str | bytes:
         """As `Client.report`."""
-        return calls.report_result(await self.send(calls.call_of(request).in_format(format, theme)), format)
+        return calls.report_result(await self.send(calls.call_of(request).in_format(format, theme)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import client as http_client
@@ -21,17 +22,7 @@ from .retries import retry_after
 JSON = "application/json"
 NPY = "application/x-npy"
 PROBLEM = "application/problem+json"
-BYTES = frozenset({"svg", "png", "junit"})
-MEDIA = {
-    "json": JSON,
-    "text": "text/plain",
-    "markdown": "text/markdown",
-    "csv": "text/csv",
-    "svg": "image/svg+xml",
-    "png": "image/png",
-    "html": "text/html",
-    "junit": "application/xml",
-}
+ANSWER = re.compile(r'W/"[tg]_[0-9a-f]+"')  # the ETag of every answer: the id of a test or a gate
 VERDICT = "x-verdict"
 
 
@@ -206,9 +197,13 @@ def meta_result(response: httpx.Response) -> Meta:
     return read(Meta, _json(response))
 
 
-def report_result(response: httpx.Response, format_: str) -> str | bytes:
-    """A report: pictures and XML as bytes, everything else as text."""
+def report_result(response: httpx.Response) -> str | bytes:
+    """A report: text/… and JSON as text, pictures and XML as bytes.
+
+    It is known by its ETag, so that a page of something else (a proxy's login, say) is not taken for a report.
+    """
     content = checked(response).content
-    if response.headers.get("content-type", "").partition(";")[0] != MEDIA[format_]:
-        raise UnreadableAnswer(f"The answer is not {MEDIA[format_]}. Is this the URL of an exactperm server?")
-    return content if format_ in BYTES else content.decode()
+    if not ANSWER.fullmatch(response.headers.get("etag", "")):
+        raise UnreadableAnswer("This is not an answer with an id. Is this the URL of an exactperm server?")
+    media = response.headers.get("content-type", "").partition(";")[0]
+    return content.decode() if media.startswith("text/") or media == JSON else content

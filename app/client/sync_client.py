@@ -137,12 +137,19 @@ class Client(Connection):
         *,
         theme: Theme | None = None,
     ) -> bytes: ...
+    @overload
+    def report(
+        self, request: TestRequest | GateRequest, format: str, *, theme: Theme | None = None
+    ) -> str | bytes: ...
     def report(
         self,
         request: TestRequest | GateRequest,
-        format: TextFormat | BytesFormat,  # noqa: A002
+        format: str,  # noqa: A002
         *,
         theme: Theme | None = None,
     ) -> str | bytes:
-        """The answer to a test or a gate as people read it: svg, png and junit as bytes, the others as text."""
-        return calls.report_result(self.send(calls.call_of(request).in_format(format, theme)), format)
+        """The answer to a test or a gate in another format: svg, png and junit as bytes, the others as text.
+
+        Formats that a newer server has besides work, too; `meta().raw["representations"]` lists them.
+        """
+        return calls.report_result(self.send(calls.call_of(request).in_format(format, theme)))

@@ -16,6 +16,7 @@ from ..inputs import encodings, nested
 from ..inputs.formats.reader import Kind, Reading
 from ..inputs.nested import NamedCounts
 from ..inputs.pairing import ById, Given, pair, shown
+from ..reports.representations import BY_NAME
 from ..statistics import direction
 from ..statistics.corpus import counting_seconds
 from ..statistics.paired import (
@@ -31,7 +32,7 @@ from ..statistics.paired import (
 from . import pointers
 from .body_decoders import REQUIRED, Told, told
 from .media_types import MULTIPART
-from .messages import DRAWN, Job, Limits, Representation
+from .messages import Job, Limits
 from .parse_files import FilesTold, form_of, told_of
 from .pointers import Place, moved
 from .query import ELSEWHERE, options_of_query, timeout_of_query
@@ -116,12 +117,12 @@ def as_read(asked: Asked) -> Asked:
     return replace(asked, reading=reading_of(asked.kind, asked.data, asked.spec))
 
 
-def pictured(asked: Asked, representation: Representation) -> Asked:
+def pictured(asked: Asked, representation: str) -> Asked:
     """The same, with the null distribution that a picture needs, whichever numbers of it were to be read.
 
     More bars than a summary has are narrower than a dot, and a hundred thousand of them take seconds to draw.
     """
-    if representation not in DRAWN:
+    if not BY_NAME[representation].is_drawn:
         return asked
     require("pictures", "/?format")
     return replace(asked, options=replace(asked.options, pmf="summary"))

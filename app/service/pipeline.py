@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pydantic_core import to_json
@@ -19,6 +19,7 @@ from ..errors import BodyTooLarge, ExactpermError, InvalidTest, PlanTooLarge
 from ..execution.ipc import Control, Unbounded
 from ..inference.paired_test import Prepared, finish, plan_record, prepare
 from ..inference.record import reported
+from ..reports.representations import BY_NAME, JSON, REPRESENTATIONS, ReportContext
 from . import problems
 from .gate.parse import GateAsked, gate_decoded
 from .gate.run import (
@@ -31,12 +32,11 @@ from .gate.run import (
     status_of,
 )
 from .in_place import may_run
-from .media_types import MULTIPART, PRODUCED, TEXTS
-from .messages import Job, Rendered, Representation, Work
+from .media_types import MULTIPART
+from .messages import Job, Rendered, Work
 from .parse import Asked, decoded, inflated
 from .pointers import moved
-from .render_json import answer, answer_id, plan_answer
-from .representations import gate_report, test_report
+from .render_json import answer, answer_id, plan_answer, signature
 from .self_test import KNOWN, self_test
 
 
@@ -51,8 +51,6 @@ class Later:
 Content = tuple[bytes, bytes, bytes]  # before, own and after of `Rendered`
 Answered = TypeVar("Answered", Rendered, Rendered | Later)
 
-# Pictures and reports bring their style with them; nothing else of theirs is let in.
-STYLED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
 
 
@@ -138,10 +136,12 @@ def _finished(
     """Run and render. Engine time is counted since `planning`: the lattice and the plan are part of it."""
     if isinstance(prepared, PreparedGate):
         gate = run_gate(prepared)
-        if job.representation == "json":
+        render_gate = BY_NAME[job.representation].gate
+        if job.representation == JSON:
             content = with_own(gate_answer(gate, prepared.asked, _runtime(job, started, planning)), "runtime")
         else:
-            content = (gate_report(gate, gate_id(gate), job.representation, job.theme), b"", b"")
+            assert render_gate is not None
+            content = (render_gate(gate, ReportContext(gate_id(gate), theme=job.theme)), b"", b"")
         status = status_of(gate, prepared.asked.fail_status)
         test = gate.deciding.test
         computed = (test.method.name, test.items.n)
@@ -149,13 +149,16 @@ def _finished(
     assert isinstance(asked, Asked)
     if job.kind == "plan":
         content = (encode(plan_answer(asked.kind, plan_record(prepared))), b"", b"")
-        return _rendered(job, content, (), "json", started)
+        return _rendered(job, content, (), JSON, started)
     record = reported(finish(prepared), asked.notes, asked.cautions)
-    if job.representation == "json":
+    render = BY_NAME[job.representation].test
+    if job.representation == JSON:
         runtime = _runtime(job, started, planning)
         content = with_own(answer(record, asked.data.pairing, runtime, asked.reading), "runtime")
     else:
-        content = (test_report(record, job.representation, job.theme), b"", b"")
+        assert render is not None
+        context = ReportContext(answer_id(record), signature(record), job.theme)
+        content = (render(record, context), b"", b"")
     etag = (("etag", f'W/"{answer_id(record)}"'),)
     computed = (record.method.name, record.items.n)
     return _rendered(job, content, etag, job.representation, started, computed=computed)
@@ -174,24 +177,25 @@ def _rendered(
     job: Job,
     content: Content,
     extra: tuple[tuple[str, str], ...],
-    representation: Representation,
+    representation: str,
     started: float,
     status: int = 200,
     computed: tuple[str, int] | None = None,
 ) -> Rendered:
     queue_s, compute_s = max(started - job.submitted_at, 0.0), time.monotonic() - started
     queue_ms, compute_ms = milliseconds(queue_s), milliseconds(compute_s)
-    media = PRODUCED[representation]
+    sent_as = BY_NAME[representation]
     headers = (
-        ("content-type", f"{media}; charset=utf-8" if representation in TEXTS else media),
+        ("content-type", sent_as.content_type),
         ("cache-control", "no-store"),
         ("vary", "Accept"),
         ("server-timing", f"queue;dur={queue_ms}, compute;dur={compute_ms}"),
     )
-    styled = (("content-security-policy", STYLED),) if representation in {"svg", "html"} else ()
+    policy = sent_as.content_security_policy
+    restricted = (("content-security-policy", policy),) if policy is not None else ()
     work = None if computed is None else Work(*computed, queue_s, compute_s)
     before, own, after = content
-    return Rendered(status, headers + styled + extra, before, started, work, own, after)
+    return Rendered(status, headers + restricted + extra, before, started, work, own, after)
 
 
 def milliseconds(seconds: float) -> float:
@@ -218,6 +222,8 @@ def with_own(value: dict[str, Any], name: str) -> Content:
 
 def warm_up(job: Job, body: bytes | bytearray, control: Control) -> None:
     """Pay for imports and first uses before the first request does. What it answers does not matter."""
-    handle(job, WARM_UP_BODY, Unbounded())
+    for representation in REPRESENTATIONS:
+        if representation.of_test and not representation.is_drawn:
+            handle(replace(job, representation=representation.name), WARM_UP_BODY, Unbounded())
     # BLAS, for one, takes 32 MiB when it is first used: that belongs to the size of a warm worker.
     self_test(KNOWN, b"", Unbounded())

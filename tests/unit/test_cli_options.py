@@ -18,8 +18,8 @@ from app.cli.commands import cli
 from app.client.requests import ROLES as CLIENT_ROLES
 from app.inference.options import Alternative, Resampling
 from app.inputs.formats.reader import CHOICES
+from app.reports.representations import OF_A_GATE, OF_A_TEST
 from app.service.gate.fields import FIELDS as GATE_FIELDS
-from app.service.messages import Representation
 from app.service.parse_files import FIELDS, ROLES
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +54,13 @@ def test_choices_are_those_of_the_service() -> None:
     assert offered["alternative"] == set(get_args(Alternative))
     assert offered["test"] == set(get_args(Resampling))
     assert offered["on_missing"] == set(CHOICES["on_missing"])
-    assert set(options.FORMATS) == set(get_args(Representation))
+
+
+def test_every_representation_can_be_typed_and_is_in_the_help() -> None:
+    (typed,) = (one for one in cli.commands["gate"].params if one.name == "format_")
+    assert isinstance(typed.type, click.Choice)
+    assert tuple(typed.type.choices) == OF_A_GATE
+    assert set(OF_A_TEST) < set(OF_A_GATE)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -230,7 +230,7 @@ def test_a_report_of_an_unknown_ending_is_refused(name: str, scores: str, tmp_pa
     path = tmp_path / name
     result = run("test", scores, "-o", str(path))
     assert (result.exit_code, path.exists()) == (2, False)
-    assert f"no report with the ending {path.suffix.lower()}; there are .json, .md, .txt" in result.stderr
+    assert f"no report with the ending {path.suffix.lower()}; there are .json, .txt, .md" in result.stderr
     assert run("test", scores, "-o", str(path), "-f", "text").exit_code == 0
     assert path.read_text().startswith("p=")
     assert run("test", scores, "-o", str(tmp_path / "r")).exit_code == 0

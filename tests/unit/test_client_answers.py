@@ -7,7 +7,7 @@ import pkgutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
@@ -16,9 +16,10 @@ import app.client
 from app.api.openapi import gate_responses, responses
 from app.cli.local_transport import InProcess
 from app.client import Client, UnreadableAnswer, effects, gate, gate_results, results, scores
-from app.client.calls import MEDIA
 from app.client.decode import read
-from app.service.media_types import PRODUCED
+from app.client.sync_client import BytesFormat, TextFormat, Theme
+from app.reports import representations
+from app.reports.representations import BY_NAME, OF_A_GATE
 from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -73,8 +74,20 @@ def test_the_fields_are_those_of_the_contract(ours: type[Any]) -> None:
     assert names == set(WIRE[ours].model_fields)
 
 
-def test_media_types_are_those_of_the_service() -> None:
-    assert dict(PRODUCED) == MEDIA
+def test_the_types_of_reports_are_those_of_the_service() -> None:
+    """Other formats than these, of a newer server, are typed as text or bytes, and work."""
+    assert {*get_args(TextFormat), *get_args(BytesFormat)} <= set(BY_NAME)
+    for name in get_args(TextFormat):
+        assert BY_NAME[name].content_type.startswith(("text/", "application/json"))
+    for name in get_args(BytesFormat):
+        assert not BY_NAME[name].content_type.startswith(("text/", "application/json"))
+    assert get_args(Theme) == get_args(representations.Theme)
+
+
+@pytest.mark.parametrize("name", OF_A_GATE)
+def test_every_representation_of_the_service_can_be_had(client: Client, name: Any) -> None:
+    report = client.report(gate(scores(U, V)), name)
+    assert type(report) is (bytes if name in get_args(BytesFormat) else str)
 
 
 def as_json(value: Any, like: Any) -> Any:

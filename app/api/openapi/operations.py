@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, get_args
 
 from pydantic import BaseModel
 from starlette.responses import Response
@@ -12,6 +13,7 @@ from ...inputs.encodings import CODINGS
 from ...inputs.formats import catalogue
 from ...inputs.formats.reader import CHOICES, WHOLE
 from ...inputs.formats.roles import WHAT
+from ...reports.representations import BY_NAME, JSON, OF_A_TEST, Theme
 from ...service import media_types, problems
 from ...service.messages import TestKind
 from ...service.parse_files import FIELDS, ROLES
@@ -103,11 +105,15 @@ def test_operation(kind: TestKind, summary: str) -> dict[str, Any]:
 def _answers() -> dict[str, Any]:
     """The representations of an answer to a test."""
     answers: dict[str, Any] = {media_types.JSON: {"schema": reference(TestAnswer)}}
-    for name in media_types.OF_A_TEST:
-        if name != "json":
-            answers[media_types.PRODUCED[name]] = {"schema": BINARY if name == "png" else {"type": "string"}}
+    answers.update(report_content(OF_A_TEST))
     answers["text/plain"]["example"] = LINE_EXAMPLE
     return answers
+
+
+def report_content(names: Iterable[str]) -> dict[str, Any]:
+    """The reports among these representations, by media type."""
+    reports = [BY_NAME[name] for name in names if name != JSON]
+    return {one.media_type: {"schema": BINARY if one.is_binary else {"type": "string"}} for one in reports}
 
 
 def files_operation() -> dict[str, Any]:
@@ -216,14 +222,14 @@ FORMAT = {
     "in": "query",
     "required": False,
     "description": "The representation of the answer; overrides Accept.",
-    "schema": {"type": "string", "enum": list(media_types.OF_A_TEST)},
+    "schema": {"type": "string", "enum": list(OF_A_TEST)},
 }
 THEME = {
     "name": "theme",
     "in": "query",
     "required": False,
     "description": "The colours of a picture (svg, png). Default light.",
-    "schema": {"type": "string", "enum": list(media_types.THEMES)},
+    "schema": {"type": "string", "enum": list(get_args(Theme))},
 }
 TIMEOUT = {
     "name": "timeout_s",

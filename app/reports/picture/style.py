@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from ..representations import Theme
 from .fonts import FAMILY
-
-Theme = Literal["light", "dark"]
 
 
 @dataclass(frozen=True, slots=True)

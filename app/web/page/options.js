@@ -13,6 +13,9 @@ const format = () => meta.formats.known.find((known) => known.name === byId("f-f
 /** The roles of the chosen format; of all formats together when it is to be guessed. */
 export const roles = () => format()?.files ?? meta.formats.files;
 
+/** What an answer can be saved as. */
+export const representations = (gate) => meta.representations.filter((one) => (gate ? one.of_gate : one.of_test));
+
 export function start(said, changed) {
   meta = said;
   byId("version").textContent = said.versions.service;

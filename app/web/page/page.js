@@ -11,10 +11,6 @@ import { pictureCard, save, testCards } from "./result.js";
 import { ask, picture, represented } from "./sending.js";
 
 const FORM_OVERHEAD = 4096; // bytes of boundaries and headers
-const REPORTS = [
-  ["html", "Download report", "html"], ["json", "JSON", "json"], ["csv", "CSV", "csv"], ["markdown", "Markdown", "md"],
-  ["svg", "Picture", "svg"],
-];
 const CAPTION = "What chance alone would do, and where this comparison came out.";
 const UNREACHABLE = "Nothing came back. A file that changed after it was chosen has the same effect: choose it again.";
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -149,14 +145,14 @@ function more(asked, answer, text) {
       said.textContent = "The browser does not let pages copy; select the text above.";
     }
   });
-  const downloads = REPORTS.map(([format, label, ending]) => button(label, async (event) => {
+  const downloads = options.representations(asked.gate).map(({ name, title, suffix }) => button(title, async (event) => {
     const pressed = event.currentTarget;
     pressed.disabled = true;
-    const blob = format === "json" ? new Blob([text], { type: "application/json" }) : await represented(asked, format);
+    const blob = name === "json" ? new Blob([text], { type: "application/json" }) : await represented(asked, name);
     pressed.disabled = false;
-    if (blob) save(blob, `exactperm-${answer.id}.${ending}`);
-    said.textContent = blob ? "" : `${label} could not be had from the server.`;
-  }, { "data-format": format, "aria-label": format === "html" ? null : `Download ${label}` }));
+    if (blob) save(blob, `exactperm-${answer.id}${suffix}`);
+    said.textContent = blob ? "" : `The server did not send ${title}.`;
+  }, { "data-format": name, "aria-label": `Download ${title}` }));
   return element("section", { class: "card curl" },
     element("h3", {}, "Take it with you"),
     element("div", { class: "actions" }, copy, downloads), said,

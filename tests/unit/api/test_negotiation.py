@@ -4,10 +4,9 @@ import pytest
 
 from app.api.negotiation import body_of, representation
 from app.errors import InvalidTest, MalformedBody, UnsupportedMedia
-from app.service.messages import Representation
 from app.service.problems import NotAcceptable
 
-OFFERED: tuple[Representation, ...] = ("json", "text", "markdown", "csv")
+OFFERED = ("json", "text", "markdown", "csv")
 
 
 @pytest.mark.parametrize(
