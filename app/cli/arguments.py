@@ -11,12 +11,12 @@ from typing import Any
 
 import click
 
+from ..inputs.formats.roles import ROLES
 from . import paired_perm_compat
 from .output import Refused
 
 STDIN = "-"
 PREFIX = "field_"
-ROLES = frozenset({"u", "v", "file", "gold", "ref", "ref2", "ref3", "ref4", "qrels", "documents"})
 REFERENCES = ("ref", "ref2", "ref3", "ref4")
 # Whether a gate failed is read off the status; a form must not blur it.
 KEPT = frozenset({"fail_status"})

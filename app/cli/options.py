@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import click
 
+from ..inputs.formats.options import READER_OPTIONS
 from ..reports.representations import BY_NAME, Theme
 from ..statistics.catalogue import ENTRIES
 from ..statistics.statistic import Parameter
@@ -34,7 +35,6 @@ TEST = (
     Field("alternative", "greater: U is greater than V.", choices=("two-sided", "greater", "less")),
     Field("alpha", "Significance level [0.05].", "NUMBER"),
     Field("confidence_level", "Ask for an interval of the difference, such as 0.95.", "NUMBER"),
-    Field("clusters", "What groups items that swap together: a column, a key, or document.", "NAME"),
     Field("method", "How to compute: auto, fft, dp, rational, bounds, monte_carlo, … [auto].", "NAME"),
     Field("test", "Null model [permutation].", choices=("permutation", "bootstrap")),
     Field("samples", "Samples of method monte_carlo [20000].", "NUMBER"),
@@ -56,31 +56,17 @@ METAVARS = {
 }
 READING = (
     Field("format", "The format of the files: csv, lm-eval, conllu, … [auto: guessed].", "NAME"),
-    Field("metric", "Which number of an item; acc or F1 for the files of rycolab/paired-perm-test.", "NAME"),
-    Field("on_missing", "Items that only one file has [error].", choices=("error", "drop")),
-    Field("filter", "lm-eval: which filter.", "NAME"),
-    Field("filter_u", "The filter of the first file only.", "NAME"),
-    Field("filter_v", "The filter of the second file only.", "NAME"),
-    Field("measure", "trec: which measure.", "NAME"),
-    Field("task", "every-eval-ever: which task.", "NAME"),
-    Field("scorer", "inspect: which scorer.", "NAME"),
-    Field("system_u", "Which system, or column, of one file is U.", "NAME"),
-    Field("system_v", "Which is V.", "NAME"),
-    Field("id_column", "The column of ids.", "NAME"),
-    Field("score_column", "The column of scores.", "NAME"),
-    Field("system_column", "The column of systems.", "NAME"),
-    Field("delimiter", "comma, tab, pipe, semicolon or blank.", "NAME"),
-    Field("decimals", "Round scores to so many decimals.", "NUMBER"),
-    Field("items", "conllu: what an item is: sentence or word [sentence].", "NAME"),
-    Field("scheme", "conll: BIO or IOB2 [BIO].", "NAME"),
-    Field("ner_mode", "conll: lenient or strict [lenient].", "NAME"),
-    Field("token_column", "conll: the column of tokens, from 1.", "NUMBER"),
-    Field("tag_column", "conll: the column of tags, from 1.", "NUMBER"),
-    Field("tag_column_gold", "That of the gold standard.", "NUMBER"),
-    Field("tag_column_u", "That of the first system.", "NUMBER"),
-    Field("tag_column_v", "That of the second system.", "NUMBER"),
-    Field("reduce_epochs", "inspect: mean, max or none [mean].", "NAME"),
-    Field("allow_incomplete", "inspect: take logs of runs that did not end.", flag=True),
+    *(
+        Field(
+            one.name,
+            one.help.removesuffix(".")
+            + (f" [{one.default}]." if one.default and one.type == "text" else "."),
+            METAVARS[one.type],
+            choices=() if one.is_open or one.type == "boolean" else tuple(one.choices),
+            flag=one.type == "boolean",
+        )
+        for one in READER_OPTIONS
+    ),
 )
 GATE = (
     Field(

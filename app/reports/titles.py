@@ -8,25 +8,15 @@ from typing import NamedTuple
 from ..inference.gate.record import GateRecord, Verdict
 from ..inference.record import TestRecord
 from ..statistics.catalogue import ENTRIES
+from ..statistics.metrics import METRICS
 
 Say = Callable[[str], str]
 
-# What files call what they measure. The titles of statistics are the registry's.
-_METRICS = {
-    "acc": "accuracy",
-    "correct": "accuracy",
-    "is_correct": "accuracy",
-    "las": "LAS",
-    "las_full": "LAS with subtypes",
-    "lemma": "lemma accuracy",
-    "uas": "UAS",
-    "upos": "UPOS accuracy",
-    "utterance_accuracy": "utterances without error",
-    "wer": "word error rate",
-    "xpos": "XPOS accuracy",
-}
 # Scores are named after their metric, and an expression is a label.
-_TITLES = {entry.name: entry.title for entry in ENTRIES if entry.kind not in {"effects", "scores"}} | _METRICS
+_TITLES = {
+    **{entry.name: entry.title for entry in ENTRIES if entry.kind not in {"effects", "scores"}},
+    **{name: metric.title for name, metric in METRICS.items()},
+}
 del _TITLES["expression"]
 _ROLES = ("candidate", "baseline")
 VERDICTS: dict[Verdict, str] = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE"}

@@ -11,12 +11,12 @@ from starlette.responses import Response
 
 from ...inputs.encodings import CODINGS
 from ...inputs.formats import catalogue
-from ...inputs.formats.reader import CHOICES, WHOLE
-from ...inputs.formats.roles import WHAT
+from ...inputs.formats.options import CHOICES, INTEGERS
+from ...inputs.formats.roles import ROLES
 from ...reports.representations import BY_NAME, JSON, OF_A_TEST, Theme
 from ...service import media_types, problems
 from ...service.messages import TestKind
-from ...service.parse_files import FIELDS, ROLES
+from ...service.parse_files import FIELDS
 from ...service.query import LITERAL, NAMES, TEXT, parameters_of
 from ...service.schema.requests import REQUEST_MODELS, Choices, PlanEnvelope
 from ...service.schema.statistics import STATISTIC_MODELS
@@ -130,8 +130,8 @@ def form_schema() -> dict[str, Schema]:
         for name, entry in catalogue.FORMATS.items()
     )
     said: dict[str, Schema] = {
-        role: {**BINARY, "description": f"A file: {WHAT.get(role, role)}. May be gzip or zstd."}
-        for role in ROLES
+        role: {**BINARY, "description": f"A file: {title}. May be gzip or zstd."}
+        for role, title in ROLES.items()
     }
     said["format"] = {
         "type": "string",
@@ -151,7 +151,7 @@ def form_schema() -> dict[str, Schema]:
 
 def _reader_option(name: str) -> Schema:
     users = [format_ for format_, entry in catalogue.FORMATS.items() if name in entry.uses]
-    schema: Schema = {"type": "integer"} if name in WHOLE else {"type": "string"}
+    schema: Schema = {"type": "integer"} if name in INTEGERS else {"type": "string"}
     if name in CHOICES:
         schema["enum"] = list(CHOICES[name])
     return {**schema, "description": f"How to read {', '.join(users)}."}

@@ -1,7 +1,7 @@
 // What is to be compared: chosen files with their roles, or pasted text.
 import { byId, button, element, icon } from "./dom.js";
 import { bytes } from "./numbers.js";
-import { ROLES } from "./words.js";
+import { roleTitle } from "./words.js";
 
 const HINTS = [
   [/qrels/i, "qrels"], [/gold|truth|annotated/i, "gold"], [/(^|[._-])refs?([._-]|$)|reference/i, "ref"],
@@ -10,7 +10,7 @@ const HINTS = [
 ];
 const MAX_NAME = 80;
 let rows = []; // {file, role, chosen: whether a person chose the role, id}
-let allowed = Object.keys(ROLES);
+let allowed = []; // until v1/meta says which roles there are
 let next = 0;
 
 const radio = (name) => document.querySelector(`input[name="${name}"]:checked`).value;
@@ -122,7 +122,7 @@ function drawn(row) {
   const roles = [...(row.role ? [] : [""]), ...allowed];
   const select = element("select",
     { id, "aria-label": `Role of ${row.file.name}`, "aria-describedby": `e-${id}` },
-    roles.map((role) => element("option", { value: role, selected: role === row.role }, ROLES[role] ?? (role || "Not used"))));
+    roles.map((role) => element("option", { value: role, selected: role === row.role }, role ? roleTitle(role) : "Not used")));
   select.addEventListener("change", () => {
     const other = rows.find((candidate) => candidate !== row && candidate.role === select.value);
     if (other) Object.assign(other, { role: row.role === "file" ? "" : row.role, chosen: true });

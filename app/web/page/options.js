@@ -1,6 +1,6 @@
 // Formats, statistics and options, as v1/meta says this server has them.
 import { byId, choose, element, field } from "./dom.js";
-import { ENGINE_OPTIONS, KIND_TITLES, READER_OPTIONS, kindsOf, statisticHint, statisticLabel } from "./words.js";
+import { ENGINE_OPTIONS, learn, readerField, statisticTitle } from "./words.js";
 
 const AUTO_HINT = "Guessed from the first bytes and the roles; the result says what was guessed.";
 const USUAL_HINT = "The mean of scores, F1 of counts or entities, BLEU of translations …";
@@ -18,6 +18,7 @@ export const representations = (gate) => meta.representations.filter((one) => (g
 
 export function start(said, changed) {
   meta = said;
+  learn(said);
   byId("version").textContent = said.versions.service;
   byId("f-format").append(...said.formats.known.map(({ name, summary }) =>
     element("option", { value: name }, `${name} – ${summary.split(/[;:]/)[0]}`)));
@@ -46,11 +47,9 @@ function formatChosen() {
   const kept = byId("f-statistic").value;
   choose(byId("f-statistic"), [element("option", { value: "" }, "The usual one for the data"), ...groups(known)], kept);
   const written = values(byId("reader-options"));
-  const there = known ? known.options : Object.keys(READER_OPTIONS);
-  const inOrder = Object.keys(READER_OPTIONS).filter((name) => there.includes(name));
-  const names = [...inOrder, ...there.filter((name) => !inOrder.includes(name))];
-  byId("reader-options").replaceChildren(...names.map((name) => field(name, READER_OPTIONS[name] ?? { label: name })));
-  for (const [name, value] of written) if (names.includes(name)) byId(`f-${name}`).value = value;
+  const there = meta.formats.options.filter(({ name }) => !known || known.options.includes(name));
+  byId("reader-options").replaceChildren(...there.map((option) => field(option.name, readerField(option))));
+  for (const [name, value] of written) if (there.some((option) => option.name === name)) byId(`f-${name}`).value = value;
   statisticChosen();
 }
 
@@ -58,22 +57,23 @@ function formatChosen() {
 function groups(known) {
   const made = [];
   const own = known ? [known] : meta.formats.known.filter((candidate) => candidate.statistics.length);
+  const { scores, counts, predictions } = meta.statistics;
+  const all = [...scores, ...counts, ...predictions];
   for (const { name, statistics } of own) {
-    if (statistics.length) made.push([`Of ${name} files`, statistics.map((statistic) => [statistic, "", ""])]);
+    const entries = statistics.map((statistic) => [...meta.metrics, ...all].find((entry) => entry.name === statistic));
+    if (entries.length) made.push([`Of ${name} files`, entries.map((entry) => ({ ...entry, kind: "" }))]);
   }
-  const all = [...meta.statistics.scores, ...meta.statistics.counts, ...meta.statistics.predictions];
-  const general = kindsOf(known?.name ?? "").map((kind) => [
-    KIND_TITLES[kind], all.filter((entry) => entry.kind === kind).map((entry) => [entry.name, kind, entry.meaning]),
-  ]);
-  const option = ([name, kind, meaning]) =>
-    element("option", { value: name, "data-kind": kind, "data-meaning": meaning }, statisticLabel(name));
+  const general = meta.formats.kinds.filter(({ name }) => !known || known.kinds.includes(name))
+    .map(({ name, title }) => [title, all.filter(({ kind }) => kind === name)]);
+  const option = ({ name, kind, hint }) =>
+    element("option", { value: name, "data-kind": kind, "data-hint": hint }, statisticTitle(name));
   return [...general, ...made].map(([label, entries]) => element("optgroup", { label }, entries.map(option)));
 }
 
 function statisticChosen() {
   const option = byId("f-statistic").selectedOptions[0];
-  const { kind = "", meaning = "" } = option.dataset;
-  byId("h-statistic").textContent = option.value ? statisticHint(option.value, meaning) : USUAL_HINT;
+  const { kind = "", hint = "" } = option.dataset;
+  byId("h-statistic").textContent = option.value ? hint : USUAL_HINT;
   const entries = Object.values(meta.statistics).flat();
   const parameters = entries.find((entry) => entry.name === option.value && entry.kind === kind)?.parameters ?? [];
   const taken = new Set([...byId("reader-options").querySelectorAll("[name]")].map((control) => control.name));

@@ -1,7 +1,7 @@
 // What was refused, said where it can be mended: a summary that takes the focus, and a mark on each field.
 import { byId, element } from "./dom.js";
 import { controlOf } from "./data.js";
-import { ROLES } from "./words.js";
+import { roleTitle } from "./words.js";
 
 const UNAUTHORIZED = 401;
 const shown = byId("problem");
@@ -89,7 +89,7 @@ const labelOf = (control) => control?.labels?.[0]?.firstChild?.textContent?.trim
 function place(pointer) {
   const [, root, role, unit, line, column] = pointer.split("/");
   if (root !== "files" || !role) return "";
-  const words = [ROLES[role] ?? role];
+  const words = [roleTitle(role)];
   if (unit === "line" && line) words.push(`line ${line}`);
   if (unit === "line" && column) words.push(/^\d+$/.test(column) ? `field ${column}` : column);
   if (/^\d+$/.test(unit ?? "")) words.push(`element ${unit}`);
