@@ -13,8 +13,8 @@ import click
 from .. import __version__
 from . import options
 from .options import Sectioned
+from .output import ERROR, INTERRUPTED, PASSED
 
-PASSED, COULD_NOT, INTERRUPTED = 0, 2, 130
 TRACEBACKS = "EXACTPERM_TRACEBACK"
 WIDTH = {"max_content_width": 110}
 PATHS = click.argument("paths", metavar="FILES...", nargs=-1)
@@ -199,16 +199,16 @@ def _open_standard_streams() -> None:
 
 def _status(arguments: Sequence[str] | None) -> int:
     try:
-        found = cli.main(arguments, prog_name="exactperm", standalone_mode=False)
+        status = cli.main(arguments, prog_name="exactperm", standalone_mode=False)
     except click.ClickException as error:
         error.show()
-        return COULD_NOT
+        return ERROR
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except SystemExit as error:  # uvicorn's, when it cannot listen; ours, when it must not
         if isinstance(error.code, str):
             click.echo(f"exactperm: {error.code}", err=True)
-        return error.code if isinstance(error.code, int) else COULD_NOT
+        return error.code if isinstance(error.code, int) else ERROR
     except BrokenPipeError:  # whoever read has seen enough
         return PASSED
     except Exception as error:
@@ -218,5 +218,5 @@ def _status(arguments: Sequence[str] | None) -> int:
             f"exactperm: this is a bug: {type(error).__name__} ({error}). Please report it; with {TRACEBACKS}=1 it says where.",
             err=True,
         )
-        return COULD_NOT
-    return found if isinstance(found, int) else PASSED
+        return ERROR
+    return status if isinstance(status, int) else PASSED

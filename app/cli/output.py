@@ -14,6 +14,7 @@ import click
 from ..reports.representations import BY_SUFFIX
 from .options import SECTIONS
 
+PASSED, FAILED, ERROR, INTERRUPTED = 0, 1, 2, 130  # exit statuses
 MAX_SHOWN = 20
 UNAUTHORIZED = 401
 INTERNAL = 500  # in this process there is no request id to ask for
@@ -32,7 +33,7 @@ IN_WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
 class Refused(click.ClickException):
     """Something that cannot be done; the status is that of a comparison that could not be made."""
 
-    exit_code = 2
+    exit_code = ERROR
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Say it in a line."""
@@ -46,7 +47,7 @@ def option(name: str) -> str:
     return "--input-format" if name == "format" else "--" + name.replace("_", "-")
 
 
-def format_of(asked: str | None, path: str | None) -> str:
+def format_of(chosen: str | None, path: str | None) -> str:
     """The representation: as asked, or as the file's ending says, or a line of text where it has none.
 
     Raises
@@ -54,8 +55,8 @@ def format_of(asked: str | None, path: str | None) -> str:
         BadParameter: the ending is of nothing that can be written.
     """
     suffix = Path(path).suffix.lower() if path is not None else ""
-    if asked is not None or not suffix:
-        return asked or "text"
+    if chosen is not None or not suffix:
+        return chosen or "text"
     if suffix not in BY_SUFFIX:
         detail = (
             f"There is no report with the ending {suffix}; there are {', '.join(BY_SUFFIX)}. Or say --format."
@@ -91,9 +92,9 @@ def complain(problem: Mapping[str, Any], paths: Mapping[str, str]) -> None:
     lines = [f"exactperm: {detail}"]
     flaws = [flaw for flaw in problem.get("errors", ()) if isinstance(flaw, dict)]
     for flaw in flaws[:MAX_SHOWN]:
-        where, said = place(str(flaw.get("pointer", "")), paths), in_words(str(flaw.get("detail", "")))
-        if said not in detail:
-            lines.append(f"  {where}: {said}" if where else f"  {said}")
+        where, sentence = location(str(flaw.get("pointer", "")), paths), in_words(str(flaw.get("detail", "")))
+        if sentence not in detail:
+            lines.append(f"  {where}: {sentence}" if where else f"  {sentence}")
         elif where and where not in detail:
             lines.append(f"  at {where}")
     if problem.get("status") == UNAUTHORIZED:
@@ -113,7 +114,7 @@ def in_words(detail: str) -> str:
     return detail
 
 
-def place(pointer: str, paths: Mapping[str, str]) -> str:
+def location(pointer: str, paths: Mapping[str, str]) -> str:
     """A pointer as people say it: the file they named, the line, the option they typed."""
     if pointer.startswith("/?"):
         return "--" + pointer[2:].replace("_", "-")

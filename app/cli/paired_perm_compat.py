@@ -36,25 +36,25 @@ def translated(
     ------
         UsageError: the options contradict each other, or the file has not the metric's columns.
     """
-    said = dict(fields)
+    result = dict(fields)
     if given.get("delim") is not None:
-        _refuse_both(said, "--delim", "delimiter")
-        said.setdefault("format", DELIMITERS[given["delim"]][0])
+        _refuse_both(result, "--delim", "delimiter")
+        result.setdefault("format", DELIMITERS[given["delim"]][0])
     if given.get("mc"):
-        _refuse_both(said, MC, "method", "samples")
-        said.update(method="monte_carlo", samples=given["mc"])
-    metric = str(said.get("metric", "")).lower()
+        _refuse_both(result, MC, "method", "samples")
+        result.update(method="monte_carlo", samples=given["mc"])
+    metric = str(result.get("metric", "")).lower()
     width = _width(content, given.get("delim"))
     if metric in STATISTICS and width is not None:
         statistic, needed = STATISTICS[metric]
-        _refuse_both(said, "--metric " + said["metric"], "statistic")
+        _refuse_both(result, "--metric " + result["metric"], "statistic")
         if width != needed:
             raise click.UsageError(
-                f"The metric {said['metric']} needs {needed} columns, {COLUMNS[needed]}; line 1 of {path} has {width}."
+                f"The metric {result['metric']} needs {needed} columns, {COLUMNS[needed]}; line 1 of {path} has {width}."
             )
-        del said["metric"]
-        said["statistic"] = statistic
-    return said
+        del result["metric"]
+        result["statistic"] = statistic
+    return result
 
 
 def _width(content: bytes, delim: str | None) -> int | None:

@@ -15,10 +15,9 @@ from ..client.calls import VERDICT, Call, call_of, checked, plan_call
 from ..client.requests import files as files_of, gate as gate_of
 from ..reports.representations import BY_NAME, JSON
 from .arguments import PREFIX, Form, form_of, read
-from .output import complain, format_of, in_words, write
+from .output import ERROR, FAILED, PASSED, complain, format_of, in_words, write
 from .progress import Progress, duration
 
-PASSED, FAILED, COULD_NOT = 0, 1, 2
 TEST, GATE, PLAN = "test", "gate", "plan"
 LOCAL = "http://in-process"
 VERDICTS = ("pass", "fail", "inconclusive")
@@ -112,7 +111,7 @@ def _refused(problem: Mapping[str, Any], form: Form, given: Mapping[str, Any], f
     complain(problem, form.paths)
     if format_ == "json":
         write(json.dumps(problem).encode() + b"\n", given["output"])
-    return COULD_NOT
+    return ERROR
 
 
 def _say_verdict(response: httpx.Response, given: Mapping[str, Any], format_: str) -> None:
@@ -120,8 +119,8 @@ def _say_verdict(response: httpx.Response, given: Mapping[str, Any], format_: st
     if given["output"] is None and not BY_NAME[format_].is_themed:
         return
     where = f"; see {given['output']}" if given["output"] is not None else ""
-    said = f"{response.headers['x-verdict']} (p = {response.headers.get('x-p-value', '?')})"
-    click.echo(f"exactperm: {said}{where}", err=True)
+    verdict = f"{response.headers['x-verdict']} (p = {response.headers.get('x-p-value', '?')})"
+    click.echo(f"exactperm: {verdict}{where}", err=True)
 
 
 def _plan_text(response: httpx.Response) -> bytes:

@@ -56,7 +56,7 @@ def with_probability(record: TestRecord) -> str:
             f"of about {p} (99 % confidence {low} to {high}, estimated from {drawn.samples:,} samples with seed "
             f"{drawn.seed}, {record.alternative})"
         )
-    if any(caution.code == _EMPTY_TAIL for caution in record.warnings):
+    if any(warning.code == _EMPTY_TAIL for warning in record.warnings):
         return f"of at most {p} (a certified bound, {record.alternative}, by {method.name})"
     if certain == "bracketed" and record.p_value >= SMALLEST_WRITTEN:
         low, high = enclosing(*record.p_value_bounds, record.alpha)

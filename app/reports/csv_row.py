@@ -37,7 +37,7 @@ def row(record: TestRecord, test_id: str) -> str:
         "method": method.name,
         "exact": boolean(method.exact),
         "relative_error_bound": optional(method.relative_error_bound),
-        "warnings": " ".join(caution.code for caution in record.warnings),
+        "warnings": " ".join(warning.code for warning in record.warnings),
         **description_fields(record),
         "notes": listed(record.notes),
     }

@@ -59,7 +59,7 @@ def prose_for_markdown(sentence: str) -> str:
     """One of our sentences, in which a stranger's text may stand: its code spans stay, all other markup is escaped."""
     parts = _CODE.split(single_line(sentence))
     return "".join(
-        part.replace("|", "¦") if place % 2 else _escaped(part) for place, part in enumerate(parts)
+        part.replace("|", "¦") if index % 2 else _escaped(part) for index, part in enumerate(parts)
     )
 
 

@@ -84,4 +84,4 @@ def _moved(gate: GateRecord) -> list[str]:
 
 def _warnings(gate: GateRecord) -> list[Caution]:
     """Each warning once, whatever number of metrics has it."""
-    return list(dict.fromkeys(caution for metric in gate.metrics for caution in metric.test.warnings))
+    return list(dict.fromkeys(warning for metric in gate.metrics for warning in metric.test.warnings))

@@ -31,6 +31,6 @@ def _metric(metric: MetricRecord) -> str:
         f"({kind_of_decision(decision)}, {decision.procedure}, {decision.alternative})",
         f"alpha={exactly(terms.alpha)}",
         *said_of_the_data(metric.test),
-        *(f"[{caution.code}]" for caution in metric.test.warnings),
+        *(f"[{warning.code}]" for warning in metric.test.warnings),
     ]
     return " ".join(words)

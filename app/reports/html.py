@@ -48,32 +48,32 @@ def html(record: TestRecord, test_id: str, signature: str, picture: str) -> str:
 def gate_html(gate: GateRecord, gate_id: str, pictures: Sequence[str]) -> str:
     """The report of a gate, a section for each metric; `pictures` in the metrics' order, empty for none."""
     several = len(gate.metrics) > 1
-    said = summary(gate, for_sentence) if several else f"{head(gate)} – {single_line(gate.metrics[0].reason)}"
-    words, _, rest = said.partition(" – ")
+    lead = summary(gate, for_sentence) if several else f"{head(gate)} – {single_line(gate.metrics[0].reason)}"
+    words, _, rest = lead.partition(" – ")
     return _rendered(
         "gate.html",
         names=names_of(gate.metrics[0].test, short),
         head=words,
-        said=rest,
+        lead=rest,
         symbol=SYMBOLS[gate.verdict],
         tone=gate.verdict,
         several=several,
         metrics=[
-            _metric(metric, picture, place)
-            for place, (metric, picture) in enumerate(zip(gate.metrics, pictures, strict=True), start=1)
+            _metric(metric, picture, number)
+            for number, (metric, picture) in enumerate(zip(gate.metrics, pictures, strict=True), start=1)
         ],
         id=gate_id,
         notes=[single_line(note) for note in gate.notes],
     )
 
 
-def _metric(metric: MetricRecord, picture: str, place: int) -> dict[str, Any]:
+def _metric(metric: MetricRecord, picture: str, number: int) -> dict[str, Any]:
     record, terms = metric.test, metric.terms
-    said = metric_sentences(metric, for_sentence)
-    body = _body(record, (single_line(metric.reason), *said), picture)
+    parts = metric_sentences(metric, for_sentence)
+    body = _body(record, (single_line(metric.reason), *parts), picture)
     body["groups"] = (terms_group(metric), *body["groups"])
     return {
-        "place": place,
+        "number": number,
         "name": short(metric.name),
         "verdict": VERDICTS[metric.verdict],
         "tone": metric.verdict,
@@ -88,15 +88,15 @@ def _metric(metric: MetricRecord, picture: str, place: int) -> dict[str, Any]:
     }
 
 
-def _body(record: TestRecord, said: Sequence[str], picture: str) -> dict[str, Any]:
+def _body(record: TestRecord, parts: Sequence[str], picture: str) -> dict[str, Any]:
     """What the report of a test and the section of a metric share."""
     from markupsafe import Markup
 
     return {
-        "sentences": said,
+        "sentences": parts,
         "picture": Markup(picture),  # noqa: S704  # drawn by app.reports.picture.picture, which escapes labels itself
         "groups": groups(record),
-        "warnings": [(caution.code, single_line(caution.detail)) for caution in record.warnings],
+        "warnings": [(warning.code, single_line(warning.detail)) for warning in record.warnings],
         "moved": _moved(record.moved, record),
         "certainty": of_the_p_value(record),
         "kind": kind(record),

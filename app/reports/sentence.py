@@ -29,11 +29,11 @@ def gate_sentences(gate: GateRecord, say: Say = for_sentence) -> tuple[str, ...]
     if len(gate.metrics) == 1:
         (metric,) = gate.metrics
         return (f"{head(gate)} – {single_line(metric.reason)}", *metric_sentences(metric, say))
-    found = [summary(gate, say)]
+    parts = [summary(gate, say)]
     for metric in gate.metrics:
-        found.append(f"{VERDICTS[metric.verdict]} {say(metric.name)} – {single_line(metric.reason)}")
-        found += metric_sentences(metric, say)
-    return tuple(found)
+        parts.append(f"{VERDICTS[metric.verdict]} {say(metric.name)} – {single_line(metric.reason)}")
+        parts += metric_sentences(metric, say)
+    return tuple(parts)
 
 
 def summary(gate: GateRecord, say: Say = for_sentence) -> str:
@@ -73,10 +73,10 @@ def estimate(record: TestRecord, names: Names, say: Say, up: str = "higher", dow
         )
     if name in _MEANS_AND_SUMS:
         what = "" if statistic.metric is None else f" {statistic_title(statistic.metric, say)}"
-        said = f"{names.u} scored {u} and {names.v} {v} {_MEANS_AND_SUMS[name]}{what} {over}"
+        scores = f"{names.u} scored {u} and {names.v} {v} {_MEANS_AND_SUMS[name]}{what} {over}"
     else:
-        said = f"{names.u} reached {u} and {names.v} {v} in {statistic_title(statistic.metric or name, say)} {over}"
-    return capitalised(f"{said}: {lead}.")
+        scores = f"{names.u} reached {u} and {names.v} {v} in {statistic_title(statistic.metric or name, say)} {over}"
+    return capitalised(f"{scores}: {lead}.")
 
 
 _LISTED = 10

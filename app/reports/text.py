@@ -30,7 +30,7 @@ def line(record: TestRecord, test_id: str) -> str:
         level = record.item_level
         words.append(f"p_by_item={probability(level.p_value, level.log10_p_value, record.alpha)}")
     words.append(f"{'significant' if record.significant else 'not significant'} at {exactly(record.alpha)}")
-    words += [f"[{caution.code}]" for caution in record.warnings]
+    words += [f"[{warning.code}]" for warning in record.warnings]
     return " ".join([*words, test_id, *read(record.notes)])
 
 

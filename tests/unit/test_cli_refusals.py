@@ -11,7 +11,7 @@ import pytest
 
 from app.cli import commands, run as asking
 from app.cli.local_transport import InProcess
-from app.cli.output import complain, place
+from app.cli.output import complain, location
 from app.client import Client
 from app.settings import Settings
 from tests.unit.cli_asking import answer, run, scores
@@ -114,7 +114,7 @@ def test_who_asks_for_json_gets_the_problem_as_json_and_in_words(scores: str, tm
     ],
 )
 def test_pointers_become_places(pointer: str, said: str) -> None:
-    assert place(pointer, {"u": "new.csv"}) == said
+    assert location(pointer, {"u": "new.csv"}) == said
 
 
 def test_escape_sequences_in_a_problem_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,7 +183,7 @@ def test_nobody_at_the_url_is_said_with_status_two(scores: str, monkeypatch: pyt
     monkeypatch.setattr(asking, "Client", lambda url, **options: _client(url))
     result = run("gate", scores, "--url", "http://127.0.0.1:9")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "There is no connection to http://127.0.0.1:9" in result.stderr
+    assert "No connection to http://127.0.0.1:9" in result.stderr
 
 
 def _client(url: str) -> Any:

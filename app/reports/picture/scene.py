@@ -135,7 +135,7 @@ def _subtitle(record: TestRecord, note: str) -> str:
 
 def _is_sampled(record: TestRecord) -> bool:
     """Whether the bars are those of samples, as they are where several sums have no law of one lattice."""
-    if any(caution.code == "null_sampled" for caution in record.warnings):
+    if any(warning.code == "null_sampled" for warning in record.warnings):
         return True
     method = record.method
     return record.test == "bootstrap" and method.monte_carlo is not None and method.lattice is None
@@ -166,11 +166,11 @@ def _axis(record: TestRecord, bars: tuple[Bar, ...]) -> tuple[float, float, int]
 
 
 def _observed_label(record: TestRecord, small: TestRecord, beyond: int) -> str:
-    said = f"observed {number(record.statistic.observed)}"
+    label = f"observed {number(record.statistic.observed)}"
     out = abs(small.statistic.observed - small.null.mean) / (small.null.sd or math.inf)
     if beyond and 0.0 < out < math.inf:
-        said += f",\n{out:.3g} sd out"
-    return said.replace("-", "\N{MINUS SIGN}")
+        label += f",\n{out:.3g} sd out"
+    return label.replace("-", "\N{MINUS SIGN}")
 
 
 def _description(record: TestRecord, title: str) -> str:

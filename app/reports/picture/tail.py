@@ -74,7 +74,7 @@ def tails_of(record: TestRecord, bars: Sequence[Bar], regions: Sequence[Region])
 
 def is_empty(record: TestRecord) -> bool:
     """Whether no resample is in the tail, so that the p-value is an upper bound."""
-    return any(caution.code == "bootstrap_empty_tail" for caution in record.warnings)
+    return any(warning.code == "bootstrap_empty_tail" for warning in record.warnings)
 
 
 def _part(bar: Bar, share: float, on_the_right: bool) -> Bar:
@@ -86,5 +86,5 @@ def _part(bar: Bar, share: float, on_the_right: bool) -> Bar:
 
 def legend(record: TestRecord, *, on_the_axis: bool) -> str:
     """What the shading means; where there is none to be seen, why."""
-    said = LEGENDS[record.alternative]
-    return f"shaded: {said}" if on_the_axis else f"{said}: off this axis"
+    legend = LEGENDS[record.alternative]
+    return f"shaded: {legend}" if on_the_axis else f"{legend}: off this axis"
