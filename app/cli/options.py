@@ -1,4 +1,4 @@
-"""The options of `test`, `gate` and `plan`, and how help shows them. A test holds them against the fields of the form."""
+"""The options of `test`, `gate` and `plan`, and how help shows them; tests compare them with the fields of the form."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ class Field:
 
     @property
     def option(self) -> str:
-        """As it is typed."""
+        """The name on the command line."""
         return "--input-format" if self.name == "format" else "--" + self.name.replace("_", "-")
 
 
 TEST = (
-    Field("statistic", "What to compare; the default is what the files suggest.", "NAME"),
+    Field("statistic", "What to compare; the default depends on the files.", "NAME"),
     Field("alternative", "greater: U is greater than V.", choices=("two-sided", "greater", "less")),
     Field("alpha", "Significance level [0.05].", "NUMBER"),
-    Field("confidence_level", "Ask for an interval of the difference, such as 0.95.", "NUMBER"),
+    Field("confidence_level", "Confidence level of an interval for the difference, such as 0.95.", "NUMBER"),
     Field("method", "How to compute: auto, fft, dp, rational, bounds, monte_carlo, … [auto].", "NAME"),
     Field("test", "Null model [permutation].", choices=("permutation", "bootstrap")),
     Field("samples", "Samples of method monte_carlo [20000].", "NUMBER"),
     Field("seed", "Seed of method monte_carlo [0].", "NUMBER"),
-    Field("precision", "Relative width wanted of method bounds [0.001].", "NUMBER"),
-    Field("exact_fraction", "Give the p-value as an exact fraction, too.", flag=True),
+    Field("precision", "Relative width that method bounds must reach [0.001].", "NUMBER"),
+    Field("exact_fraction", "Give the p-value as an exact fraction as well.", flag=True),
     Field("pmf", "How much of the null distribution to give: none, summary, full.", "NAME"),
-    Field("timeout_s", "Give up after so many seconds.", "SECONDS"),
+    Field("timeout_s", "Deadline in seconds.", "SECONDS"),
 )
 METAVARS = {
     "text": "NAME",
@@ -71,11 +71,13 @@ READING = (
 GATE = (
     Field(
         "policy",
-        "What has to be shown [no_regression].",
+        "What must be shown [no_regression].",
         choices=("no_regression", "non_inferior", "improve"),
     ),
-    Field("margin", "How much worse (better, for improve) is tolerated (needed) [0].", "NUMBER"),
-    Field("on_inconclusive", "What becomes of doubt [pass].", choices=("pass", "fail")),
+    Field("margin", "How much worse U may be; for improve, how much better it must be [0].", "NUMBER"),
+    Field(
+        "on_inconclusive", "Whether an inconclusive gate passes or fails [pass].", choices=("pass", "fail")
+    ),
 )
 
 
@@ -109,7 +111,7 @@ SECTIONS = {
 
 
 class Option(click.Option):
-    """An option that stands in a section of the help."""
+    """An option in a section of the help."""
 
     def __init__(self, *names: Any, section: str = "Options", **settings: Any) -> None:
         super().__init__(*names, **settings)
@@ -162,18 +164,18 @@ FILES = (
     _file("--gold", metavar="FILE", help="The gold standard (conllu, conll, asr, mt)."),
     _file("--ref", metavar="FILE", multiple=True, help="References (asr, mt); up to four."),
     _file("--qrels", metavar="FILE", help="Relevance judgements (trec, with runs)."),
-    _file("--documents", metavar="FILE", help="Which document each item is of (conll, mt)."),
-    _file("--names", nargs=2, metavar="U V", help="What the systems are called in reports."),
+    _file("--documents", metavar="FILE", help="The document of each item (conll, mt)."),
+    _file("--names", nargs=2, metavar="U V", help="Names of the systems in reports."),
     _file("--option", "-O", metavar="NAME=VALUE", multiple=True, help="Any other field of the form."),
 )
 AUTHORS = (
-    _in("As rycolab/paired-perm-test")("--input", metavar="FILE", help="The same as a FILE."),
+    _in("As rycolab/paired-perm-test")("--input", metavar="FILE", help="The file, as an option."),
     _in("As rycolab/paired-perm-test")(
         "--MC",
         "mc",
         type=click.IntRange(min=0),
         metavar="K",
-        help="K samples in place of the exact test; 0: exact.",
+        help="Draw K samples instead of testing exactly; 0: exact.",
     ),
     _in("As rycolab/paired-perm-test")(
         "--delim", type=click.Choice([",", "tab"]), help="What separates the columns."
@@ -198,10 +200,10 @@ OUTPUT = (
         "-f",
         "format_",
         type=click.Choice(tuple(BY_NAME)),
-        help="Of the answer [text, or what the ending of --output says]; junit is a gate's.",
+        help="Format of the answer [text, or by the ending of --output]; junit is for gates.",
     ),
-    _output("--output", "-o", metavar="FILE", help="Write the answer there."),
-    _output("--theme", type=click.Choice(get_args(Theme)), help="Of svg and png."),
+    _output("--output", "-o", metavar="FILE", help="Write the answer to this file."),
+    _output("--theme", type=click.Choice(get_args(Theme)), help="Colours of svg and png."),
     _output("--quiet", "-q", is_flag=True, help="No progress on standard error."),
 )
 KIND = (
@@ -217,7 +219,13 @@ SERVER = (
         envvar="EXACTPERM_URL",
         show_envvar=True,
         metavar="URL",
-        help="Ask this server instead of computing here.",
+        help="Send the request to this server instead of computing here.",
     ),
-    _server("--api-key", envvar="EXACTPERM_API_KEY", show_envvar=True, metavar="KEY", help="Its key."),
+    _server(
+        "--api-key",
+        envvar="EXACTPERM_API_KEY",
+        show_envvar=True,
+        metavar="KEY",
+        help="The API key for that server.",
+    ),
 )

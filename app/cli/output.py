@@ -1,4 +1,4 @@
-"""Where answers go, and how problems are said: answers to standard output or a file, words to standard error."""
+"""Output: answers go to standard output or a file, problems in words to standard error."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ IN_WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r'\b(system_[uv])=(?=")'), lambda m: f"{option(m[1])} "),
     (re.compile(r"\bhigher_is_better=(true|false)"), lambda m: DIRECTIONS[m[1]]),
     (re.compile(r"\((\w+)=\)"), lambda m: f"({option(m[1])})"),
-    (re.compile(r"\bsay (\w+)=(?=\W|$)"), lambda m: f"say {option(m[1])}"),
+    (re.compile(r"\b(say|with) (\w+)=(?=\W|$)"), lambda m: f"{m[1]} {option(m[2])}"),
     (re.compile(r'\bsay "(\w+)": "(\w+)"'), lambda m: f"say {option(m[1])} {m[2]}"),
 )
 
 
 class Refused(click.ClickException):
-    """Something that cannot be done; the status is that of a comparison that could not be made."""
+    """An error without usage help; the exit status is that of a comparison that could not be made."""
 
     exit_code = ERROR
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Say it in a line."""
+        """Print it in one line."""
         click.echo(f"exactperm: {self.format_message()}", file=file, err=file is None)
 
 
@@ -48,11 +48,11 @@ def option(name: str) -> str:
 
 
 def format_of(chosen: str | None, path: str | None) -> str:
-    """The representation: as asked, or as the file's ending says, or a line of text where it has none.
+    """The representation: the chosen one, else by the ending of the file, else a line of text.
 
     Raises
     ------
-        BadParameter: the ending is of nothing that can be written.
+        BadParameter: no representation has this ending.
     """
     suffix = Path(path).suffix.lower() if path is not None else ""
     if chosen is not None or not suffix:
@@ -66,7 +66,7 @@ def format_of(chosen: str | None, path: str | None) -> str:
 
 
 def write(content: bytes, path: str | None) -> None:
-    """Write an answer; raises Refused when a file cannot be written. A closed pipe is nobody's fault."""
+    """Write an answer; raises Refused when a file cannot be written. A closed pipe is not an error."""
     if path is not None:
         try:
             Path(path).write_bytes(content)
@@ -83,7 +83,7 @@ def write(content: bytes, path: str | None) -> None:
 
 
 def complain(problem: Mapping[str, Any], paths: Mapping[str, str]) -> None:
-    """Say a problem (RFC 9457) in words: what is wrong, and where in which file or option."""
+    """Print problem details (RFC 9457) in words: what is wrong, and where in which file or option."""
     detail = in_words(str(problem.get("detail", "")))
     if problem.get("status") == INTERNAL and not problem.get("instance", "").strip("-"):
         detail = "This is a bug of exactperm; please report it, with the line before this one."
@@ -103,19 +103,19 @@ def complain(problem: Mapping[str, Any], paths: Mapping[str, str]) -> None:
 
 
 def printable(text: str) -> str:
-    """Text that a terminal only shows: a label, or a server, may hold escape sequences."""
+    """The text without control characters: labels and servers may send escape sequences."""
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 def in_words(detail: str) -> str:
-    """A sentence of the service for somebody who types options."""
+    """A sentence of the service, with options instead of fields."""
     for pattern, replacement in IN_WORDS:
         detail = pattern.sub(replacement, detail)
     return detail
 
 
 def location(pointer: str, paths: Mapping[str, str]) -> str:
-    """A pointer as people say it: the file they named, the line, the option they typed."""
+    """A pointer in words: the file, the line, the option."""
     if pointer.startswith("/?"):
         return "--" + pointer[2:].replace("_", "-")
     first, *rest = pointer[1:].split("/")
@@ -131,7 +131,7 @@ def location(pointer: str, paths: Mapping[str, str]) -> str:
 
 
 def _within(parts: list[str]) -> list[str]:
-    """Where in a file: /line/3/2 is line 3, field 2."""
+    """The position in a file: /line/3/2 is line 3, field 2."""
     parts = [part.replace("~1", "/").replace("~0", "~") for part in parts]
     if len(parts) >= 2 and parts[0] == "line":
         field = [f"field {parts[2]}"] if len(parts) > 2 and parts[2].isdigit() else parts[2:3]

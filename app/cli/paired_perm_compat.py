@@ -28,13 +28,13 @@ MC = "--MC"
 def translated(
     fields: Mapping[str, Any], given: Mapping[str, Any], content: bytes, path: str
 ) -> dict[str, Any]:
-    """Fields in our words for those in the authors'; `content` is that of the one file there is.
+    """Our fields for the options of rycolab/paired-perm-test; `content` is that of the one file.
 
-    `--metric acc` is theirs only before a file like theirs: lm-evaluation-harness has a metric of that name.
+    `--metric acc` is theirs only with a file like theirs: lm-evaluation-harness has a metric of that name.
 
     Raises
     ------
-        UsageError: the options contradict each other, or the file has not the metric's columns.
+        UsageError: options contradict each other, or the file does not have the columns of the metric.
     """
     result = dict(fields)
     if given.get("delim") is not None:
@@ -58,7 +58,7 @@ def translated(
 
 
 def _width(content: bytes, delim: str | None) -> int | None:
-    """How many whole numbers stand in the first line; None where something else does."""
+    """How many whole numbers the first line has; None where it has anything else."""
     line = content[:10_000].decode("utf-8", "replace").lstrip("\ufeff\r\n").partition("\n")[0]
     delimiter = DELIMITERS[delim][1] if delim is not None else "\t" if "\t" in line else ","
     values = [value.strip() for value in line.split(delimiter)]

@@ -1,4 +1,7 @@
-"""Ask, here or on a server, write the answer, and say how it went as an exit status."""
+"""Run `test`, `gate` or `plan` here or on a server, write the answer, and return the exit status.
+
+Even here the request is encoded and parsed as HTTP would have it, so that the answers are the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,11 @@ VERDICTS = ("pass", "fail", "inconclusive")
 GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metrics")
 
 
-def ask(what: str, given: Mapping[str, Any]) -> int:
-    """Run `test`, `gate` or `plan`; the exit status. Raises ClickException for what was typed."""
+def run_command(what: str, given: Mapping[str, Any]) -> int:
+    """Run `test`, `gate` or `plan`; the exit status. Raises ClickException for wrong arguments."""
     format_ = format_of(given["format_"], given["output"])
     if BY_NAME[format_].is_binary and given["output"] is None and sys.stdout.isatty():
-        raise click.UsageError("A picture cannot be shown here; say where to: -o picture.png")
+        raise click.UsageError("A terminal cannot show a picture; write it to a file: -o picture.png")
     if what == PLAN and format_ not in {"text", "json"}:
         raise click.UsageError("A plan is text or json.")
     with Progress(quiet=given["quiet"]) as progress:
@@ -40,7 +43,7 @@ def ask(what: str, given: Mapping[str, Any]) -> int:
         except ProblemError as error:
             problem: Mapping[str, Any] = error.raw or {"title": error.title, "detail": error.detail}
         except ExactpermError as error:
-            problem = {"type": "about:blank", "title": "There is no answer", "detail": str(error)}
+            problem = {"type": "about:blank", "title": "No answer", "detail": str(error)}
         else:
             problem = {}
     if problem:
@@ -54,7 +57,7 @@ def ask(what: str, given: Mapping[str, Any]) -> int:
 
 
 def _call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
-    """What to send, and what it was made from."""
+    """The call to send, and the form that it was made from."""
     if given.get("kind") is not None:
         return _json_call(what, given)
     if what == PLAN and given["url"] is not None:
@@ -73,7 +76,9 @@ def _json_call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
     others = [name for name in given if name.startswith(PREFIX)]
     others += ["names", "option", "gold", "ref", "qrels", "documents", "mc", "delim"]
     if len(given["paths"]) != 1 or any(given.get(name) for name in others):
-        raise click.UsageError("With --kind there is one FILE, and it says everything itself.")
+        raise click.UsageError(
+            "With --kind, give one FILE and no options of the test: the file is the whole request."
+        )
     name, content = read(given["paths"][0])
     if what == PLAN:
         content = b'{"kind":"%b","request":%b}' % (given["kind"].encode(), content)
@@ -97,17 +102,17 @@ def _sent(call: Call, given: Mapping[str, Any], progress: Progress) -> httpx.Res
 
 
 def _recognised(response: httpx.Response, what: str, format_: str) -> httpx.Response:
-    """The response, if it is one of an exactperm server: a page that says 200 to everything must not pass a gate."""
+    """The response, if an exactperm server sent it: a proxy that answers 200 to everything must not pass a gate."""
     media = response.headers.get("content-type", "").partition(";")[0]
     verdict = response.headers.get(VERDICT, "")
     expected = BY_NAME[JSON if what == PLAN else format_].media_type
     if media != expected or (what == GATE and verdict not in VERDICTS):
-        raise UnreadableAnswer("This is no answer of an exactperm server. Is the URL right?")
+        raise UnreadableAnswer("This is not an answer of an exactperm server. Is the URL right?")
     return response
 
 
 def _refused(problem: Mapping[str, Any], form: Form, given: Mapping[str, Any], format_: str) -> int:
-    """In words; and, for whoever reads JSON, as the problem document in place of the answer."""
+    """Show the problem; with --format json, write the problem details instead of the answer."""
     complain(problem, form.paths)
     if format_ == "json":
         write(json.dumps(problem).encode() + b"\n", given["output"])
@@ -115,7 +120,7 @@ def _refused(problem: Mapping[str, Any], form: Form, given: Mapping[str, Any], f
 
 
 def _say_verdict(response: httpx.Response, given: Mapping[str, Any], format_: str) -> None:
-    """One line where the report went into a file, or cannot be read."""
+    """The verdict in a line, where the report went to a file or is a picture."""
     if given["output"] is None and not BY_NAME[format_].is_themed:
         return
     where = f"; see {given['output']}" if given["output"] is not None else ""
@@ -124,7 +129,7 @@ def _say_verdict(response: httpx.Response, given: Mapping[str, Any], format_: st
 
 
 def _plan_text(response: httpx.Response) -> bytes:
-    """The plan in a line for each method; a server is asked about JSON requests only."""
+    """The plan, one line for each method."""
     plan = response.json()
     lines = [f"{_cost(plan)}: {in_words(plan['reason'])}"]
     lines += [f"  or {_cost(other)}: {other['reason']}" for other in plan["alternatives"]]

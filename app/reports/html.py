@@ -1,7 +1,7 @@
 """Standalone HTML reports: one file with the picture inside, no script, nothing fetched.
 
-Jinja2 is imported when the first report is asked for, in a worker. It escapes every label; the one thing that goes in
-as it is is the picture, which `app.reports.picture.picture` drew.
+Jinja2 is imported for the first report, in a worker. It escapes every label; only the picture is inserted as it is,
+and `picture.py` escapes its labels itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def html(record: TestRecord, test_id: str, signature: str, picture: str) -> str:
-    """The report of one test; `picture` is inline SVG of our own, or empty."""
+    """The report of one test; `picture` is our inline SVG, or empty."""
     tone = "open" if undecided(record) else "yes" if record.significant else "no"
     return _rendered(
         "test.html",
@@ -89,7 +89,7 @@ def _metric(metric: MetricRecord, picture: str, number: int) -> dict[str, Any]:
 
 
 def _body(record: TestRecord, parts: Sequence[str], picture: str) -> dict[str, Any]:
-    """What the report of a test and the section of a metric share."""
+    """The part that the report of a test and the section of a metric share."""
     from markupsafe import Markup
 
     return {
@@ -117,7 +117,7 @@ def _rendered(name: str, **values: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Everything is escaped, and a name that is not there is an error."""
+    """Everything is escaped, and an undefined name is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(

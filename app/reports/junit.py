@@ -35,7 +35,7 @@ def junit(gate: GateRecord, gate_id: str) -> bytes:
 
 
 def _outcome(gate: GateRecord, metric: MetricRecord) -> str | None:
-    """What kind of element says that the metric did not simply pass."""
+    """The element that says that the metric did not pass; None where it did."""
     if metric.verdict == "pass":
         return None
     lenient = metric.verdict == "inconclusive" and gate.on_inconclusive == "pass"

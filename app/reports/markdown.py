@@ -1,4 +1,4 @@
-"""For the comment of a pull request: the verdict in bold, a table, sentences, warnings."""
+"""A test for a comment on a pull request: the verdict in bold, a table, sentences, warnings."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Records in plain sentences: what was tested, on how many items, how large the difference is, how sure one can be.
+"""Records in plain sentences: what was tested, on how many items, how large the difference is, and how certain.
 
-Every function takes how a label is to be said, as each format makes labels harmless in its own way.
+Every function takes `say`, which escapes a label for the output format.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .titles import VERDICTS, Names, Say, capitalised, head, names_of, statistic
 
 
 def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
-    """A test: the estimate, the p-value and what follows, the interval, and the p-value by item beside clusters."""
+    """A test: the estimate, the p-value, the interval, and with clusters the p-value by item."""
     parts = [
         estimate(record, names_of(record, say), say),
         chance(record, names_of(record, say)),
@@ -37,7 +37,7 @@ def gate_sentences(gate: GateRecord, say: Say = for_sentence) -> tuple[str, ...]
 
 
 def summary(gate: GateRecord, say: Say = for_sentence) -> str:
-    """The verdict of several metrics, and which of them it is."""
+    """The verdict on several metrics, and which of them have it."""
     deciders = [metric.name for metric in gate.metrics if metric.verdict == gate.verdict]
     verb = _VERBS[gate.verdict][len(deciders) > 1]
     listed = ", ".join(say(name) for name in deciders[:_LISTED])
@@ -55,7 +55,7 @@ def metric_sentences(metric: MetricRecord, say: Say = for_sentence) -> tuple[str
 
 
 def estimate(record: TestRecord, names: Names, say: Say, up: str = "higher", down: str = "lower") -> str:
-    """Both systems' scores, over how many items, and which one is ahead by how much."""
+    """The scores of both systems, over how many items, and by how much one is ahead."""
     statistic, over = record.statistic, f"over {over_items(record.items)}"
     name = statistic.name
     if statistic.u is None or statistic.v is None:

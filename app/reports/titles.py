@@ -1,4 +1,4 @@
-"""What statistics and verdicts are called in a sentence."""
+"""Statistics, verdicts and systems in words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SYMBOLS: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?"
 
 
 class Names(NamedTuple):
-    """The two systems as a sentence may say them."""
+    """The names of the two systems, escaped."""
 
     u: str
     v: str
@@ -42,7 +42,7 @@ def measured(record: TestRecord) -> str:
 
 
 def names_of(record: TestRecord, say: Say) -> Names:
-    """The systems' labels; told apart by U and V where the labels do not, "the candidate" where there are none."""
+    """The labels of the systems, with (U) and (V) where they are equal; "the candidate" where none was given."""
     if (record.name_u, record.name_v) == _ROLES:
         return Names("the candidate", "the baseline")
     u, v = say(record.name_u), say(record.name_v)
@@ -50,12 +50,12 @@ def names_of(record: TestRecord, say: Say) -> Names:
 
 
 def head(gate: GateRecord) -> str:
-    """The verdict in capitals, and what an open one counts as."""
+    """The verdict in capitals; an inconclusive one says what it counts as."""
     if gate.verdict != "inconclusive":
         return VERDICTS[gate.verdict]
     return f"{VERDICTS[gate.verdict]}, counted as a {'pass' if gate.passed else 'failure'}"
 
 
 def capitalised(sentence: str) -> str:
-    """A capital for "the candidate"; systems' own names stay as they are written."""
+    """A capital for our own words; names of systems stay as they are written."""
     return sentence[0].upper() + sentence[1:] if sentence.startswith(("the ", "on ", "of ")) else sentence

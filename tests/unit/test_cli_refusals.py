@@ -74,7 +74,7 @@ def test_a_choice_that_must_be_made_names_the_option_and_what_there_is() -> None
 def test_a_format_that_cannot_be_guessed_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "x.bin"
     path.write_bytes(b"\x00\x01 what\n")
-    assert "say --input-format" in run("test", str(path)).stderr
+    assert "with --input-format" in run("test", str(path)).stderr
 
 
 def test_unequal_files_are_never_a_pass(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_page_that_says_yes_to_everything_never_passes_a_gate(
 def test_nothing_beside_a_json_request_is_silently_left_out(scores: str, more: list[str]) -> None:
     result = run("test", "--kind", "scores", scores, *more)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "it says everything itself" in result.stderr
+    assert "the file is the whole request" in result.stderr
 
 
 def test_nobody_at_the_url_is_said_with_status_two(scores: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,7 +284,7 @@ def test_other_variables_are_warned_of_or_set_by_kubernetes(
     monkeypatch.setenv("EXACTPERM_COLOUR", "red")
     result = run("test", scores)
     assert result.exit_code == 0
-    assert result.stderr == "exactperm: EXACTPERM_COLOUR is no setting of exactperm, and does nothing.\n"
+    assert result.stderr == "exactperm: EXACTPERM_COLOUR is not a setting of exactperm and has no effect.\n"
 
 
 def test_a_json_request_is_a_file_like_any_other(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The null distribution with the observed value and the shaded tail, as SVG and PNG (the paper's Figure 2).
 
-matplotlib is imported when the first picture is asked for, in a worker, and never in the web process.
+matplotlib is imported for the first picture, in a worker, and never in the web process.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def png(record: TestRecord, theme: Theme = "light", note: str = "") -> bytes:
 def inline_svg(record: TestRecord, note: str = "", number: int = 0) -> str:
     """A picture for a page: it follows the page's light or dark, and several of them do not get in each other's way.
 
-    `place` tells pictures of one record on one page apart.
+    `number` tells pictures of one record on one page apart.
     """
     name = f"n{record.digest[:12]}" + (f"-{number}" if number else "")
     content = scene(record, note)

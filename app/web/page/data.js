@@ -78,7 +78,7 @@ function add(list) {
   draw();
 }
 
-/** A role for each file nobody chose one for: by its name, then U and V in their order. */
+/** A role for each file without a chosen one: by its name, then U and V in their order. */
 function assign() {
   for (const row of rows) {
     if (!allowed.includes(row.role)) row.chosen = false;
@@ -107,10 +107,10 @@ function draw() {
   const both = ["u", "v"].map((role) => rows.find((row) => row.role === role)?.file.name);
   byId("swap").hidden = !both.every(Boolean);
   const different = both.every(Boolean) && stem(both[0]) !== stem(both[1]);
-  ["u", "v"].forEach((role, place) => suggest(byId(`f-name_${role}`), different ? stem(both[place]) : ""));
+  ["u", "v"].forEach((role, index) => suggest(byId(`f-name_${role}`), different ? stem(both[index]) : ""));
 }
 
-/** A name from the file, unless somebody has written one. */
+/** Suggest a name from the file, unless one was typed. */
 function suggest(input, name) {
   if (input.value && input.dataset.suggested !== input.value) return;
   input.value = name;
@@ -168,7 +168,7 @@ export function start(changed) {
   window.addEventListener("dragleave", (event) => event.relatedTarget || drop.classList.remove("over"));
   window.addEventListener("drop", (event) => {
     if (!carries(event)) return;
-    event.preventDefault(); // beside the box is in the box; the browser would open the file
+    event.preventDefault(); // a drop beside the box counts, too; the browser would open the file
     drop.classList.remove("over");
     add(event.dataTransfer.files);
     changed();

@@ -2,7 +2,7 @@
 import { byId, choose, element, field } from "./dom.js";
 import { ENGINE_OPTIONS, learn, readerField, statisticTitle } from "./words.js";
 
-const AUTO_HINT = "Guessed from the first bytes and the roles; the result says what was guessed.";
+const AUTO_HINT = "Guessed from the first bytes and the roles of the files; the result names the format.";
 const USUAL_HINT = "The mean of scores, F1 of counts or entities, BLEU of translations …";
 let meta = null;
 
@@ -16,15 +16,15 @@ export const roles = () => format()?.files ?? meta.formats.files;
 /** What an answer can be saved as. */
 export const representations = (gate) => meta.representations.filter((one) => (gate ? one.of_gate : one.of_test));
 
-export function start(said, changed) {
-  meta = said;
-  learn(said);
-  byId("version").textContent = said.versions.service;
-  byId("f-format").append(...said.formats.known.map(({ name, summary }) =>
+export function start(described, changed) {
+  meta = described;
+  learn(described);
+  byId("version").textContent = described.versions.service;
+  byId("f-format").append(...described.formats.known.map(({ name, summary }) =>
     element("option", { value: name }, `${name} – ${summary.split(/[;:]/)[0]}`)));
   const engine = { ...ENGINE_OPTIONS };
-  engine.test = { ...engine.test, choices: said.tests.map((name) => [name, name]) };
-  engine.method = { ...engine.method, choices: said.methods.map((name) => [name, name.replaceAll("_", " ")]) };
+  engine.test = { ...engine.test, choices: described.tests.map((name) => [name, name]) };
+  engine.method = { ...engine.method, choices: described.methods.map((name) => [name, name.replaceAll("_", " ")]) };
   byId("engine-options").append(...Object.entries(engine).map(([name, words]) => field(name, words)));
   byId("f-format").addEventListener("change", () => {
     formatChosen();
@@ -45,7 +45,7 @@ function formatChosen() {
   const known = format();
   byId("h-format").textContent = known?.summary ?? AUTO_HINT;
   const kept = byId("f-statistic").value;
-  choose(byId("f-statistic"), [element("option", { value: "" }, "The usual one for the data"), ...groups(known)], kept);
+  choose(byId("f-statistic"), [element("option", { value: "" }, "Default for the data"), ...groups(known)], kept);
   const written = values(byId("reader-options"));
   const there = meta.formats.options.filter(({ name }) => !known || known.options.includes(name));
   byId("reader-options").replaceChildren(...there.map((option) => field(option.name, readerField(option))));
@@ -82,10 +82,10 @@ function statisticChosen() {
 
 function parameter({ name, meaning, choices, default: fallback }) {
   const label = `${name[0].toUpperCase()}${name.slice(1).replaceAll("_", " ")}`;
-  const said = fallback === "false" ? ["false", "true"] : choices;
+  const listed = fallback === "false" ? ["false", "true"] : choices;
   return field(name, {
     label, hint: `${meaning[0].toUpperCase()}${meaning.slice(1)}.`, fallback: fallback ?? "",
-    choices: said.length ? said.map((choice) => [choice, choice]) : null,
+    choices: listed.length ? listed.map((choice) => [choice, choice]) : null,
   });
 }
 
@@ -94,23 +94,23 @@ function values(root) {
     .map((control) => [control.name, control.value]);
 }
 
-/** Name and value of every field that says something other than the service would assume. */
+/** Name and value of every field that is not at its default. */
 export function fields() {
-  const said = [];
+  const changed = [];
   for (const control of byId("form").elements) {
     const { name, type } = control;
     if (!name || ["mode", "source", "layout"].includes(name) || control.closest("[hidden]")) continue;
     if (type === "radio") {
-      if (control.checked && !("default" in control.dataset)) said.push([name, control.value]);
+      if (control.checked && !("default" in control.dataset)) changed.push([name, control.value]);
     } else {
       const value = control.value.trim();
-      if (value && value !== control.dataset.default) said.push([name, value]);
+      if (value && value !== control.dataset.default) changed.push([name, value]);
     }
   }
-  return said;
+  return changed;
 }
 
-/** Fields of an example; all others go back to what they were. */
+/** Set the fields of an example, and all others to their defaults. */
 export function fill(given) {
   for (const control of byId("form").elements) {
     if (!("default" in control.dataset) || control.type === "radio") continue;
