@@ -9,7 +9,8 @@ from python_multipart.multipart import parse_options_header
 
 from ..errors import InvalidTest, MalformedBody, UnsupportedMedia
 from ..inputs.encodings import CODINGS
-from ..reports.representations import BY_NAME, Theme
+from ..reports.picture.style import Theme
+from ..reports.representations import BY_NAME
 from ..service.media_types import CONSUMED, MULTIPART
 from ..service.messages import Body, Kind
 from ..service.problems import NotAcceptable

@@ -9,7 +9,8 @@ from typing import Any, get_args
 import click
 
 from ..inputs.formats.options import READER_OPTIONS
-from ..reports.representations import BY_NAME, Theme
+from ..reports.picture.style import Theme
+from ..reports.representations import BY_NAME
 from ..statistics.catalogue import ENTRIES
 from ..statistics.statistic import Parameter
 

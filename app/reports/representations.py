@@ -1,21 +1,27 @@
 """The representations of an answer: what each is called, how it is sent and saved, and who writes it.
 
 All the rest follows from this table: negotiation, the OpenAPI document, `/v1/meta`, the command line and the page. To
-add a representation, write its renderer and add a row here. Renderers are imported when they are first used, so that
-whoever only needs the names (`exactperm gate --help`) loads no library.
+add a representation, write its renderer and add a row here. No library is loaded before something is drawn, so that
+`exactperm gate --help` is fast.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
 
-if TYPE_CHECKING:
-    from ..inference.gate.record import GateRecord, MetricRecord
-    from ..inference.record import TestRecord
-
-Theme = Literal["light", "dark"]
+from ..inference.gate.record import GateRecord, MetricRecord
+from ..inference.record import TestRecord
+from .csv_row import row
+from .gate_csv import gate_rows
+from .gate_markdown import gate_markdown
+from .gate_text import gate_line
+from .html import gate_html, html
+from .junit import junit
+from .markdown import markdown
+from .picture.picture import inline_svg, png, svg
+from .picture.style import Theme
+from .text import line
 
 # Pictures and reports bring their own style; nothing else is loaded.
 _OWN_STYLE_ONLY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
@@ -82,87 +88,15 @@ class Representation:
         return self.gate is not None or self.name == JSON
 
 
-def _test_text(record: TestRecord, context: ReportContext) -> bytes:
-    from .text import line
-
-    return f"{line(record, context.id)}\n".encode()
-
-
-def _gate_text(gate: GateRecord, context: ReportContext) -> bytes:
-    from .gate_text import gate_line
-
-    return f"{gate_line(gate, context.id)}\n".encode()
-
-
-def _test_markdown(record: TestRecord, context: ReportContext) -> bytes:
-    from .markdown import markdown
-
-    return markdown(record, context.id).encode()
-
-
-def _gate_markdown(gate: GateRecord, context: ReportContext) -> bytes:
-    from .gate_markdown import gate_markdown
-
-    return gate_markdown(gate, context.id).encode()
-
-
-def _test_csv(record: TestRecord, context: ReportContext) -> bytes:
-    from .csv_row import row
-
-    return row(record, context.id).encode()
-
-
-def _gate_csv(gate: GateRecord, context: ReportContext) -> bytes:
-    from .gate_csv import gate_rows
-
-    return gate_rows(gate, context.id).encode()
-
-
-def _test_svg(record: TestRecord, context: ReportContext) -> bytes:
-    from .picture.picture import svg
-
-    return svg(record, context.theme)
-
-
-def _gate_svg(gate: GateRecord, context: ReportContext) -> bytes:
-    from .picture.picture import svg
-
-    return svg(gate.deciding.test, context.theme, _note(gate.deciding))
-
-
-def _test_png(record: TestRecord, context: ReportContext) -> bytes:
-    from .picture.picture import png
-
-    return png(record, context.theme)
-
-
-def _gate_png(gate: GateRecord, context: ReportContext) -> bytes:
-    from .picture.picture import png
-
-    return png(gate.deciding.test, context.theme, _note(gate.deciding))
-
-
-def _test_html(record: TestRecord, context: ReportContext) -> bytes:
-    from .html import html
-    from .picture.picture import inline_svg
-
+def _html(record: TestRecord, context: ReportContext) -> bytes:
     return html(record, context.id, context.signature, inline_svg(record)).encode()
 
 
 def _gate_html(gate: GateRecord, context: ReportContext) -> bytes:
-    from .html import gate_html
-    from .picture.picture import inline_svg
-
     pictures = [
         inline_svg(metric.test, _note(metric), number) for number, metric in enumerate(gate.metrics, start=1)
     ]
     return gate_html(gate, context.id, pictures).encode()
-
-
-def _gate_junit(gate: GateRecord, context: ReportContext) -> bytes:
-    from .junit import junit
-
-    return junit(gate, context.id)
 
 
 def _note(metric: MetricRecord) -> str:
@@ -174,22 +108,40 @@ JSON = "json"
 # In the order of preference: the first that a client accepts equally is sent.
 REPRESENTATIONS = (
     Representation(JSON, "application/json", "JSON", (".json",)),
-    Representation("text", "text/plain", "Line of text", (".txt",), _test_text, _gate_text),
-    Representation("markdown", "text/markdown", "Markdown", (".md",), _test_markdown, _gate_markdown),
-    Representation("csv", "text/csv", "CSV", (".csv",), _test_csv, _gate_csv),
     Representation(
-        "svg", "image/svg+xml", "Picture (SVG)", (".svg",), _test_svg, _gate_svg,
+        "text", "text/plain", "Line of text", (".txt",),
+        lambda record, context: f"{line(record, context.id)}\n".encode(),
+        lambda gate, context: f"{gate_line(gate, context.id)}\n".encode(),
+    ),
+    Representation(
+        "markdown", "text/markdown", "Markdown", (".md",),
+        lambda record, context: markdown(record, context.id).encode(),
+        lambda gate, context: gate_markdown(gate, context.id).encode(),
+    ),
+    Representation(
+        "csv", "text/csv", "CSV", (".csv",),
+        lambda record, context: row(record, context.id).encode(),
+        lambda gate, context: gate_rows(gate, context.id).encode(),
+    ),
+    Representation(
+        "svg", "image/svg+xml", "Picture (SVG)", (".svg",),
+        lambda record, context: svg(record, context.theme),
+        lambda gate, context: svg(gate.deciding.test, context.theme, _note(gate.deciding)),
         is_drawn=True, is_themed=True, content_security_policy=_OWN_STYLE_ONLY,
     ),
     Representation(
-        "png", "image/png", "Picture (PNG)", (".png",), _test_png, _gate_png,
+        "png", "image/png", "Picture (PNG)", (".png",),
+        lambda record, context: png(record, context.theme),
+        lambda gate, context: png(gate.deciding.test, context.theme, _note(gate.deciding)),
         is_binary=True, is_drawn=True, is_themed=True,
     ),
     Representation(
-        "html", "text/html", "Report", (".html", ".htm"), _test_html, _gate_html,
+        "html", "text/html", "Report", (".html", ".htm"), _html, _gate_html,
         is_drawn=True, content_security_policy=_OWN_STYLE_ONLY,
     ),
-    Representation("junit", "application/xml", "JUnit", (".xml",), gate=_gate_junit),
+    Representation(
+        "junit", "application/xml", "JUnit", (".xml",), gate=lambda gate, context: junit(gate, context.id)
+    ),
 )  # fmt: skip
 BY_NAME: Mapping[str, Representation] = {one.name: one for one in REPRESENTATIONS}
 BY_SUFFIX: Mapping[str, Representation] = {suffix: one for one in REPRESENTATIONS for suffix in one.suffixes}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..reports.representations import Theme
+from ..reports.picture.style import Theme
 
 TestKind = Literal["effects", "scores", "counts", "predictions"]
 Kind = TestKind | Literal["files", "plan", "gate"]

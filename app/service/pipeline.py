@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic_core import to_json
@@ -19,7 +19,7 @@ from ..errors import BodyTooLarge, ExactpermError, InvalidTest, PlanTooLarge
 from ..execution.ipc import Control, Unbounded
 from ..inference.paired_test import Prepared, finish, plan_record, prepare
 from ..inference.record import reported
-from ..reports.representations import BY_NAME, JSON, REPRESENTATIONS, ReportContext
+from ..reports.representations import BY_NAME, JSON, ReportContext
 from . import problems
 from .gate.parse import GateAsked, gate_decoded
 from .gate.run import (
@@ -222,8 +222,6 @@ def with_own(value: dict[str, Any], name: str) -> Content:
 
 def warm_up(job: Job, body: bytes | bytearray, control: Control) -> None:
     """Pay for imports and first uses before the first request does. What it answers does not matter."""
-    for representation in REPRESENTATIONS:
-        if representation.of_test and not representation.is_drawn:
-            handle(replace(job, representation=representation.name), WARM_UP_BODY, Unbounded())
+    handle(job, WARM_UP_BODY, Unbounded())
     # BLAS, for one, takes 32 MiB when it is first used: that belongs to the size of a warm worker.
     self_test(KNOWN, b"", Unbounded())

@@ -19,20 +19,14 @@ RENDERER = '''"""A test as one line of the Test Anything Protocol."""
 from __future__ import annotations
 
 from ..inference.record import TestRecord
-from .representations import ReportContext
 
 
-def tap(record: TestRecord, context: ReportContext) -> bytes:
+def tap(record: TestRecord, test_id: str) -> bytes:
     """ok where the difference is significant."""
-    return f"1..1\\n{'ok' if record.significant else 'not ok'} 1 - {context.id}\\n".encode()
+    return f"1..1\\n{'ok' if record.significant else 'not ok'} 1 - {test_id}\\n".encode()
 '''
-ROW = '    Representation("tap", "text/x-tap", "TAP", (".tap",), test=_test_tap),\n'
-LOADER = """def _test_tap(record: TestRecord, context: ReportContext) -> bytes:
-    from .tap import tap
-
-    return tap(record, context)
-
-
+IMPORT = "from .tap import tap\n"
+ROW = """    Representation("tap", "text/x-tap", "TAP", (".tap",), test=lambda record, context: tap(record, context.id)),
 """
 SCRIPT = """
 import asyncio, json, sys
@@ -90,7 +84,9 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = registry.read_text(encoding="utf-8")
     last = text.index(")  # fmt: skip\nBY_NAME")
     text = text[:last] + ROW + text[last:]
-    registry.write_text(text.replace("def _note(", LOADER + "def _note(", 1), encoding="utf-8")
+    registry.write_text(
+        text.replace("from .text import line\n", IMPORT + "from .text import line\n", 1), encoding="utf-8"
+    )
     (root / "app" / "reports" / "tap.py").write_text(RENDERER, encoding="utf-8")
     return root
 

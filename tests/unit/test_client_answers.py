@@ -20,7 +20,7 @@ from app.cli.local_transport import InProcess
 from app.client import Client, UnreadableAnswer, effects, gate, gate_results, results, scores
 from app.client.decode import decode
 from app.client.sync_client import BytesFormat, TextFormat, Theme
-from app.reports import representations
+from app.reports.picture import style
 from app.reports.representations import BY_NAME, OF_A_GATE
 from app.settings import Settings
 
@@ -83,7 +83,7 @@ def test_the_types_of_reports_are_those_of_the_service() -> None:
         assert BY_NAME[name].content_type.startswith(("text/", "application/json"))
     for name in get_args(BytesFormat):
         assert not BY_NAME[name].content_type.startswith(("text/", "application/json"))
-    assert get_args(Theme) == get_args(representations.Theme)
+    assert get_args(Theme) == get_args(style.Theme)
 
 
 @pytest.mark.parametrize("name", OF_A_GATE)
@@ -238,7 +238,9 @@ def test_a_result_prints_as_one_line(client: Client) -> None:
 
 def test_a_line_is_never_on_the_wrong_side_of_alpha(client: Client) -> None:
     result = client.scores(U, V)
-    above = dataclasses.replace(result, p_value=0.05000000000000001, p_value_bounds=(0.05000000000000001,) * 2)
+    above = dataclasses.replace(
+        result, p_value=0.05000000000000001, p_value_bounds=(0.05000000000000001,) * 2
+    )
     assert "p = 0.05000000000000001 (" in str(above)
     assert str(above).endswith("not significant at 0.05.")
     undecided = dataclasses.replace(result, p_value=0.05, p_value_bounds=(0.049, 0.051), significant=True)

@@ -13,7 +13,8 @@ from ...inputs.encodings import CODINGS
 from ...inputs.formats import catalogue
 from ...inputs.formats.options import CHOICES, INTEGERS
 from ...inputs.formats.roles import ROLES
-from ...reports.representations import BY_NAME, JSON, OF_A_TEST, Theme
+from ...reports.picture.style import Theme
+from ...reports.representations import BY_NAME, JSON, OF_A_TEST
 from ...service import media_types, problems
 from ...service.messages import TestKind
 from ...service.parse_files import FIELDS

@@ -13,11 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 from ...inference.record import TestRecord
-from ..representations import Theme
 from .fonts import prepare, printable
 from .markup import finished, in_tags
 from .scene import Scene, scene
-from .style import PALETTES, PARTS, STAND_INS, Palette, settings
+from .style import PALETTES, PARTS, STAND_INS, Palette, Theme, settings
 
 DOTS_PER_INCH = 160
 _ONE_AT_A_TIME = threading.Lock()  # rcParams and warning filters are global

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from ..representations import Theme
 from .fonts import FAMILY
+
+Theme = Literal["light", "dark"]
 
 
 @dataclass(frozen=True, slots=True)
