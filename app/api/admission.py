@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 
+from ..reports.representations import BY_NAME
 from ..service.media_types import JSON
-from ..service.messages import DRAWN, Job, RenderedResponse
+from ..service.messages import Job, RenderedResponse
 from ..service.pipeline import Later, handle_in_place
 from ..settings import Settings
 from .token_bucket import Ration
@@ -35,7 +36,7 @@ class InPlace:
         """
         small, now = self._small(job), time.monotonic()
         return (
-            job.representation not in DRAWN
+            not BY_NAME[job.representation].is_drawn
             and size <= (small if job.body.coding is None else small // SLOWER_CODINGS)
             and self._share.left(now)
             and (not full or self._looks.left(now))

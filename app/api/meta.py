@@ -11,12 +11,15 @@ from ..extras import EXTRAS, is_installed
 from ..inference.options import Alternative, Method, PmfDetail
 from ..inputs.encodings import CODINGS
 from ..inputs.formats import catalogue
+from ..inputs.formats.options import READER_OPTIONS
+from ..inputs.formats.roles import ROLES, role_label
+from ..reports.representations import REPRESENTATIONS
 from ..service import media_types, problems
 from ..service.parse import AVAILABLE_TESTS
-from ..service.parse_files import ROLES
 from ..service.render_json import versions
 from ..service.schema.statistics import STATISTIC_MODELS, entries
 from ..settings import Settings
+from ..statistics import metrics
 
 PUBLIC_LIMITS = (
     "max_body_bytes",
@@ -45,13 +48,24 @@ def meta_of(settings: Settings) -> dict[str, Any]:
         "alternatives": list(get_args(Alternative)),
         "pmf": list(get_args(PmfDetail)),
         "statistics": {kind: [entry.described() for entry in entries(kind)] for kind in STATISTIC_MODELS},
+        "metrics": metrics.described(),
         "formats": formats(),
         "extras": {name: is_installed(name) for name in EXTRAS},
         "media_types": {
             "consumes": {kind: list(types) for kind, types in media_types.CONSUMED.items()},
-            "produces": dict(media_types.PRODUCED),
+            "produces": {one.name: one.media_type for one in REPRESENTATIONS},
             "codings": list(CODINGS),
         },
+        "representations": [
+            {
+                "name": one.name,
+                "title": one.title,
+                "suffix": one.suffixes[0],
+                "of_test": one.of_test,
+                "of_gate": one.of_gate,
+            }
+            for one in REPRESENTATIONS
+        ],
         "problems": [
             {"type": problems.TYPE_PREFIX + kind.code, "status": kind.status, "title": kind.title}
             for kind in problems.all_types()
@@ -61,7 +75,7 @@ def meta_of(settings: Settings) -> dict[str, Any]:
 
 def formats() -> dict[str, Any]:
     """What can be read: the files a format takes, by role, and the options it has a use for."""
-    said = [
+    known = [
         {
             "name": name,
             "aliases": [alias for alias, of in catalogue.ALIASES.items() if of == name],
@@ -73,7 +87,14 @@ def formats() -> dict[str, Any]:
         }
         for name, entry in catalogue.FORMATS.items()
     ]
-    return {"default": catalogue.AUTO, "files": list(ROLES), "known": said}
+    return {
+        "default": catalogue.AUTO,
+        "files": list(ROLES),
+        "known": known,
+        "roles": [{"name": role, "title": role_label(role)} for role in ROLES],
+        "kinds": [{"name": kind, "title": title} for kind, title in catalogue.KINDS.items()],
+        "options": [option.described() for option in READER_OPTIONS],
+    }
 
 
 def meta_router(settings: Settings) -> APIRouter:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast, get_args
 
 from python_multipart.multipart import parse_options_header
 
 from ..errors import InvalidTest, MalformedBody, NotAcceptable, UnsupportedMedia
 from ..inputs.encodings import CODINGS
-from ..service.media_types import CONSUMED, DEFAULT_THEME, MULTIPART, PRODUCED, THEMED, THEMES
-from ..service.messages import Body, Kind, Representation, Theme
+from ..reports.picture.style import Theme
+from ..reports.representations import BY_NAME
+from ..service.media_types import CONSUMED, MULTIPART
+from ..service.messages import Body, Kind
 
 MAX_ACCEPT_CHARS = 1_000
 MAX_BOUNDARY_CHARS = 70  # RFC 2046, section 5.1.1
 UTF8_NAMES = frozenset({"utf-8", "utf8", "us-ascii"})
 
 
-def representation(
-    accept: str | None, format_name: str | None, offered: Sequence[Representation]
-) -> Representation:
+def representation(accept: str | None, format_name: str | None, offered: Sequence[str]) -> str:
     """The representation to answer in: `?format=` decides, else the `Accept` header (RFC 9110, section 12.5.1).
 
     Raises
@@ -27,38 +28,38 @@ def representation(
         NotAcceptable: nothing on offer is accepted.
     """
     if format_name is not None:
-        for name in offered:
-            if name == format_name:
-                return name
+        if format_name in offered:
+            return format_name
         raise InvalidTest.at("/?format", "unknown_format", f"format is one of {', '.join(offered)}.")
     if accept is None or not accept.strip():
         return offered[0]
     ranges = _ranges(accept[:MAX_ACCEPT_CHARS])
-    best = max(offered, key=lambda name: (_quality(PRODUCED[name], ranges), -offered.index(name)))
-    if _quality(PRODUCED[best], ranges) <= 0:
-        types = ", ".join(PRODUCED[name] for name in offered)
+    best = max(offered, key=lambda name: (_quality(BY_NAME[name].media_type, ranges), -offered.index(name)))
+    if _quality(BY_NAME[best].media_type, ranges) <= 0:
+        types = ", ".join(BY_NAME[name].media_type for name in offered)
         raise NotAcceptable(
             f"The answer can be had as {types}; none of them is accepted by the Accept header."
         )
     return best
 
 
-def theme(name: str | None, drawn: Representation) -> Theme:
+def theme(name: str | None, representation_name: str) -> Theme:
     """The colours of a picture.
 
     Raises
     ------
         InvalidTest: there is no such theme, or what was asked for has none but the default.
     """
-    if name is None or name == DEFAULT_THEME:
-        return DEFAULT_THEME
-    if drawn not in THEMED:
+    themes = get_args(Theme)
+    default: Theme = themes[0]
+    if name is None or name == default:
+        return default
+    if not BY_NAME[representation_name].is_themed:
         detail = "theme is for pictures only (format svg or png); an HTML report follows its reader's."
         raise InvalidTest.at("/?theme", "unused_parameter", detail)
-    for known in THEMES:
-        if name == known:
-            return known
-    raise InvalidTest.at("/?theme", "unknown_theme", f"theme is one of {', '.join(THEMES)}.")
+    if name in themes:
+        return cast("Theme", name)
+    raise InvalidTest.at("/?theme", "unknown_theme", f"theme is one of {', '.join(themes)}.")
 
 
 def _ranges(accept: str) -> list[tuple[str, float]]:

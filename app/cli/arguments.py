@@ -1,4 +1,4 @@
-"""What was typed becomes what a form says: files in their roles, and fields."""
+"""Command line arguments to a form: files in their roles, and fields."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 
 import click
 
+from ..inputs.formats.roles import ROLES
 from . import paired_perm_compat
 from .output import Refused
 
 STDIN = "-"
 PREFIX = "field_"
-ROLES = frozenset({"u", "v", "file", "gold", "ref", "ref2", "ref3", "ref4", "qrels", "documents"})
 REFERENCES = ("ref", "ref2", "ref3", "ref4")
-# Whether a gate failed is read off the status; a form must not blur it.
+# The exit status of a gate depends on the HTTP status; a form must not change it.
 KEPT = frozenset({"fail_status"})
 
 
@@ -61,7 +61,7 @@ def paths_of(given: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read(path: str) -> tuple[str, bytes]:
-    """The name and the bytes of a file; raises Refused when there are none."""
+    """The name and the bytes of a file; raises Refused when it cannot be read."""
     if path == STDIN:
         return "stdin", sys.stdin.buffer.read()
     try:

@@ -1,4 +1,4 @@
-"""The commands of `exactperm`. What they need is imported when they run."""
+"""The commands of `exactperm`. Libraries are imported when a command runs, so that help is fast."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import click
 from .. import __version__
 from . import options
 from .options import Sectioned
+from .output import ERROR, INTERRUPTED, PASSED
 
-PASSED, COULD_NOT, INTERRUPTED = 0, 2, 130
 TRACEBACKS = "EXACTPERM_TRACEBACK"
 WIDTH = {"max_content_width": 110}
 PATHS = click.argument("paths", metavar="FILES...", nargs=-1)
@@ -29,7 +29,7 @@ Examples:
   exactperm test data.csv --metric F1             as rycolab/paired-perm-test
 
 The first file is U and the second is V; one file holds both; - is standard input. Where something must be chosen (a filter, a
-metric), the refusal lists what there is.
+metric), the error message lists the choices.
 
 """
 GATE_EXAMPLES = """\b
@@ -39,8 +39,8 @@ Examples:
   exactperm gate new.conllu old.conllu --gold gold.conllu --metrics upos,las -o gate.xml
   exactperm gate new.jsonl old.jsonl -f markdown >> "$GITHUB_STEP_SUMMARY"
 
-The first file is the candidate and the second the baseline. Of two systems in one file the names tell (candidate, new; baseline,
-old, main), or --system-u and --system-v. A comparison that could not be made is never a pass.
+The first file is the candidate and the second the baseline. In a file with two systems their names decide (candidate, new;
+baseline, old, main), or --system-u and --system-v. A comparison that could not be made is never a pass.
 
 """
 
@@ -84,7 +84,7 @@ def serve(**given: str | None) -> None:
 def _asks(
     what: str, epilog: str, *given: Callable[[Any], Any]
 ) -> Callable[[Callable[..., None]], click.Command]:
-    """A command that reads files and asks about them, with these options in this order."""
+    """A command that reads files, with these options in this order."""
 
     def command(function: Callable[..., None]) -> click.Command:
         for option in reversed(given):
@@ -120,7 +120,7 @@ def test(**given: Any) -> None:
     *options.SERVER,
 )
 def gate(**given: Any) -> None:
-    """Decide whether a candidate may replace the baseline: the exit status says it."""
+    """Decide whether a candidate may replace the baseline; the exit status is the verdict."""
     _run("gate", given)
 
 
@@ -135,12 +135,12 @@ def gate(**given: Any) -> None:
     *options.SERVER,
 )
 def plan(**given: Any) -> None:
-    """Say what a test would do and cost, without running it."""
+    """Show the method and the predicted cost of a test, without running it."""
     _run("plan", given)
 
 
 @cli.command()
-@click.option("--output", "-o", metavar="FILE", help="Write it there.")
+@click.option("--output", "-o", metavar="FILE", help="Write it to this file.")
 def openapi(output: str | None) -> None:
     """Print the OpenAPI document."""
     _require("server")
@@ -166,17 +166,17 @@ def _require(extra: str) -> None:
 
 
 def _run(what: str, given: dict[str, Any]) -> NoReturn:
-    if given.get("input") is not None:  # the authors' way to name the file
+    if given.get("input") is not None:  # as rycolab/paired-perm-test names the file
         given["paths"] = (*given["paths"], given["input"])
     if not given["paths"]:
         raise click.UsageError("Give one file with both systems, or two files: U first, then V.")
-    from .run import ask
+    from .run import run_command
 
-    click.get_current_context().exit(ask(what, given))
+    click.get_current_context().exit(run_command(what, given))
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command, and leave the process with its status at once, whatever still computes; never with a traceback."""
+    """Run a command and end the process with its status, even while a thread still computes; never with a traceback."""
     _open_standard_streams()
     status = _status(arguments)
     for stream in (sys.stdout, sys.stderr):
@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _open_standard_streams() -> None:
-    """Where one was closed (`>&-`) write to nowhere; a socket that got its number would be taken for it."""
+    """Open /dev/null for streams that were closed (`>&-`), so that no socket gets their numbers."""
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
@@ -199,24 +199,24 @@ def _open_standard_streams() -> None:
 
 def _status(arguments: Sequence[str] | None) -> int:
     try:
-        found = cli.main(arguments, prog_name="exactperm", standalone_mode=False)
+        status = cli.main(arguments, prog_name="exactperm", standalone_mode=False)
     except click.ClickException as error:
         error.show()
-        return COULD_NOT
+        return ERROR
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except SystemExit as error:  # uvicorn's, when it cannot listen; ours, when it must not
         if isinstance(error.code, str):
             click.echo(f"exactperm: {error.code}", err=True)
-        return error.code if isinstance(error.code, int) else COULD_NOT
-    except BrokenPipeError:  # whoever read has seen enough
+        return error.code if isinstance(error.code, int) else ERROR
+    except BrokenPipeError:  # the reader of the pipe has ended
         return PASSED
     except Exception as error:
         if os.environ.get(TRACEBACKS):
             raise
         click.echo(
-            f"exactperm: this is a bug: {type(error).__name__} ({error}). Please report it; with {TRACEBACKS}=1 it says where.",
+            f"exactperm: this is a bug: {type(error).__name__} ({error}). Please report it; {TRACEBACKS}=1 shows the traceback.",
             err=True,
         )
-        return COULD_NOT
-    return found if isinstance(found, int) else PASSED
+        return ERROR
+    return status if isinstance(status, int) else PASSED

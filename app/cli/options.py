@@ -1,17 +1,18 @@
-"""The options of `test`, `gate` and `plan`, and how help shows them. A test holds them against the fields of the form."""
+"""The options of `test`, `gate` and `plan`, and how help shows them; tests compare them with the fields of the form."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import click
 
+from ..inputs.formats.options import READER_OPTIONS
+from ..reports.picture.style import Theme
+from ..reports.representations import BY_NAME
 from ..statistics.catalogue import ENTRIES
 from ..statistics.statistic import Parameter
-
-FORMATS = ("text", "json", "markdown", "csv", "junit", "svg", "png", "html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +27,23 @@ class Field:
 
     @property
     def option(self) -> str:
-        """As it is typed."""
+        """The name on the command line."""
         return "--input-format" if self.name == "format" else "--" + self.name.replace("_", "-")
 
 
 TEST = (
-    Field("statistic", "What to compare; the default is what the files suggest.", "NAME"),
+    Field("statistic", "What to compare; the default depends on the files.", "NAME"),
     Field("alternative", "greater: U is greater than V.", choices=("two-sided", "greater", "less")),
     Field("alpha", "Significance level [0.05].", "NUMBER"),
-    Field("confidence_level", "Ask for an interval of the difference, such as 0.95.", "NUMBER"),
-    Field("clusters", "What groups items that swap together: a column, a key, or document.", "NAME"),
+    Field("confidence_level", "Confidence level of an interval for the difference, such as 0.95.", "NUMBER"),
     Field("method", "How to compute: auto, fft, dp, rational, bounds, monte_carlo, … [auto].", "NAME"),
     Field("test", "Null model [permutation].", choices=("permutation", "bootstrap")),
     Field("samples", "Samples of method monte_carlo [20000].", "NUMBER"),
     Field("seed", "Seed of method monte_carlo [0].", "NUMBER"),
-    Field("precision", "Relative width wanted of method bounds [0.001].", "NUMBER"),
-    Field("exact_fraction", "Give the p-value as an exact fraction, too.", flag=True),
+    Field("precision", "Relative width that method bounds must reach [0.001].", "NUMBER"),
+    Field("exact_fraction", "Give the p-value as an exact fraction as well.", flag=True),
     Field("pmf", "How much of the null distribution to give: none, summary, full.", "NAME"),
-    Field("timeout_s", "Give up after so many seconds.", "SECONDS"),
+    Field("timeout_s", "Deadline in seconds.", "SECONDS"),
 )
 METAVARS = {
     "text": "NAME",
@@ -57,40 +57,28 @@ METAVARS = {
 }
 READING = (
     Field("format", "The format of the files: csv, lm-eval, conllu, … [auto: guessed].", "NAME"),
-    Field("metric", "Which number of an item; acc or F1 for the files of rycolab/paired-perm-test.", "NAME"),
-    Field("on_missing", "Items that only one file has [error].", choices=("error", "drop")),
-    Field("filter", "lm-eval: which filter.", "NAME"),
-    Field("filter_u", "The filter of the first file only.", "NAME"),
-    Field("filter_v", "The filter of the second file only.", "NAME"),
-    Field("measure", "trec: which measure.", "NAME"),
-    Field("task", "every-eval-ever: which task.", "NAME"),
-    Field("scorer", "inspect: which scorer.", "NAME"),
-    Field("system_u", "Which system, or column, of one file is U.", "NAME"),
-    Field("system_v", "Which is V.", "NAME"),
-    Field("id_column", "The column of ids.", "NAME"),
-    Field("score_column", "The column of scores.", "NAME"),
-    Field("system_column", "The column of systems.", "NAME"),
-    Field("delimiter", "comma, tab, pipe, semicolon or blank.", "NAME"),
-    Field("decimals", "Round scores to so many decimals.", "NUMBER"),
-    Field("items", "conllu: what an item is: sentence or word [sentence].", "NAME"),
-    Field("scheme", "conll: BIO or IOB2 [BIO].", "NAME"),
-    Field("ner_mode", "conll: lenient or strict [lenient].", "NAME"),
-    Field("token_column", "conll: the column of tokens, from 1.", "NUMBER"),
-    Field("tag_column", "conll: the column of tags, from 1.", "NUMBER"),
-    Field("tag_column_gold", "That of the gold standard.", "NUMBER"),
-    Field("tag_column_u", "That of the first system.", "NUMBER"),
-    Field("tag_column_v", "That of the second system.", "NUMBER"),
-    Field("reduce_epochs", "inspect: mean, max or none [mean].", "NAME"),
-    Field("allow_incomplete", "inspect: take logs of runs that did not end.", flag=True),
+    *(
+        Field(
+            one.name,
+            one.help.removesuffix(".")
+            + (f" [{one.default}]." if one.default and one.type == "text" else "."),
+            METAVARS[one.type],
+            choices=() if one.is_open or one.type == "boolean" else tuple(one.choices),
+            flag=one.type == "boolean",
+        )
+        for one in READER_OPTIONS
+    ),
 )
 GATE = (
     Field(
         "policy",
-        "What has to be shown [no_regression].",
+        "What must be shown [no_regression].",
         choices=("no_regression", "non_inferior", "improve"),
     ),
-    Field("margin", "How much worse (better, for improve) is tolerated (needed) [0].", "NUMBER"),
-    Field("on_inconclusive", "What becomes of doubt [pass].", choices=("pass", "fail")),
+    Field("margin", "How much worse U may be; for improve, how much better it must be [0].", "NUMBER"),
+    Field(
+        "on_inconclusive", "Whether an inconclusive gate passes or fails [pass].", choices=("pass", "fail")
+    ),
 )
 
 
@@ -124,7 +112,7 @@ SECTIONS = {
 
 
 class Option(click.Option):
-    """An option that stands in a section of the help."""
+    """An option in a section of the help."""
 
     def __init__(self, *names: Any, section: str = "Options", **settings: Any) -> None:
         super().__init__(*names, **settings)
@@ -177,18 +165,18 @@ FILES = (
     _file("--gold", metavar="FILE", help="The gold standard (conllu, conll, asr, mt)."),
     _file("--ref", metavar="FILE", multiple=True, help="References (asr, mt); up to four."),
     _file("--qrels", metavar="FILE", help="Relevance judgements (trec, with runs)."),
-    _file("--documents", metavar="FILE", help="Which document each item is of (conll, mt)."),
-    _file("--names", nargs=2, metavar="U V", help="What the systems are called in reports."),
+    _file("--documents", metavar="FILE", help="The document of each item (conll, mt)."),
+    _file("--names", nargs=2, metavar="U V", help="Names of the systems in reports."),
     _file("--option", "-O", metavar="NAME=VALUE", multiple=True, help="Any other field of the form."),
 )
 AUTHORS = (
-    _in("As rycolab/paired-perm-test")("--input", metavar="FILE", help="The same as a FILE."),
+    _in("As rycolab/paired-perm-test")("--input", metavar="FILE", help="The file, as an option."),
     _in("As rycolab/paired-perm-test")(
         "--MC",
         "mc",
         type=click.IntRange(min=0),
         metavar="K",
-        help="K samples in place of the exact test; 0: exact.",
+        help="Draw K samples instead of testing exactly; 0: exact.",
     ),
     _in("As rycolab/paired-perm-test")(
         "--delim", type=click.Choice([",", "tab"]), help="What separates the columns."
@@ -212,11 +200,11 @@ OUTPUT = (
         "--format",
         "-f",
         "format_",
-        type=click.Choice(FORMATS),
-        help="Of the answer [text, or what the ending of --output says]; junit is a gate's.",
+        type=click.Choice(tuple(BY_NAME)),
+        help="Format of the answer [text, or by the ending of --output]; junit is for gates.",
     ),
-    _output("--output", "-o", metavar="FILE", help="Write the answer there."),
-    _output("--theme", type=click.Choice(["light", "dark"]), help="Of svg and png."),
+    _output("--output", "-o", metavar="FILE", help="Write the answer to this file."),
+    _output("--theme", type=click.Choice(get_args(Theme)), help="Colours of svg and png."),
     _output("--quiet", "-q", is_flag=True, help="No progress on standard error."),
 )
 KIND = (
@@ -232,7 +220,13 @@ SERVER = (
         envvar="EXACTPERM_URL",
         show_envvar=True,
         metavar="URL",
-        help="Ask this server instead of computing here.",
+        help="Send the request to this server instead of computing here.",
     ),
-    _server("--api-key", envvar="EXACTPERM_API_KEY", show_envvar=True, metavar="KEY", help="Its key."),
+    _server(
+        "--api-key",
+        envvar="EXACTPERM_API_KEY",
+        show_envvar=True,
+        metavar="KEY",
+        help="The API key for that server.",
+    ),
 )

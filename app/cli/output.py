@@ -1,4 +1,4 @@
-"""Where answers go, and how problems are said: answers to standard output or a file, words to standard error."""
+"""Output: answers go to standard output or a file, problems in words to standard error."""
 
 from __future__ import annotations
 
@@ -11,19 +11,10 @@ from typing import IO, Any
 
 import click
 
+from ..reports.representations import BY_SUFFIX
 from .options import SECTIONS
 
-BY_SUFFIX = {
-    ".json": "json",
-    ".md": "markdown",
-    ".txt": "text",
-    ".csv": "csv",
-    ".xml": "junit",
-    ".svg": "svg",
-    ".png": "png",
-    ".html": "html",
-    ".htm": "html",
-}
+PASSED, FAILED, ERROR, INTERRUPTED = 0, 1, 2, 130  # exit statuses
 MAX_SHOWN = 20
 UNAUTHORIZED = 401
 INTERNAL = 500  # in this process there is no request id to ask for
@@ -34,18 +25,18 @@ IN_WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r'\b(system_[uv])=(?=")'), lambda m: f"{option(m[1])} "),
     (re.compile(r"\bhigher_is_better=(true|false)"), lambda m: DIRECTIONS[m[1]]),
     (re.compile(r"\((\w+)=\)"), lambda m: f"({option(m[1])})"),
-    (re.compile(r"\bsay (\w+)=(?=\W|$)"), lambda m: f"say {option(m[1])}"),
+    (re.compile(r"\b(say|with) (\w+)=(?=\W|$)"), lambda m: f"{m[1]} {option(m[2])}"),
     (re.compile(r'\bsay "(\w+)": "(\w+)"'), lambda m: f"say {option(m[1])} {m[2]}"),
 )
 
 
 class Refused(click.ClickException):
-    """Something that cannot be done; the status is that of a comparison that could not be made."""
+    """An error without usage help; the exit status is that of a comparison that could not be made."""
 
-    exit_code = 2
+    exit_code = ERROR
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Say it in a line."""
+        """Print it in one line."""
         click.echo(f"exactperm: {self.format_message()}", file=file, err=file is None)
 
 
@@ -56,26 +47,26 @@ def option(name: str) -> str:
     return "--input-format" if name == "format" else "--" + name.replace("_", "-")
 
 
-def format_of(asked: str | None, path: str | None) -> str:
-    """The representation: as asked, or as the file's ending says, or a line of text where it has none.
+def format_of(chosen: str | None, path: str | None) -> str:
+    """The representation: the chosen one, else by the ending of the file, else a line of text.
 
     Raises
     ------
-        BadParameter: the ending is of nothing that can be written.
+        BadParameter: no representation has this ending.
     """
     suffix = Path(path).suffix.lower() if path is not None else ""
-    if asked is not None or not suffix:
-        return asked or "text"
+    if chosen is not None or not suffix:
+        return chosen or "text"
     if suffix not in BY_SUFFIX:
         detail = (
             f"There is no report with the ending {suffix}; there are {', '.join(BY_SUFFIX)}. Or say --format."
         )
         raise click.BadParameter(detail, param_hint="--output")
-    return BY_SUFFIX[suffix]
+    return BY_SUFFIX[suffix].name
 
 
 def write(content: bytes, path: str | None) -> None:
-    """Write an answer; raises Refused when a file cannot be written. A closed pipe is nobody's fault."""
+    """Write an answer; raises Refused when a file cannot be written. A closed pipe is not an error."""
     if path is not None:
         try:
             Path(path).write_bytes(content)
@@ -92,7 +83,7 @@ def write(content: bytes, path: str | None) -> None:
 
 
 def complain(problem: Mapping[str, Any], paths: Mapping[str, str]) -> None:
-    """Say a problem (RFC 9457) in words: what is wrong, and where in which file or option."""
+    """Print problem details (RFC 9457) in words: what is wrong, and where in which file or option."""
     detail = in_words(str(problem.get("detail", "")))
     if problem.get("status") == INTERNAL and not problem.get("instance", "").strip("-"):
         detail = "This is a bug of exactperm; please report it, with the line before this one."
@@ -101,9 +92,9 @@ def complain(problem: Mapping[str, Any], paths: Mapping[str, str]) -> None:
     lines = [f"exactperm: {detail}"]
     flaws = [flaw for flaw in problem.get("errors", ()) if isinstance(flaw, dict)]
     for flaw in flaws[:MAX_SHOWN]:
-        where, said = place(str(flaw.get("pointer", "")), paths), in_words(str(flaw.get("detail", "")))
-        if said not in detail:
-            lines.append(f"  {where}: {said}" if where else f"  {said}")
+        where, sentence = location(str(flaw.get("pointer", "")), paths), in_words(str(flaw.get("detail", "")))
+        if sentence not in detail:
+            lines.append(f"  {where}: {sentence}" if where else f"  {sentence}")
         elif where and where not in detail:
             lines.append(f"  at {where}")
     if problem.get("status") == UNAUTHORIZED:
@@ -112,19 +103,19 @@ def complain(problem: Mapping[str, Any], paths: Mapping[str, str]) -> None:
 
 
 def printable(text: str) -> str:
-    """Text that a terminal only shows: a label, or a server, may hold escape sequences."""
+    """The text without control characters: labels and servers may send escape sequences."""
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 def in_words(detail: str) -> str:
-    """A sentence of the service for somebody who types options."""
+    """A sentence of the service, with options instead of fields."""
     for pattern, replacement in IN_WORDS:
         detail = pattern.sub(replacement, detail)
     return detail
 
 
-def place(pointer: str, paths: Mapping[str, str]) -> str:
-    """A pointer as people say it: the file they named, the line, the option they typed."""
+def location(pointer: str, paths: Mapping[str, str]) -> str:
+    """A pointer in words: the file, the line, the option."""
     if pointer.startswith("/?"):
         return "--" + pointer[2:].replace("_", "-")
     first, *rest = pointer[1:].split("/")
@@ -140,7 +131,7 @@ def place(pointer: str, paths: Mapping[str, str]) -> str:
 
 
 def _within(parts: list[str]) -> list[str]:
-    """Where in a file: /line/3/2 is line 3, field 2."""
+    """The position in a file: /line/3/2 is line 3, field 2."""
     parts = [part.replace("~1", "/").replace("~0", "~") for part in parts]
     if len(parts) >= 2 and parts[0] == "line":
         field = [f"field {parts[2]}"] if len(parts) > 2 and parts[2].isdigit() else parts[2:3]

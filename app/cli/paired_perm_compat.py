@@ -28,37 +28,37 @@ MC = "--MC"
 def translated(
     fields: Mapping[str, Any], given: Mapping[str, Any], content: bytes, path: str
 ) -> dict[str, Any]:
-    """Fields in our words for those in the authors'; `content` is that of the one file there is.
+    """Our fields for the options of rycolab/paired-perm-test; `content` is that of the one file.
 
-    `--metric acc` is theirs only before a file like theirs: lm-evaluation-harness has a metric of that name.
+    `--metric acc` is theirs only with a file like theirs: lm-evaluation-harness has a metric of that name.
 
     Raises
     ------
-        UsageError: the options contradict each other, or the file has not the metric's columns.
+        UsageError: options contradict each other, or the file does not have the columns of the metric.
     """
-    said = dict(fields)
+    result = dict(fields)
     if given.get("delim") is not None:
-        _refuse_both(said, "--delim", "delimiter")
-        said.setdefault("format", DELIMITERS[given["delim"]][0])
+        _refuse_both(result, "--delim", "delimiter")
+        result.setdefault("format", DELIMITERS[given["delim"]][0])
     if given.get("mc"):
-        _refuse_both(said, MC, "method", "samples")
-        said.update(method="monte_carlo", samples=given["mc"])
-    metric = str(said.get("metric", "")).lower()
+        _refuse_both(result, MC, "method", "samples")
+        result.update(method="monte_carlo", samples=given["mc"])
+    metric = str(result.get("metric", "")).lower()
     width = _width(content, given.get("delim"))
     if metric in STATISTICS and width is not None:
         statistic, needed = STATISTICS[metric]
-        _refuse_both(said, "--metric " + said["metric"], "statistic")
+        _refuse_both(result, "--metric " + result["metric"], "statistic")
         if width != needed:
             raise click.UsageError(
-                f"The metric {said['metric']} needs {needed} columns, {COLUMNS[needed]}; line 1 of {path} has {width}."
+                f"The metric {result['metric']} needs {needed} columns, {COLUMNS[needed]}; line 1 of {path} has {width}."
             )
-        del said["metric"]
-        said["statistic"] = statistic
-    return said
+        del result["metric"]
+        result["statistic"] = statistic
+    return result
 
 
 def _width(content: bytes, delim: str | None) -> int | None:
-    """How many whole numbers stand in the first line; None where something else does."""
+    """How many whole numbers the first line has; None where it has anything else."""
     line = content[:10_000].decode("utf-8", "replace").lstrip("\ufeff\r\n").partition("\n")[0]
     delimiter = DELIMITERS[delim][1] if delim is not None else "\t" if "\t" in line else ","
     values = [value.strip() for value in line.split(delimiter)]

@@ -1,4 +1,4 @@
-"""What is going on, on standard error: at once and in place on a terminal, elsewhere a line only when it takes long."""
+"""Progress on standard error: on a terminal one line that changes, elsewhere lines only when it takes long."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import time
 from types import TracebackType
 from typing import Self, TextIO
 
-AFTER_S = 1.0  # of one thing, before anything is said where there is no terminal
-READING_AFTER_S = 5.0  # loading the libraries takes a while on a busy machine, and is nobody's concern
+AFTER_S = 1.0  # of one step, before anything is printed where there is no terminal
+READING_AFTER_S = 5.0  # loading the libraries takes a while on a busy machine
 EVERY_S = 0.25
 LONG_S = 3600.0
 
 
 class Progress:
-    """Says what is being done from `__enter__` to `__exit__`, unless it is `quiet`."""
+    """Shows the current step from `__enter__` to `__exit__`, unless `quiet`."""
 
     def __init__(self, *, quiet: bool, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
@@ -41,7 +41,7 @@ class Progress:
             self._thread.join(1.0)
 
     def doing(self, what: str, planned_s: float | None = None) -> None:
-        """What is done from now on, and how long it should take."""
+        """Begin a step; `planned_s` is how long it should take."""
         self._doing, self._planned_s = what, planned_s
         self._since, self._due = time.monotonic(), AFTER_S
 
@@ -71,7 +71,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """Seconds for people.
+    """Seconds with a unit.
 
     >>> duration(0.04), duration(12.3), duration(200), duration(7200)
     ('0.04 s', '12 s', '3.3 min', '2 h')

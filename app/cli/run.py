@@ -1,4 +1,7 @@
-"""Ask, here or on a server, write the answer, and say how it went as an exit status."""
+"""Run `test`, `gate` or `plan` here or on a server, write the answer, and return the exit status.
+
+Even here the request is encoded and parsed as HTTP would have it, so that the answers are the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +14,24 @@ import click
 import httpx
 
 from ..client import Client, ExactpermError, ProblemError, UnreadableAnswer
-from ..client.calls import MEDIA, VERDICT, Call, call_of, checked, plan_call
+from ..client.calls import VERDICT, Call, call_of, checked, plan_call
 from ..client.requests import files as files_of, gate as gate_of
+from ..reports.representations import BY_NAME, JSON
 from .arguments import PREFIX, Form, form_of, read
-from .output import complain, format_of, in_words, write
+from .output import ERROR, FAILED, PASSED, complain, format_of, in_words, write
 from .progress import Progress, duration
 
-PASSED, FAILED, COULD_NOT = 0, 1, 2
 TEST, GATE, PLAN = "test", "gate", "plan"
 LOCAL = "http://in-process"
-DRAWN = ("svg", "png", "html")
 VERDICTS = ("pass", "fail", "inconclusive")
 GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metrics")
 
 
-def ask(what: str, given: Mapping[str, Any]) -> int:
-    """Run `test`, `gate` or `plan`; the exit status. Raises ClickException for what was typed."""
+def run_command(what: str, given: Mapping[str, Any]) -> int:
+    """Run `test`, `gate` or `plan`; the exit status. Raises ClickException for wrong arguments."""
     format_ = format_of(given["format_"], given["output"])
-    if format_ == "png" and given["output"] is None and sys.stdout.isatty():
-        raise click.UsageError("A picture cannot be shown here; say where to: -o picture.png")
+    if BY_NAME[format_].is_binary and given["output"] is None and sys.stdout.isatty():
+        raise click.UsageError("A terminal cannot show a picture; write it to a file: -o picture.png")
     if what == PLAN and format_ not in {"text", "json"}:
         raise click.UsageError("A plan is text or json.")
     with Progress(quiet=given["quiet"]) as progress:
@@ -41,7 +43,7 @@ def ask(what: str, given: Mapping[str, Any]) -> int:
         except ProblemError as error:
             problem: Mapping[str, Any] = error.raw or {"title": error.title, "detail": error.detail}
         except ExactpermError as error:
-            problem = {"type": "about:blank", "title": "There is no answer", "detail": str(error)}
+            problem = {"type": "about:blank", "title": "No answer", "detail": str(error)}
         else:
             problem = {}
     if problem:
@@ -55,7 +57,7 @@ def ask(what: str, given: Mapping[str, Any]) -> int:
 
 
 def _call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
-    """What to send, and what it was made from."""
+    """The call to send, and the form that it was made from."""
     if given.get("kind") is not None:
         return _json_call(what, given)
     if what == PLAN and given["url"] is not None:
@@ -74,7 +76,9 @@ def _json_call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
     others = [name for name in given if name.startswith(PREFIX)]
     others += ["names", "option", "gold", "ref", "qrels", "documents", "mc", "delim"]
     if len(given["paths"]) != 1 or any(given.get(name) for name in others):
-        raise click.UsageError("With --kind there is one FILE, and it says everything itself.")
+        raise click.UsageError(
+            "With --kind, give one FILE and no options of the test: the file is the whole request."
+        )
     name, content = read(given["paths"][0])
     if what == PLAN:
         content = b'{"kind":"%b","request":%b}' % (given["kind"].encode(), content)
@@ -90,7 +94,7 @@ def _sent(call: Call, given: Mapping[str, Any], progress: Progress) -> httpx.Res
     from .local_transport import InProcess
     from .settings import settings_of
 
-    drawn = any(("format", format_) in call.query for format_ in DRAWN)
+    drawn = BY_NAME[dict(call.query).get("format", JSON)].is_drawn
     work = "computing and drawing" if drawn else "computing"
     transport = InProcess(settings_of({}), lambda seconds: progress.doing(work, seconds))
     with Client(LOCAL, transport=transport, retries=0) as client:
@@ -98,34 +102,34 @@ def _sent(call: Call, given: Mapping[str, Any], progress: Progress) -> httpx.Res
 
 
 def _recognised(response: httpx.Response, what: str, format_: str) -> httpx.Response:
-    """The response, if it is one of an exactperm server: a page that says 200 to everything must not pass a gate."""
+    """The response, if an exactperm server sent it: a proxy that answers 200 to everything must not pass a gate."""
     media = response.headers.get("content-type", "").partition(";")[0]
     verdict = response.headers.get(VERDICT, "")
-    expected = MEDIA["json" if what == PLAN else format_]
+    expected = BY_NAME[JSON if what == PLAN else format_].media_type
     if media != expected or (what == GATE and verdict not in VERDICTS):
-        raise UnreadableAnswer("This is no answer of an exactperm server. Is the URL right?")
+        raise UnreadableAnswer("This is not an answer of an exactperm server. Is the URL right?")
     return response
 
 
 def _refused(problem: Mapping[str, Any], form: Form, given: Mapping[str, Any], format_: str) -> int:
-    """In words; and, for whoever reads JSON, as the problem document in place of the answer."""
+    """Show the problem; with --format json, write the problem details instead of the answer."""
     complain(problem, form.paths)
     if format_ == "json":
         write(json.dumps(problem).encode() + b"\n", given["output"])
-    return COULD_NOT
+    return ERROR
 
 
 def _say_verdict(response: httpx.Response, given: Mapping[str, Any], format_: str) -> None:
-    """One line where the report went into a file, or cannot be read."""
-    if given["output"] is None and format_ not in {"png", "svg"}:
+    """The verdict in a line, where the report went to a file or is a picture."""
+    if given["output"] is None and not BY_NAME[format_].is_themed:
         return
     where = f"; see {given['output']}" if given["output"] is not None else ""
-    said = f"{response.headers['x-verdict']} (p = {response.headers.get('x-p-value', '?')})"
-    click.echo(f"exactperm: {said}{where}", err=True)
+    verdict = f"{response.headers['x-verdict']} (p = {response.headers.get('x-p-value', '?')})"
+    click.echo(f"exactperm: {verdict}{where}", err=True)
 
 
 def _plan_text(response: httpx.Response) -> bytes:
-    """The plan in a line for each method; a server is asked about JSON requests only."""
+    """The plan, one line for each method."""
     plan = response.json()
     lines = [f"{_cost(plan)}: {in_words(plan['reason'])}"]
     lines += [f"  or {_cost(other)}: {other['reason']}" for other in plan["alternatives"]]

@@ -1,4 +1,4 @@
-"""Settings from the environment and from options; what is wrong with them is said in words."""
+"""Settings from the environment and from options, with error messages for people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ADDRESS = re.compile(r"(tcp|udp)://")
 
 
 def _look_at_names(environment: Mapping[str, str]) -> None:
-    """Refuse a variable whose name is nearly that of a setting, and warn of one that is nothing here."""
+    """Refuse a variable whose name is close to that of a setting, and warn of any other that is not one."""
     known = [*(PREFIX + name.upper() for name in Settings.model_fields), *OF_THE_CLIENT]
     for given, value in environment.items():
         name = given.upper()
@@ -32,7 +32,7 @@ def _look_at_names(environment: Mapping[str, str]) -> None:
             continue
         if near := difflib.get_close_matches(name, known, 1, LIKENESS):
             raise Refused(f"{given[:80]}: there is no such setting; did you mean {near[0]}?")
-        click.echo(f"exactperm: {given[:80]} is no setting of exactperm, and does nothing.", err=True)
+        click.echo(f"exactperm: {given[:80]} is not a setting of exactperm and has no effect.", err=True)
 
 
 def settings_of(given: Mapping[str, str]) -> Settings:
@@ -40,7 +40,7 @@ def settings_of(given: Mapping[str, str]) -> Settings:
 
     Raises
     ------
-        Refused: one of them is not what it should be, or a variable looks like one and is none.
+        Refused: a value is not valid, or the name of a variable is close to that of a setting.
     """
     _look_at_names(os.environ)
     try:

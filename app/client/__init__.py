@@ -1,6 +1,7 @@
 """The Python client: the service's tests as functions of arrays, lists and files, its answers as typed values.
 
-It imports nothing else of the program, so that this folder alone, with httpx and numpy, is the whole client.
+This folder alone, with httpx and numpy, is the whole client: it imports nothing else of the program, and works under
+any name.
 
 >>> from app.client import Client, scores
 >>> with Client("http://localhost:8000", transport=DOCTEST_TRANSPORT) as client:

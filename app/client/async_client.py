@@ -1,4 +1,4 @@
-"""The client for asyncio: the same as the other, but that it awaits."""
+"""The client for asyncio; its methods are those of `Client`, awaited."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .sync_client import BytesFormat, TextFormat, Theme
 
 
 class AsyncClient(Connection):
-    """The same for asyncio; see `Client`."""
+    """The client for asyncio; see `Client` for the parameters."""
 
     def __init__(
         self,
@@ -92,8 +92,8 @@ class AsyncClient(Connection):
         self, test: TestRequest | GateRequest | Sequence[Metric], **terms: Unpack[GateTerms]
     ) -> GateResult:
         """As `Client.gate`."""
-        asked = test if isinstance(test, GateRequest) else requests.gate(test, **terms)
-        return calls.gate_result(await self.send(calls.gate_call(asked)))
+        request = test if isinstance(test, GateRequest) else requests.gate(test, **terms)
+        return calls.gate_result(await self.send(calls.gate_call(request)))
 
     async def plan(self, test: TestRequest) -> Plan:
         """As `Client.plan`."""
@@ -113,12 +113,16 @@ class AsyncClient(Connection):
         *,
         theme: Theme | None = None,
     ) -> bytes: ...
+    @overload
+    async def report(
+        self, request: TestRequest | GateRequest, format: str, *, theme: Theme | None = None
+    ) -> str | bytes: ...
     async def report(
         self,
         request: TestRequest | GateRequest,
-        format: TextFormat | BytesFormat,  # noqa: A002
+        format: str,  # noqa: A002
         *,
         theme: Theme | None = None,
     ) -> str | bytes:
         """As `Client.report`."""
-        return calls.report_result(await self.send(calls.call_of(request).in_format(format, theme)), format)
+        return calls.report_result(await self.send(calls.call_of(request).in_format(format, theme)))

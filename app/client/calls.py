@@ -1,8 +1,9 @@
-"""Between asking and HTTP, without sending anything: requests become calls, and responses results."""
+"""Requests to HTTP calls, and responses to results; nothing is sent here."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import client as http_client
@@ -11,7 +12,7 @@ from typing import Any
 import httpx
 
 from .data import encoded, npy, table
-from .decode import read
+from .decode import decode
 from .errors import Flaw, ProblemError, UnreadableAnswer, kind_of
 from .gate_results import GateResult, Meta, Plan
 from .requests import IN_A_BODY_ONLY, GateRequest, Metric, TestRequest, form_fields
@@ -21,17 +22,7 @@ from .retries import retry_after
 JSON = "application/json"
 NPY = "application/x-npy"
 PROBLEM = "application/problem+json"
-BYTES = frozenset({"svg", "png", "junit"})
-MEDIA = {
-    "json": JSON,
-    "text": "text/plain",
-    "markdown": "text/markdown",
-    "csv": "text/csv",
-    "svg": "image/svg+xml",
-    "png": "image/png",
-    "html": "text/html",
-    "junit": "application/xml",
-}
+ANSWER = re.compile(r'W/"[tg]_[0-9a-f]+"')  # the ETag of every answer: the id of a test or a gate
 VERDICT = "x-verdict"
 
 
@@ -47,7 +38,7 @@ class Call:
     timeout_s: float | None = None
 
     def in_format(self, format_: str, theme: str | None = None) -> Call:
-        """The same, answered in another representation."""
+        """The same call, answered in another representation."""
         extra = (("format", format_), *((("theme", theme),) if theme else ()))
         return Call(
             self.path, self.method, self.query + extra, self.content, self.content_type, self.timeout_s
@@ -55,7 +46,7 @@ class Call:
 
 
 def test_call(request: TestRequest) -> Call:
-    """The call that asks for a test."""
+    """The call for a test."""
     path, timeout_s = f"/v1/tests/{request.kind}", _deadline(request)
     if request.kind == "files":
         return _form(path, request, request.options, timeout_s)
@@ -72,15 +63,15 @@ test_call.__test__ = False  # type: ignore[attr-defined]
 
 
 def gate_call(request: GateRequest) -> Call:
-    """The call that asks for a verdict."""
+    """The call for a gate."""
     timeouts = [_deadline(one.test) for one in request.metrics]
     first, timeout_s = request.metrics[0], max((one for one in timeouts if one is not None), default=None)
     if first.test.kind == "files":
         own = {**request.terms, **first.terms, **({"name": first.name} if first.name else {})}
-        said = {name: value for name, value in own.items() if name != "name"}
+        fields = {name: value for name, value in own.items() if name != "name"}
         if "name" in own:
-            said["metrics"] = [{"name": own["name"]}]
-        return _form("/v1/gate", first.test, {**first.test.options, **said}, timeout_s)
+            fields["metrics"] = [{"name": own["name"]}]
+        return _form("/v1/gate", first.test, {**first.test.options, **fields}, timeout_s)
     terms = {name: value for name, value in request.terms.items() if value is not None}
     if len(request.metrics) == 1 and first.name is None:
         body: dict[str, Any] = {**_metric(first), **terms}
@@ -90,19 +81,19 @@ def gate_call(request: GateRequest) -> Call:
 
 
 def plan_call(request: TestRequest) -> Call:
-    """The call that asks what a test would cost."""
+    """The call for the plan of a test."""
     if request.kind == "files":
         return _form("/v1/plan", request, request.options, _deadline(request))
     return Call("/v1/plan", content=encoded({"kind": request.kind, "request": request.body}))
 
 
 def call_of(request: TestRequest | GateRequest) -> Call:
-    """The call that asks for a test or a verdict."""
+    """The call for a test or a gate."""
     return gate_call(request) if isinstance(request, GateRequest) else test_call(request)
 
 
 def _deadline(request: TestRequest) -> float | None:
-    """The deadline that a test asks for; whether it is one is for the server to say."""
+    """The deadline that a test asks for; the server judges whether it is valid."""
     try:
         return float(request.options["timeout_s"])
     except (KeyError, TypeError, ValueError):
@@ -115,7 +106,7 @@ def _metric(one: Metric) -> dict[str, Any]:
 
 
 def _fits_a_query(options: Mapping[str, Any]) -> bool:
-    """Whether a query can say the same as a body: it has no lists, and a unit there is text."""
+    """Whether the options fit into a query, which has no lists and where a unit is text."""
     listed = any(options.get(name) is not None for name in IN_A_BODY_ONLY)
     unit = options.get("statistic", {}).get("unit")
     return not listed and (unit is None or isinstance(unit, str))
@@ -130,41 +121,41 @@ def _form(path: str, request: TestRequest, fields: Mapping[str, Any], timeout_s:
 
 
 def _text(value: Any) -> str:
-    """A value as a form or a query says it: text as it is, everything else as JSON."""
+    """A value as a field of a form or a query: text as it is, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, allow_nan=False)
 
 
 def checked(response: httpx.Response) -> httpx.Response:
-    """The response if it is an answer, be it a failed gate's; raises ProblemError for anything else."""
+    """The response if it is an answer, a failed gate included; raises ProblemError for anything else."""
     if response.is_success or VERDICT in response.headers:
         return response
     raise _problem(response)
 
 
 def _problem(response: httpx.Response) -> ProblemError:
-    said = _object(response) if response.headers.get("content-type", "").startswith(PROBLEM) else {}
-    status, type_ = response.status_code, str(said.get("type", "about:blank"))
+    document = _object(response) if response.headers.get("content-type", "").startswith(PROBLEM) else {}
+    status, type_ = response.status_code, str(document.get("type", "about:blank"))
     phrase = http_client.responses.get(status, "An unknown status")
     media = response.headers.get("content-type", "nothing").partition(";")[0]
-    errors = said.get("errors", ())
+    errors = document.get("errors", ())
     return kind_of(status, type_)(
         status=status,
         type=type_,
-        title=str(said.get("title", phrase)),
+        title=str(document.get("title", phrase)),
         detail=str(
-            said.get(
+            document.get(
                 "detail",
-                f"The answer is no problem document but {media}: it may come from something before the server.",
+                f"The answer is {media}, not problem details: it may come from a proxy before the server.",
             )
         ),
-        instance=str(said.get("instance", response.headers.get("x-request-id", ""))),
+        instance=str(document.get("instance", response.headers.get("x-request-id", ""))),
         errors=tuple(
             Flaw(str(one.get("pointer", "")), str(one.get("code", "")), str(one.get("detail", "")))
             for one in (errors if isinstance(errors, list) else ())
             if isinstance(one, dict)
         ),
         retry_after_s=retry_after(response.headers.get("retry-after")),
-        raw=said,
+        raw=document,
     )
 
 
@@ -185,30 +176,34 @@ def _json(response: httpx.Response) -> Any:
 
 def test_result(response: httpx.Response) -> TestResult:
     """The result of a test; raises ProblemError or UnreadableAnswer, as all of these."""
-    return read(TestResult, _json(response))
+    return decode(TestResult, _json(response))
 
 
 test_result.__test__ = False  # type: ignore[attr-defined]
 
 
 def gate_result(response: httpx.Response) -> GateResult:
-    """The verdict of a gate, be it good or bad."""
-    return read(GateResult, _json(response))
+    """The result of a gate, whether it passed or failed."""
+    return decode(GateResult, _json(response))
 
 
 def plan_result(response: httpx.Response) -> Plan:
-    """What a test would cost."""
-    return read(Plan, _json(response))
+    """The plan of a test."""
+    return decode(Plan, _json(response))
 
 
 def meta_result(response: httpx.Response) -> Meta:
     """What the server can do."""
-    return read(Meta, _json(response))
+    return decode(Meta, _json(response))
 
 
-def report_result(response: httpx.Response, format_: str) -> str | bytes:
-    """A report: pictures and XML as bytes, everything else as text."""
+def report_result(response: httpx.Response) -> str | bytes:
+    """A report: text/… and JSON as text, pictures and XML as bytes.
+
+    It is known by its ETag, so that a page of something else (a proxy's login, say) is not taken for a report.
+    """
     content = checked(response).content
-    if response.headers.get("content-type", "").partition(";")[0] != MEDIA[format_]:
-        raise UnreadableAnswer(f"The answer is not {MEDIA[format_]}. Is this the URL of an exactperm server?")
-    return content if format_ in BYTES else content.decode()
+    if not ANSWER.fullmatch(response.headers.get("etag", "")):
+        raise UnreadableAnswer("This is not an answer with an id. Is this the URL of an exactperm server?")
+    media = response.headers.get("content-type", "").partition(";")[0]
+    return content.decode() if media.startswith("text/") or media == JSON else content

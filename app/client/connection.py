@@ -1,4 +1,4 @@
-"""What both clients share: where the server is, and how a call becomes a request of httpx."""
+"""What the synchronous and the asynchronous client share: the address, and requests and errors of httpx."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def _address(url: str) -> httpx.URL:
     try:
         address = httpx.URL((url if "://" in url else f"http://{url}").rstrip("/"))
     except httpx.InvalidURL as error:
-        raise NoAnswer(f"{url!r} is no URL: {error}.") from None
+        raise NoAnswer(f"{url!r} is not a URL: {error}.") from None
     if not address.host or (address.port or 0) > MAX_PORT:
-        raise NoAnswer(f"{url!r} is no URL: it needs a host, and a port of at most {MAX_PORT}.")
+        raise NoAnswer(f"{url!r} is not a URL: it needs a host, and a port of at most {MAX_PORT}.")
     return address
 
 
 class Connection:
-    """Address, key and patience; requests and errors of httpx made from calls and for people."""
+    """The address, the key, the timeout and the retries of a client."""
 
     def __init__(self, url: str, *, api_key: str | None, timeout: float, retries: Retries | int) -> None:
         self.url = _address(url)
@@ -59,12 +59,12 @@ class Connection:
         where = f"{self.url.scheme}://{self.url.netloc.decode()}"
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.UnsupportedProtocol):
             return NoAnswer(
-                f"There is no connection to {where} ({error}). Is the server running, and the URL right?"
+                f"No connection to {where} ({error}). Is the server running, and is the URL right?"
             )
         if isinstance(error, httpx.TimeoutException):
             return NoAnswer(
                 f"{where} took too long. Give the client a larger timeout, or ask for a cheaper method."
             )
         return NoAnswer(
-            f"{where} broke off: {type(error).__name__}. Is it an HTTP server, and does it still run?"
+            f"{where} broke off: {type(error).__name__}. Is it an HTTP server, and is it still running?"
         )

@@ -1,4 +1,4 @@
-"""Data as Python holds it becomes what a request carries: JSON values, or the bytes of a .npy file."""
+"""Python data to what a request carries: JSON values, or the bytes of a .npy file."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def plain(value: Any, at: str = "") -> Any:
         if array.dtype.kind in "OSUbiuf":
             listed = (array.astype(np.int64) if array.dtype.kind == "b" else array).tolist()
             return plain(listed, at) if array.dtype.kind == "O" else listed
-        raise InvalidData(f"An array of {array.dtype} has no place in a request.", pointer=at)
+        raise InvalidData(f"An array of {array.dtype} cannot be sent.", pointer=at)
     if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray):
-        return [plain(one, f"{at}/{place}") for place, one in enumerate(value)]
-    raise InvalidData(f"A {type(value).__name__} has no place in a request.", pointer=at)
+        return [plain(one, f"{at}/{index}") for index, one in enumerate(value)]
+    raise InvalidData(f"A {type(value).__name__} cannot be sent.", pointer=at)
 
 
 def array_of(value: Any) -> NDArray[Any] | None:
@@ -65,7 +65,7 @@ def encoded(request: Mapping[str, Any]) -> bytes:
 
 
 def _not_finite(value: Any, at: str) -> str | None:
-    """Where the first number is that is none."""
+    """The pointer to the first number that is not finite."""
     if isinstance(value, float):
         return None if math.isfinite(value) else at
     members: Iterable[tuple[Any, Any]] = ()
@@ -74,9 +74,9 @@ def _not_finite(value: Any, at: str) -> str | None:
     elif isinstance(value, Sequence) and not isinstance(value, str):
         members = enumerate(value)
     for key, one in members:
-        found = _not_finite(one, f"{at}/{_escaped(key)}")
-        if found is not None:
-            return found
+        pointer = _not_finite(one, f"{at}/{_escaped(key)}")
+        if pointer is not None:
+            return pointer
     return None
 
 
@@ -97,10 +97,10 @@ def table(kind: str, u: Any, v: Any) -> NDArray[Any] | None:
         return whole
     columns = [u, v] if kind == "scores" else [one for system in (u, v) for one in _counts(system)]
     arrays = [array_of(column) for column in columns]
-    found = [array for array in arrays if array is not None and array.ndim == 1 and _sendable(array)]
-    if len(found) != width or len({(len(array), array.dtype.kind) for array in found}) != 1:
+    sendable = [array for array in arrays if array is not None and array.ndim == 1 and _sendable(array)]
+    if len(sendable) != width or len({(len(array), array.dtype.kind) for array in sendable}) != 1:
         return None
-    return np.column_stack(found)
+    return np.column_stack(sendable)
 
 
 def _counts(system: Any) -> list[Any]:

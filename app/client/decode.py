@@ -1,4 +1,4 @@
-"""JSON objects become the dataclasses of `app.client.results`: by their annotations, and nothing is guessed."""
+"""JSON objects to the dataclasses of `results` and `gate_results`, by their annotations; nothing is converted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Answer = TypeVar("Answer")
 RAW = "raw"
 
 
-def read(kind: type[Answer], value: Any, *, at: str = "") -> Answer:
+def decode(kind: type[Answer], value: Any, *, at: str = "") -> Answer:
     """An answer of this kind; fields that it does not know are passed over.
 
     Raises
@@ -22,7 +22,7 @@ def read(kind: type[Answer], value: Any, *, at: str = "") -> Answer:
         UnreadableAnswer: a field is missing, or is not of its type.
 
     >>> from app.client.results import Interval
-    >>> read(Interval, {"level": 0.9, "low": -1, "high": None, "method": "test_inversion", "kind": "exact"}).low
+    >>> decode(Interval, {"level": 0.9, "low": -1, "high": None, "method": "test_inversion", "kind": "exact"}).low
     -1.0
     """
     if not isinstance(value, Mapping):
@@ -30,17 +30,17 @@ def read(kind: type[Answer], value: Any, *, at: str = "") -> Answer:
             f"The answer has no object at {at or '/'}. Is this the URL of an exactperm server?"
         )
     hints = _hints(cast("Any", kind))
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for part in fields(kind):  # type: ignore[arg-type]  # a dataclass by contract
         if part.name == RAW:
-            given[RAW] = value
+            values[RAW] = value
         elif part.name in value:
-            given[part.name] = _converted(hints[part.name], value[part.name], f"{at}/{part.name}")
+            values[part.name] = _converted(hints[part.name], value[part.name], f"{at}/{part.name}")
         elif part.default is MISSING and part.default_factory is MISSING:
             raise UnreadableAnswer(
                 f"The answer lacks {at}/{part.name}. Is the server of another version than this client?"
             )
-    return kind(**given)
+    return kind(**values)
 
 
 @cache
@@ -57,7 +57,7 @@ def _converted(hint: Any, value: Any, at: str) -> Any:
     if origin is tuple and isinstance(value, list):
         if len(arguments) == 2 and arguments[1] is not Ellipsis and len(value) != 2:
             raise UnreadableAnswer(f"The answer has {len(value)} values at {at}, where two are needed.")
-        return tuple(_converted(arguments[0], one, f"{at}/{place}") for place, one in enumerate(value))
+        return tuple(_converted(arguments[0], one, f"{at}/{index}") for index, one in enumerate(value))
     if origin in {Mapping, dict} or (isinstance(origin, type) and issubclass(origin, Mapping)):
         if isinstance(value, Mapping):
             return {key: _converted(arguments[1], one, f"{at}/{key}") for key, one in value.items()}
@@ -73,5 +73,5 @@ def _converted(hint: Any, value: Any, at: str) -> Any:
     elif hint is Any:
         return value
     elif isinstance(hint, type):
-        return read(hint, value, at=at)
+        return decode(hint, value, at=at)
     raise UnreadableAnswer(f"The answer has {type(value).__name__} at {at}, which is not what belongs there.")

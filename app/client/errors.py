@@ -1,10 +1,10 @@
-"""What can go wrong between asking and answer; every message says what to do.
+"""The exceptions of the client; every message says what to do.
 
 ExactpermError
-├── InvalidData                what was given cannot be sent: found here, before anything is
+├── InvalidData                the data cannot be sent; raised before anything is
 ├── NoAnswer                   the server could not be reached, or broke off
-├── UnreadableAnswer           it answered, but not as the contract says
-└── ProblemError               it answered with a problem (RFC 9457)
+├── UnreadableAnswer           it answered, but not with what the API promises
+└── ProblemError               it answered with problem details (RFC 9457)
     ├── MalformedBody          400
     ├── NotAuthorised          401, 403
     ├── NotFound               404, 405
@@ -43,7 +43,7 @@ class ExactpermError(Exception):
 
 
 class InvalidData(ExactpermError, ValueError):
-    """The data cannot be sent: not a number, of unequal lengths, of a type that has no place in a request."""
+    """The data cannot be sent: a number is not finite, lengths differ, or a type has no JSON form."""
 
     def __init__(self, detail: str, *, pointer: str = "") -> None:
         super().__init__(f"At {pointer}: {detail}" if pointer else detail)
@@ -51,24 +51,24 @@ class InvalidData(ExactpermError, ValueError):
 
 
 class NoAnswer(ExactpermError):
-    """No connection, or it was lost, or the time was over; the cause is httpx's own exception."""
+    """No connection, a lost connection or a timeout; `__cause__` is the exception of httpx."""
 
 
 class UnreadableAnswer(ExactpermError):
-    """An answer without the fields of the contract: is this an exactperm server, and of version 1?"""
+    """The answer lacks fields of the API: perhaps it is not an exactperm server, or not version 1."""
 
 
 class ProblemError(ExactpermError):
-    """The server said no, and why.
+    """The server refused the request, and says why.
 
     Attributes
     ----------
     type, title, status, detail, instance
-        The members of RFC 9457; `instance` is the request id, to be quoted when asking an operator.
+        The members of RFC 9457; `instance` is the request id; quote it to the operator.
     errors
         What exactly is wrong, and where.
     retry_after_s
-        Seconds after which it may be worth while to try again; None where the server did not say.
+        Seconds after which to try again; None where the server does not say.
     """
 
     advice = ""
@@ -99,8 +99,8 @@ class ProblemError(ExactpermError):
         """Title and detail, where it is, and what to do."""
         parts = [f"{self.title} ({self.status}): {self.detail}"]
         for flaw in self.errors[:MAX_SHOWN]:
-            said = flaw.detail in self.detail
-            parts.append(f"  {flaw.pointer or '/'}: {flaw.code if said else flaw.detail}")
+            repeated = flaw.detail in self.detail
+            parts.append(f"  {flaw.pointer or '/'}: {flaw.code if repeated else flaw.detail}")
         if len(self.errors) > MAX_SHOWN:
             parts.append(f"  and {len(self.errors) - MAX_SHOWN} more (.errors)")
         advice = self.advice
@@ -118,7 +118,7 @@ class MalformedBody(ProblemError):
 
 
 class NotAuthorised(ProblemError):
-    """The server wants a key, or another one."""
+    """The server needs an API key, or another one."""
 
     advice = "Give the key: Client(url, api_key=…)."
 
@@ -136,7 +136,7 @@ class NotAcceptable(ProblemError):
 
 
 class NotChanged(ProblemError):
-    """If-None-Match was sent, and the answer is the one that is held already."""
+    """If-None-Match was sent, and the answer is the one that the caller already has."""
 
     advice = "Use the answer whose ETag was sent."
 
@@ -144,13 +144,13 @@ class NotChanged(ProblemError):
 class TooSlow(ProblemError):
     """The server did not get the whole request in time."""
 
-    advice = "Is the connection slow? Send less, or send it from nearer."
+    advice = "Is the connection slow? Send less data."
 
 
 class TooLarge(ProblemError):
-    """More bytes or items than the server takes."""
+    """More bytes or items than the server allows."""
 
-    advice = "Send fewer items, or have the server's limit raised; meta().limits says what it is."
+    advice = "Send fewer items, or have the limit of the server raised; meta().limits shows it."
 
 
 class UnsupportedMedia(ProblemError):
@@ -160,15 +160,15 @@ class UnsupportedMedia(ProblemError):
 
 
 class InvalidTest(ProblemError):
-    """What was sent can be read, but is no valid test."""
+    """The request can be parsed but is not a valid test."""
 
-    advice = "Mend what the pointers point at, and send it again."
+    advice = "Fix the fields listed in errors, and send it again."
 
 
 class PlanTooLarge(InvalidTest):
     """The test is valid, but the method would cost more than the server allows."""
 
-    advice = "Leave method at auto, or choose a cheaper one; plan() says what each costs."
+    advice = "Leave method at auto, or choose a cheaper one; plan() shows what each costs."
 
 
 class Unavailable(ProblemError):
@@ -180,7 +180,7 @@ class Unavailable(ProblemError):
 class DeadlineExceeded(Unavailable):
     """The answer was not ready in time."""
 
-    advice = "Ask for a larger timeout_s, or for a cheaper method; plan() says what each costs."
+    advice = "Ask for a larger timeout_s, or a cheaper method; plan() shows what each costs."
 
 
 class ServiceFailed(ProblemError):

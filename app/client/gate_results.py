@@ -1,4 +1,4 @@
-"""What comes back of a gate, of a plan, and of the server itself; see `app.client.results`."""
+"""Results of a gate, of a plan, and of `/v1/meta`; see `results`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .notebook import GateInNotebook
+from .notebook import GateInNotebook, one_line
 from .results import Runtime, TestResult, Versions
 
 Verdict = Literal["pass", "fail", "inconclusive"]
@@ -72,7 +72,7 @@ class GateResult(GateInNotebook):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedMethod:
-    """A method and what it would cost: elementary operations, bytes of arrays, seconds."""
+    """A method and its predicted cost: elementary operations, bytes of arrays, seconds."""
 
     method: str
     exact: bool
@@ -84,7 +84,7 @@ class PlannedMethod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a test would do and cost, and what else could."""
+    """The method and cost of a test, and the alternatives."""
 
     kind: str
     method: str
@@ -96,6 +96,11 @@ class Plan:
     alternatives: tuple[PlannedMethod, ...]
     versions: Versions
     raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        exact = "exact" if self.exact else "not exact"
+        cost = f"about {self.seconds:.2g} s and {self.bytes / 2**20:.3g} MiB"
+        return f"{self.method} ({exact}), {cost}: {one_line(self.reason)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

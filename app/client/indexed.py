@@ -27,24 +27,24 @@ def by_index(kind: str, columns: Columns, options: Columns) -> tuple[dict[str, A
         InvalidData: an index has a label twice; or only some columns have one; or indexes differ where nothing can be
             paired by id.
     """
-    given = {name: _frame(kind, value, alone=columns.get("v") is None) for name, value in columns.items()}
-    leaves = _leaves(kind, given)
+    frames = {name: _frame(kind, value, alone=columns.get("v") is None) for name, value in columns.items()}
+    leaves = _leaves(kind, frames)
     beside = {f"/{name}": options[name] for name in ("ids", "clusters") if options.get(name) is not None}
     labels = {at: _labels(at, value) for at, value in leaves.items() if has_index(value)}
     keyed = kind != "counts" and any(isinstance(value, Mapping) for value in leaves.values())
     if not labels:
-        return given, dict(options)
+        return frames, dict(options)
     beside_labels = {at: _labels(at, value) for at, value in beside.items() if has_index(value)}
     if not keyed and all(map(_counts_rows, (*labels.values(), *beside_labels.values()))):
-        return given, dict(options)
+        return frames, dict(options)
     for at, value in leaves.items():
         if at not in labels and not (keyed and isinstance(value, Mapping)):
             raise InvalidData(f"This has no index, and another column has one: {BY_ORDER}", pointer=at)
     first = next(iter(labels.values()))
     if not keyed and all(one == first for one in (*labels.values(), *beside_labels.values())):
-        return given, {**options, "ids": first if options.get("ids") is None else options["ids"]}
+        return frames, {**options, "ids": first if options.get("ids") is None else options["ids"]}
     _require_ids(kind, options, {**labels, **beside_labels}, first)
-    return _by_id(kind, given, labels), _clusters_by_id(options, beside_labels.get("/clusters"))
+    return _by_id(kind, frames, labels), _clusters_by_id(options, beside_labels.get("/clusters"))
 
 
 def has_index(value: Any) -> bool:
@@ -66,13 +66,13 @@ def _frame(kind: str, value: Any, *, alone: bool) -> Any:
 
 def _leaves(kind: str, columns: Columns) -> dict[str, Any]:
     """Every column under its pointer; counts by name are a column each."""
-    found: dict[str, Any] = {}
+    leaves: dict[str, Any] = {}
     for name, value in columns.items():
         if kind == "counts" and isinstance(value, Mapping):
-            found.update({f"/{name}/{inner}": one for inner, one in value.items()})
+            leaves.update({f"/{name}/{inner}": one for inner, one in value.items()})
         elif value is not None:
-            found[f"/{name}"] = value
-    return found
+            leaves[f"/{name}"] = value
+    return leaves
 
 
 def _labels(at: str, value: Any) -> Labels:
@@ -85,7 +85,7 @@ def _labels(at: str, value: Any) -> Labels:
 
 def _counts_rows(labels: Labels) -> bool:
     """Whether an index only counts the rows, so that it and the order say the same."""
-    return all(label == str(place) for place, label in enumerate(labels))
+    return all(label == str(row) for row, label in enumerate(labels))
 
 
 def _require_ids(kind: str, options: Columns, labels: Mapping[str, Labels], first: Labels) -> None:
@@ -106,10 +106,10 @@ def _require_ids(kind: str, options: Columns, labels: Mapping[str, Labels], firs
 
 def _by_id(kind: str, columns: Columns, labels: Mapping[str, Labels]) -> dict[str, Any]:
     """Every column as `{id: value}`, or `{id: {name: count}}`."""
-    found: dict[str, Any] = {}
+    keyed: dict[str, Any] = {}
     for name, value in columns.items():
         if kind != "counts":
-            found[name] = (
+            keyed[name] = (
                 value if isinstance(value, Mapping) else _keyed(value, labels[f"/{name}"], f"/{name}")
             )
             continue
@@ -122,8 +122,8 @@ def _by_id(kind: str, columns: Columns, labels: Mapping[str, Labels]) -> dict[st
                 raise InvalidData(
                     "Its index has other labels than that of the first count.", pointer=f"/{name}/{inner}"
                 )
-        found[name] = {key: {inner: one[key] for inner, one in counts.items()} for key in first}
-    return found
+        keyed[name] = {key: {inner: one[key] for inner, one in counts.items()} for key in first}
+    return keyed
 
 
 def _keyed(value: Any, labels: Labels, at: str) -> dict[str, Any]:

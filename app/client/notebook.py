@@ -23,9 +23,12 @@ VERDICTS = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE"}
 
 
 class TestInNotebook:
-    """What a TestResult can do in a notebook."""
+    """How a TestResult is shown: by `print` in one line, in a notebook as HTML."""
 
     __slots__ = ()
+
+    def __str__(self) -> str:
+        return one_line(test_sentence(cast("TestResult", self)))
 
     def _repr_html_(self) -> str:
         result = cast("TestResult", self)
@@ -37,9 +40,13 @@ class TestInNotebook:
 
 
 class GateInNotebook:
-    """What a GateResult can do in a notebook."""
+    """How a GateResult is shown: by `print` in one line, in a notebook as HTML."""
 
     __slots__ = ()
+
+    def __str__(self) -> str:
+        gate = cast("GateResult", self)
+        return one_line(f"{VERDICTS[gate.verdict]}: {gate.reason}")
 
     def _repr_html_(self) -> str:
         gate = cast("GateResult", self)
@@ -54,6 +61,11 @@ class GateInNotebook:
         )
 
 
+def one_line(text: str) -> str:
+    """Without line ends and control characters, which names of systems may have."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
 def test_sentence(result: TestResult) -> str:
     """The difference, its p-value with what is known about it, and whether that is significant.
 
@@ -64,7 +76,10 @@ def test_sentence(result: TestResult) -> str:
     if statistic.u is not None and statistic.v is not None:
         u, v = ("U", "V") if names is None else (names.u, names.v)
         scores = f" ({u} {_number(statistic.u)}, {v} {_number(statistic.v)})"
+    low, high = result.p_value_bounds
     verdict = "significant" if result.significant else "not significant"
+    if low <= result.alpha < high:
+        verdict = "undecided"
     return (
         f"{statistic.metric or statistic.name}: {_number(statistic.observed)}{scores}, p = {_p(result)} "
         f"({_certainty(result)}, {result.alternative}), {verdict} at {result.alpha!r}."

@@ -1,4 +1,4 @@
-"""What can be asked, as values: a test that was made once can be sent, planned, drawn, or put before a gate.
+"""Requests as values: one test can be sent, planned, drawn or decided by a gate.
 
 >>> test = scores([0.85, 0.90, 0.78], [0.80, 0.85, 0.75], alternative="greater")
 >>> test.kind, test.body["alternative"]
@@ -28,7 +28,7 @@ ROLES = ("u", "v", "file", "gold", "ref", "ref2", "ref3", "ref4", "qrels", "docu
 
 
 class Options(TypedDict, total=False):
-    """What every test may choose; what each means, and its default, is in the server's OpenAPI document."""
+    """The options of every test; their meaning and defaults are in the OpenAPI document of the server."""
 
     statistic: Statistic
     alternative: Literal["two-sided", "greater", "less"]
@@ -51,7 +51,7 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class TestRequest:
-    """One test: its JSON body; or, for arrays, the array and what else the body would say; or files and fields."""
+    """One test: columns and options for a JSON body or an array; or files and fields of a form."""
 
     __test__ = False
 
@@ -85,14 +85,14 @@ def _apart(kind: str, whole: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class GateRequest:
-    """A test, or several metrics, and what has to be shown."""
+    """One or several metrics, and the terms of the gate."""
 
     metrics: tuple[Metric, ...]
     terms: Mapping[str, Any]
 
 
 class Terms(TypedDict, total=False):
-    """What has to be shown of one metric; `margin` is in the statistic's units."""
+    """The terms for one metric; `margin` is in the units of the statistic."""
 
     policy: Policy
     margin: float
@@ -100,7 +100,7 @@ class Terms(TypedDict, total=False):
 
 
 class GateTerms(Terms, total=False):
-    """What has to be shown, and what becomes of doubt; `metrics` are fields that differ by metric, for files."""
+    """The terms of a gate. `metrics`, for files, are the fields of the form that differ by metric."""
 
     alpha: float
     on_inconclusive: Literal["pass", "fail"]
@@ -123,9 +123,9 @@ def metric(name: str, test: TestRequest, **terms: Unpack[Terms]) -> Metric:
 
 
 def effects(stay: Any, swap: Any = None, **options: Unpack[Options]) -> TestRequest:
-    """What each item contributes as observed, and with the systems exchanged (minus that when left out).
+    """The contribution of each item as observed, and with the systems exchanged (its negative when left out).
 
-    Here a `statistic` that is a text is an expression over the sums x1, x2, …
+    A `statistic` that is a text is an expression over the sums x1, x2, …
     """
     statistic = options.get("statistic")
     if isinstance(statistic, str):
@@ -147,7 +147,7 @@ def counts(u: Any, v: Any = None, **options: Unpack[Options]) -> TestRequest:
 
 
 def predictions(gold: Any, u: Any, v: Any, **options: Unpack[Options]) -> TestRequest:
-    """What both systems said and what is right: a label per item, or a list of them, or a text."""
+    """The outputs of both systems and the gold standard: a label per item, a list of labels, or a text."""
     return _request("predictions", {"gold": gold, "u": u, "v": v}, options)
 
 
@@ -155,8 +155,8 @@ def files(**files_and_fields: FileLike | Any) -> TestRequest:
     """Evaluation files, and how to read and test them.
 
     `u`, `v` (or `file` for both), `gold`, `ref`, `qrels` and `documents` are files: a path, bytes, (name, bytes), or
-    something open. Every other keyword is a field of the form: `format` is the reader's (`auto` unless said), a
-    `statistic` may be a name, or {"name": …} with its parameters.
+    an open file. Every other keyword is a field of the form: `format` is that of the files (default `auto`), and
+    `statistic` a name, or {"name": …} with its parameters.
     """
     given = {name: one for name, one in files_and_fields.items() if one is not None}
     read = tuple((role, _file(role, given[role])) for role in ROLES if role in given)
@@ -186,13 +186,13 @@ def _request(kind: Kind, columns: Mapping[str, Any], options: Options) -> TestRe
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as members of a body; a statistic that is only a name becomes an object."""
-    said: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    statistic = said.get("statistic")
+    members: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    statistic = members.get("statistic")
     if isinstance(statistic, str):
-        said["statistic"] = {"name": statistic}
-    if "names" in said and not isinstance(said["names"], Mapping):
-        said["names"] = dict(zip(("u", "v"), said["names"], strict=True))
-    return {name: plain(value, f"/{name}") for name, value in said.items()}
+        members["statistic"] = {"name": statistic}
+    if "names" in members and not isinstance(members["names"], Mapping):
+        members["names"] = dict(zip(("u", "v"), members["names"], strict=True))
+    return {name: plain(value, f"/{name}") for name, value in members.items()}
 
 
 def form_fields(options: Mapping[str, Any]) -> dict[str, Any]:

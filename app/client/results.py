@@ -1,6 +1,6 @@
-"""What comes back of a test, as plain frozen data: the fields of the HTTP contract under their own names.
+"""The result of a test as frozen data: the fields of the HTTP answer under their own names.
 
-`raw` holds the whole answer, with whatever a newer server says beyond these fields.
+`raw` holds the whole answer, including fields that a newer server adds.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from .notebook import TestInNotebook
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinaryFraction:
-    """numerator / 2**log2_denominator; the numerator in decimal, for it may have any length."""
+    """numerator / 2**log2_denominator; the numerator is decimal text, as it may have any length."""
 
     numerator: str
     log2_denominator: int
 
     @property
     def value(self) -> Fraction:
-        """The same as one number; raises ValueError beyond `sys.get_int_max_str_digits()` digits."""
+        """As a `Fraction`; raises ValueError beyond `sys.get_int_max_str_digits()` digits."""
         return Fraction(int(self.numerator), 2**self.log2_denominator)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistic:
-    """Which statistic, the difference observed, and each system's own score where it has one."""
+    """The statistic, the observed difference, and the score of each system where there is one."""
 
     name: str
     observed: float
@@ -63,7 +63,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairing:
-    """What pairing by id found."""
+    """How many items were paired by id, and how many only one system has."""
 
     matched: int
     only_u: int
@@ -82,7 +82,7 @@ class ItemLevel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lattice:
-    """The lattice that the test was solved on."""
+    """The lattice on which the test was computed."""
 
     unit: float
     weights: int
@@ -102,7 +102,7 @@ class MonteCarlo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """Which method ran, whether it is exact, what it certifies, and why it was chosen."""
+    """The method that ran, whether it is exact, its error bound, and why it was chosen."""
 
     name: str
     exact: bool
@@ -175,7 +175,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How files were read: every choice and everything skipped is in the notes."""
+    """How files were read; the notes name every choice and everything that was skipped."""
 
     format: str
     guessed: bool
@@ -183,7 +183,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Warned:
+class ResultWarning:
     """Something to know before the p-value is quoted."""
 
     code: str
@@ -235,7 +235,7 @@ class TestResult(TestInNotebook):
     effect_size: EffectSize | None = None
     moved: Moved | None = None
     reading: Reading | None = None
-    warnings: tuple[Warned, ...] = ()
+    warnings: tuple[ResultWarning, ...] = ()
     runtime: Runtime | None = None
     versions: Versions | None = None
     signature: str | None = None

@@ -1,6 +1,6 @@
-"""When to try again, and after how long. It decides; somebody else sends and sleeps.
+"""When to retry, and after how long. It only decides; the clients send and sleep.
 
-Every request is a function of its body, so that sending one twice does no harm but cost.
+An answer is a function of the request, so that sending it twice costs time and does no other harm.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ OVER = b"#deadline-exceeded"  # the same test would take as long again
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often and how long to try.
+    """How often and for how long to retry.
 
     Attributes
     ----------
     attempts
-        Most times that a request is sent; 1 is never again.
+        How often a request is sent at most; 1 means no retry.
     budget_s
-        Seconds from the first sending after which no wait begins or would end.
+        Seconds from the first attempt within which every wait must end.
     base_s, cap_s
-        Where the server does not say how long: about `base_s`, doubled each time, at most `cap_s`.
+        The wait where the server gives none: about `base_s`, doubled each time, at most `cap_s`.
     clock, today, chance
         A monotonic clock, the time of day (for HTTP dates), and a number from 0 to 1.
     """
@@ -53,7 +53,7 @@ class Retries:
     chance: Callable[[], float] = random.random
 
     def begin(self) -> Trial:
-        """For one request."""
+        """Begin the attempts at one request."""
         return Trial(self, self.clock())
 
 
@@ -70,8 +70,8 @@ class Trial:
         self.made += 1
         if response.status_code not in RETRIED_STATUSES or OVER in response.content[:4096]:
             return None
-        asked = retry_after(response.headers.get("retry-after"), self.retries.today)
-        return self._within_budget(self._backoff() if asked is None else asked + self._jitter())
+        delay = retry_after(response.headers.get("retry-after"), self.retries.today)
+        return self._within_budget(self._backoff() if delay is None else delay + self._jitter())
 
     def after_error(self, error: httpx.RequestError) -> float | None:
         """Seconds to wait before sending it again; None when that is no use."""
@@ -79,7 +79,7 @@ class Trial:
         return self._within_budget(self._backoff()) if isinstance(error, RETRIED_ERRORS) else None
 
     def _jitter(self) -> float:
-        """A little on top, so that those who were told the same time do not come together."""
+        """A little more, so that clients with the same Retry-After do not all come at once."""
         return self.retries.base_s * self.retries.chance()
 
     def _backoff(self) -> float:

@@ -1,4 +1,4 @@
-"""The client for programs that wait for their answers."""
+"""The synchronous client."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Client(Connection):
     timeout
         Seconds that one attempt may take; more where a request asks for a longer `timeout_s`.
     retries
-        How many times more to try when the server is busy (429, 503) or the connection fails, or a `Retries`.
+        How often to retry when the server is busy (429, 503) or the connection fails; or a `Retries`.
     transport
-        Of httpx, in place of the network.
+        A transport of httpx instead of the network.
     sleep
         How to wait between attempts.
 
@@ -73,7 +73,7 @@ class Client(Connection):
         self._http.close()
 
     def send(self, call: Call) -> httpx.Response:
-        """Send a call, again where that may help; raises NoAnswer. What the response says is not looked at."""
+        """Send a call, again where that may help; raises NoAnswer. The response is not inspected."""
         trial = self.retries.begin()
         while True:
             try:
@@ -89,11 +89,11 @@ class Client(Connection):
             self._sleep(wait)
 
     def test(self, request: TestRequest) -> TestResult:
-        """Run a test that `exactperm.scores(…)` or one of its siblings made."""
+        """Run a test made by `scores`, `counts`, `predictions`, `effects` or `files`."""
         return calls.test_result(self.send(calls.test_call(request)))
 
     def effects(self, stay: Any, swap: Any = None, **options: Unpack[Options]) -> TestResult:
-        """Test effects: what each item contributes as observed, and with the systems exchanged."""
+        """Test effects: the contribution of each item as observed, and with the systems exchanged."""
         return self.test(requests.effects(stay, swap, **options))
 
     def scores(self, u: Any, v: Any = None, **options: Unpack[Options]) -> TestResult:
@@ -105,7 +105,7 @@ class Client(Connection):
         return self.test(requests.counts(u, v, **options))
 
     def predictions(self, gold: Any, u: Any, v: Any, **options: Unpack[Options]) -> TestResult:
-        """Test what both systems said against what is right."""
+        """Test the outputs of both systems against the gold standard."""
         return self.test(requests.predictions(gold, u, v, **options))
 
     def files(self, **files_and_fields: FileLike | Any) -> TestResult:
@@ -116,15 +116,15 @@ class Client(Connection):
         self, test: TestRequest | GateRequest | Sequence[Metric], **terms: Unpack[GateTerms]
     ) -> GateResult:
         """Decide: U is the candidate, V the baseline. A failed gate is a result, not an error."""
-        asked = test if isinstance(test, GateRequest) else requests.gate(test, **terms)
-        return calls.gate_result(self.send(calls.gate_call(asked)))
+        request = test if isinstance(test, GateRequest) else requests.gate(test, **terms)
+        return calls.gate_result(self.send(calls.gate_call(request)))
 
     def plan(self, test: TestRequest) -> Plan:
-        """Say what a test would cost, without running it."""
+        """The method and the predicted cost of a test, without running it."""
         return calls.plan_result(self.send(calls.plan_call(test)))
 
     def meta(self) -> Meta:
-        """Say what the server can do."""
+        """What the server can do: its limits, methods, statistics and formats."""
         return calls.meta_result(self.send(Call("/v1/meta", "GET")))
 
     @overload
@@ -137,12 +137,19 @@ class Client(Connection):
         *,
         theme: Theme | None = None,
     ) -> bytes: ...
+    @overload
+    def report(
+        self, request: TestRequest | GateRequest, format: str, *, theme: Theme | None = None
+    ) -> str | bytes: ...
     def report(
         self,
         request: TestRequest | GateRequest,
-        format: TextFormat | BytesFormat,  # noqa: A002
+        format: str,  # noqa: A002
         *,
         theme: Theme | None = None,
     ) -> str | bytes:
-        """The answer to a test or a gate as people read it: svg, png and junit as bytes, the others as text."""
-        return calls.report_result(self.send(calls.call_of(request).in_format(format, theme)), format)
+        """The answer to a test or a gate in another format: svg, png and junit as bytes, the others as text.
+
+        Formats that a newer server has besides work, too; `meta().raw["representations"]` lists them.
+        """
+        return calls.report_result(self.send(calls.call_of(request).in_format(format, theme)))

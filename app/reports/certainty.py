@@ -1,4 +1,4 @@
-"""How sure one can be of a number: exact, bracketed, sampled or asymptotic, and how that is said."""
+"""How certain a number is (exact, bracketed, sampled or asymptotic), in words."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _EMPTY_TAIL = "bootstrap_empty_tail"
 
 
 def kind(record: TestRecord) -> Kind:
-    """How sure the p-value is, in one word."""
+    """How certain the p-value is, in one word."""
     if record.method.exact:
         return "exact"
     return "sampled" if record.method.monte_carlo is not None else "bracketed"
 
 
 def kind_of_decision(decision: Decision) -> Kind:
-    """How sure the p-value behind a verdict is, in one word."""
+    """How certain the p-value behind a verdict is, in one word."""
     if decision.p_value_bounds_kind == "asymptotic":
         return "asymptotic"
     if decision.p_value_bounds_kind == "confidence":
@@ -40,7 +40,7 @@ def decision_p_text(decision: Decision, alpha: float) -> str:
 
 
 def undecided(record: TestRecord) -> bool:
-    """Whether alpha lies between the p-value's bounds, so that another method could say otherwise."""
+    """Whether alpha lies between the bounds of the p-value, so that significance is open."""
     low, high = record.p_value_bounds
     return low <= record.alpha < high and low < high
 
@@ -56,7 +56,7 @@ def with_probability(record: TestRecord) -> str:
             f"of about {p} (99 % confidence {low} to {high}, estimated from {drawn.samples:,} samples with seed "
             f"{drawn.seed}, {record.alternative})"
         )
-    if any(caution.code == _EMPTY_TAIL for caution in record.warnings):
+    if any(warning.code == _EMPTY_TAIL for warning in record.warnings):
         return f"of at most {p} (a certified bound, {record.alternative}, by {method.name})"
     if certain == "bracketed" and record.p_value >= SMALLEST_WRITTEN:
         low, high = enclosing(*record.p_value_bounds, record.alpha)
@@ -65,7 +65,7 @@ def with_probability(record: TestRecord) -> str:
 
 
 def of_the_p_value(record: TestRecord) -> str:
-    """A sentence about how the p-value came to be and how far off it can be."""
+    """A sentence on how the p-value was computed and how large its error can be."""
     method = record.method
     if kind(record) == "sampled" and method.monte_carlo is not None:
         drawn = method.monte_carlo
@@ -82,7 +82,7 @@ def of_the_p_value(record: TestRecord) -> str:
 
 
 def ends(interval: ConfidenceInterval) -> tuple[str | None, str | None]:
-    """The ends of an interval, on their own sides of nought; what is certain is rounded outwards."""
+    """The ends of an interval, on their own sides of zero; certified ends are rounded outwards."""
     low, high = interval.low, interval.high
     if interval.kind in {"exact", "bounded"}:
         below, above = enclosing(0.0 if low is None else low, 0.0 if high is None else high, 0.0)
@@ -101,7 +101,7 @@ def interval_text(interval: ConfidenceInterval) -> str:
 
 
 def of_the_interval(interval: ConfidenceInterval, alternative: str) -> str:
-    """How an interval was made and how sure its ends are."""
+    """How an interval was computed and how certain its ends are."""
     if interval.method == "tango_score":
         return "Tango's score interval, asymptotic"
     if interval.method == "bootstrap_percentile":

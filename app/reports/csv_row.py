@@ -12,10 +12,10 @@ from .escaping import for_csv, single_line
 
 
 def row(record: TestRecord, test_id: str) -> str:
-    """The answer as CSV (RFC 4180): numbers in full, booleans as true and false, nothing where there is nothing.
+    """The answer as CSV (RFC 4180): numbers in full, booleans as true and false, empty where there is no value.
 
-    Every column is always there. Where there is a `interval_method`, an empty end is one that no data of this size
-    can set; where there are `only_u` and `only_v`, empty odds are infinite.
+    All columns are always present. With an `interval_method`, an empty end is unbounded; with `only_u` and `only_v`,
+    empty odds are infinite.
     """
     level, method, higher = record.item_level, record.method, record.statistic.higher_is_better
     fields = {
@@ -37,7 +37,7 @@ def row(record: TestRecord, test_id: str) -> str:
         "method": method.name,
         "exact": boolean(method.exact),
         "relative_error_bound": optional(method.relative_error_bound),
-        "warnings": " ".join(caution.code for caution in record.warnings),
+        "warnings": " ".join(warning.code for warning in record.warnings),
         **description_fields(record),
         "notes": listed(record.notes),
     }
@@ -101,10 +101,10 @@ def boolean(value: bool) -> str:
 
 
 def optional(value: float | None) -> str:
-    """All digits, or nothing."""
+    """All digits, or empty."""
     return "" if value is None else repr(value)
 
 
 def listed(texts: Iterable[str]) -> str:
-    """Ids or notes as a list of JSON."""
+    """Ids or notes as a JSON list."""
     return json.dumps([single_line(text) for text in texts])

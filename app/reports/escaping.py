@@ -1,7 +1,7 @@
-"""Labels come from strangers; here they are made harmless for the place they go to.
+"""Labels are untrusted; each function makes them safe for one output format.
 
-Control characters (line ends and the bidirectional overrides among them) never get through, so that a label
-cannot start a line of a log, a header or a table of its own.
+Control characters, including line ends and bidirectional overrides, are always removed, so that a label cannot start
+a line of a log, a header or a row of a table.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ BARE = re.compile(r"[A-Za-z0-9._+/:-]+\Z")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # fmt: skip
 LONGEST = 80
 
-# What GitHub reads as markup; an underscore inside a word and a < before a blank or = are what they look like.
+# What GitHub reads as markup; an underscore inside a word and a < before a blank or = are plain text.
 _MARKUP = re.compile(r"([\\`*\[\]#~&$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|<(?=[A-Za-z/!?]))")
 _CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
 
@@ -27,20 +27,20 @@ def single_line(text: str) -> str:
 
 
 def short(text: str) -> str:
-    """A label on one line, cut where it is too long for people, and never nothing."""
+    """A label on one line, shortened to `LONGEST` characters, and never empty."""
     label = single_line(text)
     cut = label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
     return cut or "(unnamed)"
 
 
 def for_line(text: str) -> str:
-    """As it is when it is one plain word, else quoted and escaped to ASCII."""
+    """Unchanged if it is one plain word, else quoted and escaped to ASCII."""
     label = single_line(text)
     return label if BARE.match(label) else json.dumps(label)
 
 
 def for_sentence(text: str) -> str:
-    """As it is when it is one plain word, else between quotation marks, which it cannot close."""
+    """Unchanged if it is one plain word, else between quotation marks, which it cannot close."""
     label = short(text)
     if BARE.match(label):
         return label
@@ -56,10 +56,10 @@ def for_markdown(text: str) -> str:
 
 
 def prose_for_markdown(sentence: str) -> str:
-    """One of our sentences, in which a stranger's text may stand: its code spans stay, all other markup is escaped."""
+    """A sentence of ours that may quote untrusted text: code spans stay, all other markup is escaped."""
     parts = _CODE.split(single_line(sentence))
     return "".join(
-        part.replace("|", "¦") if place % 2 else _escaped(part) for place, part in enumerate(parts)
+        part.replace("|", "¦") if index % 2 else _escaped(part) for index, part in enumerate(parts)
     )
 
 
@@ -75,10 +75,10 @@ def for_csv(text: str) -> str:
 
 
 def for_xml(text: str) -> str:
-    """What XML 1.0 cannot hold is gone with the control characters; `xml.etree` escapes the rest."""
+    """Without the control characters that XML 1.0 forbids; `xml.etree` escapes the rest."""
     return single_line(text)
 
 
 def for_header(text: str) -> str:
-    """Printable ASCII on one line: what a field value of HTTP may hold anywhere (RFC 9110, section 5.5)."""
+    """Printable ASCII on one line, as in field values of HTTP (RFC 9110, section 5.5)."""
     return single_line(text).encode("ascii", "backslashreplace").decode()

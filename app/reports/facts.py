@@ -1,4 +1,4 @@
-"""Everything a record holds, as labelled values in groups: the tables of an HTML report."""
+"""All values of a record with their labels, in groups: the tables of an HTML report."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _PROCEDURES = {
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A value and what it is; the note says how it came to be."""
+    """A labelled value; the note says how it was computed."""
 
     label: str
     value: str
@@ -110,7 +110,7 @@ def _key_estimates(record: TestRecord) -> Iterable[Fact]:
 
 
 def terms_group(metric: MetricRecord) -> Group:
-    """What a metric of a gate was asked to show, and the test that decided."""
+    """The terms of one metric of a gate, and the test that decided."""
     terms, decision = metric.terms, metric.decision
     p = probability(decision.p_value, decision.log10_p_value, terms.alpha)
     facts = [

@@ -44,7 +44,7 @@ def _row(gate: GateRecord, gate_id: str, metric: MetricRecord) -> dict[str, str]
         "significant": boolean(decision.significant),
         **data_fields(record),
         "method": record.method.name,
-        "warnings": " ".join(caution.code for caution in record.warnings),
+        "warnings": " ".join(warning.code for warning in record.warnings),
         **description_fields(record),
         "reason": for_csv(metric.reason),
         "notes": listed(record.notes),

@@ -1,4 +1,4 @@
-"""A gate for the comment of a pull request: the verdict in bold, a row for each metric, sentences, warnings."""
+"""A gate for a comment on a pull request: the verdict in bold, a row for each metric, sentences, warnings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _POLICIES = {"no_regression": "`no_regression`", "non_inferior": "`non_inferior`
 
 
 def gate_markdown(gate: GateRecord, gate_id: str) -> str:
-    """The gate as GitHub-flavoured Markdown. Verdicts are words; the marks only help to find them."""
+    """The gate as GitHub-flavoured Markdown. Verdicts are words; the marks only help to spot them."""
     return "\n\n".join(
         [
             _verdict(gate),
@@ -83,5 +83,5 @@ def _moved(gate: GateRecord) -> list[str]:
 
 
 def _warnings(gate: GateRecord) -> list[Caution]:
-    """Each warning once, whatever number of metrics has it."""
-    return list(dict.fromkeys(caution for metric in gate.metrics for caution in metric.test.warnings))
+    """Each warning once, however many metrics have it."""
+    return list(dict.fromkeys(warning for metric in gate.metrics for warning in metric.test.warnings))

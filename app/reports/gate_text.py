@@ -1,4 +1,4 @@
-"""A gate in one line that a log can keep; it begins with the verdict."""
+"""A gate in one line, for logs; it begins with the verdict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .titles import VERDICTS, head
 
 
 def gate_line(gate: GateRecord, gate_id: str) -> str:
-    """The verdict, then what every metric's rests on, without the line's end."""
+    """The verdict, then the test behind each metric, without the line end."""
     notes = "".join(f" {word}" for word in read(gate.notes))
     if len(gate.metrics) == 1:
         return f"{head(gate)}: {_metric(gate.metrics[0])} {gate_id}{notes}"
@@ -31,6 +31,6 @@ def _metric(metric: MetricRecord) -> str:
         f"({kind_of_decision(decision)}, {decision.procedure}, {decision.alternative})",
         f"alpha={exactly(terms.alpha)}",
         *said_of_the_data(metric.test),
-        *(f"[{caution.code}]" for caution in metric.test.warnings),
+        *(f"[{warning.code}]" for warning in metric.test.warnings),
     ]
     return " ".join(words)

@@ -1,7 +1,7 @@
 """Standalone HTML reports: one file with the picture inside, no script, nothing fetched.
 
-Jinja2 is imported when the first report is asked for, in a worker. It escapes every label; the one thing that goes in
-as it is is the picture, which `app.reports.picture.picture` drew.
+Jinja2 is imported for the first report, in a worker. It escapes every label; only the picture is inserted as it is,
+and `picture.py` escapes its labels itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def html(record: TestRecord, test_id: str, signature: str, picture: str) -> str:
-    """The report of one test; `picture` is inline SVG of our own, or empty."""
+    """The report of one test; `picture` is our inline SVG, or empty."""
     tone = "open" if undecided(record) else "yes" if record.significant else "no"
     return _rendered(
         "test.html",
@@ -48,32 +48,32 @@ def html(record: TestRecord, test_id: str, signature: str, picture: str) -> str:
 def gate_html(gate: GateRecord, gate_id: str, pictures: Sequence[str]) -> str:
     """The report of a gate, a section for each metric; `pictures` in the metrics' order, empty for none."""
     several = len(gate.metrics) > 1
-    said = summary(gate, for_sentence) if several else f"{head(gate)} – {single_line(gate.metrics[0].reason)}"
-    words, _, rest = said.partition(" – ")
+    lead = summary(gate, for_sentence) if several else f"{head(gate)} – {single_line(gate.metrics[0].reason)}"
+    words, _, rest = lead.partition(" – ")
     return _rendered(
         "gate.html",
         names=names_of(gate.metrics[0].test, short),
         head=words,
-        said=rest,
+        lead=rest,
         symbol=SYMBOLS[gate.verdict],
         tone=gate.verdict,
         several=several,
         metrics=[
-            _metric(metric, picture, place)
-            for place, (metric, picture) in enumerate(zip(gate.metrics, pictures, strict=True), start=1)
+            _metric(metric, picture, number)
+            for number, (metric, picture) in enumerate(zip(gate.metrics, pictures, strict=True), start=1)
         ],
         id=gate_id,
         notes=[single_line(note) for note in gate.notes],
     )
 
 
-def _metric(metric: MetricRecord, picture: str, place: int) -> dict[str, Any]:
+def _metric(metric: MetricRecord, picture: str, number: int) -> dict[str, Any]:
     record, terms = metric.test, metric.terms
-    said = metric_sentences(metric, for_sentence)
-    body = _body(record, (single_line(metric.reason), *said), picture)
+    parts = metric_sentences(metric, for_sentence)
+    body = _body(record, (single_line(metric.reason), *parts), picture)
     body["groups"] = (terms_group(metric), *body["groups"])
     return {
-        "place": place,
+        "number": number,
         "name": short(metric.name),
         "verdict": VERDICTS[metric.verdict],
         "tone": metric.verdict,
@@ -88,15 +88,15 @@ def _metric(metric: MetricRecord, picture: str, place: int) -> dict[str, Any]:
     }
 
 
-def _body(record: TestRecord, said: Sequence[str], picture: str) -> dict[str, Any]:
-    """What the report of a test and the section of a metric share."""
+def _body(record: TestRecord, parts: Sequence[str], picture: str) -> dict[str, Any]:
+    """The part that the report of a test and the section of a metric share."""
     from markupsafe import Markup
 
     return {
-        "sentences": said,
+        "sentences": parts,
         "picture": Markup(picture),  # noqa: S704  # drawn by app.reports.picture.picture, which escapes labels itself
         "groups": groups(record),
-        "warnings": [(caution.code, single_line(caution.detail)) for caution in record.warnings],
+        "warnings": [(warning.code, single_line(warning.detail)) for warning in record.warnings],
         "moved": _moved(record.moved, record),
         "certainty": of_the_p_value(record),
         "kind": kind(record),
@@ -117,7 +117,7 @@ def _rendered(name: str, **values: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Everything is escaped, and a name that is not there is an error."""
+    """Everything is escaped, and an undefined name is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(

@@ -35,7 +35,7 @@ def junit(gate: GateRecord, gate_id: str) -> bytes:
 
 
 def _outcome(gate: GateRecord, metric: MetricRecord) -> str | None:
-    """What kind of element says that the metric did not simply pass."""
+    """The element that says that the metric did not pass; None where it did."""
     if metric.verdict == "pass":
         return None
     lenient = metric.verdict == "inconclusive" and gate.on_inconclusive == "pass"
@@ -62,14 +62,14 @@ def _suite(gate: GateRecord, gate_id: str, metric: MetricRecord, outcome: str | 
         classname=_CLASS,
         time=_NOT_MEASURED,
     )
-    said = [
+    sentences = [
         f"Policy {metric.terms.policy}: {metric.hypothesis}",
         metric.reason,
         *metric_sentences(metric, for_sentence),
     ]
-    said += [f"{caution.code}: {caution.detail}" for caution in metric.test.warnings]
-    said += [f"Read: {note}" for note in metric.test.notes]
-    body = "\n".join(for_xml(sentence) for sentence in said)
+    sentences += [f"{warning.code}: {warning.detail}" for warning in metric.test.warnings]
+    sentences += [f"Read: {note}" for note in metric.test.notes]
+    body = "\n".join(for_xml(sentence) for sentence in sentences)
     if outcome is not None:
         element = ET.SubElement(case, outcome, type=metric.terms.policy, message=for_xml(metric.reason))
         element.text = body
@@ -79,7 +79,7 @@ def _suite(gate: GateRecord, gate_id: str, metric: MetricRecord, outcome: str | 
 
 def _properties(gate: GateRecord, gate_id: str, metric: MetricRecord) -> dict[str, str]:
     terms, decision, record = metric.terms, metric.decision, metric.test
-    said = {
+    properties = {
         "id": gate_id,
         "verdict": metric.verdict,
         "policy": terms.policy,
@@ -96,11 +96,11 @@ def _properties(gate: GateRecord, gate_id: str, metric: MetricRecord) -> dict[st
         **({} if record.statistic.metric is None else {"metric": record.statistic.metric}),
         "observed": repr(record.statistic.observed),
         "items": str(record.items.n),
-        "warnings": " ".join(caution.code for caution in record.warnings),
+        "warnings": " ".join(warning.code for warning in record.warnings),
     }
     interval = record.confidence_interval
     if interval is not None:
-        said["confidence_level"] = repr(interval.level)
-        said["confidence_low"] = "-inf" if interval.low is None else repr(interval.low)
-        said["confidence_high"] = "inf" if interval.high is None else repr(interval.high)
-    return said
+        properties["confidence_level"] = repr(interval.level)
+        properties["confidence_low"] = "-inf" if interval.low is None else repr(interval.low)
+        properties["confidence_high"] = "inf" if interval.high is None else repr(interval.high)
+    return properties

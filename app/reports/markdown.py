@@ -1,4 +1,4 @@
-"""For the comment of a pull request: the verdict in bold, a table, sentences, warnings."""
+"""A test for a comment on a pull request: the verdict in bold, a table, sentences, warnings."""
 
 from __future__ import annotations
 
@@ -104,4 +104,4 @@ def reading(notes: Iterable[str]) -> list[str]:
 
 def quoted(warnings: Iterable[Caution]) -> list[str]:
     """Each warning as a quotation."""
-    return [f"> **{caution.code}**: {prose_for_markdown(caution.detail)}" for caution in warnings]
+    return [f"> **{warning.code}**: {prose_for_markdown(warning.detail)}" for warning in warnings]

@@ -1,7 +1,7 @@
-"""How numbers are written for people. JSON has its own way: shortest, and nothing lost.
+"""Numbers for people. (JSON has the shortest decimals that survive a round trip.)
 
-Six significant digits, and more of them wherever rounding would say what is not so: a p-value stands on the same side of
-alpha when written as it does in truth, two different scores look different, nothing but nought is written 0.
+Six significant digits, and more where rounding would be wrong: a printed p-value is on the same side of alpha as the
+value itself, two different scores look different, and only zero is written 0.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def probability(p: float, log10_p: float, *landmarks: float) -> str:
 
 
 def apart(first: float, second: float) -> tuple[str, str]:
-    """Two numbers that are to be compared, with as many digits as it takes to see which one is larger."""
+    """Two numbers with as many digits as it takes to see which is larger."""
     for digits in range(_DIGITS, _ALL_DIGITS):
         texts = _rounded(first, digits), _rounded(second, digits)
         if _order(float(texts[0]), float(texts[1])) == _order(first, second):
@@ -51,7 +51,7 @@ def apart(first: float, second: float) -> tuple[str, str]:
 
 
 def enclosing(low: float, high: float, *landmarks: float) -> tuple[str, str]:
-    """The ends of what encloses something for certain: rounded outwards, on their own sides of the landmarks."""
+    """The ends of a certified bracket: rounded outwards, on their own sides of the landmarks."""
     return _outwards(low, ROUND_FLOOR, landmarks), _outwards(high, ROUND_CEILING, landmarks)
 
 

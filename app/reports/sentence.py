@@ -1,6 +1,6 @@
-"""Records in plain sentences: what was tested, on how many items, how large the difference is, how sure one can be.
+"""Records in plain sentences: what was tested, on how many items, how large the difference is, and how certain.
 
-Every function takes how a label is to be said, as each format makes labels harmless in its own way.
+Every function takes `say`, which escapes a label for the output format.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .titles import VERDICTS, Names, Say, capitalised, head, names_of, statistic
 
 
 def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
-    """A test: the estimate, the p-value and what follows, the interval, and the p-value by item beside clusters."""
+    """A test: the estimate, the p-value, the interval, and with clusters the p-value by item."""
     parts = [
         estimate(record, names_of(record, say), say),
         chance(record, names_of(record, say)),
@@ -29,15 +29,15 @@ def gate_sentences(gate: GateRecord, say: Say = for_sentence) -> tuple[str, ...]
     if len(gate.metrics) == 1:
         (metric,) = gate.metrics
         return (f"{head(gate)} – {single_line(metric.reason)}", *metric_sentences(metric, say))
-    found = [summary(gate, say)]
+    parts = [summary(gate, say)]
     for metric in gate.metrics:
-        found.append(f"{VERDICTS[metric.verdict]} {say(metric.name)} – {single_line(metric.reason)}")
-        found += metric_sentences(metric, say)
-    return tuple(found)
+        parts.append(f"{VERDICTS[metric.verdict]} {say(metric.name)} – {single_line(metric.reason)}")
+        parts += metric_sentences(metric, say)
+    return tuple(parts)
 
 
 def summary(gate: GateRecord, say: Say = for_sentence) -> str:
-    """The verdict of several metrics, and which of them it is."""
+    """The verdict on several metrics, and which of them have it."""
     deciders = [metric.name for metric in gate.metrics if metric.verdict == gate.verdict]
     verb = _VERBS[gate.verdict][len(deciders) > 1]
     listed = ", ".join(say(name) for name in deciders[:_LISTED])
@@ -55,7 +55,7 @@ def metric_sentences(metric: MetricRecord, say: Say = for_sentence) -> tuple[str
 
 
 def estimate(record: TestRecord, names: Names, say: Say, up: str = "higher", down: str = "lower") -> str:
-    """Both systems' scores, over how many items, and which one is ahead by how much."""
+    """The scores of both systems, over how many items, and by how much one is ahead."""
     statistic, over = record.statistic, f"over {over_items(record.items)}"
     name = statistic.name
     if statistic.u is None or statistic.v is None:
@@ -73,10 +73,10 @@ def estimate(record: TestRecord, names: Names, say: Say, up: str = "higher", dow
         )
     if name in _MEANS_AND_SUMS:
         what = "" if statistic.metric is None else f" {statistic_title(statistic.metric, say)}"
-        said = f"{names.u} scored {u} and {names.v} {v} {_MEANS_AND_SUMS[name]}{what} {over}"
+        scores = f"{names.u} scored {u} and {names.v} {v} {_MEANS_AND_SUMS[name]}{what} {over}"
     else:
-        said = f"{names.u} reached {u} and {names.v} {v} in {statistic_title(statistic.metric or name, say)} {over}"
-    return capitalised(f"{said}: {lead}.")
+        scores = f"{names.u} reached {u} and {names.v} {v} in {statistic_title(statistic.metric or name, say)} {over}"
+    return capitalised(f"{scores}: {lead}.")
 
 
 _LISTED = 10

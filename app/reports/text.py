@@ -1,4 +1,4 @@
-"""One line that a log can keep."""
+"""A test in one line, for logs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .number_format import apart, exactly, number, probability
 __all__ = ["kind", "line", "read", "said_of_the_data"]
 
 
-# What a format is takes no room in a line.
+# A line has no room for the description of a format.
 _SUMMARY = re.compile(r"(The format was guessed .*?: [\w-]+) \(.*\)\.")
 _ITEMS_READ = re.compile(r"[uv]: [\d,]+ items read from .*")
 
 
 def line(record: TestRecord, test_id: str) -> str:
-    """The answer in one line, without its end. Ids of items are not for logs."""
+    """The answer in one line, without the line end. Ids of items do not belong in logs."""
     words = [
         f"p={p_text(record)}",
         f"({kind(record)}, {record.method.name})",
@@ -30,7 +30,7 @@ def line(record: TestRecord, test_id: str) -> str:
         level = record.item_level
         words.append(f"p_by_item={probability(level.p_value, level.log10_p_value, record.alpha)}")
     words.append(f"{'significant' if record.significant else 'not significant'} at {exactly(record.alpha)}")
-    words += [f"[{caution.code}]" for caution in record.warnings]
+    words += [f"[{warning.code}]" for warning in record.warnings]
     return " ".join([*words, test_id, *read(record.notes)])
 
 

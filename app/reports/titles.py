@@ -1,4 +1,4 @@
-"""What statistics and verdicts are called in a sentence."""
+"""Statistics, verdicts and systems in words."""
 
 from __future__ import annotations
 
@@ -8,25 +8,15 @@ from typing import NamedTuple
 from ..inference.gate.record import GateRecord, Verdict
 from ..inference.record import TestRecord
 from ..statistics.catalogue import ENTRIES
+from ..statistics.metrics import METRICS
 
 Say = Callable[[str], str]
 
-# What files call what they measure. The titles of statistics are the registry's.
-_METRICS = {
-    "acc": "accuracy",
-    "correct": "accuracy",
-    "is_correct": "accuracy",
-    "las": "LAS",
-    "las_full": "LAS with subtypes",
-    "lemma": "lemma accuracy",
-    "uas": "UAS",
-    "upos": "UPOS accuracy",
-    "utterance_accuracy": "utterances without error",
-    "wer": "word error rate",
-    "xpos": "XPOS accuracy",
-}
 # Scores are named after their metric, and an expression is a label.
-_TITLES = {entry.name: entry.title for entry in ENTRIES if entry.kind not in {"effects", "scores"}} | _METRICS
+_TITLES = {
+    **{entry.name: entry.title for entry in ENTRIES if entry.kind not in {"effects", "scores"}},
+    **{name: metric.title for name, metric in METRICS.items()},
+}
 del _TITLES["expression"]
 _ROLES = ("candidate", "baseline")
 VERDICTS: dict[Verdict, str] = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE"}
@@ -34,7 +24,7 @@ SYMBOLS: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?"
 
 
 class Names(NamedTuple):
-    """The two systems as a sentence may say them."""
+    """The names of the two systems, escaped."""
 
     u: str
     v: str
@@ -52,7 +42,7 @@ def measured(record: TestRecord) -> str:
 
 
 def names_of(record: TestRecord, say: Say) -> Names:
-    """The systems' labels; told apart by U and V where the labels do not, "the candidate" where there are none."""
+    """The labels of the systems, with (U) and (V) where they are equal; "the candidate" where none was given."""
     if (record.name_u, record.name_v) == _ROLES:
         return Names("the candidate", "the baseline")
     u, v = say(record.name_u), say(record.name_v)
@@ -60,12 +50,12 @@ def names_of(record: TestRecord, say: Say) -> Names:
 
 
 def head(gate: GateRecord) -> str:
-    """The verdict in capitals, and what an open one counts as."""
+    """The verdict in capitals; an inconclusive one says what it counts as."""
     if gate.verdict != "inconclusive":
         return VERDICTS[gate.verdict]
     return f"{VERDICTS[gate.verdict]}, counted as a {'pass' if gate.passed else 'failure'}"
 
 
 def capitalised(sentence: str) -> str:
-    """A capital for "the candidate"; systems' own names stay as they are written."""
+    """A capital for our own words; names of systems stay as they are written."""
     return sentence[0].upper() + sentence[1:] if sentence.startswith(("the ", "on ", "of ")) else sentence

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ..reports.picture.style import Theme
+
 TestKind = Literal["effects", "scores", "counts", "predictions"]
 Kind = TestKind | Literal["files", "plan", "gate"]
-Representation = Literal["json", "text", "markdown", "csv", "svg", "png", "html", "junit"]
-Theme = Literal["light", "dark"]
 Source = Literal["computed", "kept", "shared"]
-# Drawn with matplotlib, which workers import with the first picture, and the web process never.
-DRAWN: tuple[Representation, ...] = ("svg", "png", "html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ class Job:
     kind: Kind
     body: Body
     query: tuple[tuple[str, str], ...]
-    representation: Representation
+    representation: str  # the name of one in app.reports.representations
     request_id: str
     received_at: float
     submitted_at: float

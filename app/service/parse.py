@@ -16,6 +16,7 @@ from ..inputs import encodings, nested
 from ..inputs.formats.reader import Kind, Reading
 from ..inputs.nested import NamedCounts
 from ..inputs.pairing import ById, Given, pair, shown
+from ..reports.representations import BY_NAME
 from ..statistics import direction
 from ..statistics.corpus import counting_seconds
 from ..statistics.paired import (
@@ -30,7 +31,7 @@ from ..statistics.paired import (
 )
 from .body_decoders import REQUIRED, DecodedBody, decode_body
 from .media_types import MULTIPART
-from .messages import DRAWN, Job, Limits, Representation
+from .messages import Job, Limits
 from .parse_files import ParsedFiles, parse_files, read_form
 from .pointers import PointerMap, by_id, chained
 from .query import ELSEWHERE, options_of_query
@@ -114,12 +115,12 @@ def read_from_file(parsed: ParsedTest) -> ParsedTest:
     return replace(parsed, reading=reading_of(parsed.kind, parsed.data, parsed.spec))
 
 
-def with_picture_data(parsed: ParsedTest, representation: Representation) -> ParsedTest:
+def with_picture_data(parsed: ParsedTest, representation: str) -> ParsedTest:
     """The same test, with the summary of the null distribution that a picture needs, whatever `pmf` asks for.
 
     With more bars than a summary has, each is narrower than a dot, and drawing a hundred thousand takes seconds.
     """
-    if representation not in DRAWN:
+    if not BY_NAME[representation].is_drawn:
         return parsed
     require("pictures", "/?format")
     return replace(parsed, options=replace(parsed.options, pmf="summary"))

@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import InvalidTest, relocated
 from ..inputs.formats import catalogue
 from ..inputs.formats.reader import OPTION_NAMES, ReaderOptions, Reading, UploadedFile
+from ..inputs.formats.roles import ROLES
 from ..inputs.pairing import shown
 from ..statistics.paired import StatisticSpec
 from . import multipart
@@ -25,7 +26,6 @@ from .schema.requests import Choices
 from .schema.statistics import STATISTIC_MODELS, entries, spec_of
 from .validation import validated
 
-ROLES = tuple(dict.fromkeys(role for entry in catalogue.FORMATS.values() for role in entry.roles))
 CHOICES = tuple(name for name in (*TEXT, *LITERAL) if name not in OPTION_NAMES)
 PARAMETERS = tuple(
     dict.fromkeys(

@@ -19,15 +19,15 @@ from ..errors import BodyTooLarge, ExactpermError, relocated
 from ..execution.ipc import Control, Unbounded
 from ..inference.paired_test import Prepared, finish, plan_record, prepare
 from ..inference.record import reported
+from ..reports.representations import BY_NAME, JSON, ReportContext
 from . import problems
 from .gate.parse import ParsedGate, parse_gate
 from .gate.run import PreparedGate, headers_of, prepare_gate, run_gate, status_of
 from .in_place import may_run_in_place
-from .media_types import MULTIPART, PRODUCED, TEXTS
-from .messages import Job, RenderedResponse, Representation, TestKind, WorkStats
+from .media_types import MULTIPART
+from .messages import Job, RenderedResponse, TestKind, WorkStats
 from .parse import ParsedTest, inflated, parse_test
-from .render_json import Runtime, answer_id, render_gate, render_plan, render_test
-from .representations import gate_report, test_report
+from .render_json import Runtime, answer_id, render_gate, render_plan, render_test, signature
 from .self_test import KNOWN, self_test
 
 
@@ -42,8 +42,6 @@ class Later:
 Content = tuple[bytes, bytes, bytes]  # before, own and after of `RenderedResponse`
 Answered = TypeVar("Answered", RenderedResponse, RenderedResponse | Later)
 
-# Pictures and reports contain their style; nothing else may load.
-STYLED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
 
 
@@ -130,10 +128,12 @@ def _finished(
     """Run and render. Engine time counts from `planning`: it includes the lattice and the plan."""
     if isinstance(prepared, PreparedGate):
         gate = run_gate(prepared)
-        if job.representation == "json":
+        write = BY_NAME[job.representation].gate
+        if job.representation == JSON:
             content = with_own(render_gate(gate, _runtime(job, started, planning)), "runtime")
         else:
-            content = (gate_report(gate, answer_id(gate), job.representation, job.theme), b"", b"")
+            assert write is not None
+            content = (write(gate, ReportContext(answer_id(gate), theme=job.theme)), b"", b"")
         status = status_of(gate, prepared.parsed.fail_status)
         test = gate.deciding.test
         computed = (test.method.name, test.items.n)
@@ -142,12 +142,15 @@ def _finished(
     if job.kind == "plan":
         kind = cast("TestKind", parsed.kind)  # segments come from files alone, which only the CLI plans
         content = (encode(render_plan(kind, plan_record(prepared))), b"", b"")
-        return _rendered(job, content, (), "json", started)
+        return _rendered(job, content, (), JSON, started)
     record = reported(finish(prepared), parsed.reading_record, parsed.cautions)
-    if job.representation == "json":
+    report = BY_NAME[job.representation].test
+    if job.representation == JSON:
         content = with_own(render_test(record, _runtime(job, started, planning)), "runtime")
     else:
-        content = (test_report(record, job.representation, job.theme), b"", b"")
+        assert report is not None
+        context = ReportContext(answer_id(record), signature(record), job.theme)
+        content = (report(record, context), b"", b"")
     etag = (("etag", f'W/"{answer_id(record)}"'),)
     computed = (record.method.name, record.items.n)
     return _rendered(job, content, etag, job.representation, started, computed=computed)
@@ -166,24 +169,25 @@ def _rendered(
     job: Job,
     content: Content,
     extra: tuple[tuple[str, str], ...],
-    representation: Representation,
+    representation: str,
     started: float,
     status: int = 200,
     computed: tuple[str, int] | None = None,
 ) -> RenderedResponse:
     queue_s, compute_s = max(started - job.submitted_at, 0.0), time.monotonic() - started
     queue_ms, compute_ms = milliseconds(queue_s), milliseconds(compute_s)
-    media = PRODUCED[representation]
+    sent_as = BY_NAME[representation]
     headers = (
-        ("content-type", f"{media}; charset=utf-8" if representation in TEXTS else media),
+        ("content-type", sent_as.content_type),
         ("cache-control", "no-store"),
         ("vary", "Accept"),
         ("server-timing", f"queue;dur={queue_ms}, compute;dur={compute_ms}"),
     )
-    styled = (("content-security-policy", STYLED),) if representation in {"svg", "html"} else ()
+    policy = sent_as.content_security_policy
+    restricted = (("content-security-policy", policy),) if policy is not None else ()
     work = None if computed is None else WorkStats(*computed, queue_s, compute_s)
     before, own, after = content
-    return RenderedResponse(status, headers + styled + extra, before, started, work, own, after)
+    return RenderedResponse(status, headers + restricted + extra, before, started, work, own, after)
 
 
 def milliseconds(seconds: float) -> float:

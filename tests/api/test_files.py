@@ -12,7 +12,8 @@ import pytest
 
 from app.api.openapi.schemas import TestAnswer
 from app.inputs.formats import catalogue
-from app.service.parse_files import FIELDS, ROLES
+from app.inputs.formats.roles import ROLES
+from app.service.parse_files import FIELDS
 
 if sys.version_info >= (3, 14):
     from compression import zstd

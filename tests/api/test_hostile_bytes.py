@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from app.inputs.formats import catalogue
-from app.service.parse_files import FIELDS, ROLES
+from app.inputs.formats.roles import ROLES
+from app.service.parse_files import FIELDS
 from tests.api.test_files import GOLD, PATH, U_LINES, V_LINES, WIDE, form, lm_eval
 
 SOUP = st.lists(
@@ -25,7 +26,7 @@ SOUP = st.lists(
 ).map(b"".join)  # fmt: skip
 CONTENT = SOUP | st.sampled_from([U_LINES, V_LINES, WIDE, GOLD, lm_eval("a")])
 FORMS = st.lists(
-    st.tuples(st.sampled_from([*ROLES[:6], "x"]), st.just("f") | st.none(), CONTENT)
+    st.tuples(st.sampled_from([*tuple(ROLES)[:6], "x"]), st.just("f") | st.none(), CONTENT)
     | st.tuples(
         st.sampled_from(FIELDS),
         st.none(),

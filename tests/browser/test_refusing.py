@@ -18,7 +18,7 @@ def test_nothing_to_compare_is_said_before_anything_is_sent(visit: Callable[...,
     tab = visit()
     before = len(tab.requests)
     tab.submit()
-    assert "There is no data yet" in tab.problem()
+    assert "no data yet" in tab.problem()
     assert tab.page.evaluate("document.activeElement.id") == "problem"
     assert tab.page.get_attribute("#chooser", "aria-invalid") == "true"
     assert len(tab.requests) == before

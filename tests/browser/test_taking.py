@@ -106,7 +106,7 @@ def test_the_report_and_the_tables_are_downloaded_and_can_be_read(
 ) -> None:
     tab = visit()
     tab.example()
-    report = saved(tab, "Download report", tmp_path)
+    report = saved(tab, "Download Report", tmp_path)
     assert report.suffix == ".html"
     parsed = Tags()
     parsed.feed(report.read_text())
@@ -118,4 +118,4 @@ def test_the_report_and_the_tables_are_downloaded_and_can_be_read(
     with saved(tab, "Download CSV", tmp_path).open(newline="") as file:
         assert len(list(csv.DictReader(file))) == 1
     assert "| `new model` |" in saved(tab, "Download Markdown", tmp_path).read_text()
-    assert saved(tab, "Download Picture", tmp_path).read_bytes().lstrip().startswith(b"<")
+    assert saved(tab, "Download Picture (SVG)", tmp_path).read_bytes().lstrip().startswith(b"<")

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app.cli.output import BY_SUFFIX
+from app.reports.representations import BY_NAME
 from app.service.media_types import OFFERED
 from tests.unit.cli_asking import ASR, CONLLU, DATA, LM_EVAL, TREC, answer, run, scores, turned
 
@@ -115,7 +115,7 @@ def test_the_openapi_document_is_that_of_the_repository(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format_", OFFERED["gate"])
 def test_every_format_of_an_answer_can_be_written(turned: str, tmp_path: Path, format_: str) -> None:
-    suffix = next(suffix for suffix, of in BY_SUFFIX.items() if of == format_)
+    suffix = BY_NAME[format_].suffixes[0]
     path = tmp_path / f"report{suffix}"
     commands_ = ("test", "gate") if format_ in OFFERED["files"] else ("gate",)
     for command in commands_:

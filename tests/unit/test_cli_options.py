@@ -17,10 +17,12 @@ from app.cli import arguments as form, options
 from app.cli.commands import cli
 from app.client.requests import ROLES as CLIENT_ROLES
 from app.inference.options import Alternative, Resampling
-from app.inputs.formats.reader import CHOICES
+from app.inputs.formats.catalogue import FORMATS
+from app.inputs.formats.options import CHOICES
+from app.inputs.formats.roles import ROLES
+from app.reports.representations import OF_A_GATE, OF_A_TEST
 from app.service.gate.fields import FIELDS as GATE_FIELDS
-from app.service.messages import Representation
-from app.service.parse_files import FIELDS, ROLES
+from app.service.parse_files import FIELDS
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ("test", "gate", "plan")
@@ -41,7 +43,7 @@ def test_every_field_of_the_gate_has_an_option_but_the_status_which_is_ours() ->
 
 
 def test_every_role_of_a_file_can_be_given() -> None:
-    assert set(form.ROLES) == set(ROLES) == set(CLIENT_ROLES)
+    assert set(ROLES) == set(CLIENT_ROLES) == {role for entry in FORMATS.values() for role in entry.roles}
 
 
 def test_choices_are_those_of_the_service() -> None:
@@ -54,7 +56,13 @@ def test_choices_are_those_of_the_service() -> None:
     assert offered["alternative"] == set(get_args(Alternative))
     assert offered["test"] == set(get_args(Resampling))
     assert offered["on_missing"] == set(CHOICES["on_missing"])
-    assert set(options.FORMATS) == set(get_args(Representation))
+
+
+def test_every_representation_can_be_typed_and_is_in_the_help() -> None:
+    (typed,) = (one for one in cli.commands["gate"].params if one.name == "format_")
+    assert isinstance(typed.type, click.Choice)
+    assert tuple(typed.type.choices) == OF_A_GATE
+    assert set(OF_A_TEST) < set(OF_A_GATE)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

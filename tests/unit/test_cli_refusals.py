@@ -11,7 +11,7 @@ import pytest
 
 from app.cli import commands, run as asking
 from app.cli.local_transport import InProcess
-from app.cli.output import complain, place
+from app.cli.output import complain, location
 from app.client import Client
 from app.settings import Settings
 from tests.unit.cli_asking import answer, run, scores
@@ -74,7 +74,7 @@ def test_a_choice_that_must_be_made_names_the_option_and_what_there_is() -> None
 def test_a_format_that_cannot_be_guessed_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "x.bin"
     path.write_bytes(b"\x00\x01 what\n")
-    assert "say --input-format" in run("test", str(path)).stderr
+    assert "with --input-format" in run("test", str(path)).stderr
 
 
 def test_unequal_files_are_never_a_pass(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_who_asks_for_json_gets_the_problem_as_json_and_in_words(scores: str, tm
     ],
 )
 def test_pointers_become_places(pointer: str, said: str) -> None:
-    assert place(pointer, {"u": "new.csv"}) == said
+    assert location(pointer, {"u": "new.csv"}) == said
 
 
 def test_escape_sequences_in_a_problem_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,14 +176,14 @@ def test_a_page_that_says_yes_to_everything_never_passes_a_gate(
 def test_nothing_beside_a_json_request_is_silently_left_out(scores: str, more: list[str]) -> None:
     result = run("test", "--kind", "scores", scores, *more)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "it says everything itself" in result.stderr
+    assert "the file is the whole request" in result.stderr
 
 
 def test_nobody_at_the_url_is_said_with_status_two(scores: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asking, "Client", lambda url, **options: _client(url))
     result = run("gate", scores, "--url", "http://127.0.0.1:9")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "There is no connection to http://127.0.0.1:9" in result.stderr
+    assert "No connection to http://127.0.0.1:9" in result.stderr
 
 
 def _client(url: str) -> Any:
@@ -230,7 +230,7 @@ def test_a_report_of_an_unknown_ending_is_refused(name: str, scores: str, tmp_pa
     path = tmp_path / name
     result = run("test", scores, "-o", str(path))
     assert (result.exit_code, path.exists()) == (2, False)
-    assert f"no report with the ending {path.suffix.lower()}; there are .json, .md, .txt" in result.stderr
+    assert f"no report with the ending {path.suffix.lower()}; there are .json, .txt, .md" in result.stderr
     assert run("test", scores, "-o", str(path), "-f", "text").exit_code == 0
     assert path.read_text().startswith("p=")
     assert run("test", scores, "-o", str(tmp_path / "r")).exit_code == 0
@@ -284,7 +284,7 @@ def test_other_variables_are_warned_of_or_set_by_kubernetes(
     monkeypatch.setenv("EXACTPERM_COLOUR", "red")
     result = run("test", scores)
     assert result.exit_code == 0
-    assert result.stderr == "exactperm: EXACTPERM_COLOUR is no setting of exactperm, and does nothing.\n"
+    assert result.stderr == "exactperm: EXACTPERM_COLOUR is not a setting of exactperm and has no effect.\n"
 
 
 def test_a_json_request_is_a_file_like_any_other(tmp_path: Path) -> None:

@@ -3,23 +3,26 @@ from __future__ import annotations
 import dataclasses
 import doctest
 import importlib
+import json
 import pkgutil
+import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import app.client
 from app.cli.local_transport import InProcess
 from app.client import Client, UnreadableAnswer, effects, gate, gate_results, results, scores
-from app.client.calls import MEDIA
-from app.client.decode import read
+from app.client.decode import decode
+from app.client.sync_client import BytesFormat, TextFormat, Theme
 from app.inference import record
 from app.inference.gate import record as gate_record
+from app.reports.picture import style
+from app.reports.representations import BY_NAME, OF_A_GATE
 from app.service import render_json
-from app.service.media_types import PRODUCED
 from app.service.render_json import json_types
 from app.settings import Settings
 
@@ -42,7 +45,7 @@ WIRE: dict[type[Any], type[Any]] = {
     results.EffectSize: record.EffectSize,
     results.Moved: record.Moved,
     results.Reading: record.ReadingRecord,
-    results.Warned: record.Caution,
+    results.ResultWarning: record.Caution,
     results.Runtime: render_json.Runtime,
     results.Versions: render_json.Versions,
     results.TestResult: render_json.TestAnswer,
@@ -75,8 +78,20 @@ def test_the_fields_are_those_of_the_contract(ours: type[Any]) -> None:
     assert names == set(json_types(WIRE[ours]))
 
 
-def test_media_types_are_those_of_the_service() -> None:
-    assert dict(PRODUCED) == MEDIA
+def test_the_types_of_reports_are_those_of_the_service() -> None:
+    """Other formats than these, of a newer server, are typed as text or bytes, and work."""
+    assert {*get_args(TextFormat), *get_args(BytesFormat)} <= set(BY_NAME)
+    for name in get_args(TextFormat):
+        assert BY_NAME[name].content_type.startswith(("text/", "application/json"))
+    for name in get_args(BytesFormat):
+        assert not BY_NAME[name].content_type.startswith(("text/", "application/json"))
+    assert get_args(Theme) == get_args(style.Theme)
+
+
+@pytest.mark.parametrize("name", OF_A_GATE)
+def test_every_representation_of_the_service_can_be_had(client: Client, name: Any) -> None:
+    report = client.report(gate(scores(U, V)), name)
+    assert type(report) is (bytes if name in get_args(BytesFormat) else str)
 
 
 def as_json(value: Any, like: Any) -> Any:
@@ -137,7 +152,7 @@ def test_fields_of_a_newer_server_are_kept_in_raw(client: Client) -> None:
         "new": [1],
         "statistic": {"name": "n", "observed": 1, "u": 1, "v": 0, "more": 2},
     }
-    result = read(results.TestResult, said)
+    result = decode(results.TestResult, said)
     assert result.raw["new"] == [1]
     assert result.raw["statistic"]["more"] == 2
     assert result.statistic == results.Statistic(name="n", observed=1.0, u=1.0, v=0.0)
@@ -161,13 +176,13 @@ def test_fields_of_a_newer_server_are_kept_in_raw(client: Client) -> None:
 )
 def test_a_field_of_another_type_is_not_taken(client: Client, change: dict[str, Any], said: str) -> None:
     with pytest.raises(UnreadableAnswer, match=said):
-        read(results.TestResult, {**client.scores(U, V).raw, **change})
+        decode(results.TestResult, {**client.scores(U, V).raw, **change})
 
 
 def test_a_field_that_is_missing_is_named(client: Client) -> None:
     said = {name: value for name, value in client.scores(U, V).raw.items() if name != "method"}
     with pytest.raises(UnreadableAnswer, match="lacks /method"):
-        read(results.TestResult, said)
+        decode(results.TestResult, said)
 
 
 def test_results_are_frozen(client: Client) -> None:
@@ -193,7 +208,7 @@ def test_what_a_server_can_do(client: Client) -> None:
         "tests": ["a"],
         "methods": ["b"],
     }
-    meta = read(gate_results.Meta, said)
+    meta = decode(gate_results.Meta, said)
     assert (meta.versions.algorithm, meta.limits, meta.methods) == ("7", {"workers": 2}, ("b",))
 
 
@@ -211,7 +226,54 @@ def test_the_example_of_the_package_is_true() -> None:
     assert (found.failed, found.attempted > 0) == (0, True)
 
 
+def test_a_result_prints_as_one_line(client: Client) -> None:
+    test = scores(U, V, names=("new\nmodel", "old"), confidence_level=0.9)
+    assert str(client.test(test)) == (
+        "mean_difference: 0.046 (new model 0.866, old 0.82), p = 0.0625 (exact, enumeration, two-sided), not significant "
+        "at 0.05."
+    )
+    assert str(client.plan(test)).startswith("enumeration (exact), about ")
+    decided = client.gate(test, policy="improve")
+    assert str(decided).startswith("PASS: ")
+    assert "\n" not in str(decided) + str(client.plan(test))
+
+
+def test_a_line_is_never_on_the_wrong_side_of_alpha(client: Client) -> None:
+    result = client.scores(U, V)
+    above = dataclasses.replace(
+        result, p_value=0.05000000000000001, p_value_bounds=(0.05000000000000001,) * 2
+    )
+    assert "p = 0.05000000000000001 (" in str(above)
+    assert str(above).endswith("not significant at 0.05.")
+    undecided = dataclasses.replace(result, p_value=0.05, p_value_bounds=(0.049, 0.051), significant=True)
+    assert str(undecided).endswith("undecided at 0.05.")
+
+
 def test_the_client_needs_nothing_else_of_the_program() -> None:
     code = "import sys, app.client; print([m for m in sys.modules if m.startswith('app.') and not m.startswith('app.client')])"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
+
+
+def test_a_copy_of_the_folder_under_another_name_is_the_whole_client(tmp_path: Path) -> None:
+    folder = Path(app.client.__path__[0])
+    shutil.copytree(folder, tmp_path / "pairwise", ignore=shutil.ignore_patterns("__pycache__"))
+    answer = Client("http://here", transport=InProcess(Settings()), retries=0).scores(U, V).raw
+    code = """
+import json, sys, httpx, numpy
+import pairwise
+
+def answer(request):
+    assert request.headers["content-type"] == "application/x-npy"
+    return httpx.Response(200, json=json.loads(sys.argv[1]))
+
+with pairwise.Client("http://there", transport=httpx.MockTransport(answer)) as client:
+    print(client.scores(numpy.array([1.0, 2.0]), numpy.array([0.0, 0.5])))
+print([name for name in sys.modules if name.partition(".")[0] in ("app", "exactperm", "scipy", "pydantic")])
+"""
+    command = [sys.executable, "-c", code, json.dumps(answer)]
+    run = subprocess.run(command, cwd=tmp_path, env={"PATH": ""}, capture_output=True, text=True, check=False)
+    assert run.stderr == ""
+    line, others = run.stdout.splitlines()
+    assert "p = 0.0625 (exact, " in line
+    assert others == "[]"

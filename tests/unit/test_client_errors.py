@@ -173,7 +173,7 @@ def test_nobody_listens() -> None:
 
 @pytest.mark.parametrize("url", ["http://[::1", "http://a:99999999", "http://", ""])
 def test_what_is_no_url_is_refused(url: str) -> None:
-    with pytest.raises(NoAnswer, match="is no URL"):
+    with pytest.raises(NoAnswer, match="is not a URL"):
         Client(url)
 
 

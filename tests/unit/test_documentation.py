@@ -15,6 +15,7 @@ import pytest
 from app.api.openapi.schemas import TestAnswer
 from app.inference.options import Method
 from app.main import create_app
+from app.reports.representations import REPRESENTATIONS
 from app.service import media_types, problems
 from app.service.schema.requests import ScoresRequest, TestRequest
 from app.service.schema.statistics import STATISTIC_MODELS, entries
@@ -136,9 +137,9 @@ def test_every_field_of_an_answer_is_explained() -> None:
 
 def test_every_media_type_is_named() -> None:
     answers = section("How to read an answer")
-    for name, media in media_types.PRODUCED.items():
-        assert f"`{media}`" in answers
-        assert f"`{name}`" in answers
+    for representation in REPRESENTATIONS:
+        assert f"`{representation.media_type}`" in answers
+        assert f"`{representation.name}`" in answers
     for kind, consumed in media_types.CONSUMED.items():
         path = f"/v1/{kind}" if kind in {"plan", "gate"} else f"/v1/tests/{kind}"
         row = next(line for line in section("Endpoints").splitlines() if line.startswith(f"| `POST {path}`"))

@@ -1,88 +1,85 @@
-"""The page's plain words are about what the service has: its statistics, formats, options and their choices."""
+"""The words of the page are those of the service: every statistic, role, option and choice has them in `/v1/meta`."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
 from app.api.meta import meta_of
-from app.inputs.formats.catalogue import FORMATS
-from app.inputs.formats.reader import CHOICES, OPTION_NAMES, WHOLE
-from app.service.parse_files import ROLES
+from app.inputs.formats.catalogue import FORMATS, KINDS
+from app.inputs.formats.options import CHOICES, INTEGERS, READER_OPTIONS
+from app.inputs.formats.reader import DELIMITERS, OPTION_NAMES, ReaderOptions
 from app.settings import Settings
 
 WORDS = (Path(__file__).parents[2] / "app" / "web" / "page" / "words.js").read_text(encoding="utf-8")
 META = meta_of(Settings())
+OPTIONS = {option.name: option for option in READER_OPTIONS}
+STATISTICS = [entry for entries in META["statistics"].values() for entry in entries]
 
 
-def members(constant: str) -> dict[str, str]:
-    """The members of an object of words.js, with what is written for them."""
-    text = re.search(rf"const {constant} = \{{(.*?)\}};", WORDS, re.DOTALL)
-    assert text is not None, constant
-    inside = re.sub(r"//.*", "", text[1])
-    found: dict[str, str] = {}
-    depth, start = 0, 0
-    for place, character in enumerate(inside):
-        depth += (character in "[{") - (character in "]}")
-        if character == "," and depth == 0 and inside[start:place].count('"') % 2 == 0:
-            _member(inside[start:place], found)
-            start = place + 1
-    _member(inside[start:], found)
-    return found
+def test_every_statistic_has_a_title_and_a_hint() -> None:
+    described = {entry["name"] for entry in [*META["metrics"], *STATISTICS]}
+    assert {name for format_ in FORMATS.values() for name in format_.statistics} <= described
+    for entry in [*META["metrics"], *STATISTICS]:
+        assert "_" not in entry["title"]
+        assert not entry["title"][0].islower() or entry["title"] == "chrF"
+        assert entry["hint"].endswith(".")
 
 
-def _member(text: str, found: dict[str, str]) -> None:
-    if text.strip():
-        name, _, value = text.partition(":")
-        found[name.strip().strip('"')] = value.strip()
-
-
-def choices(written: str) -> list[tuple[str, str]]:
-    """The values of a select and how they are called."""
-    listed = re.search(r"choices: \[(\[.*?\])\](?:,| \})", written)
-    return re.findall(r'\["([^"]*)", "([^"]*)"\]', listed[1]) if listed else []
-
-
-def test_every_statistic_has_plain_words_and_no_words_are_of_one_that_is_gone() -> None:
-    known = {entry["name"] for entries in META["statistics"].values() for entry in entries}
-    own = {name for format_ in FORMATS.values() for name in format_.statistics}
-    written = set(members("STATISTICS"))
-    assert written <= known | own
-    assert known | own <= written | {name for name in own if name.endswith("_sentence")}
+def test_the_page_types_none_of_these_names_again() -> None:
+    names = {entry["name"] for entry in [*META["metrics"], *STATISTICS]} | set(FORMATS) | set(OPTION_NAMES)
+    names.remove("precision")  # an option of the engine as well
+    assert {name for name in names if re.search(rf'"{name}"|\b{re.escape(name)}:', WORDS)} == set()
 
 
 def test_every_format_says_the_kinds_of_its_data() -> None:
-    written = members("KINDS")
-    assert set(written) == set(FORMATS)
-    kinds = {kind for value in written.values() for kind in re.findall(r'"(\w+)"', value)}
-    assert kinds == set(members("KIND_TITLES"))
+    kinds = {kind["name"] for kind in META["formats"]["kinds"]}
+    assert kinds == set(KINDS) == {kind for format_ in FORMATS.values() for kind in format_.kinds}
+    for format_ in FORMATS.values():
+        assert format_.kinds or format_.statistics
 
 
 def test_every_role_of_a_file_has_a_name() -> None:
-    assert set(members("ROLES")) == set(ROLES)
+    titles = {role["name"]: role["title"] for role in META["formats"]["roles"]}
+    assert set(titles) == {role for format_ in FORMATS.values() for role in format_.roles}
+    assert list(titles) == META["formats"]["files"]
+    assert titles["gold"] == "Gold standard"
+    assert len(set(titles.values())) == len(titles)
 
 
 def test_every_option_of_the_readers_is_there_and_offers_what_the_reader_takes() -> None:
-    written = members("READER_OPTIONS")
-    assert set(written) == set(OPTION_NAMES) - {"statistic"}
-    for name, said in written.items():
-        if name == "allow_incomplete":
-            assert "YES_NO" in said
-        elif name in CHOICES:
-            assert [value for value, _ in choices(said)] == list(CHOICES[name]), name
-        assert ("numeric: true" in said) == (name in WHOLE), name
+    assert set(OPTIONS) == set(OPTION_NAMES) - {"statistic"}
+    blank, hints = ReaderOptions(), get_type_hints(ReaderOptions)
+    for name, option in OPTIONS.items():
+        default = getattr(blank, name)
+        assert option.default == (
+            "" if default is None else str(default).lower() if option.type == "boolean" else default
+        )
+        assert (int in get_args(hints[name])) == (name in INTEGERS), name
+        assert (hints[name] is bool) == (option.type == "boolean"), name
+        if name in CHOICES and option.type == "text":
+            assert get_args(hints[name]) == tuple(option.choices), name
+    assert set(OPTIONS["delimiter"].choices) < set(DELIMITERS)
 
 
-@pytest.mark.parametrize("name", [name for name in CHOICES if name != "allow_incomplete"])
+def test_every_option_of_a_format_is_described() -> None:
+    for format_ in FORMATS.values():
+        assert format_.uses <= set(OPTION_NAMES)
+
+
+@pytest.mark.parametrize("name", CHOICES)
 def test_only_what_refuses_is_called_a_refusal(name: str) -> None:
     """reduce_epochs=none makes every epoch an item; it was called Refuse."""
-    refusing = [
-        value for value, label in choices(members("READER_OPTIONS")[name]) if "refuse" in label.lower()
-    ]
+    refusing = [value for value, title in OPTIONS[name].choices.items() if "refuse" in title.lower()]
     assert refusing == (["error"] if name == "on_missing" else [])
 
 
 def test_the_engines_options_are_those_of_every_test() -> None:
-    assert set(members("ENGINE_OPTIONS")) == {"test", "method", "samples", "seed", "precision", "timeout_s"}
+    text = re.search(r"const ENGINE_OPTIONS = \{(.*?)\n\};", WORDS, re.DOTALL)
+    assert text is not None
+    assert re.findall(r"^  (\w+): ", text[1], re.MULTILINE) == [
+        "test", "method", "samples", "seed", "precision", "timeout_s",
+    ]  # fmt: skip

@@ -5,11 +5,11 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+from ...reports.representations import OF_A_GATE
 from ...service import media_types
 from ...service.gate.fields import FIELDS
 from ...service.schema.gate import FAIL, GateFields, GateRequest
 from .operations import (
-    BINARY,
     CODING,
     FORMAT,
     THEME,
@@ -19,6 +19,7 @@ from .operations import (
     json_content,
     operation,
     reference,
+    report_content,
 )
 from .schemas import GateAnswer
 
@@ -52,12 +53,8 @@ def gate_operation() -> dict[str, Any]:
         media_types.JSON: json_content(GateRequest),
         media_types.MULTIPART: {"schema": _form()},
     }
-    formats = media_types.OFFERED["gate"]
-    format_ = {**FORMAT, "schema": {"type": "string", "enum": list(formats)}}
-    answers: dict[str, Any] = {media_types.JSON: {"schema": reference(GateAnswer)}}
-    for name in formats:
-        if name != "json":
-            answers[media_types.PRODUCED[name]] = {"schema": BINARY if name == "png" else {"type": "string"}}
+    format_ = {**FORMAT, "schema": {"type": "string", "enum": list(OF_A_GATE)}}
+    answers = {media_types.JSON: {"schema": reference(GateAnswer)}, **report_content(OF_A_GATE)}
     gate = operation(
         "Decide a pull request", "gate", content, answers, [format_, THEME, FAIL_STATUS, TIMEOUT, CODING]
     )

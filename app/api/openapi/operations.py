@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, get_args
 
 from pydantic import BaseModel
 from starlette.responses import Response
 
 from ...inputs.encodings import CODINGS
 from ...inputs.formats import catalogue
-from ...inputs.formats.reader import CHOICES, WHOLE
-from ...inputs.formats.roles import WHAT
+from ...inputs.formats.options import CHOICES, INTEGERS
+from ...inputs.formats.roles import ROLES
+from ...reports.picture.style import Theme
+from ...reports.representations import BY_NAME, JSON, OF_A_TEST
 from ...service import media_types, problems
 from ...service.messages import TestKind
-from ...service.parse_files import FIELDS, ROLES
+from ...service.parse_files import FIELDS
 from ...service.query import LITERAL, NAMES, TEXT, parameters_of
 from ...service.schema.requests import REQUEST_MODELS, Choices, PlanEnvelope
 from ...service.schema.statistics import STATISTIC_MODELS
@@ -107,11 +110,15 @@ def test_operation(kind: TestKind, summary: str) -> dict[str, Any]:
 def _answers() -> dict[str, Any]:
     """The representations of an answer to a test."""
     answers: dict[str, Any] = {media_types.JSON: {"schema": reference(TestAnswer)}}
-    for name in media_types.OF_A_TEST:
-        if name != "json":
-            answers[media_types.PRODUCED[name]] = {"schema": BINARY if name == "png" else {"type": "string"}}
+    answers.update(report_content(OF_A_TEST))
     answers["text/plain"]["example"] = LINE_EXAMPLE
     return answers
+
+
+def report_content(names: Iterable[str]) -> dict[str, Any]:
+    """The reports among these representations, by media type."""
+    reports = [BY_NAME[name] for name in names if name != JSON]
+    return {one.media_type: {"schema": BINARY if one.is_binary else {"type": "string"}} for one in reports}
 
 
 def files_operation() -> dict[str, Any]:
@@ -128,8 +135,8 @@ def form_schema() -> dict[str, Schema]:
         for name, entry in catalogue.FORMATS.items()
     )
     parts: dict[str, Schema] = {
-        role: {**BINARY, "description": f"A file: {WHAT.get(role, role)}. May be gzip or zstd."}
-        for role in ROLES
+        role: {**BINARY, "description": f"A file: {title}. May be gzip or zstd."}
+        for role, title in ROLES.items()
     }
     parts["format"] = {
         "type": "string",
@@ -149,7 +156,7 @@ def form_schema() -> dict[str, Schema]:
 
 def _reader_option(name: str) -> Schema:
     users = [format_ for format_, entry in catalogue.FORMATS.items() if name in entry.uses]
-    schema: Schema = {"type": "integer"} if name in WHOLE else {"type": "string"}
+    schema: Schema = {"type": "integer"} if name in INTEGERS else {"type": "string"}
     if name in CHOICES:
         schema["enum"] = list(CHOICES[name])
     return {**schema, "description": f"How to read {', '.join(users)}."}
@@ -220,14 +227,14 @@ FORMAT = {
     "in": "query",
     "required": False,
     "description": "The representation of the answer; overrides Accept.",
-    "schema": {"type": "string", "enum": list(media_types.OF_A_TEST)},
+    "schema": {"type": "string", "enum": list(OF_A_TEST)},
 }
 THEME = {
     "name": "theme",
     "in": "query",
     "required": False,
     "description": "The colours of a picture (svg, png). Default light.",
-    "schema": {"type": "string", "enum": list(media_types.THEMES)},
+    "schema": {"type": "string", "enum": list(get_args(Theme))},
 }
 TIMEOUT = {
     "name": "timeout_s",

@@ -22,13 +22,20 @@ from . import (
     trec,
 )
 from .format import FirstLook, Format, Sign
-from .reader import ReaderOptions, Reading, UploadedFile
+from .reader import Kind, ReaderOptions, Reading, UploadedFile
 from .roles import only
 from .source import Source, sources
 
 AUTO = "auto"
 
 
+# What the kinds of data in files are called; statistics are grouped by them.
+KINDS: Mapping[Kind, str] = {
+    "scores": "Scores, one number per item",
+    "counts": "Counts per item",
+    "predictions": "Labels and tags, with gold",
+    "segments": "Translations, with references",
+}
 # In this order they are listed, and of equal signs the first decides.
 _ALL: tuple[Format, ...] = (
     asr.FORMAT,

@@ -10,19 +10,10 @@ from ...errors import Flaw, InvalidTest
 from ...statistics.paired import Paired, StatisticSpec
 from ..nested import MAX_DECIMALS
 from ..pairing import OnMissing, shown
+from .options import CHOICES, INTEGERS
 
 Kind = Literal["scores", "counts", "predictions", "segments", "effects"]
 
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "on_missing": ("error", "drop"),
-    "ner_mode": ("lenient", "strict"),
-    "scheme": ("BIO", "IOB2"),
-    "items": ("sentence", "word"),
-    "reduce_epochs": ("mean", "max", "none"),
-    "allow_incomplete": ("true", "false"),
-}
-TAG_COLUMNS = ("tag_column", "tag_column_gold", "tag_column_u", "tag_column_v")
-WHOLE = ("decimals", "token_column", *TAG_COLUMNS)
 DELIMITERS = {
     "comma": ",",
     "tab": "\t",
@@ -36,6 +27,7 @@ DELIMITERS = {
     " ": " ",
 }
 MAX_CHOICES = 20
+MAX_COLUMN = 1_000
 MAX_INFLATED_BYTES = 256 * 2**20
 
 
@@ -91,10 +83,8 @@ class ReaderOptions:
             value = getattr(self, name)
             if not isinstance(value, bool) and value not in allowed:
                 raise _refused(name, f"{name} must be one of: {', '.join(allowed)}.")
-        for name, least, most in (
-            ("decimals", 0, MAX_DECIMALS),
-            *((name, 1, 1_000) for name in ("token_column", *TAG_COLUMNS)),
-        ):
+        for name in INTEGERS:
+            least, most = (0, MAX_DECIMALS) if name == "decimals" else (1, MAX_COLUMN)
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
                 raise _refused(name, f"{name} must be from {least} to {most}.")
@@ -113,7 +103,7 @@ class ReaderOptions:
                     name[:40],
                     f"There is no reader option {shown(name)}; there are: {', '.join(OPTION_NAMES)}.",
                 )
-            if name in WHOLE:
+            if name in INTEGERS:
                 if not (text.isascii() and text.isdigit() and len(text) < 10):
                     raise _refused(name, f"{name} must be a whole number.")
                 values[name] = int(text)

@@ -12,13 +12,18 @@ from ..pairing import shown
 from .reader import ReaderOptions, choose
 from .source import Source
 
-WHAT = {
-    "u": "the first system (the candidate)",
-    "v": "the second system (the baseline)",
-    "gold": "the gold standard",
-    "ref": "the references",
-    "qrels": "the relevance judgements",
+# What the file in each role is, in a sentence.
+ROLES: Mapping[str, str] = {
+    "u": "U, the candidate",
+    "v": "V, the baseline",
     "file": "both systems in one file",
+    "gold": "the gold standard",
+    "documents": "the documents of the items",
+    "qrels": "the relevance judgements",
+    "ref": "the references",
+    "ref2": "the second references",
+    "ref3": "the third references",
+    "ref4": "the fourth references",
 }
 
 Role = Literal["u", "v"]
@@ -50,10 +55,16 @@ class Systems:
         return None if (self.u.lower(), self.v.lower()) == ("u", "v") else (self.u, self.v)
 
 
+def role_label(role: str) -> str:
+    """A role by itself: "Gold standard"."""
+    title = ROLES[role].removeprefix("the ")
+    return title[0].upper() + title[1:]
+
+
 def needed(files: Mapping[str, Source], role: str, format_: str) -> Source:
     """The file in this role; raises InvalidTest when it is not there."""
     if role not in files:
-        detail = f"The format {format_} needs a file {role}: {WHAT.get(role, role)}."
+        detail = f"The format {format_} needs a file {role}: {ROLES[role]}."
         raise InvalidTest.at(f"/files/{role}", "missing_file", detail)
     return files[role]
 

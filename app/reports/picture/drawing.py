@@ -47,27 +47,27 @@ def draw(scene: Scene, palette: Palette) -> Figure:
 def _words(figure: Figure, scene: Scene, palette: Palette) -> None:
     figure.text(LEFT, 0.925, scene.title, fontsize=15, fontweight="bold", color=palette.ink, va="center")
     figure.text(RIGHT, 0.925, scene.legend, fontsize=9, color=palette.ink, va="center", ha="right")
-    for place, text in enumerate(scene.subtitle):
-        figure.text(LEFT, 0.855 - 0.045 * place, text, fontsize=9, color=palette.ink, va="center")
+    for row, text in enumerate(scene.subtitle):
+        figure.text(LEFT, 0.855 - 0.045 * row, text, fontsize=9, color=palette.ink, va="center")
 
 
 def _bars(axes: Axes, scene: Scene, palette: Palette) -> None:
     _rectangles(axes, scene.bars, scene, facecolor=palette.bar, linewidth=0.0)
-    looks = {"facecolor": palette.tail, "edgecolor": palette.hatch, "hatch": "////", "linewidth": 0.0}
-    _rectangles(axes, scene.tails, scene, **looks)
+    style = {"facecolor": palette.tail, "edgecolor": palette.hatch, "hatch": "////", "linewidth": 0.0}
+    _rectangles(axes, scene.tails, scene, **style)
 
 
-def _rectangles(axes: Axes, bars: Sequence[Bar], scene: Scene, **looks: Any) -> None:
+def _rectangles(axes: Axes, bars: Sequence[Bar], scene: Scene, **style: Any) -> None:
     if not bars:
         return
     if not scene.separate:  # one outline: hundreds of neighbours would show seams
         for run in _runs(bars):
             edges = [run[0].left, *(bar.right for bar in run)]
-            axes.stairs([bar.height for bar in run], edges, fill=True, antialiased=True, **looks)
+            axes.stairs([bar.height for bar in run], edges, fill=True, antialiased=True, **style)
         return
     lefts = [bar.middle + scene.share * (bar.left - bar.middle) for bar in bars]
     widths = [scene.share * (bar.right - bar.left) for bar in bars]
-    axes.bar(lefts, [bar.height for bar in bars], width=widths, align="edge", **looks)
+    axes.bar(lefts, [bar.height for bar in bars], width=widths, align="edge", **style)
 
 
 def _runs(bars: Sequence[Bar]) -> list[list[Bar]]:
@@ -101,9 +101,9 @@ def _strip(axes: Axes, scene: Scene, palette: Palette) -> None:
 
 def _unknown(figure: Figure, axes: Axes, scene: Scene, palette: Palette) -> None:
     """Mean and standard deviation, and a sentence: a curve that was not computed is not drawn."""
-    said = UNKNOWN[: 2 if scene.sd > 0.0 else 1]
-    for place, text in enumerate(said):
-        figure.text(LEFT, 0.775 - 0.045 * place, text, fontsize=9, color=palette.ink, va="center")
+    lines = UNKNOWN[: 2 if scene.sd > 0.0 else 1]
+    for row, text in enumerate(lines):
+        figure.text(LEFT, 0.775 - 0.045 * row, text, fontsize=9, color=palette.ink, va="center")
     axes.axvspan(
         scene.mean - scene.sd, scene.mean + scene.sd, ymax=0.8, facecolor=palette.faint, linewidth=0.0
     )
@@ -113,16 +113,16 @@ def _unknown(figure: Figure, axes: Axes, scene: Scene, palette: Palette) -> None
 
 def _observed(axes: Axes, scene: Scene, palette: Palette) -> None:
     if scene.beyond:
-        place, across, height, va = *_arrow(axes, scene, palette), 0.58, "bottom"
+        x, across, height, va = *_arrow(axes, scene, palette), 0.58, "bottom"
     else:
         foot = _foot(scene) / axes.get_ylim()[1]
         axes.axvline(scene.observed, ymin=foot, ymax=0.93, color=palette.observed, linewidth=2.0)
         middle = 0.5 * scene.left + 0.5 * scene.right
         across = "right" if scene.observed > middle else "left"
         shift = 0.012 * (scene.right - scene.left)
-        place, height, va = scene.observed + (-shift if across == "right" else shift), 0.93, "top"
+        x, height, va = scene.observed + (-shift if across == "right" else shift), 0.93, "top"
     axes.text(
-        place,
+        x,
         height,
         scene.observed_label,
         transform=axes.get_xaxis_transform(),
@@ -147,8 +147,8 @@ def _arrow(axes: Axes, scene: Scene, palette: Palette) -> tuple[float, str]:
     """An arrow to where the observed value is; the place of its label, and how that is aligned."""
     edge = scene.right if scene.beyond > 0 else scene.left
     reach = 0.11 * (scene.right - scene.left) * scene.beyond
-    looks = {"arrowstyle": "-|>", "color": palette.observed, "linewidth": 2.0, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", (edge, 0.5), (edge - reach, 0.5), xycoords=("data", "axes fraction"), arrowprops=looks)
+    style = {"arrowstyle": "-|>", "color": palette.observed, "linewidth": 2.0, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", (edge, 0.5), (edge - reach, 0.5), xycoords=("data", "axes fraction"), arrowprops=style)
     return edge - 0.12 * reach, "right" if scene.beyond > 0 else "left"
 
 

@@ -48,8 +48,8 @@ def _folder() -> Path | None:
         places = [Path(tempfile.gettempdir()), SHARED_MEMORY]
     except FileNotFoundError:
         places = [SHARED_MEMORY]
-    for place in places:
-        folder = place / f"exactperm-matplotlib-{os.getuid()}"
+    for parent in places:
+        folder = parent / f"exactperm-matplotlib-{os.getuid()}"
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError:
@@ -61,11 +61,11 @@ def _folder() -> Path | None:
 
 def _is_ours(folder: Path) -> bool:
     """Whether it is a folder of this user that nobody else may write to: names in /tmp can be taken by others."""
-    found = folder.lstat()
+    status = folder.lstat()
     return (
-        stat.S_ISDIR(found.st_mode)
-        and found.st_uid == os.getuid()
-        and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        stat.S_ISDIR(status.st_mode)
+        and status.st_uid == os.getuid()
+        and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
         and os.access(folder, os.W_OK)
     )
 

@@ -33,7 +33,7 @@ def finished(drawn: str, name: str, title: str, description: str, style: str = "
 
     def named(tag: str) -> str:
         tag = _FAMILY.sub(rf"font\1: \2{FONTS}", tag)
-        tag = _ID.sub(lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "", tag)
+        tag = _ID.sub(lambda match: f' id="{name}-{match[1]}"' if match[1] in used else "", tag)
         return _LINK.sub(rf"\g<1>{name}-\g<2>", tag)
 
     return (
@@ -47,4 +47,4 @@ def finished(drawn: str, name: str, title: str, description: str, style: str = "
 
 def in_tags(text: str, change: Callable[[str], str]) -> str:
     """The text with every tag changed, and nothing between them."""
-    return _TAG.sub(lambda found: change(found[0]), text)
+    return _TAG.sub(lambda match: change(match[0]), text)

@@ -1,6 +1,6 @@
 """The null distribution with the observed value and the shaded tail, as SVG and PNG (the paper's Figure 2).
 
-matplotlib is imported when the first picture is asked for, in a worker, and never in the web process.
+matplotlib is imported for the first picture, in a worker, and never in the web process.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _STAND_IN = re.compile("|".join(getattr(STAND_INS, part) for part in PARTS))
 
 def svg(record: TestRecord, theme: Theme = "light", note: str = "") -> bytes:
     """A picture as a file of its own; the same record gives the same bytes."""
-    told = scene(record, note)
-    drawn = _saved(told, PALETTES[theme], record.digest, "svg").decode()
-    text = finished(drawn, "null", told.title, told.description)
+    content = scene(record, note)
+    drawn = _saved(content, PALETTES[theme], record.digest, "svg").decode()
+    text = finished(drawn, "null", content.title, content.description)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
 
 
@@ -36,22 +36,22 @@ def png(record: TestRecord, theme: Theme = "light", note: str = "") -> bytes:
     return _saved(scene(record, note), PALETTES[theme], record.digest, "png")
 
 
-def inline_svg(record: TestRecord, note: str = "", place: int = 0) -> str:
+def inline_svg(record: TestRecord, note: str = "", number: int = 0) -> str:
     """A picture for a page: it follows the page's light or dark, and several of them do not get in each other's way.
 
-    `place` tells pictures of one record on one page apart.
+    `number` tells pictures of one record on one page apart.
     """
-    name = f"n{record.digest[:12]}" + (f"-{place}" if place else "")
-    told = scene(record, note)
-    drawn = _saved(told, STAND_INS, record.digest, "svg").decode()
+    name = f"n{record.digest[:12]}" + (f"-{number}" if number else "")
+    content = scene(record, note)
+    drawn = _saved(content, STAND_INS, record.digest, "svg").decode()
     light, dark = (
         _variables(name, replace(PALETTES[theme], paper="transparent")) for theme in ("light", "dark")
     )
     style = f"<style>#{name}{{{light}}}@media (prefers-color-scheme:dark){{#{name}{{{dark}}}}}</style>"
     parts = {getattr(STAND_INS, part): f"var(--{name}-{part})" for part in PARTS}
     return in_tags(
-        finished(drawn, name, told.title, told.description, style),
-        lambda tag: _STAND_IN.sub(lambda found: parts[found[0]], tag),
+        finished(drawn, name, content.title, content.description, style),
+        lambda tag: _STAND_IN.sub(lambda match: parts[match[0]], tag),
     )
 
 
@@ -59,19 +59,19 @@ def _variables(name: str, palette: Palette) -> str:
     return "".join(f"--{name}-{part}:{getattr(palette, part)};" for part in PARTS)
 
 
-def _saved(told: Scene, palette: Palette, salt: str, kind: str) -> bytes:
+def _saved(content: Scene, palette: Palette, salt: str, kind: str) -> bytes:
     prepare()
     import matplotlib as mpl
 
     from .drawing import draw
 
     if kind == "png":
-        told = replace(told, statistic=printable(told.statistic))
+        content = replace(content, statistic=printable(content.statistic))
     out = io.BytesIO()
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    looks: Any = {**mpl.rcParamsDefault, **settings(salt)}
-    with _ONE_AT_A_TIME, mpl.rc_context(looks), warnings.catch_warnings():
+    parameters: Any = {**mpl.rcParamsDefault, **settings(salt)}
+    with _ONE_AT_A_TIME, mpl.rc_context(parameters), warnings.catch_warnings():
         # The reader's fonts draw an SVG; that ours lacks a character says nothing about them.
         warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
-        draw(told, palette).savefig(out, format=kind, dpi=DOTS_PER_INCH, metadata=metadata)
+        draw(content, palette).savefig(out, format=kind, dpi=DOTS_PER_INCH, metadata=metadata)
     return out.getvalue()

@@ -12,9 +12,9 @@ LARGEST_EXPONENT = 100
 
 
 def scaled(record: TestRecord) -> tuple[TestRecord, int]:
-    """The record with its values over 10**exponent, and the exponent: nought but for extreme magnitudes.
+    """The record with its values over 10**exponent, and the exponent: zero except for extreme magnitudes.
 
-    Moments that have left the range of doubles are taken from the probabilities again, or are nought where there
+    Moments that have left the range of doubles are taken from the probabilities again, or are zero where there
     are none.
     """
     null, observed = record.null, record.statistic.observed

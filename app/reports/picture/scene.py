@@ -1,4 +1,4 @@
-"""What a picture of the null distribution shows, before anything is drawn: bars, the tail, the observed value, words."""
+"""The content of a picture of the null distribution: bars, the tail, the observed value and texts."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ SIDES = {"two-sided": "two-sided", "greater": "one-sided (greater)", "less": "on
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A picture in words and numbers; values in the statistic's units, or in 10**exponent of them.
+    """The content of a picture; values in the statistic's units, or in 10**exponent of them.
 
     `beyond` says on which side the observed value lies outside the axis: -1, 0 (it is on it) or 1. `bars` hold
     all of the null, `tails` the parts of them that count for the p-value; both are empty where the null is not
     known. `regions` are the parts of the axis that count. Bars that are `separate` stand for single values and
-    are drawn `share` times as wide as they are, so that they can be told apart and none is a hair.
+    are drawn `share` times as wide as they are, so that they can be told apart and none is too thin to see.
     """
 
     title: str
@@ -58,7 +58,7 @@ class Scene:
 
 
 def scene(record: TestRecord, note: str = "") -> Scene:
-    """The scene of one test; `note` says what else there is to know of it."""
+    """The scene of one test; `note` is added to the subtitle."""
     small, exponent = scaled(record)
     null, observed = small.null, small.statistic.observed
     bars = _bars(small)
@@ -108,7 +108,7 @@ def _share(bars: tuple[Bar, ...], axis: float) -> float:
 
 
 def _title(record: TestRecord) -> str:
-    """The p-value as it is known: itself, about, or at most."""
+    """The p-value: exact, approximate, or an upper bound."""
     sign = "=" if kind(record) == "exact" else "\N{ALMOST EQUAL TO}"
     if is_empty(record):
         sign = "\N{LESS-THAN OR EQUAL TO}"
@@ -135,7 +135,7 @@ def _subtitle(record: TestRecord, note: str) -> str:
 
 def _is_sampled(record: TestRecord) -> bool:
     """Whether the bars are those of samples, as they are where several sums have no law of one lattice."""
-    if any(caution.code == "null_sampled" for caution in record.warnings):
+    if any(warning.code == "null_sampled" for warning in record.warnings):
         return True
     method = record.method
     return record.test == "bootstrap" and method.monte_carlo is not None and method.lattice is None
@@ -166,11 +166,11 @@ def _axis(record: TestRecord, bars: tuple[Bar, ...]) -> tuple[float, float, int]
 
 
 def _observed_label(record: TestRecord, small: TestRecord, beyond: int) -> str:
-    said = f"observed {number(record.statistic.observed)}"
+    label = f"observed {number(record.statistic.observed)}"
     out = abs(small.statistic.observed - small.null.mean) / (small.null.sd or math.inf)
     if beyond and 0.0 < out < math.inf:
-        said += f",\n{out:.3g} sd out"
-    return said.replace("-", "\N{MINUS SIGN}")
+        label += f",\n{out:.3g} sd out"
+    return label.replace("-", "\N{MINUS SIGN}")
 
 
 def _description(record: TestRecord, title: str) -> str:

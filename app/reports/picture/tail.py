@@ -49,8 +49,8 @@ def regions_on(regions: Sequence[Region], left: float, right: float) -> tuple[Re
 def tails_of(record: TestRecord, bars: Sequence[Bar], regions: Sequence[Region]) -> tuple[Bar, ...]:
     """The parts of the bars that count for the p-value.
 
-    Bars inside a region count as a whole. Of a bar that a region begins or ends in nobody knows from its bin
-    how much counts, a single value or a share of many: as much as the p-value leaves, on the region's side.
+    Bars inside a region count as a whole. How much of a bar at the edge of a region counts is not known from its bin:
+    it is what the p-value leaves, drawn on the side of the region.
     """
     if is_empty(record):
         return ()
@@ -74,7 +74,7 @@ def tails_of(record: TestRecord, bars: Sequence[Bar], regions: Sequence[Region])
 
 def is_empty(record: TestRecord) -> bool:
     """Whether no resample is in the tail, so that the p-value is an upper bound."""
-    return any(caution.code == "bootstrap_empty_tail" for caution in record.warnings)
+    return any(warning.code == "bootstrap_empty_tail" for warning in record.warnings)
 
 
 def _part(bar: Bar, share: float, on_the_right: bool) -> Bar:
@@ -85,6 +85,6 @@ def _part(bar: Bar, share: float, on_the_right: bool) -> Bar:
 
 
 def legend(record: TestRecord, *, on_the_axis: bool) -> str:
-    """What the shading means; where there is none to be seen, why."""
-    said = LEGENDS[record.alternative]
-    return f"shaded: {said}" if on_the_axis else f"{said}: off this axis"
+    """What the shading means, or that it is outside the axis."""
+    text = LEGENDS[record.alternative]
+    return f"shaded: {text}" if on_the_axis else f"{text}: off this axis"

@@ -8,8 +8,9 @@ from typing import Any
 
 from ...errors import InvalidTest, MalformedBody
 from ...inputs import json_body
+from ...inputs.formats.roles import ROLES
 from ...inputs.pairing import shown
-from ..parse_files import ROLES, option_pointer
+from ..parse_files import option_pointer
 from ..pointers import PointerMap
 from ..query import literal
 from ..schema.gate import GateFields

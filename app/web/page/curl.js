@@ -1,4 +1,4 @@
-// The command line that asks the same question. Everything is quoted for a POSIX shell, and for curl's own syntax.
+// The curl command that sends the same request. Everything is quoted for a POSIX shell, and for curl's own syntax.
 const SAFE = /^[\w@%+=:,./-]+$/;
 const LONGEST = 20_000; // a command line has an end
 
@@ -12,7 +12,7 @@ function part({ role, file, text }) {
   return `-F ${quoted(`${role}=@${named(file.name)}`)}`;
 }
 
-/** `curl …` for a question. Pasted text stands in it, unless it is long: then it must be saved first. */
+/** `curl …` for a request. Pasted text stands in it, unless it is long: then it must be saved first. */
 export function curl(question, base) {
   const long = question.files.filter(({ text }) => text !== null && text.length > LONGEST);
   const words = [

@@ -1,7 +1,7 @@
 // What is to be compared: chosen files with their roles, or pasted text.
 import { byId, button, element, icon } from "./dom.js";
 import { bytes } from "./numbers.js";
-import { ROLES } from "./words.js";
+import { roleTitle } from "./words.js";
 
 const HINTS = [
   [/qrels/i, "qrels"], [/gold|truth|annotated/i, "gold"], [/(^|[._-])refs?([._-]|$)|reference/i, "ref"],
@@ -10,7 +10,7 @@ const HINTS = [
 ];
 const MAX_NAME = 80;
 let rows = []; // {file, role, chosen: whether a person chose the role, id}
-let allowed = Object.keys(ROLES);
+let allowed = []; // until v1/meta says which roles there are
 let next = 0;
 
 const radio = (name) => document.querySelector(`input[name="${name}"]:checked`).value;
@@ -78,7 +78,7 @@ function add(list) {
   draw();
 }
 
-/** A role for each file nobody chose one for: by its name, then U and V in their order. */
+/** A role for each file without a chosen one: by its name, then U and V in their order. */
 function assign() {
   for (const row of rows) {
     if (!allowed.includes(row.role)) row.chosen = false;
@@ -107,10 +107,10 @@ function draw() {
   const both = ["u", "v"].map((role) => rows.find((row) => row.role === role)?.file.name);
   byId("swap").hidden = !both.every(Boolean);
   const different = both.every(Boolean) && stem(both[0]) !== stem(both[1]);
-  ["u", "v"].forEach((role, place) => suggest(byId(`f-name_${role}`), different ? stem(both[place]) : ""));
+  ["u", "v"].forEach((role, index) => suggest(byId(`f-name_${role}`), different ? stem(both[index]) : ""));
 }
 
-/** A name from the file, unless somebody has written one. */
+/** Suggest a name from the file, unless one was typed. */
 function suggest(input, name) {
   if (input.value && input.dataset.suggested !== input.value) return;
   input.value = name;
@@ -122,7 +122,7 @@ function drawn(row) {
   const roles = [...(row.role ? [] : [""]), ...allowed];
   const select = element("select",
     { id, "aria-label": `Role of ${row.file.name}`, "aria-describedby": `e-${id}` },
-    roles.map((role) => element("option", { value: role, selected: role === row.role }, ROLES[role] ?? (role || "Not used"))));
+    roles.map((role) => element("option", { value: role, selected: role === row.role }, role ? roleTitle(role) : "Not used")));
   select.addEventListener("change", () => {
     const other = rows.find((candidate) => candidate !== row && candidate.role === select.value);
     if (other) Object.assign(other, { role: row.role === "file" ? "" : row.role, chosen: true });
@@ -168,7 +168,7 @@ export function start(changed) {
   window.addEventListener("dragleave", (event) => event.relatedTarget || drop.classList.remove("over"));
   window.addEventListener("drop", (event) => {
     if (!carries(event)) return;
-    event.preventDefault(); // beside the box is in the box; the browser would open the file
+    event.preventDefault(); // a drop beside the box counts, too; the browser would open the file
     drop.classList.remove("over");
     add(event.dataTransfer.files);
     changed();

@@ -44,10 +44,10 @@ export function field(name, { label, hint = "", choices = null, fallback = "", n
     ? element("select", shared, choices.map(([value, text]) => element("option", { value }, text)))
     : element("input", { ...shared, inputmode: numeric ? "decimal" : null, autocomplete: "off", value: fallback });
   if (choices) control.value = fallback;
-  const said = optional ? element("span", { class: "optional" }, optional) : null;
+  const remark = optional ? element("span", { class: "optional" }, optional) : null;
   return element(
     "div", { class: "field" },
-    element("label", { for: id }, label, said ? " " : "", said),
+    element("label", { for: id }, label, remark ? " " : "", remark),
     control,
     element("p", { class: "hint", id: `h-${name}` }, hint),
     element("p", { class: "field-error", id: `e-${name}`, hidden: true }),

@@ -19,23 +19,23 @@ const DOCUMENTS = ["news", "mail", "blog", "talk", "wiki", "chat"];
 export const EXAMPLES = [
   {
     title: "Right or wrong",
-    text: lines("id,u,v", RIGHT_U.map((right, place) => [`q${place + 1}`, right, RIGHT_V[place]])),
+    text: lines("id,u,v", RIGHT_U.map((right, index) => [`q${index + 1}`, right, RIGHT_V[index]])),
     fields: { name_u: "new model", name_v: "old model" },
   },
   {
     title: "Scores",
-    text: lines("id,u,v", PRECISION.map(([u, v], place) => [`topic-${place + 301}`, u, v])),
+    text: lines("id,u,v", PRECISION.map(([u, v], index) => [`topic-${index + 301}`, u, v])),
     fields: { name_u: "reranked", name_v: "BM25" },
   },
   {
     title: "F1 from counts",
-    text: lines("id,tp_u,incorrect_u,tp_v,incorrect_v", ENTITIES.map((row, place) => [`s${place + 1}`, ...row])),
+    text: lines("id,tp_u,incorrect_u,tp_v,incorrect_v", ENTITIES.map((row, index) => [`s${index + 1}`, ...row])),
     fields: { name_u: "tagger B", name_v: "tagger A", statistic: "f1" },
   },
   {
     title: "Grouped items",
-    text: lines("id,u,v,cluster", RIGHT_U.map((right, place) =>
-      [`q${place + 1}`, right, RIGHT_V[place], DOCUMENTS[Math.floor(place / 8)]])),
+    text: lines("id,u,v,cluster", RIGHT_U.map((right, index) =>
+      [`q${index + 1}`, right, RIGHT_V[index], DOCUMENTS[Math.floor(index / 8)]])),
     fields: { name_u: "new model", name_v: "old model" },
   },
 ];

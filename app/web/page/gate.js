@@ -1,18 +1,17 @@
-// A gate's answer: pass, fail or cannot tell, and why.
+// The result of a gate: pass, fail or inconclusive, and why.
 import { number, percent, probability, shortProbability, signed } from "./numbers.js";
 import { card, keyList, movedCard, notesCard, numbersCard, table, verdictCard, warnings } from "./result.js";
 import { interval } from "./verdict.js";
 import { measured } from "./words.js";
 
-const TITLES = { pass: "Pass", fail: "Fail", inconclusive: "Cannot tell" };
+const TITLES = { pass: "Pass", fail: "Fail", inconclusive: "Inconclusive" };
 const TONES = { pass: "yes", fail: "no", inconclusive: "" };
 const POLICIES = { no_regression: "no regression", non_inferior: "not inferior", improve: "improvement" };
 
 export function gateCards(answer, names) {
   const several = answer.metrics.length > 1;
   const title = TITLES[answer.verdict];
-  const then = answer.passed ? "lets it pass" : "stops it";
-  const inconclusive = `What cannot be told is set to ${answer.on_inconclusive}: this gate ${then}.`;
+  const inconclusive = `This gate counts an inconclusive result as a ${answer.passed ? "pass" : "failure"}.`;
   const details = [several ? "" : answer.reason, answer.verdict === "inconclusive" ? inconclusive : ""].filter(Boolean);
   const top = verdictCard(
     {
@@ -36,29 +35,29 @@ function headline({ verdict, policy, margin, higher_is_better: up, metrics }, na
   const by = margin > 0 ? ` by more than ${number(margin)}` : "";
   const worse = `worse than ${v}${by}`;
   const better = ` (${label}, ${up ? "higher" : "lower"} is better)`;
-  const said = {
+  const headlines = {
     no_regression: { pass: `${u} is not shown to be ${worse}`, fail: `${u} is shown to be ${worse}` },
     non_inferior: { pass: `${u} is shown not to be ${worse}`, fail: `It is not shown that ${u} is not ${worse}` },
     improve: { pass: `${u} is shown to be better than ${v}${by}`, fail: `${u} is not shown to be better than ${v}${by}` },
   }[policy]?.[verdict];
-  return `${capital(said ?? "") || `It cannot be told whether ${u} is ${worse}`}${better}.`;
+  return `${capital(headlines ?? "") || `It is undecided whether ${u} is ${worse}`}${better}.`;
 }
 
-/** With a margin the gate's test is another than that of no difference, which the picture and the numbers show. */
+/** With a margin, the gate's test is not the test of no difference, which the picture and the numbers show. */
 export const pictureCaption = (answer) => (answer.metrics.some((metric) => metric.margin > 0)
-  ? "What chance alone would do if there were no difference at all. The gate allows for a margin, so its p is another."
+  ? "The differences that chance alone gives if the systems do not differ at all. The gate tests against a margin, so its p-value is another one."
   : null);
 
 const titleOf = (metric) => (metric.margin > 0 ? "The test of no difference, without the margin" : "Numbers");
 
 function key({ decision, test, alpha }, names) {
-  const found = interval(test.confidence_interval, 4);
+  const shown = interval(test.confidence_interval, 4);
   const p = shortProbability(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha);
   const cells = [
     ["p-value of the gate", p, kind(decision)],
     [`Difference, ${names.u} − ${names.v}`, signed(test.statistic.observed), measured(test.statistic, names.statistic)],
   ];
-  if (found) cells.push([`${percent(test.confidence_interval.level)} interval`, found.text, ""]);
+  if (shown) cells.push([`${percent(test.confidence_interval.level)} interval`, shown.text, ""]);
   return keyList(cells);
 }
 

@@ -1,6 +1,6 @@
-// How numbers are written for people: never rounded into a lie, and p is never 0.
+// Numbers for people. A p-value is never shown as 0, nor as 1 when it is less.
 const SMALLEST = 1e-300;
-const RAISED = Object.fromEntries([..."-0123456789"].map((sign, place) => [sign, [..."⁻⁰¹²³⁴⁵⁶⁷⁸⁹"][place]]));
+const RAISED = Object.fromEntries([..."-0123456789"].map((sign, index) => [sign, [..."⁻⁰¹²³⁴⁵⁶⁷⁸⁹"][index]]));
 
 export const count = (value) => value.toLocaleString("en");
 

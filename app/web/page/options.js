@@ -1,8 +1,8 @@
 // Formats, statistics and options, as v1/meta says this server has them.
 import { byId, choose, element, field } from "./dom.js";
-import { ENGINE_OPTIONS, KIND_TITLES, READER_OPTIONS, kindsOf, statisticHint, statisticLabel } from "./words.js";
+import { ENGINE_OPTIONS, learn, readerField, statisticTitle } from "./words.js";
 
-const AUTO_HINT = "Guessed from the first bytes and the roles; the result says what was guessed.";
+const AUTO_HINT = "Guessed from the first bytes and the roles of the files; the result names the format.";
 const USUAL_HINT = "The mean of scores, F1 of counts or entities, BLEU of translations …";
 let meta = null;
 
@@ -13,14 +13,18 @@ const format = () => meta.formats.known.find((known) => known.name === byId("f-f
 /** The roles of the chosen format; of all formats together when it is to be guessed. */
 export const roles = () => format()?.files ?? meta.formats.files;
 
-export function start(said, changed) {
-  meta = said;
-  byId("version").textContent = said.versions.service;
-  byId("f-format").append(...said.formats.known.map(({ name, summary }) =>
+/** What an answer can be saved as. */
+export const representations = (gate) => meta.representations.filter((one) => (gate ? one.of_gate : one.of_test));
+
+export function start(described, changed) {
+  meta = described;
+  learn(described);
+  byId("version").textContent = described.versions.service;
+  byId("f-format").append(...described.formats.known.map(({ name, summary }) =>
     element("option", { value: name }, `${name} – ${summary.split(/[;:]/)[0]}`)));
   const engine = { ...ENGINE_OPTIONS };
-  engine.test = { ...engine.test, choices: said.tests.map((name) => [name, name]) };
-  engine.method = { ...engine.method, choices: said.methods.map((name) => [name, name.replaceAll("_", " ")]) };
+  engine.test = { ...engine.test, choices: described.tests.map((name) => [name, name]) };
+  engine.method = { ...engine.method, choices: described.methods.map((name) => [name, name.replaceAll("_", " ")]) };
   byId("engine-options").append(...Object.entries(engine).map(([name, words]) => field(name, words)));
   byId("f-format").addEventListener("change", () => {
     formatChosen();
@@ -41,13 +45,11 @@ function formatChosen() {
   const known = format();
   byId("h-format").textContent = known?.summary ?? AUTO_HINT;
   const kept = byId("f-statistic").value;
-  choose(byId("f-statistic"), [element("option", { value: "" }, "The usual one for the data"), ...groups(known)], kept);
+  choose(byId("f-statistic"), [element("option", { value: "" }, "Default for the data"), ...groups(known)], kept);
   const written = values(byId("reader-options"));
-  const there = known ? known.options : Object.keys(READER_OPTIONS);
-  const inOrder = Object.keys(READER_OPTIONS).filter((name) => there.includes(name));
-  const names = [...inOrder, ...there.filter((name) => !inOrder.includes(name))];
-  byId("reader-options").replaceChildren(...names.map((name) => field(name, READER_OPTIONS[name] ?? { label: name })));
-  for (const [name, value] of written) if (names.includes(name)) byId(`f-${name}`).value = value;
+  const there = meta.formats.options.filter(({ name }) => !known || known.options.includes(name));
+  byId("reader-options").replaceChildren(...there.map((option) => field(option.name, readerField(option))));
+  for (const [name, value] of written) if (there.some((option) => option.name === name)) byId(`f-${name}`).value = value;
   statisticChosen();
 }
 
@@ -55,22 +57,23 @@ function formatChosen() {
 function groups(known) {
   const made = [];
   const own = known ? [known] : meta.formats.known.filter((candidate) => candidate.statistics.length);
+  const { scores, counts, predictions } = meta.statistics;
+  const all = [...scores, ...counts, ...predictions];
   for (const { name, statistics } of own) {
-    if (statistics.length) made.push([`Of ${name} files`, statistics.map((statistic) => [statistic, "", ""])]);
+    const entries = statistics.map((statistic) => [...meta.metrics, ...all].find((entry) => entry.name === statistic));
+    if (entries.length) made.push([`Of ${name} files`, entries.map((entry) => ({ ...entry, kind: "" }))]);
   }
-  const all = [...meta.statistics.scores, ...meta.statistics.counts, ...meta.statistics.predictions];
-  const general = kindsOf(known?.name ?? "").map((kind) => [
-    KIND_TITLES[kind], all.filter((entry) => entry.kind === kind).map((entry) => [entry.name, kind, entry.meaning]),
-  ]);
-  const option = ([name, kind, meaning]) =>
-    element("option", { value: name, "data-kind": kind, "data-meaning": meaning }, statisticLabel(name));
+  const general = meta.formats.kinds.filter(({ name }) => !known || known.kinds.includes(name))
+    .map(({ name, title }) => [title, all.filter(({ kind }) => kind === name)]);
+  const option = ({ name, kind, hint }) =>
+    element("option", { value: name, "data-kind": kind, "data-hint": hint }, statisticTitle(name));
   return [...general, ...made].map(([label, entries]) => element("optgroup", { label }, entries.map(option)));
 }
 
 function statisticChosen() {
   const option = byId("f-statistic").selectedOptions[0];
-  const { kind = "", meaning = "" } = option.dataset;
-  byId("h-statistic").textContent = option.value ? statisticHint(option.value, meaning) : USUAL_HINT;
+  const { kind = "", hint = "" } = option.dataset;
+  byId("h-statistic").textContent = option.value ? hint : USUAL_HINT;
   const entries = Object.values(meta.statistics).flat();
   const parameters = entries.find((entry) => entry.name === option.value && entry.kind === kind)?.parameters ?? [];
   const taken = new Set([...byId("reader-options").querySelectorAll("[name]")].map((control) => control.name));
@@ -79,10 +82,10 @@ function statisticChosen() {
 
 function parameter({ name, meaning, choices, default: fallback }) {
   const label = `${name[0].toUpperCase()}${name.slice(1).replaceAll("_", " ")}`;
-  const said = fallback === "false" ? ["false", "true"] : choices;
+  const listed = fallback === "false" ? ["false", "true"] : choices;
   return field(name, {
     label, hint: `${meaning[0].toUpperCase()}${meaning.slice(1)}.`, fallback: fallback ?? "",
-    choices: said.length ? said.map((choice) => [choice, choice]) : null,
+    choices: listed.length ? listed.map((choice) => [choice, choice]) : null,
   });
 }
 
@@ -91,23 +94,23 @@ function values(root) {
     .map((control) => [control.name, control.value]);
 }
 
-/** Name and value of every field that says something other than the service would assume. */
+/** Name and value of every field that is not at its default. */
 export function fields() {
-  const said = [];
+  const changed = [];
   for (const control of byId("form").elements) {
     const { name, type } = control;
     if (!name || ["mode", "source", "layout"].includes(name) || control.closest("[hidden]")) continue;
     if (type === "radio") {
-      if (control.checked && !("default" in control.dataset)) said.push([name, control.value]);
+      if (control.checked && !("default" in control.dataset)) changed.push([name, control.value]);
     } else {
       const value = control.value.trim();
-      if (value && value !== control.dataset.default) said.push([name, value]);
+      if (value && value !== control.dataset.default) changed.push([name, value]);
     }
   }
-  return said;
+  return changed;
 }
 
-/** Fields of an example; all others go back to what they were. */
+/** Set the fields of an example, and all others to their defaults. */
 export function fill(given) {
   for (const control of byId("form").elements) {
     if (!("default" in control.dataset) || control.type === "radio") continue;

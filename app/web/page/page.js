@@ -1,4 +1,4 @@
-// The page: what happens when.
+// The page: submitting the form, showing progress, and showing the result.
 import * as data from "./data.js";
 import * as options from "./options.js";
 import * as problem from "./problem.js";
@@ -11,49 +11,44 @@ import { pictureCard, save, testCards } from "./result.js";
 import { ask, picture, represented } from "./sending.js";
 
 const FORM_OVERHEAD = 4096; // bytes of boundaries and headers
-const REPORTS = [
-  ["html", "Download report", "html"], ["json", "JSON", "json"], ["csv", "CSV", "csv"], ["markdown", "Markdown", "md"],
-  ["svg", "Picture", "svg"],
-];
-const CAPTION = "What chance alone would do, and where this comparison came out.";
-const UNREACHABLE = "Nothing came back. A file that changed after it was chosen has the same effect: choose it again.";
+const CAPTION = "The differences that chance alone gives, and the observed one.";
+const UNREACHABLE = "There was no response. This also happens when a file has changed since it was chosen: choose it again.";
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 let running = null;
-let shown = null; // the question whose answer is on the page, and where its picture is
+let shown = null; // the request whose result is on the page, and the element of its picture
 
-/** What the form asks, as it stands now. */
-function question() {
+/** The request that the form describes now. */
+function requestOfForm() {
   const fields = options.fields();
-  const said = Object.fromEntries(fields);
   const gate = options.mode() === "gate";
   return {
     gate, fields, files: data.files(), keyed: byId("f-key").value.trim() !== "", path: gate ? "v1/gate" : "v1/tests/files",
-    statistic: said.statistic,
+    statistic: Object.fromEntries(fields).statistic,
   };
 }
 
-/** What can be refused without asking; the rest the service says better. */
+/** What is refused here; everything else is left to the service. */
 function flaw({ files }) {
-  if (!files.length) return "There is no data yet: choose files, paste text, or try an example.";
+  if (!files.length) return "There are no data yet: choose files, paste text, or try an example.";
   const size = files.reduce((sum, { file }) => sum + file.size, FORM_OVERHEAD);
   const most = options.limits().max_body_bytes;
-  return most && size > most ? `The files have ${bytes(size)} together; this server takes ${bytes(most)}.` : "";
+  return most && size > most ? `The files have ${bytes(size)} in total; this server allows ${bytes(most)}.` : "";
 }
 
 async function submit() {
   if (running) return;
   problem.clear();
-  const asked = question();
-  const wrong = flaw(asked);
+  const request = requestOfForm();
+  const wrong = flaw(request);
   if (wrong) {
-    problem.show("There is something missing", [{ detail: wrong, pointer: "/files" }]);
+    problem.show("Something is missing", [{ detail: wrong, pointer: "/files" }]);
     return;
   }
   begin();
   try {
-    running = ask(asked, progress);
+    running = ask(request, progress);
     const answer = await running.answered;
-    if (answer.status === 200) show(asked, JSON.parse(answer.text), answer.text);
+    if (answer.status === 200) show(request, JSON.parse(answer.text), answer.text);
     else refused(answer);
   } catch (error) {
     if (error.message === "aborted") cancelled();
@@ -77,7 +72,7 @@ function end() {
   byId("result").removeAttribute("aria-busy");
 }
 
-/** An older answer beside the refusal would look like the answer to it. */
+/** Hide the older result: beside the refusal it would look like the answer to this request. */
 function refused(answer) {
   shown = null;
   byId("result").hidden = true;
@@ -109,13 +104,13 @@ function announce(text) {
   byId("announce").textContent = text;
 }
 
-function show(asked, answer, text) {
-  shown = { asked, place: element("div", { hidden: true }), description: "", caption: CAPTION };
-  if (asked.gate) shown.caption = pictureCaption(answer) ?? CAPTION;
-  const names = { ...(asked.gate ? answer.metrics[0].test : answer).names, statistic: asked.statistic };
-  const cards = asked.gate ? gateCards(answer, names) : testCards(answer, names);
-  cards.splice(1, 0, shown.place);
-  cards.push(more(asked, answer, text));
+function show(request, answer, text) {
+  shown = { request, picture: element("div", { hidden: true }), description: "", caption: CAPTION };
+  if (request.gate) shown.caption = pictureCaption(answer) ?? CAPTION;
+  const names = { ...(request.gate ? answer.metrics[0].test : answer).names, statistic: request.statistic };
+  const cards = request.gate ? gateCards(answer, names) : testCards(answer, names);
+  cards.splice(1, 0, shown.picture);
+  cards.push(more(request, answer, text));
   byId("empty").hidden = true;
   byId("result").replaceChildren(...cards);
   byId("result").hidden = false;
@@ -131,35 +126,35 @@ function show(asked, answer, text) {
 async function draw() {
   const mine = shown;
   if (!mine) return;
-  const blob = await picture(mine.asked, dark.matches ? "dark" : "light");
+  const blob = await picture(mine.request, dark.matches ? "dark" : "light");
   if (!blob || mine !== shown) return;
   const made = pictureCard(blob, mine.caption, mine.description);
-  mine.place.replaceWith(made);
-  mine.place = made;
+  mine.picture.replaceWith(made);
+  mine.picture = made;
 }
 
-function more(asked, answer, text) {
-  const command = curl(asked, document.baseURI);
-  const said = element("p", { class: "hint", role: "status" });
+function more(request, answer, text) {
+  const command = curl(request, document.baseURI);
+  const message = element("p", { class: "hint", role: "status" });
   const copy = button("Copy as curl", async () => {
     try {
       await navigator.clipboard.writeText(command);
-      said.textContent = "Copied. Run it where the files are.";
+      message.textContent = "Copied. Run it where the files are.";
     } catch {
-      said.textContent = "The browser does not let pages copy; select the text above.";
+      message.textContent = "The browser does not allow copying; select the command below instead.";
     }
   });
-  const downloads = REPORTS.map(([format, label, ending]) => button(label, async (event) => {
+  const downloads = options.representations(request.gate).map(({ name, title, suffix }) => button(title, async (event) => {
     const pressed = event.currentTarget;
     pressed.disabled = true;
-    const blob = format === "json" ? new Blob([text], { type: "application/json" }) : await represented(asked, format);
+    const blob = name === "json" ? new Blob([text], { type: "application/json" }) : await represented(request, name);
     pressed.disabled = false;
-    if (blob) save(blob, `exactperm-${answer.id}.${ending}`);
-    said.textContent = blob ? "" : `${label} could not be had from the server.`;
-  }, { "data-format": format, "aria-label": format === "html" ? null : `Download ${label}` }));
+    if (blob) save(blob, `exactperm-${answer.id}${suffix}`);
+    message.textContent = blob ? "" : `The server did not send ${title}.`;
+  }, { "data-format": name, "aria-label": `Download ${title}` }));
   return element("section", { class: "card curl" },
-    element("h3", {}, "Take it with you"),
-    element("div", { class: "actions" }, copy, downloads), said,
+    element("h3", {}, "Download or repeat"),
+    element("div", { class: "actions" }, copy, downloads), message,
     element("details", {}, element("summary", {}, "The same with curl"),
       element("pre", { tabindex: "0", "aria-label": "curl command" }, element("code", { id: "curl" }, command))));
 }
@@ -178,7 +173,7 @@ async function start() {
     if (!response.ok) throw new Error(String(response.status));
     options.start(await response.json(), () => data.allow(options.roles()));
   } catch {
-    problem.show("The server cannot be reached", [{ detail: "What it can do is not known; load the page again." }]);
+    problem.show("The server cannot be reached", [{ detail: "The page could not load its options; reload it." }]);
     return;
   }
   data.allow(options.roles());

@@ -1,7 +1,7 @@
-// What was refused, said where it can be mended: a summary that takes the focus, and a mark on each field.
+// Problems: a summary that takes the focus, and a message at each field to fix.
 import { byId, element } from "./dom.js";
 import { controlOf } from "./data.js";
-import { ROLES } from "./words.js";
+import { roleTitle } from "./words.js";
 
 const UNAUTHORIZED = 401;
 const shown = byId("problem");
@@ -16,24 +16,24 @@ export function clear() {
   }
 }
 
-/** Problem details (RFC 9457), or what came instead of them. */
+/** Show problem details (RFC 9457), or whatever was sent instead. */
 export function refused({ status, text, retryAfter }) {
-  let said = null;
+  let problem = null;
   try {
-    said = JSON.parse(text);
+    problem = JSON.parse(text);
   } catch {
-    // A proxy's page, perhaps.
+    // Perhaps the page of a proxy.
   }
-  if (said === null || typeof said !== "object" || typeof said.title !== "string") {
-    const detail = `The server answered with status ${status}, and not in a form this page understands.`;
+  if (problem === null || typeof problem !== "object" || typeof problem.title !== "string") {
+    const detail = `The server answered with status ${status}, in a form that this page cannot read.`;
     return show("The answer cannot be read", [{ detail }]);
   }
-  const errors = said.errors?.length ? said.errors : [{ detail: said.detail ?? said.title, pointer: status === UNAUTHORIZED ? "/key" : "" }];
+  const errors = problem.errors?.length ? problem.errors : [{ detail: problem.detail ?? problem.title, pointer: status === UNAUTHORIZED ? "/key" : "" }];
   if (status === UNAUTHORIZED) byId("key").hidden = false;
   const wait = retryAfter ? `Try again in ${retryAfter} s.` : "";
-  const lead = said.detail && errors.every(({ detail }) => !said.detail.includes(detail)) ? said.detail : "";
-  const title = status < 500 && status !== UNAUTHORIZED ? "This cannot be compared as it is" : said.title;
-  return show(title, errors, lead, wait, said.instance ? `Request ${said.instance}` : "");
+  const lead = problem.detail && errors.every(({ detail }) => !problem.detail.includes(detail)) ? problem.detail : "";
+  const title = status < 500 && status !== UNAUTHORIZED ? "The comparison was refused" : problem.title;
+  return show(title, errors, lead, wait, problem.instance ? `Request ${problem.instance}` : "");
 }
 
 /** `errors` are {detail, pointer?}; pointers are those of a form: /files/<role>/…, /options/<name>. */
@@ -42,7 +42,7 @@ export function show(title, errors, lead = "", ...more) {
   const entries = errors.map(({ detail, pointer = "" }) => {
     const control = controlAt(pointer);
     if (control) mark(control, detail);
-    const where = place(pointer) || labelOf(control);
+    const where = location(pointer) || labelOf(control);
     const line = control ? element("a", { href: `#${control.id}` }, detail) : element("span", {}, detail);
     line.addEventListener("click", (event) => {
       if (!control) return;
@@ -86,10 +86,10 @@ function reveal(control) {
 const labelOf = (control) => control?.labels?.[0]?.firstChild?.textContent?.trim() ?? "";
 
 /** A pointer in words: file, line, field. */
-function place(pointer) {
+function location(pointer) {
   const [, root, role, unit, line, column] = pointer.split("/");
   if (root !== "files" || !role) return "";
-  const words = [ROLES[role] ?? role];
+  const words = [roleTitle(role)];
   if (unit === "line" && line) words.push(`line ${line}`);
   if (unit === "line" && column) words.push(/^\d+$/.test(column) ? `field ${column}` : column);
   if (/^\d+$/.test(unit ?? "")) words.push(`element ${unit}`);

@@ -1,4 +1,4 @@
-// A test's answer: the verdict, the numbers, the picture, and what one should know about them.
+// The result of a test: the verdict, the numbers, the picture and the warnings.
 import { button, element, icon } from "./dom.js";
 import { count, number, percent, power, probability, shortProbability, signed } from "./numbers.js";
 import { certainty, interval, verdict } from "./verdict.js";
@@ -19,7 +19,7 @@ export function verdictCard({ tone, badge, headline, details }, ...below) {
     details.map((detail) => element("p", {}, detail)), below);
 }
 
-/** The answer's cards; the picture goes between the first and the second. */
+/** The cards of a result; the picture goes between the first and the second. */
 export function testCards(answer, names) {
   return [
     verdictCard(verdict(answer, names), keyNumbers(answer, names)),
@@ -28,19 +28,19 @@ export function testCards(answer, names) {
 }
 
 function keyNumbers(answer, names) {
-  const found = interval(answer.confidence_interval, 4);
+  const shown = interval(answer.confidence_interval, 4);
   const observed = answer.statistic.observed;
   const label = measured(answer.statistic, names.statistic);
   const cells = [
     ["p-value", shortProbability(answer.p_value, answer.log10_p_value, answer.alpha), certainty(answer).split(/[,:]/)[0]],
     ["Difference U − V", signed(observed), label],
   ];
-  if (found) cells.push([`${percent(answer.confidence_interval.level)} interval`, found.text, found.kind]);
+  if (shown) cells.push([`${percent(answer.confidence_interval.level)} interval`, shown.text, shown.kind]);
   cells.push(["Items", count(answer.items.n), inClusters(answer.items)]);
   return keyList(cells);
 }
 
-/** The few numbers that most people want. */
+/** The few numbers that most people look for. */
 export function keyList(cells) {
   return element("dl", { class: "key" }, cells.map(([term, value, small]) =>
     element("div", {}, element("dt", {}, term), element("dd", {}, value, small ? element("small", {}, small) : null))));
@@ -50,7 +50,7 @@ const inClusters = ({ clusters }) => (clusters === null ? "" : `in ${count(clust
 
 export function warnings(list) {
   if (!list.length) return null;
-  return card("To be aware of", "warnings", element("ul", {}, list.map(({ detail }) => element("li", {}, detail))));
+  return card("Warnings", "warnings", element("ul", {}, list.map(({ detail }) => element("li", {}, detail))));
 }
 
 export function table(rows) {
@@ -66,14 +66,14 @@ export function numbersCard(answer, names, title = "Numbers") {
 
 function scoreRows(answer, names) {
   const { statistic, items } = answer;
-  const found = interval(answer.confidence_interval);
+  const shown = interval(answer.confidence_interval);
   const units = items.clusters === null ? "items" : "clusters";
   return [
     ["p-value", probability(answer.p_value, answer.log10_p_value), certainty(answer)],
     fraction(answer.p_value_fraction),
     byItem(answer.item_level),
     [measured(statistic, names.statistic), signed(statistic.observed), "U minus V"],
-    found && ["Confidence interval", found.text, found.how],
+    shown && ["Confidence interval", shown.text, shown.how],
     statistic.u !== null && [names.u, number(statistic.u)],
     statistic.v !== null && [names.v, number(statistic.v)],
     ["Items", count(items.n), inClusters(items)],
@@ -86,10 +86,10 @@ function byItem(level) {
   return level && ["p-value by item", probability(level.p_value, level.log10_p_value), "if every item swapped by itself"];
 }
 
-function fraction(found) {
-  if (!found || found.numerator.length > 12) return null;
-  const below = found.log2_denominator ? ` / ${power(found.log2_denominator, 2)}` : "";
-  return ["as a fraction", `${count(Number(found.numerator))}${below}`];
+function fraction(exact) {
+  if (!exact || exact.numerator.length > 12) return null;
+  const below = exact.log2_denominator ? ` / ${power(exact.log2_denominator, 2)}` : "";
+  return ["as a fraction", `${count(Number(exact.numerator))}${below}`];
 }
 
 function tally({ wins, ties, losses }, units) {
@@ -115,8 +115,8 @@ function effectRows(effect, names) {
 }
 
 function oddsRow({ only_u: u, only_v: v, odds, odds_low: low, odds_high: high }, names) {
-  const said = (value) => (value === null ? "∞" : number(value, 4));
-  const sure = `odds ${said(odds)}, from ${said(low)} to ${said(high)}`;
+  const bound = (value) => (value === null ? "∞" : number(value, 4));
+  const sure = `odds ${bound(odds)}, from ${bound(low)} to ${bound(high)}`;
   return [`Right only with ${names.u} / ${names.v}`, `${count(u)} / ${count(v)}`, sure];
 }
 
@@ -127,7 +127,7 @@ function methodRows(answer) {
   return [
     ["Method", `${method.name.replaceAll("_", " ")} (${kind})`, method.reason],
     ["Question", QUESTIONS[answer.alternative], NULLS[answer.test] ?? answer.test],
-    least !== null && ["Smallest p there could be", least > 0 ? number(least, 4) : "–"],
+    least !== null && ["Smallest attainable p", least > 0 ? number(least, 4) : "–"],
     ["Answer", answer.id ?? "–", answer.signature ?? ""],
   ];
 }
@@ -144,7 +144,7 @@ export function notesCard(answer) {
   const { pairing, reading } = answer;
   const notes = [...(reading?.notes ?? [])];
   if (pairing && (pairing.only_u || pairing.only_v)) {
-    const alone = `${count(pairing.only_u)} only U had, ${count(pairing.only_v)} only V`;
+    const alone = `${count(pairing.only_u)} are in U only, ${count(pairing.only_v)} in V only`;
     notes.push(`${count(pairing.matched)} items were paired; ${alone}.`);
   }
   if (!notes.length) return null;

@@ -1,15 +1,15 @@
-// One question to the service, and the other ways to have its answer.
+// Sending a request to the service, and fetching its answer in other representations.
 import { byId } from "./dom.js";
 
 const LATER = 500; // milliseconds between two looks at the clock
 
-/** What a server with API keys wants to see; the key is in the form and nowhere else. */
+/** The header for a server with API keys; the key is in the form and nowhere else. */
 const authorization = () => {
   const key = byId("f-key").value.trim();
   return key ? { authorization: `Bearer ${key}` } : {};
 };
 
-/** What is asked: where, fields, files. It stays as it was asked while the form changes. */
+/** The body of a request; it does not change with the form. */
 export function body(question) {
   const form = new FormData();
   for (const [name, value] of question.fields) form.append(name, value);
@@ -17,10 +17,10 @@ export function body(question) {
   return form;
 }
 
-// The gate would answer 409 to what fails; a person reads the verdict.
+// With fail_status a failed gate is an answer like any other: the page shows its verdict.
 const addressed = (question, query) => {
-  const said = new URLSearchParams(question.gate ? { fail_status: "200", ...query } : query).toString();
-  return said ? `${question.path}?${said}` : question.path;
+  const parameters = new URLSearchParams(question.gate ? { fail_status: "200", ...query } : query).toString();
+  return parameters ? `${question.path}?${parameters}` : question.path;
 };
 
 /**

@@ -1,4 +1,4 @@
-// The answer in a sentence.
+// The result of a test in a sentence.
 import { count, number, often, percent, shortProbability } from "./numbers.js";
 import { measured } from "./words.js";
 
@@ -9,31 +9,31 @@ export function verdict(answer, names) {
   const unsure = low <= alpha && alpha < high;
   const difference = answer.statistic.observed;
   const about = answer.method.exact ? "=" : "≈";
-  const said = `p\u00a0${about}\u00a0${shortProbability(p, log10, alpha)}`;
+  const pText = `p\u00a0${about}\u00a0${shortProbability(p, log10, alpha)}`;
   const details = [meaning(answer, names)];
   if (answer.min_attainable_p > alpha && answer.items.nonzero > 0) {
     const least = number(answer.min_attainable_p, 3);
-    details.push(`With so few items that differ, no outcome could have gone below p = ${least}.`);
+    details.push(`With so few items that differ, no outcome could have had p below ${least}.`);
   }
   const start = comparison(answer, names);
   if (difference === 0 && answer.items.nonzero === 0) {
-    const headline = `${names.u} and ${names.v} do the same on every item.`;
+    const headline = `${names.u} and ${names.v} do not differ on any item.`;
     return { tone: "", badge: "No difference", headline, details };
   }
   if (unsure) {
     const between = `p lies between ${number(low)} and ${number(high)}`;
-    const headline = `${start}. Whether that is chance cannot be said yet: ${between}.`;
+    const headline = `${start}. Whether that is significant is undecided: ${between}.`;
     return { tone: "", badge: `Undecided at ${number(alpha)}`, headline, details };
   }
   if (answer.significant) {
-    const headline = `${start}, and chance hardly explains that (${said}).`;
+    const headline = `${start}, and chance hardly explains that (${pText}).`;
     return { tone: "yes", badge: `Significant at ${number(alpha)}`, headline, details };
   }
   const wrong = { greater: difference < 0, less: difference > 0, "two-sided": false }[answer.alternative];
   const end = wrong
-    ? `, so nothing speaks for ${names.u} being ${answer.alternative} (${said}).`
-    : `, but chance alone can do that (${said}).`;
-  const level = difference === 0 ? ` (${said}).` : end;
+    ? `, which is no evidence that ${names.u} is ${answer.alternative} (${pText}).`
+    : `, but chance alone can do that (${pText}).`;
+  const level = difference === 0 ? ` (${pText}).` : end;
   return { tone: "", badge: `Not significant at ${number(alpha)}`, headline: start + level, details };
 }
 
@@ -62,7 +62,7 @@ function worded(label) {
   return /^[A-Z][a-z]/.test(label) && !/^(Matthews|Jaccard)/.test(label) ? label[0].toLowerCase() + label.slice(1) : label;
 }
 
-/** What p says, in words that a reader can check. */
+/** What the p-value means. */
 function meaning(answer, names) {
   const { p_value: p, log10_p_value: log10, alternative } = answer;
   const [more, less] = answer.statistic.higher_is_better === false ? [names.v, names.u] : [names.u, names.v];
@@ -73,7 +73,7 @@ function meaning(answer, names) {
   }[alternative];
   if (alternative !== "two-sided" && p >= 0.5) {
     const end = `If the two were equal, as much or more would be seen ${often(p, log10)}.`;
-    return `Asked was whether ${names.u} is ${alternative}. ${end}`;
+    return `The question was whether ${names.u} is ${alternative}. ${end}`;
   }
   if (answer.test === "bootstrap") {
     return `If there were no difference, ${large} would come from drawing items ${often(p, log10)}.`;
@@ -95,13 +95,13 @@ export function certainty(answer) {
   return `sampled: ${samples}${between} with 99 % confidence`;
 }
 
-/** The interval of the difference: its text and how it was got. */
-export function interval(found, digits) {
-  if (!found) return null;
+/** The interval of the difference: its text and how it was computed. */
+export function interval(given, digits) {
+  if (!given) return null;
   const end = (value, open) => (value === null ? open : number(value, digits));
   return {
-    text: `${end(found.low, "−∞")} to ${end(found.high, "∞")}`,
-    how: `${percent(found.level)}, ${found.kind}, ${found.method.replaceAll("_", " ")}`,
-    kind: `${found.kind}, ${found.method.replaceAll("_", " ")}`,
+    text: `${end(given.low, "−∞")} to ${end(given.high, "∞")}`,
+    how: `${percent(given.level)}, ${given.kind}, ${given.method.replaceAll("_", " ")}`,
+    kind: `${given.kind}, ${given.method.replaceAll("_", " ")}`,
   };
 }

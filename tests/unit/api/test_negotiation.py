@@ -4,9 +4,8 @@ import pytest
 
 from app.api.negotiation import body_of, representation
 from app.errors import InvalidTest, MalformedBody, NotAcceptable, UnsupportedMedia
-from app.service.messages import Representation
 
-OFFERED: tuple[Representation, ...] = ("json", "text", "markdown", "csv")
+OFFERED = ("json", "text", "markdown", "csv")
 
 
 @pytest.mark.parametrize(

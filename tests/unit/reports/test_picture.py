@@ -168,7 +168,7 @@ def test_pictures_in_a_page_share_no_id_and_leave_its_styles_alone() -> None:
 
 def test_one_record_twice_in_a_page_is_told_apart_by_its_places() -> None:
     record = asked([3, 1, 4, 1, 5], [2, 2, 1, 1, 1])
-    ids = [re.findall(r' id="([^"]+)"', inline_svg(record, place=place)) for place in (1, 2)]
+    ids = [re.findall(r' id="([^"]+)"', inline_svg(record, number=number)) for number in (1, 2)]
     assert len({*ids[0], *ids[1]}) == len(ids[0]) + len(ids[1])
 
 

@@ -1,0 +1,100 @@
+"""The options of the readers in words: the help of the command line, the page and the OpenAPI document are made of it.
+
+Their types and defaults in Python are the fields of `reader.ReaderOptions`; a test holds the two together. Nothing here
+imports a library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderOption:
+    """One option: `title` labels its control, `help` says what it does, `choices` are its values with their titles.
+
+    Where `is_open`, the choices are not all that is read. `default` is empty where the reader decides.
+    """
+
+    name: str
+    title: str
+    help: str
+    choices: Mapping[str, str] = field(default_factory=dict)
+    default: str = ""
+    type: Literal["text", "integer", "boolean"] = "text"
+    is_open: bool = False
+
+    def described(self) -> dict[str, Any]:
+        """As `GET /v1/meta` shows it."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "help": self.help,
+            "choices": [{"value": value, "title": title} for value, title in self.choices.items()],
+            "default": self.default,
+            "type": self.type,
+        }
+
+
+READER_OPTIONS = (
+    ReaderOption(
+        "clusters", "Clusters",
+        "What groups items that swap together: a column, a field, a metadata key, document or call.",
+    ),
+    ReaderOption(
+        "on_missing", "Items only one system has", "Items that only one system has.",
+        {"error": "Refuse, and name them", "drop": "Leave them out, and count them"}, "error",
+    ),
+    ReaderOption("metric", "Metric", "Which of an item's numbers to compare."),
+    ReaderOption("measure", "Measure", "trec: which measure, such as map, P_10 or ndcg."),
+    ReaderOption("filter", "Filter", "lm-eval: which filter, such as strict-match or flexible-extract."),
+    ReaderOption("filter_u", "Filter of U", "lm-eval: the filter of U alone."),
+    ReaderOption("filter_v", "Filter of V", "lm-eval: the filter of V alone."),
+    ReaderOption("task", "Task", "every-eval-ever: which task."),
+    ReaderOption("scorer", "Scorer", "inspect: which scorer."),
+    ReaderOption(
+        "system_u", "Which system is U, the candidate", "Its name or column, when one file has several systems."
+    ),
+    ReaderOption(
+        "system_v", "Which system is V, the baseline", "Its name or column, when one file has several systems."
+    ),
+    ReaderOption("id_column", "Column of ids", "The column of ids."),
+    ReaderOption("score_column", "Column of scores", "The column of scores."),
+    ReaderOption("system_column", "Column of systems", "The column of systems."),
+    ReaderOption(
+        "delimiter", "Delimiter", "What separates the columns: comma, tab, pipe, semicolon or blank.",
+        {"comma": "Comma", "tab": "Tab", "pipe": "Pipe", "semicolon": "Semicolon", "blank": "Blank"}, is_open=True,
+    ),
+    ReaderOption(
+        "decimals", "Round scores to decimals", "Round scores to this many decimals, 0 to 12.", type="integer"
+    ),
+    ReaderOption(
+        "items", "What swaps", "conllu: what an item is.", {"sentence": "Sentences", "word": "Words"}, "sentence"
+    ),
+    ReaderOption(
+        "ner_mode", "Reading of BIO tags", "conll: how BIO tags are read.",
+        {"lenient": "Lenient, as conlleval", "strict": "Strict, as IOB2"}, "lenient",
+    ),
+    ReaderOption("scheme", "Scheme", "conll: the tagging scheme.", {"BIO": "BIO", "IOB2": "IOB2"}, "BIO"),
+    ReaderOption("token_column", "Column of tokens", "conll: the column of tokens, from 1.", type="integer"),
+    ReaderOption("tag_column", "Column of tags", "conll: the column of tags, from 1.", type="integer"),
+    ReaderOption(
+        "reduce_epochs", "Several epochs", "inspect: what becomes of several epochs of a sample.",
+        {"mean": "Their mean", "max": "Their best", "none": "Items of their own, clustered by sample"}, "mean",
+    ),
+    ReaderOption(
+        "tag_column_gold", "Column of gold’s tags", "conll: the column of tags of the gold standard.", type="integer"
+    ),
+    ReaderOption("tag_column_u", "Column of U’s tags", "conll: the column of tags of U.", type="integer"),
+    ReaderOption("tag_column_v", "Column of V’s tags", "conll: the column of tags of V.", type="integer"),
+    ReaderOption(
+        "allow_incomplete", "Read logs of runs that did not finish", "inspect: read logs of runs that did not finish.",
+        {"true": "Yes", "false": "No"}, "false", type="boolean",
+    ),
+)  # fmt: skip
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    one.name: tuple(one.choices) for one in READER_OPTIONS if one.choices and not one.is_open
+}
+INTEGERS = tuple(one.name for one in READER_OPTIONS if one.type == "integer")

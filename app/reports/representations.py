@@ -1,0 +1,149 @@
+"""The representations of an answer: what each is called, how it is sent and saved, and who writes it.
+
+All the rest follows from this table: negotiation, the OpenAPI document, `/v1/meta`, the command line and the page. To
+add a representation, write its renderer and add a row here. No library is loaded before something is drawn, so that
+`exactperm gate --help` is fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..inference.gate.record import GateRecord, MetricRecord
+from ..inference.record import TestRecord
+from .csv_row import row
+from .gate_csv import gate_rows
+from .gate_markdown import gate_markdown
+from .gate_text import gate_line
+from .html import gate_html, html
+from .junit import junit
+from .markdown import markdown
+from .picture.picture import inline_svg, png, svg
+from .picture.style import Theme
+from .text import line
+
+# Pictures and reports bring their own style; nothing else is loaded.
+_OWN_STYLE_ONLY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportContext:
+    """What a report shows beside the record: the id of the answer, its signature, and the colours of a picture."""
+
+    id: str
+    signature: str = ""
+    theme: Theme = "light"
+
+
+@dataclass(frozen=True, slots=True)
+class Representation:
+    """One representation of the answers to tests, to gates, or to both.
+
+    Attributes
+    ----------
+    name, media_type
+        As in `?format=` and in the Accept header.
+    title
+        What a person calls it.
+    suffixes
+        The endings of its files; the first is the usual one.
+    test, gate
+        The renderers, None where there is none. Those of JSON are in `service`: it alone has the time of computing.
+    is_binary
+        Not text in any coding.
+    is_drawn
+        Contains a picture, which needs the null distribution and matplotlib: never drawn by the web process.
+    is_themed
+        A picture alone, in the colours of `?theme=`.
+    content_security_policy
+        What a browser may load when it shows the answer; None for what a browser does not run.
+    """
+
+    name: str
+    media_type: str
+    title: str
+    suffixes: tuple[str, ...]
+    test: Callable[[TestRecord, ReportContext], bytes] | None = None
+    gate: Callable[[GateRecord, ReportContext], bytes] | None = None
+    is_binary: bool = False
+    is_drawn: bool = False
+    is_themed: bool = False
+    content_security_policy: str | None = None
+
+    @property
+    def content_type(self) -> str:
+        """The media type; texts say their charset, which JSON, XML and pictures have of their own."""
+        is_text = self.media_type.startswith("text/")
+        return f"{self.media_type}; charset=utf-8" if is_text else self.media_type
+
+    @property
+    def of_test(self) -> bool:
+        """Whether a test is answered in it."""
+        return self.test is not None or self.name == JSON
+
+    @property
+    def of_gate(self) -> bool:
+        """Whether a gate is answered in it."""
+        return self.gate is not None or self.name == JSON
+
+
+def _html(record: TestRecord, context: ReportContext) -> bytes:
+    return html(record, context.id, context.signature, inline_svg(record)).encode()
+
+
+def _gate_html(gate: GateRecord, context: ReportContext) -> bytes:
+    pictures = [
+        inline_svg(metric.test, _note(metric), number) for number, metric in enumerate(gate.metrics, start=1)
+    ]
+    return gate_html(gate, context.id, pictures).encode()
+
+
+def _note(metric: MetricRecord) -> str:
+    """The picture shows the test of no difference, even where a margin decides."""
+    return " without the margin" if metric.terms.margin else ""
+
+
+JSON = "json"
+# In the order of preference: the first that a client accepts equally is sent.
+REPRESENTATIONS = (
+    Representation(JSON, "application/json", "JSON", (".json",)),
+    Representation(
+        "text", "text/plain", "Line of text", (".txt",),
+        lambda record, context: f"{line(record, context.id)}\n".encode(),
+        lambda gate, context: f"{gate_line(gate, context.id)}\n".encode(),
+    ),
+    Representation(
+        "markdown", "text/markdown", "Markdown", (".md",),
+        lambda record, context: markdown(record, context.id).encode(),
+        lambda gate, context: gate_markdown(gate, context.id).encode(),
+    ),
+    Representation(
+        "csv", "text/csv", "CSV", (".csv",),
+        lambda record, context: row(record, context.id).encode(),
+        lambda gate, context: gate_rows(gate, context.id).encode(),
+    ),
+    Representation(
+        "svg", "image/svg+xml", "Picture (SVG)", (".svg",),
+        lambda record, context: svg(record, context.theme),
+        lambda gate, context: svg(gate.deciding.test, context.theme, _note(gate.deciding)),
+        is_drawn=True, is_themed=True, content_security_policy=_OWN_STYLE_ONLY,
+    ),
+    Representation(
+        "png", "image/png", "Picture (PNG)", (".png",),
+        lambda record, context: png(record, context.theme),
+        lambda gate, context: png(gate.deciding.test, context.theme, _note(gate.deciding)),
+        is_binary=True, is_drawn=True, is_themed=True,
+    ),
+    Representation(
+        "html", "text/html", "Report", (".html", ".htm"), _html, _gate_html,
+        is_drawn=True, content_security_policy=_OWN_STYLE_ONLY,
+    ),
+    Representation(
+        "junit", "application/xml", "JUnit", (".xml",), gate=lambda gate, context: junit(gate, context.id)
+    ),
+)  # fmt: skip
+BY_NAME: Mapping[str, Representation] = {one.name: one for one in REPRESENTATIONS}
+BY_SUFFIX: Mapping[str, Representation] = {suffix: one for one in REPRESENTATIONS for suffix in one.suffixes}
+OF_A_TEST = tuple(one.name for one in REPRESENTATIONS if one.of_test)
+OF_A_GATE = tuple(one.name for one in REPRESENTATIONS if one.of_gate)
