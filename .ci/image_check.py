@@ -17,12 +17,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 
 import app
-from app.service.media_types import OFFERED, PRODUCED, THEMED, THEMES
+from app.reports.picture.style import Theme
+from app.reports.representations import BY_NAME
+from app.service.media_types import OFFERED
 from app.service.messages import Kind
 
 START_S = 60.0
@@ -61,17 +63,17 @@ def examples(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def representations() -> Iterator[tuple[str, dict[str, Any], str]]:
     """Path, content and expected media type of requests for every representation of a test, a plan and a gate."""
-    asked = {"kind": "scores", "request": SCORES}
+    request = {"kind": "scores", "request": SCORES}
     kinds: tuple[tuple[Kind, str, dict[str, Any]], ...] = (
         ("scores", "tests/scores", SCORES),
-        ("plan", "plan", asked),
-        ("gate", "gate", {**asked, "margin": 0.01}),
+        ("plan", "plan", request),
+        ("gate", "gate", {**request, "margin": 0.01}),
     )
     for kind, path, body in kinds:
         for name in OFFERED[kind]:
-            for theme in THEMES if name in THEMED else ("",):
+            for theme in get_args(Theme) if BY_NAME[name].is_themed else ("",):
                 query = f"format={name}" + (f"&theme={theme}" if theme else "")
-                yield f"/v1/{path}?{query}", {"json": body}, PRODUCED[name]
+                yield f"/v1/{path}?{query}", {"json": body}, BY_NAME[name].media_type
 
 
 def ask(client: httpx.Client, folder: Path) -> int:
