@@ -37,6 +37,7 @@ RUN printf '%s\n' '#!/bin/sh' 'PYTHONPATH=/srv/exactperm exec /srv/exactperm/.ve
  && chmod +x .venv/bin/exactperm
 COPY LICENSE LICENSE
 COPY app app
+COPY docs docs
 COPY .ci/image_check.py openapi/examples /check/
 # Start the service and send it every kind of request. What it has loaded by then gets bytecode that is never compared
 # with its source, because nothing in the image changes; the rest goes without.

@@ -8,10 +8,10 @@ PY := .venv/bin/python
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 SOURCES = $(wildcard app tests loadtest)
 
-.PHONY: help serve test fuzz chaos soak goals lint format openapi openapi-check bench wheel image lock clean
+.PHONY: help serve dev test test-fast check lint format fuzz docs openapi openapi-check bench chaos soak goals wheel image lock clean
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+	@sed -nE -e 's/^##@ (.*)/\n\1/p' -e 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 # One stamp per requirements file: the second call finds nothing to do. dev.txt contains serve.txt, and that main.txt.
 .venv/.main: requirements/main.txt .ci/venv
@@ -24,11 +24,40 @@ help: ## List the targets
 	.ci/venv $<
 	@touch .venv/.main .venv/.serve $@
 
+##@ Run
+
 serve: .venv/.serve ## Start the service on EXACTPERM_HOST:EXACTPERM_PORT (127.0.0.1:8000)
 	exec $(PY) -m app
 
+# uvicorn's own protocol: what the edge adds (deadlines of clients, limits of connections) is only in `make serve`.
+dev: .venv/.dev ## The same with uvicorn's reload: it starts again when a file of app/ changes
+	$(PY) -m uvicorn app.main:create_app --factory --reload --reload-dir app \
+		--host $${EXACTPERM_HOST:-127.0.0.1} --port $${EXACTPERM_PORT:-8000}
+
+##@ Check
+
 test: .venv/.dev ## Run all tests (PYTEST_ARGS="tests/unit -k fft" for some)
 	$(PY) -m pytest $(PYTEST_ARGS)
+
+test-fast: .venv/.dev ## Unit and api tests without the slow ones; no server, no browser
+	$(PY) -m pytest tests/unit tests/api -m "not slow and not process and not browser" $(PYTEST_ARGS)
+
+check: lint openapi-check ## What continuous integration runs besides the tests
+
+lint: .venv/.dev ## Style, types and the arrows between the rooms
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy $(SOURCES)
+	.venv/bin/lint-imports
+
+format: .venv/.dev ## Let ruff fix and format
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+openapi-check: .venv/.main ## Fail if openapi/openapi.json is not what the code says
+	PY=$(PY) .ci/openapi-check
+
+##@ Measure and stress
 
 FUZZ_TIMES ?= 100
 fuzz: .venv/.dev ## Long form of tests/fuzz, 100,000 requests: FUZZ_TIMES=100 times as many examples, new ones
@@ -43,24 +72,16 @@ soak: .venv/.dev ## An hour of mixed load, memory and descriptors sampled (SOAK_
 goals: .venv/.dev ## Memory, liveness, goodput, deadlines and slow clients at a real server (GOALS_ARGS="--quick")
 	$(PY) -m loadtest.goals $(GOALS_ARGS)
 
-lint: .venv/.dev ## Style, types and the arrows between the rooms
-	$(PY) -m ruff check .
-	$(PY) -m ruff format --check .
-	$(PY) -m mypy $(SOURCES)
-	.venv/bin/lint-imports
+bench: .venv/.dev ## Measure, write loadtest/RESULTS.md and the figures of the pages (BENCH_ARGS=--quick)
+	$(PY) -m loadtest.bench $(BENCH_ARGS)
 
-format: .venv/.dev ## Let ruff fix and format
-	$(PY) -m ruff check --fix .
-	$(PY) -m ruff format .
+##@ Write and build
 
 openapi: .venv/.main ## Write openapi/openapi.json
 	$(PY) -m app.api.openapi.export
 
-openapi-check: .venv/.main ## Fail if openapi/openapi.json is not what the code says
-	PY=$(PY) .ci/openapi-check
-
-bench: .venv/.dev ## Measure, write loadtest/RESULTS.md and the README's figures (BENCH_ARGS=--quick)
-	$(PY) -m loadtest.bench $(BENCH_ARGS)
+docs: .venv/.dev ## Write the tables of docs/ that the code knows
+	$(PY) -m tests.docs_tables
 
 wheel: .venv/.dev ## Build the package exactperm: dist/exactperm-*.whl
 	$(PY) -m hatchling build --target wheel

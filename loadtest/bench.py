@@ -1,6 +1,6 @@
-"""`python -m loadtest.bench`: every speed figure of the README, measured on the machine at hand.
+"""`python -m loadtest.bench`: every speed figure of the documentation, measured on the machine at hand.
 
-With all sections it writes loadtest/RESULTS.md, loadtest/results/ and the figures of the README; with `--section` it
+With all sections it writes loadtest/RESULTS.md, loadtest/results/ and the figures of README.md and docs/; with `--section` it
 only prints.
 """
 

@@ -1,4 +1,4 @@
-"""`python -m loadtest.figure1`: draw results/figure1.svg from results/figure1.csv. The same CSV gives the same bytes.
+"""`python -m loadtest.figure1`: draw docs/figure1.svg from results/figure1.csv. The same CSV gives the same bytes.
 
 Lines are told apart without colour: ours are solid with filled markers, the paper's dashed with open ones, and each has
 its name beside it.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FOLDER = Path(__file__).resolve().parent / "results"
-CSV, SVG = FOLDER / "figure1.csv", FOLDER / "figure1.svg"
+CSV, SVG = FOLDER / "figure1.csv", FOLDER.parents[1] / "docs" / "figure1.svg"
 COLUMNS = ("items", "line", "source", "median_s", "min_s", "calls")
 
 INCHES = (9.6, 6.2)

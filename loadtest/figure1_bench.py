@@ -1,6 +1,6 @@
 """Figure 1 of Zmigrod, Vieira & Cotterell 2022 again: runtime against N of Monte Carlo and the exact algorithms, and ours.
 
-Writes results/figure1.csv, from which `figure1` draws results/figure1.svg. Monte Carlo has the paper's four numbers of
+Writes results/figure1.csv, from which `figure1` draws docs/figure1.svg. Monte Carlo has the paper's four numbers of
 samples and ends where the paper's figure does; the others go on as far as a call takes a few seconds.
 """
 
@@ -106,6 +106,6 @@ def _table(points: list[figure1.Point]) -> Table:
     notes = [
         "lines of the paper are its pseudo-code in NumPy (paper.py), on this machine; the authors' own code is not measured",
         f"medians of {' or '.join(map(str, calls))} calls; [figure1.csv](results/figure1.csv) has how many, and the minima",
-        "![Runtime against the number of items, both on logarithmic scales](results/figure1.svg)",
+        "![Runtime against the number of items, both on logarithmic scales](../docs/figure1.svg)",
     ]
     return Table("Seconds from effects to p-value", ["", *(f"N = {n:,}" for n in SIZES)], rows, notes)

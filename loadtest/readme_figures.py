@@ -1,10 +1,11 @@
-"""`python -m loadtest.readme_figures`: write the README's "How fast" between its marks, from loadtest/RESULTS.md.
+"""`python -m loadtest.readme_figures`: write docs/benchmarks.md and three figures of the README, from loadtest/RESULTS.md.
 
-Nothing is measured here: every figure is a cell of a table of RESULTS.md.
+Both stand between marks. Nothing is measured here: every figure is a cell of a table of RESULTS.md.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from textwrap import fill
 
@@ -13,7 +14,8 @@ from loadtest.latency_bench import CLIENTS, ECHO, OURS
 from loadtest.results import WHERE, Results, read
 from loadtest.table import pipes
 
-README = Path(__file__).resolve().parent.parent / "README.md"
+ROOT = Path(__file__).resolve().parent.parent
+README, BENCHMARKS = ROOT / "README.md", ROOT / "docs" / "benchmarks.md"
 OPENS, CLOSES = "<!-- bench -->", "<!-- /bench -->"
 WIDTH = 130
 COMMAND = ".venv/bin/python -m loadtest.bench --section"
@@ -34,8 +36,36 @@ LATENCY_SIZES = ("100", "1,000", "10,000", "100,000")
 GROWTH_SIZES = ("100", "1,000", "10,000", "100,000", "1,000,000", "10,000,000")
 
 
+def figures(results: Results) -> str:
+    """Three rows for the README, each with the command that prints it."""
+    engine = partial(results.cell, "engine", "N = 10,000", column="median")
+    large = results.tables("http")[1]
+    rows = [
+        [
+            "10,000 items, effects to p-value",
+            engine(ENGINE_ROWS["our `fft`"]),
+            f"{engine('Algorithm 4 convolve_FFT')}, the paper's Algorithm 4",
+            _section("engine"),
+        ],
+        [
+            "F1 of 100 items",
+            results.cell("f1", "F1", "N = 100", "ours"),
+            f"{results.cell('f1', 'F1', 'N = 100', 'its time')}, the paper's Algorithm 5",
+            _section("f1"),
+        ],
+        [
+            f"{large.title.partition(':')[0].removeprefix('N = ')} items, a whole JSON request",
+            large.rows[0][1],
+            f"{large.rows[1][1]}, {large.rows[1][0]} of the same body",
+            _section("http"),
+        ],
+    ]
+    table = "\n".join(pipes(["", "exactperm", "compared with", "printed by"], rows))
+    return f"{table}\n\n{_machine(results)}; [all benchmarks](docs/benchmarks.md)."
+
+
 def block(results: Results) -> str:
-    """What stands between the marks."""
+    """The tables of docs/benchmarks.md."""
     parts = [
         _opening(results),
         _engine(results),
@@ -50,37 +80,43 @@ def block(results: Results) -> str:
     return "\n\n".join(parts)
 
 
-def replaced(readme: str, text: str) -> str:
-    """The README with this between its marks; ValueError when it has not exactly one pair."""
-    if readme.count(OPENS) != 1 or readme.count(CLOSES) != 1:
-        raise ValueError(f"the README needs one {OPENS} and one {CLOSES}")
-    before, _, rest = readme.partition(OPENS)
+def replaced(page: str, text: str) -> str:
+    """A page with this between its marks; ValueError when it has not exactly one pair."""
+    if page.count(OPENS) != 1 or page.count(CLOSES) != 1:
+        raise ValueError(f"the page needs one {OPENS} and one {CLOSES}")
+    before, _, rest = page.partition(OPENS)
     _, _, after = rest.partition(CLOSES)
     return f"{before}{OPENS}\n{text}\n{CLOSES}{after}"
 
 
 def main() -> None:
-    """Rewrite the README."""
-    readme = README.read_text(encoding="utf-8")
-    README.write_text(replaced(readme, block(read())), encoding="utf-8")
+    """Rewrite both pages."""
+    results = read()
+    for path, text in ((README, figures(results)), (BENCHMARKS, block(results))):
+        path.write_text(replaced(path.read_text(encoding="utf-8"), text), encoding="utf-8")
 
 
-def _opening(results: Results) -> str:
+def _machine(results: Results) -> str:
     processor, cores, python = (
         results.cell(WHERE, title, row, "value")
         for title, row in (("Machine", "processor"), ("Machine", "cores"), ("Versions", "Python"))
     )
-    command, date, *_ = next(s.sentence for s in results.sections if s.name == WHERE).split(", ")
+    date = next(s.sentence for s in results.sections if s.name == WHERE).split(", ")[1]
+    return f"Medians on {processor}, {cores} cores, Python {python}, {date}"
+
+
+def _opening(results: Results) -> str:
+    command = next(s.sentence for s in results.sections if s.name == WHERE).split(", ")[0]
     noise = results.table(WHERE, steadiness.TITLE).notes[0].partition(": ")[2].partition("x;")[0]
-    quick = ", which repeats little," if "--quick" in command else ""
-    said = (
-        "`make bench` measures on your machine, with what is compared in turns, and writes "
-        "[loadtest/RESULTS.md](loadtest/RESULTS.md) and these tables from it; [loadtest/README.md](loadtest/README.md) "
-        f"says what is compared and what is fair about it. These are medians of {command}{quick} on {processor}, {cores} "
-        f"cores, Python {python}, {date}. During that run one and the same calculation took up to {noise} times as "
+    quick = ", with few repeats" if "--quick" in command else ""
+    text = (
+        "`make bench` measures on your machine, with contenders taking turns, and writes "
+        "[RESULTS.md](../loadtest/RESULTS.md), this page and the figures of the README; "
+        "[loadtest/README.md](../loadtest/README.md) says what is compared and what is fair about it. "
+        f"{_machine(results)}, by {command}{quick}. During that run the same calculation took up to {noise} times as "
         "long before one section as before another: compare within a table, and do not trust the last digits."
     )
-    return fill(said, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _section(name: str) -> str:
@@ -89,8 +125,8 @@ def _section(name: str) -> str:
 
 def _engine(results: Results) -> str:
     rows = [
-        [said, *(results.cell("engine", f"N = {n}", row, "median") for n in ENGINE_SIZES)]
-        for said, row in ENGINE_ROWS.items()
+        [name, *(results.cell("engine", f"N = {n}", row, "median") for n in ENGINE_SIZES)]
+        for name, row in ENGINE_ROWS.items()
     ]
     return "The paper's workload, effects to p-value, two-sided:\n\n" + "\n".join(
         pipes([_section("engine"), *(f"N = {n}" for n in ENGINE_SIZES)], rows)
@@ -99,8 +135,8 @@ def _engine(results: Results) -> str:
 
 def _f1(results: Results) -> str:
     rows = [
-        [said, *(results.cell("f1", "F1", f"N = {n}", column) for n in F1_SIZES)]
-        for said, column in (
+        [name, *(results.cell("f1", "F1", f"N = {n}", column) for n in F1_SIZES)]
+        for name, column in (
             ("F1 on the grid, counts to p-value", "ours"),
             ("the paper's Algorithm 5, four-dimensional product tree", "its time"),
         )
@@ -151,12 +187,12 @@ def _latency(results: Results) -> str:
 def _beside_echo(results: Results, items: str, clients: int) -> list[str]:
     title = f"N = {items}: "
     columns = ("p50", "p99", "requests/s")
-    told = [
+    cells = [
         results.cell("latency", title, f"{clients}, {name}", column)
         for name in (OURS, ECHO)
         for column in columns
     ]
-    return [*told, results.cell("latency", title, f"{clients}, {OURS}", "of the echo")]
+    return [*cells, results.cell("latency", title, f"{clients}, {OURS}", "of the echo")]
 
 
 def _large(results: Results) -> str:
@@ -186,8 +222,8 @@ def _growth(results: Results) -> str:
 
 def _figure() -> str:
     return (
-        f"The paper's Figure 1 with our lines ({_section('figure1')}; [figure1.csv](loadtest/results/figure1.csv)):\n\n"
-        "![Runtime against the number of items, both on logarithmic scales](loadtest/results/figure1.svg)"
+        f"The paper's Figure 1 with our lines ({_section('figure1')}; [figure1.csv](../loadtest/results/figure1.csv)):\n\n"
+        "![Runtime against the number of items, both on logarithmic scales](figure1.svg)"
     )
 
 

@@ -1,4 +1,4 @@
-"""RESULTS.md: written by the benchmark, and read again for the README, so that there is one place of every figure."""
+"""RESULTS.md: written by the benchmark, and read again for the documentation, so that there is one place of every figure."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 class Table:
     """What a section measured: its title, its rows, and sentences about them (goals among them).
 
-    RESULTS.md is read again for the README, so a title stands once in its section and a first cell once in its table.
+    RESULTS.md is read again for the documentation, so a title stands once in its section and a first cell once in its table.
     """
 
     title: str

@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from ..service import problems
+from .guide import guide_router
 
 ASSETS = Path(__file__).parent.parent / "web" / "swagger-ui"
 POLICY = (
@@ -78,4 +79,5 @@ def add_docs(app: FastAPI) -> None:
     router.add_api_route("/docs/start.js", start)
     router.add_api_route("/docs/problems", problem_types)
     app.include_router(router)
+    app.include_router(guide_router())
     app.mount("/docs/assets", StaticFiles(directory=ASSETS, check_dir=False), name="docs-assets")

@@ -21,7 +21,7 @@ from openapi.make_examples import STATISTICS, rendered
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ROOT / "openapi" / "examples" / "small"
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+FILES_PAGE = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
 
 Score = Callable[[list[Any], list[Any]], float]  # of a system's items and gold
 
@@ -159,7 +159,7 @@ def test_there_is_an_example_of_every_statistic_that_there_is() -> None:
     assert wanted <= shown
 
 
-# Exact p-values of the README's lines of files; wins and losses of what each holds, or all swaps of its counts.
+# Exact p-values of the lines in docs/files.md; wins and losses of what each holds, or all swaps of its counts.
 FILES = {
     "csv": 0.25, "tsv": 0.25, "jsonl": 0.25, "evalsig": 0.25, "every-eval-ever": 0.25,  # 3 wins of 3: 2 / 2^3
     "lm-eval": 0.0625,  # 0 wins, 5 losses: 2 / 2^5
@@ -228,10 +228,10 @@ def test_files_have_the_p_value_of_all_signed_sums(service: Any, name: str) -> N
 
 
 def form_lines() -> dict[str, str]:
-    return dict(re.findall(r"^\| `([\w-]+)` \| .* \| `(-F .*)` \|$", README, flags=re.MULTILINE))
+    return dict(re.findall(r"^\| `([\w-]+)` \| .* \| `(-F .*)` \|$", FILES_PAGE, flags=re.MULTILINE))
 
 
-def test_every_format_has_its_line_in_the_readme() -> None:
+def test_every_format_has_its_line_in_the_guide() -> None:
     assert set(form_lines()) == set(FORMATS)
 
 
@@ -251,7 +251,7 @@ def posted_form(service: Any, line: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_line_of_files_in_the_readme_is_read_as_it_stands(service: Any, name: str) -> None:
+def test_a_line_of_files_in_the_guide_is_read_as_it_stands(service: Any, name: str) -> None:
     if name == "mt":
         pytest.importorskip("sacrebleu")
     said = posted_form(service, form_lines()[name])

@@ -1,4 +1,4 @@
-"""The README's recipes for continuous integration, run as they stand against a live server with real evaluation logs."""
+"""The recipes of docs/gates.md for continuous integration, run as they stand against a live server with real evaluation logs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from tests.docs_pages import blocks
 from tests.process.conftest import ROOT, Server
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 PACK = ROOT.parent / "shared" / "data"
 BETTER = PACK / "llm_jsonl" / "eus_trivia" / "gpt-4-0613.jsonl"
 WORSE = PACK / "llm_jsonl" / "eus_trivia" / "gpt-3.5-turbo-0125.jsonl"
@@ -31,13 +31,8 @@ pytestmark = [
 
 
 def block(language: str, holding: str) -> str:
-    found = [
-        text
-        for text in re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
-        if holding in text
-    ]
-    assert len(found) == 1, (language, holding)
-    return str(found[0])
+    (text,) = [text for text in blocks("docs/gates.md", language) if holding in text]
+    return text
 
 
 def github_script() -> str:

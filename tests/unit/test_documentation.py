@@ -1,6 +1,6 @@
-"""The README says what there is: settings, problem types, routes, methods, statistics, options, fields.
+"""The pages say what there is: settings, problem types, routes, methods, statistics, options, fields, files, anchors.
 
-When one of these tests fails, its message holds the rows that the README should have.
+Tables between `<!-- table: … -->` marks are written by `make docs`; the others are compared with the code here.
 """
 
 from __future__ import annotations
@@ -13,81 +13,58 @@ from typing import Any, get_args
 import pytest
 
 from app.api.openapi.schemas import TestAnswer
+from app.cli.commands import cli
 from app.inference.options import Method
+from app.inputs.formats.catalogue import FORMATS
 from app.main import create_app
 from app.reports.representations import REPRESENTATIONS
 from app.service import media_types, problems
 from app.service.schema.requests import ScoresRequest, TestRequest
 from app.service.schema.statistics import STATISTIC_MODELS, entries
 from app.settings import Settings
+from tests import docs_pages, docs_tables
+from tests.docs_pages import GUIDE, PAGES, ROOT, first_cells, section
 
-ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMPUTED = {"workers": "one per processor"}
-PARTS_OF_PAGES = {"/docs/start.js", "/docs/assets", "/page/{name}"}
-
-
-def section(title: str) -> str:
-    """The text below a heading, up to the next one."""
-    found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", README, flags=re.MULTILINE | re.DOTALL)
-    assert found, f"the README has no section {title!r}"
-    return found[1]
+HTTP = "docs/http.md"
+PARTS_OF_PAGES = {"/docs/start.js", "/docs/assets", "/page/{name}", "/docs/guide/style.css"}
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
-def first_cells(title: str) -> list[str]:
-    """The first cells of the rows of the tables in a section, without the tables' heads."""
-    cells = re.findall(r"^\| ?([^|]*?) ?\|", section(title), flags=re.MULTILINE)
-    return [cell for cell in cells if cell.startswith("`")]
+@pytest.mark.parametrize("page", [page for page in GUIDE if docs_tables.TABLE.search(docs_pages.read(page))])
+def test_tables_are_what_the_code_says(page: str) -> None:
+    text = docs_pages.read(page)
+    assert docs_tables.written(text) == text, "run `make docs`"
 
 
-def setting_rows() -> list[str]:
-    rows = []
-    for name, field in Settings.model_fields.items():
-        if field.default_factory:
-            default = COMPUTED[name]
-        else:
-            default = f"`{str(field.default).lower()}`" if field.default != "" else "none"
-        rows.append(f"| `EXACTPERM_{name.upper()}` | {default} | {field.description} |")
-    return rows
-
-
-def problem_rows() -> list[str]:
-    return [
-        f"| `{kind.code}` | {kind.status} | {kind.title} | {kind.advice} |" for kind in problems.all_types()
-    ]
-
-
-def metric_rows() -> list[str]:
-    metrics = create_app(Settings(workers=1)).state.metrics
-    return [
-        f"| `{name}` | {sentence} |"
-        for name, sentence in metrics.names().items()
-        if not name.startswith("process_")
-    ]
+def test_every_table_that_the_code_knows_is_on_one_page() -> None:
+    names = [name for page in GUIDE for _, name, _ in docs_tables.TABLE.findall(docs_pages.read(page))]
+    assert sorted(names) == sorted(docs_tables.TABLES)
 
 
 @pytest.mark.parametrize(
-    ("title", "rows"),
+    ("table", "names"),
     [
-        ("Settings", setting_rows()),
-        ("Limits and refusals", problem_rows()),
-        ("Metrics and logs", metric_rows()),
+        ("settings", [f"EXACTPERM_{name.upper()}" for name in Settings.model_fields]),
+        ("problems", [kind.code for kind in problems.all_types()]),
+        ("formats", list(FORMATS)),
+        ("statistics", [f"/v1/tests/{kind}" for kind in STATISTIC_MODELS for _ in entries(kind)]),
     ],
 )
-def test_the_table_is_what_the_code_says(title: str, rows: list[str]) -> None:
-    said = [line for line in section(title).splitlines() if line.startswith("| `")]
-    assert said == rows, "the rows should be:\n" + "\n".join(rows)
+def test_a_written_table_has_a_row_for_each_entry(table: str, names: list[str]) -> None:
+    rows = docs_tables.TABLES[table]()
+    assert [row.split("`")[1] for row in rows[2:]] == names
 
 
 def routes(routed: Any) -> list[tuple[str, str]]:
     """Every method and path there is, mounted ones as GET, without what HEAD repeats."""
-    found = []
+    pairs = []
     for route in routed:
         if hasattr(route, "path"):
-            found += [(method, route.path) for method in getattr(route, "methods", {"GET"}) - {"HEAD"}]
+            path = route.path.replace(":path}", "}")
+            pairs += [(method, path) for method in getattr(route, "methods", {"GET"}) - {"HEAD"}]
         else:  # FastAPI keeps included routers as they are
-            found += routes(route.original_router.routes)
-    return found
+            pairs += routes(route.original_router.routes)
+    return pairs
 
 
 def test_every_route_is_in_the_table_of_endpoints_and_every_endpoint_there_is() -> None:
@@ -97,72 +74,118 @@ def test_every_route_is_in_the_table_of_endpoints_and_every_endpoint_there_is() 
     exist |= {(method, path) for method, path in routes(app.routes) if path not in PARTS_OF_PAGES}
     exist.add(("GET", "/openapi.json"))
     assert len(exist) > 10
-    said = re.findall(r"`(GET|POST) (/[^`]*)`", " ".join(first_cells("Endpoints")))
-    assert sorted(said) == sorted(exist)
+    listed = re.findall(r"`(GET|POST) (/[^`]*)`", " ".join(first_cells(section(HTTP, "Endpoints"))))
+    assert sorted(listed) == sorted(exist)
 
 
-def test_every_statistic_says_what_it_answers() -> None:
-    table = section("Which test should I use?")
+def test_every_statistic_says_when_to_use_it() -> None:
+    table = section("docs/comparing.md", "Which test should I use?")
     for kind in STATISTIC_MODELS:
         rows = "\n".join(line for line in table.splitlines() if f"`/v1/tests/{kind}`" in line)
         for statistic in entries(kind):
             if (kind, statistic.name) != ("effects", "expression"):
                 assert f'"name": "{statistic.name}"' in rows, (kind, statistic.name)
-            for parameter in statistic.parameters:
-                assert f'"{parameter.name}"' in rows, (kind, statistic.name, parameter.name)
-                for value in parameter.choices:
-                    assert value in rows, (kind, statistic.name, parameter.name, value)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/comparing.md"])
+def test_the_tables_of_which_test_name_only_statistics_that_there_are(page: str) -> None:
+    rows = [line for line in section(page, "Which test should I use?").splitlines() if "`/v1/tests/" in line]
+    assert len(rows) >= 7
+    for row in rows:
+        cells = row.split(" | ")
+        kind = cells[1].removeprefix("`/v1/tests/").rstrip("`")
+        names = re.findall(r'"name": "(\w+)"', cells[2]) or (
+            re.findall(r"`(\w+)`", cells[2]) if page == "README.md" else []
+        )
+        known = {entry.name for entry in entries(kind)} if kind in STATISTIC_MODELS else set()
+        assert set(names) <= known, row
 
 
 def test_every_method_says_whether_it_is_exact() -> None:
-    assert first_cells("Is the answer exact?") == [
-        f"`{method}`" for method in get_args(Method) if method != "auto"
-    ]
+    names = first_cells(section("docs/methods.md", "Methods: exact, bounded, sampled"))
+    assert names == [f"`{method}`" for method in get_args(Method) if method != "auto"]
 
 
 def test_every_option_has_its_default_in_the_table() -> None:
-    said = re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", section("Options of every test"), flags=re.MULTILINE)
-    wanted = {}
+    table = section(HTTP, "Options of every test")
+    defaults = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", table, flags=re.MULTILINE))
+    expected = {}
     of_scores = {"decimals": ScoresRequest.model_fields["decimals"]}
     for name, field in {**TestRequest.model_fields, **of_scores}.items():
         default = field.default
-        wanted[name] = default.model_dump() if hasattr(default, "model_dump") else default
-    assert {name: json.loads(default) for name, default in said} == wanted
+        expected[name] = default.model_dump() if hasattr(default, "model_dump") else default
+    assert {name: json.loads(default) for name, default in defaults.items()} == expected
 
 
 def test_every_field_of_an_answer_is_explained() -> None:
-    said = re.findall(r"`(\w+)`", " ".join(first_cells("How to read an answer")))
-    assert sorted(said) == sorted(TestAnswer.model_fields)
+    names = re.findall(r"`(\w+)`", " ".join(first_cells(section("docs/answers.md", "Fields"))))
+    assert sorted(names) == sorted(TestAnswer.model_fields)
 
 
 def test_every_media_type_is_named() -> None:
-    answers = section("How to read an answer")
-    for representation in REPRESENTATIONS:
-        assert f"`{representation.media_type}`" in answers
-        assert f"`{representation.name}`" in answers
+    representations = section(HTTP, "Representations")
+    cells = first_cells(representations)
+    names = [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
+    assert sorted(names) == sorted(each.name for each in REPRESENTATIONS)
+    for each in REPRESENTATIONS:
+        assert f"`{each.media_type}`" in representations
     for kind, consumed in media_types.CONSUMED.items():
         path = f"/v1/{kind}" if kind in {"plan", "gate"} else f"/v1/tests/{kind}"
-        row = next(line for line in section("Endpoints").splitlines() if line.startswith(f"| `POST {path}`"))
+        row = next(
+            line for line in section(HTTP, "Endpoints").splitlines() if line.startswith(f"| `POST {path}`")
+        )
         assert re.findall(r"`((?:application|text|multipart)/[\w-]+)`", row) == list(consumed)
 
 
+def test_every_command_is_in_the_table_of_commands() -> None:
+    cells = " ".join(first_cells(section("docs/command-line.md", "Commands")))
+    assert sorted(re.findall(r"`exactperm (\w+)", cells)) == sorted(cli.commands)
+
+
 def test_every_make_target_that_is_named_exists() -> None:
-    targets = set(
-        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    )
-    named = set(re.findall(r"(?:^ {4}|`|\s)make ([a-z-]+)(?=`| |$)", README, flags=re.MULTILINE))
-    assert {"serve", "test", "bench", "image"} <= named
-    assert named <= targets
+    targets = set(re.findall(r"^([a-z-]+):", docs_pages.read("Makefile"), flags=re.MULTILINE))
+    named = {
+        name
+        for page in PAGES
+        for words in re.findall(
+            r"(?:^ {4}|`|\s)make ((?:[a-z-]+ ?)+?)(?=`|  |$| [A-Z_]+=)",
+            docs_pages.read(page),
+            flags=re.MULTILINE,
+        )
+        for name in words.split()
+    }
+    assert {"serve", "test", "bench", "image", "docs", "check"} <= named
+    assert named <= targets, named - targets
 
 
-def test_every_file_that_is_named_exists() -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_every_file_that_is_named_exists(page: str) -> None:
     named = re.findall(
-        r"`((?:openapi|tests|loadtest|app)/[\w./-]+)`|\]\((?!http)([^)#]+)\)|@((?:openapi|tests)/[\w./-]+)",
-        README,
+        r"`((?:openapi|tests|loadtest|app|docs)/[\w./-]+)`|@((?:openapi|tests)/[\w./-]+)",
+        docs_pages.read(page),
     )
     paths = {path for groups in named for path in groups if path}
-    assert len(paths) > 5
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_to_a_file_and_a_heading(page: str) -> None:
+    for target in LINK.findall(docs_pages.without_code(page)):
+        if target.startswith("http"):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (ROOT / page).parent / name if name else ROOT / page
+        assert path.exists(), target
+        if anchor:
+            assert anchor in docs_pages.anchors(str(path.resolve().relative_to(ROOT))), target
+
+
+def test_every_page_of_the_guide_is_linked_from_its_index_or_the_decisions() -> None:
+    linked = set()
+    for index in ("docs/README.md", "docs/decisions/README.md"):
+        folder = Path(index).parent
+        linked |= {str(folder / target) for target in LINK.findall(docs_pages.read(index))}
+    assert {page for page in GUIDE if page not in {"README.md", "docs/README.md"}} <= linked
 
 
 def test_every_goal_of_operation_names_tests_that_there_are() -> None:

@@ -1,4 +1,4 @@
-"""loadtest/RESULTS.md is whole, and the README's figures come from it. Nothing is measured here."""
+"""loadtest/RESULTS.md is whole, and the figures of README.md and docs/benchmarks.md come from it. Nothing is measured here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from loadtest.results import RESULTS, WHERE, Results, Section
 from loadtest.table import Table
 
 TEXT = RESULTS.read_text(encoding="utf-8")
-README = readme_figures.README.read_text(encoding="utf-8")
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in (readme_figures.README, readme_figures.BENCHMARKS)}
 SVG_TEXT = "{http://www.w3.org/2000/svg}text"
 DURATION = re.compile(r"[\d.]+ (?:µs|ms|s)")
 
@@ -91,20 +91,23 @@ def test_a_table_reads_back_as_it_was() -> None:
     assert section == Section("engine", "A sentence.", [table])
 
 
-def test_the_readmes_figures_are_those_of_the_results(written: Results) -> None:
-    block = readme_figures.block(written)
-    assert readme_figures.replaced(README, block) == README, (
-        "run `.venv/bin/python -m loadtest.readme_figures`"
-    )
+def test_the_pages_figures_are_those_of_the_results(written: Results) -> None:
+    texts = {"README.md": readme_figures.figures(written), "benchmarks.md": readme_figures.block(written)}
+    for name, text in texts.items():
+        assert readme_figures.replaced(PAGES[name], text) == PAGES[name], (
+            "run `.venv/bin/python -m loadtest.readme_figures`"
+        )
 
 
-def test_every_figure_of_the_readmes_tables_is_a_cell_of_the_results(written: Results) -> None:
-    told = README.partition(readme_figures.OPENS)[2].partition(readme_figures.CLOSES)[0]
-    rows = [line.strip("| ").split(" | ") for line in told.splitlines() if line.startswith("| ")]
-    figures = {cell.strip() for row in rows for cell in row[1:] if re.match(r"(?:max )?\d", cell)}
+@pytest.mark.parametrize(("name", "least"), [("README.md", 6), ("benchmarks.md", 60)])
+def test_every_figure_of_a_page_is_a_cell_of_the_results(written: Results, name: str, least: int) -> None:
+    block = PAGES[name].partition(readme_figures.OPENS)[2].partition(readme_figures.CLOSES)[0]
+    rows = [line.strip("| ").split(" | ") for line in block.splitlines() if line.startswith("| ")]
+    texts = [cell.strip() for row in rows for cell in row[1:] if re.match(r"(?:max )?\d", cell)]
+    figures = {text.partition(", ")[0] if name == "README.md" else text for text in texts}
     cells = {cell for s in written.sections for table in s.tables for row in table.rows for cell in row}
     assert all(any(cell.strip() for cell in row[1:]) for row in rows), "a row without a figure"
-    assert len(figures) > 60
+    assert len(figures) >= least
     assert figures <= cells
 
 

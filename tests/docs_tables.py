@@ -1,0 +1,140 @@
+"""`python -m tests.docs_tables` (`make docs`): write the tables of docs/ that the code knows, between their marks.
+
+A table stands between `<!-- table: NAME -->` and `<!-- /table -->`. `tests/unit/test_documentation.py` compares them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import click
+
+from app.cli.commands import cli
+from app.inputs.formats.catalogue import FORMATS
+from app.main import create_app
+from app.service import problems
+from app.service.schema.statistics import STATISTIC_MODELS, entries
+from app.settings import Settings
+from app.statistics.catalogue import Parameter
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- /table -->)", re.DOTALL)
+COMPUTED = {"workers": "one per processor"}  # defaults that are not constants
+COMMANDS_WITH_OPTIONS = ("test", "gate", "plan")
+
+
+def settings() -> list[str]:
+    """Environment variables, their defaults and meanings."""
+    rows = []
+    for name, field in Settings.model_fields.items():
+        if field.default_factory:
+            default = COMPUTED[name]
+        else:
+            default = f"`{str(field.default).lower()}`" if field.default != "" else "none"
+        rows.append(_row(f"`EXACTPERM_{name.upper()}`", default, field.description or ""))
+    return _table(["variable", "default", "meaning"], rows)
+
+
+def problem_types() -> list[str]:
+    """Problem types by status, with what to do about each."""
+    rows = [
+        _row(f"`{kind.code}`", str(kind.status), kind.title, kind.advice) for kind in problems.all_types()
+    ]
+    return _table(["type", "status", "title", "what to do"], rows)
+
+
+def metrics() -> list[str]:
+    """Metrics of our own, without those of the process."""
+    names = create_app(Settings(workers=1)).state.metrics.names()
+    rows = [_row(f"`{name}`", text) for name, text in names.items() if not name.startswith("process_")]
+    return _table(["metric", "meaning"], rows)
+
+
+def statistics() -> list[str]:
+    """Every statistic by endpoint, with its parameters."""
+    rows = [
+        _row(
+            f"`/v1/tests/{kind}`",
+            f"`{entry.name}`",
+            entry.meaning,
+            "; ".join(_parameter(each) for each in entry.parameters),
+        )
+        for kind in STATISTIC_MODELS
+        for entry in entries(kind)
+    ]
+    return _table(["endpoint", "name", "meaning", "parameters"], rows)
+
+
+def formats() -> list[str]:
+    """Roles, options and statistics of every file format."""
+    rows = [
+        _row(f"`{name}`", _codes(each.roles), _codes(sorted(each.uses)), _codes(each.statistics))
+        for name, each in FORMATS.items()
+    ]
+    return _table(["`format`", "files", "options", "`statistic`"], rows)
+
+
+def options() -> list[str]:
+    """Options of the command line, as click knows them."""
+    commands = {name: cli.commands[name] for name in COMMANDS_WITH_OPTIONS}
+    texts: dict[str, str] = {}
+    users: dict[str, list[str]] = {}
+    for command, each in commands.items():
+        for parameter in each.params:
+            if isinstance(parameter, click.Option) and not parameter.hidden:
+                flags = _codes((*parameter.opts, *parameter.secondary_opts))
+                texts.setdefault(flags, " ".join((parameter.help or "").split()))
+                users.setdefault(flags, []).append(command)
+    rows = [_row(flags, ", ".join(users[flags]), text) for flags, text in texts.items()]
+    return _table(["option", "of", "meaning"], rows)
+
+
+TABLES: dict[str, Callable[[], list[str]]] = {
+    "formats": formats,
+    "metrics": metrics,
+    "options": options,
+    "problems": problem_types,
+    "settings": settings,
+    "statistics": statistics,
+}
+
+
+def written(page: str) -> str:
+    """A page with its tables as the code has them; KeyError where a mark names no table."""
+
+    def table(match: re.Match[str]) -> str:
+        return f"{match[1]}" + "\n".join(TABLES[match[2]]()) + f"\n{match[3]}"
+
+    return TABLE.sub(table, page)
+
+
+def main() -> None:
+    """Rewrite the pages that have tables."""
+    for path in sorted(DOCS.rglob("*.md")):
+        page = path.read_text(encoding="utf-8")
+        if TABLE.search(page):
+            path.write_text(written(page), encoding="utf-8")
+
+
+def _parameter(parameter: Parameter) -> str:
+    choices = f": {', '.join(f'`{choice}`' for choice in parameter.choices)}" if parameter.choices else ""
+    default = f" (default `{parameter.default}`)" if parameter.default is not None else ""
+    return f"`{parameter.name}`{default}, {parameter.meaning}{choices}"
+
+
+def _codes(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _table(head: list[str], rows: list[str]) -> list[str]:
+    return [_row(*head), "|" + "---|" * len(head), *rows]
+
+
+if __name__ == "__main__":
+    main()
