@@ -68,12 +68,18 @@ def statistics() -> list[str]:
 
 
 def formats() -> list[str]:
-    """Roles, options and statistics of every file format."""
+    """Other names, roles, options and statistics of every file format."""
     rows = [
-        _row(f"`{name}`", _codes(each.roles), _codes(sorted(each.uses)), _codes(each.statistics))
+        _row(
+            f"`{name}`",
+            _codes(each.aliases),
+            _codes(each.roles),
+            _codes(sorted(each.uses)),
+            _codes(each.statistics),
+        )
         for name, each in FORMATS.items()
     ]
-    return _table(["`format`", "files", "options", "`statistic`"], rows)
+    return _table(["`format`", "also", "files", "options", "`statistic`"], rows)
 
 
 def options() -> list[str]:
