@@ -27,6 +27,7 @@ FOLDERS = (PACKAGE / "docs", PACKAGE.parent / "docs")
 STYLE = PACKAGE / "web" / "guide.css"
 ROOT = "/docs/guide"
 INDEX = "README"
+ICON = "../assets/favicon-32x32.png"
 PICTURES = {".svg": "image/svg+xml", ".png": "image/png"}
 HEADERS = {
     "content-security-policy": (
@@ -44,6 +45,7 @@ PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
+<link rel="icon" type="image/png" href="{icon}">
 <link rel="stylesheet" href="{style}">
 </head>
 <body>
@@ -112,7 +114,11 @@ def rendered(name: str) -> str:
     title = _prepare(tokens, name)
     content = markdown.renderer.render(tokens, markdown.options, {})
     return PAGE.format(
-        title=escape(title), style=_relative("style.css", name), navigation=_navigation(name), content=content
+        title=escape(title),
+        icon=_relative(ICON, name),
+        style=_relative("style.css", name),
+        navigation=_navigation(name),
+        content=content,
     )
 
 
@@ -132,7 +138,7 @@ def target(link: str, page: str) -> str | None:
 def _relative(name: str, page: str) -> str:
     """The address of a page or file, relative to that of another page: a proxy may serve us below a prefix."""
     here = posixpath.dirname(f"{ROOT}/{page}" if page != INDEX else ROOT)
-    folder, last = posixpath.split(f"{ROOT}/{name}" if name != INDEX else ROOT)
+    folder, last = posixpath.split(posixpath.normpath(f"{ROOT}/{name}") if name != INDEX else ROOT)
     return posixpath.join(
         posixpath.relpath(folder, here), last
     )  # never a folder's own name: no slash at its end

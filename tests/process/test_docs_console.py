@@ -76,7 +76,7 @@ def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
     for command in commands:
         result = run(command, tmp_path, tmp_path)
         assert result.returncode == 0, result.stdout
-    assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 def test_the_python_lines_answer_what_is_shown(
