@@ -15,7 +15,9 @@ from loadtest.results import RESULTS, WHERE, Results, Section
 from loadtest.table import Table
 
 TEXT = RESULTS.read_text(encoding="utf-8")
-PAGES = {path.name: path.read_text(encoding="utf-8") for path in (readme_figures.README, readme_figures.BENCHMARKS)}
+PAGES = {
+    path.name: path.read_text(encoding="utf-8") for path in (readme_figures.README, readme_figures.BENCHMARKS)
+}
 SVG_TEXT = "{http://www.w3.org/2000/svg}text"
 DURATION = re.compile(r"[\d.]+ (?:µs|ms|s)")
 
