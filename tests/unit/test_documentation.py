@@ -210,3 +210,13 @@ def test_every_finding_names_tests_that_there_are() -> None:
         for found, test in named:
             path = found or path
             assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), (path, test)
+
+
+def test_the_constants_of_the_planner_are_where_the_page_says() -> None:
+    page = section("app/engine/README.md", "13. The planner, and its constants")
+    rows = re.findall(r"^\| ((?:`_\w+`(?:, )?)+) in \[[^\]]+\]\(([^)]+)\)", page, flags=re.MULTILINE)
+    assert len(rows) >= 8
+    for names, path in rows:
+        code = docs_pages.read(f"app/engine/{path}")
+        for name in re.findall(r"`(_\w+)`", names):
+            assert re.search(rf"^(?:_\w+, )*{name}\b[^=\n]* = ", code, flags=re.MULTILINE), (path, name)
