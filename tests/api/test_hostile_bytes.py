@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from app.inputs.formats import catalogue
@@ -39,6 +40,7 @@ FORMS = st.lists(
 FORMATS = st.sampled_from([None, *catalogue.FORMATS])
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(FORMS, FORMATS, SOUP)
 def test_no_form_makes_the_service_fail(service: Any, parts: Any, format_: str | None, soup: bytes) -> None:
@@ -60,6 +62,7 @@ HEADERS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     HEADERS.map(repr) | st.text(max_size=30),

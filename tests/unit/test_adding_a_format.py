@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+
+pytestmark = pytest.mark.slow  # processes that import everything
+
 READER = '''"""A score a line: `item = score`."""
 
 from __future__ import annotations

@@ -149,6 +149,7 @@ def test_any_doubles_at_all_are_inside(
     assert holds(found, Fraction(hits, 2 ** len(exact)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", [1e-2, 1e-3, 1e-5])
 def test_a_thousand_scores_are_bracketed_as_narrowly_as_asked(precision: float) -> None:
     stay = np.random.default_rng(1).normal(0.13, 1.0, 1000)
@@ -159,6 +160,7 @@ def test_a_thousand_scores_are_bracketed_as_narrowly_as_asked(precision: float) 
     assert found.low <= finer.low <= finer.high <= found.high
 
 
+@pytest.mark.slow
 def test_brackets_of_a_fine_lattice_hold_the_certified_transform() -> None:
     rng = np.random.default_rng(3)
     for shift, precision in ((0, 1e-6), (400, 1e-6), (3_000, 1e-6), (7_000, 1e-3)):

@@ -21,6 +21,7 @@ CLOSE = 1e-12
 RANGE = 300_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", EXACT_METHODS)
 @settings(max_examples=150)
 @given(case=cases(max_items=10))

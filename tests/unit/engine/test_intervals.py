@@ -144,6 +144,7 @@ def test_ends_of_two_thousand_real_values_are_those_of_an_integral() -> None:
     assert 1.0 - greater(high) <= 0.025 < 1.0 - greater(inner)
 
 
+@pytest.mark.slow
 def test_ends_of_sixty_clusters_agree_with_exact_fractions() -> None:
     generator = np.random.default_rng(2)
     sizes = generator.integers(1, 4, 60)
@@ -256,6 +257,7 @@ LAWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 def test_intervals_of_symmetric_data_cover_as_often_as_they_say(law: str) -> None:
     runs, n, level = 600, 16, Fraction(9, 10)
@@ -271,6 +273,7 @@ def test_intervals_of_symmetric_data_cover_as_often_as_they_say(law: str) -> Non
     assert abs(inside / runs - 0.9) <= 3.0 * math.sqrt(0.09 / runs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 40, 60])
 def test_intervals_of_discrete_data_cover_at_least_as_often_as_they_say(n: int) -> None:
     runs, level = 400, Fraction(9, 10)

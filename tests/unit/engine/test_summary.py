@@ -84,6 +84,7 @@ def exact_quantile(truth: Mapping[int, Fraction], q: Fraction) -> Fraction:
     return Fraction(sum(ends), 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [40, 400, 4000])
 def test_a_long_null_has_the_binomial_law(n: int) -> None:
     form = canonical_form(np.ones(n, dtype=np.int64))
@@ -109,6 +110,7 @@ def test_a_null_with_outliers_is_listed_around_each_of_their_sums(heavy: list[in
         assert_same_law(law_of_sum(form, absolute=absolute), exact_law(case, absolute=absolute))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [12, 18])
 def test_a_few_enormous_weights_are_listed_sum_by_sum(n: int) -> None:
     rng = random.Random("enormous")
@@ -163,6 +165,7 @@ def test_cells_of_a_long_window_add_up_the_points_of_a_fine_one(
     assert np.abs(coarse.masses - expected).max() <= 1e-13 + 1e-15 * coarse.width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outliers", [[], [3_000_000], [3_000_001, 7_000_003]])
 def test_a_coarse_picture_has_the_quantiles_and_moments_of_the_fine_one_to_its_width(
     outliers: list[int], monkeypatch: pytest.MonkeyPatch
@@ -178,6 +181,7 @@ def test_a_coarse_picture_has_the_quantiles_and_moments_of_the_fine_one_to_its_w
         assert abs(coarse.quantile(q) - fine.quantile(q)) <= coarse.width
 
 
+@pytest.mark.slow
 def test_a_long_window_is_shown_in_cells_without_being_asked_to() -> None:
     rng = random.Random("long")
     stay = np.array([rng.randint(1, 200_000) for _ in range(200)], dtype=np.int64)

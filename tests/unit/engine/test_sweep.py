@@ -23,6 +23,7 @@ def sweep(family: str, least: int, most: int, count: int) -> list[Case]:
     return [generated(rng, FAMILIES[family](rng, log_uniform(rng, least, most))) for _ in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [SMALL, MEDIUM, LARGE], ids=["1 to 12", "13 to 90", "91 to 420"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_fft_and_dp_are_within_1e_12_and_below_their_own_bounds(
@@ -31,6 +32,7 @@ def test_fft_and_dp_are_within_1e_12_and_below_their_own_bounds(
     check_all(sweep(family, *size))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("family", DEEP_FAMILIES)
 def test_the_promises_hold_where_p_underflows(family: str, part: int) -> None:

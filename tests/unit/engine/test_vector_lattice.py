@@ -135,6 +135,7 @@ def test_a_small_product_over_the_grid_agrees_with_single_frequencies_within_bot
             assert off < 1e-12
 
 
+@pytest.mark.slow
 def test_frequencies_that_are_left_out_are_negligible() -> None:
     draw = np.random.default_rng(6)
     for items, top, width in ((400, 3, 2), (150, 12, 2), (250, 2, 3)):

@@ -106,6 +106,7 @@ def test_f1_equals_brute_force_over_all_swaps() -> None:
         assert Fraction(counted.fraction[0], 2 ** counted.fraction[1]) == truth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [0.0, 0.05, 0.3, 0.78])
 def test_f1_agrees_with_the_integer_dynamic_program_up_to_200_items(gap: float) -> None:
     generator = np.random.default_rng(int(1000 * gap))

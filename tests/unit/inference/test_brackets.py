@@ -41,6 +41,7 @@ def width(record: TestRecord) -> float:
     return (high - low) / low if low else float("inf")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_a_bracket_is_as_narrow_as_was_asked_however_small_p_is(seed: int) -> None:
     """A third of these were up to twice their lower end wide, without a word (architecture 1.1)."""
@@ -63,6 +64,7 @@ def test_few_losses_are_not_sampled() -> None:
         assert record.p_value < 1e-16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 @pytest.mark.parametrize("expression", ["x1", "abs(x1)"])
 @pytest.mark.parametrize("near", [False, True])
@@ -90,6 +92,7 @@ def test_a_bracket_holds_the_truth_and_says_where_it_is_wider(
         ) * Fraction(record.p_value)
 
 
+@pytest.mark.slow
 def test_a_precision_out_of_reach_gives_the_narrowest_bracket_and_not_a_sample() -> None:
     data = real(60, 25, 1)
     record = asked(data, precision=1e-9)

@@ -28,6 +28,7 @@ def interval(record: TestRecord) -> ConfidenceInterval:
     return record.confidence_interval
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["stars", "tenths", "doubles"])
 @given(data=st.data())
 @settings(max_examples=60)

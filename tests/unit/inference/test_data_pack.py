@@ -184,6 +184,7 @@ def check(record: TestRecord, entry: dict[str, Any]) -> None:
         assert record.p_value == math.ulp(0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "entry"), entries(*READERS))
 @pytest.mark.parametrize("method", ["auto", "fft"])
 def test_real_systems_get_the_exact_p_value_of_the_pack(

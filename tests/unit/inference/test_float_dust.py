@@ -31,6 +31,7 @@ def named(detail: str | None) -> float:
     return float(found[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [6, 20, 200, 2000])
 @pytest.mark.parametrize("size", [3, 7, 30])
 def test_means_of_ratings_are_recognised_as_fractions(n: int, size: int) -> None:

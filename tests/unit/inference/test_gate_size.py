@@ -16,6 +16,7 @@ from tests.unit.inference.gate_asking import decide, metric
 RUNS, ITEMS, MARGIN = 600, 12, 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.05, 0.2])
 @pytest.mark.parametrize("policy", ["no_regression", "non_inferior", "improve"])
 def test_type_one_error_of_the_shifted_test_is_at_most_alpha(policy: str, alpha: float) -> None:

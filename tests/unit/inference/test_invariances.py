@@ -33,6 +33,7 @@ def columns(pairs: Rows) -> tuple[list[int], list[int]]:
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statistic", STATISTICS)
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=25)

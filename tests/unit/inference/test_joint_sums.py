@@ -124,6 +124,7 @@ def drawn_f1(items: int, top: int, seed: int) -> tuple[Counts, Counts]:
     return systems(drawn), systems(pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("items", "top"), [(9, 40), (40, 40), (200, 40), (1000, 5), (3000, 40)])
 def test_f1_of_tp_fp_fn_is_f1_of_two_sums(items: int, top: int) -> None:
     for one, other in (drawn_f1(items, top, seed) for seed in range(2 if items < 3000 else 1)):

@@ -80,6 +80,7 @@ def test_one_differing_item_has_p_one_two_sided() -> None:
     assert score([1, 2, 3], [1, 2, 4], alternative="less").p_value == 0.5
 
 
+@pytest.mark.slow
 @settings(max_examples=250)
 @given(cases(max_items=30))
 def test_effects_get_the_exact_p_value_and_bounds_that_hold_it(case: Case) -> None:

@@ -81,6 +81,7 @@ def test_the_rank_sums_with_ties_and_zeros_are_wilcoxons(zero_method: str, d: li
     assert ours.statistic.v == mirrored.statistic.u
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zero_method", ZERO_METHODS)
 @settings(max_examples=25)
 @given(d=st.lists(st.integers(-4, 4), min_size=2, max_size=9).filter(any), alternative=sides)

@@ -79,6 +79,7 @@ def test_the_bins_of_robust03_have_no_notch() -> None:
     bins_are_exact(null, whole, Fraction(1, 10**4 * len(whole)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_random_symmetric_tests_are_shown_symmetrically(seed: int) -> None:
     rng = random.Random(seed)

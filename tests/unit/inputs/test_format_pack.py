@@ -73,6 +73,7 @@ def count_columns(reading: Reading, name: str) -> tuple[Numbers, Numbers, Pairin
     return exact(reading.data.u[name]), exact(reading.data.v[name]), reading.data.pairing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", entries("conllu_en_ewt-ud"))
 def test_conllu(entry: dict[str, Any], read_files: Read, pack: Path) -> None:
     roles = {"gold": "gold", "u": entry["a"], "v": entry["b"]}
@@ -126,6 +127,7 @@ def tags_right(data: object, statistic: str) -> tuple[Numbers, Numbers]:
     return sides[0], sides[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "entry"), NER_TESTS)
 def test_ner(name: str, entry: dict[str, Any], read_files: Read, pack: Path) -> None:
     roles, _ = NER[name]
@@ -180,6 +182,7 @@ def _scale(entry: dict[str, Any]) -> int:
     return int(factor or 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "measure", ["map", "Rprec", "bpref", "recip_rank", "P_5", "P_30", "ndcg", "ndcg_cut_10"]
 )
@@ -271,6 +274,7 @@ def test_promptfoo(read_files: Read, pack: Path) -> None:
     agrees(about["test_success"], *score_columns(read_files("auto", files, metric="success")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", entries("asr_earnings21"))
 @pytest.mark.parametrize("source", ["counts", "transcripts"])
 def test_asr(source: str, entry: dict[str, Any], read_files: Read, pack: Path) -> None:

@@ -81,6 +81,7 @@ def extremes(problem: Additive | Joint, side: Side) -> list[bool]:
 labels = st.sampled_from(["a", "b", "c", "d"])
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from(CASES))
 @settings(deadline=None, max_examples=120)
 def test_every_swap_scores_as_scikit_learn_scores_it(
