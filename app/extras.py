@@ -17,7 +17,9 @@ class Extra:
 
 
 EXTRAS = {
-    "server": Extra(("fastapi", "prometheus_client", "structlog", "uvicorn"), "The HTTP service needs"),
+    "server": Extra(
+        ("fastapi", "markdown_it", "prometheus_client", "structlog", "uvicorn"), "The HTTP service needs"
+    ),
     "pictures": Extra(("jinja2", "matplotlib"), "Pictures and HTML reports need"),
     "asr": Extra(("jiwer",), "Transcripts need"),
     "mt": Extra(("sacrebleu",), "BLEU, chrF and TER of texts need"),

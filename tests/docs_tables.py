@@ -17,7 +17,7 @@ from app.main import create_app
 from app.service import problems
 from app.service.schema.statistics import STATISTIC_MODELS, entries
 from app.settings import Settings
-from app.statistics.catalogue import Parameter
+from app.statistics.statistic import Parameter
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- /table -->)", re.DOTALL)

@@ -176,6 +176,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(installed: Installed) -> N
     assert not [name for name in names if name.endswith(".pyc")]
     kept = {path.relative_to(ROOT / "app").as_posix() for path in (ROOT / "app").rglob("*") if path.is_file()}
     kept = {name for name in kept if "__pycache__" not in name}
+    kept |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*") if path.is_file()}
     assert {name.removeprefix("exactperm/") for name in names if name.startswith("exactperm/")} == kept
 
 
