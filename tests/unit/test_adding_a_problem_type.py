@@ -12,6 +12,8 @@ import pytest
 
 from tests.unit.code_copies import copied, run
 
+pytestmark = pytest.mark.slow  # processes that import everything
+
 PROBLEM_TYPE = {
     "app/errors.py": [
         (

@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+pytestmark = pytest.mark.slow  # processes that import everything
+
 ROOT = Path(__file__).resolve().parents[2]
 REDUCER = '''"""Cohen's kappa and Scott's pi: agreement with gold beyond chance."""
 

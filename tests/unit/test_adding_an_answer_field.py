@@ -12,6 +12,8 @@ import pytest
 
 from tests.unit.code_copies import copied, run
 
+pytestmark = pytest.mark.slow  # processes that import everything
+
 FIELD = 'half_alpha: Annotated[float, {"gt": 0, "lt": 0.5}, "Half of alpha, of each tail."]'
 EDITS = {
     "app/inference/record.py": [
