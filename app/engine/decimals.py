@@ -69,18 +69,18 @@ def printed(value: float) -> tuple[int, int]:
 def takes_more_digits(column: Reals) -> NDArray[np.bool_]:
     """Which numbers, shape (N,), print with more than 15 significant digits; not integers below 2**53."""
     sizes = np.abs(column)
-    found = np.zeros(len(column), dtype=bool)
+    result = np.zeros(len(column), dtype=bool)
     with np.errstate(divide="ignore"):
         places = np.where(sizes > 0.0, DIGITS - 1 - np.floor(np.log10(sizes)), 0.0)
     plain = (places >= 0) & (places <= _MAX_POWER)
     powers = 10.0 ** places[plain]
-    found[plain] = np.rint(column[plain] * powers) / powers != column[plain]
+    result[plain] = np.rint(column[plain] * powers) / powers != column[plain]
     rest = np.flatnonzero(~plain)
     values, where = np.unique(column[rest], return_inverse=True)
     longer = np.array([abs(printed(value)[0]) >= 10**DIGITS for value in values.tolist()], dtype=bool)
     if len(rest):
-        found[rest] = longer[where]
-    return np.asarray(found & ((sizes >= EXACT_DOUBLE) | (column != np.rint(column))))
+        result[rest] = longer[where]
+    return np.asarray(result & ((sizes >= EXACT_DOUBLE) | (column != np.rint(column))))
 
 
 def shortest_decimals(reals: Reals, narrow: np.dtype[np.generic]) -> Reals:
@@ -88,18 +88,18 @@ def shortest_decimals(reals: Reals, narrow: np.dtype[np.generic]) -> Reals:
 
     `reals` are such numbers as doubles, shape (N,); `narrow` is their type.
     """
-    found = reals.copy()
+    decimals = reals.copy()
     left = np.flatnonzero(reals)
     for places in range(_MAX_NARROW_PLACES + 1):
         rest = reals[left]
         with np.errstate(over="ignore"):
             near = np.rint(rest * 10.0**places) / 10.0**places
             hit = near.astype(narrow) == rest
-        found[left[hit]] = near[hit]
+        decimals[left[hit]] = near[hit]
         left = left[~hit]
     # Very small ones; integers were hit at once.
-    found[left] = [float(str(x)) for x in reals[left].astype(narrow)]
-    return found
+    decimals[left] = [float(str(x)) for x in reals[left].astype(narrow)]
+    return decimals
 
 
 def wide_decimals(*columns: Reals, most_places: int, room: int) -> tuple[Fraction, tuple[Whole, ...]] | None:
@@ -109,10 +109,10 @@ def wide_decimals(*columns: Reals, most_places: int, room: int) -> tuple[Fractio
     """
     parts = []
     for column in columns:
-        found = digits_and_places(column)
-        if found is None:
+        short = digits_and_places(column)
+        if short is None:
             return None
-        parts.append(found)
+        parts.append(short)
     finest = max(int(places.max(initial=0)) for _, places in parts)
     coarsest = min(int(places[digits != 0].min(initial=finest)) for digits, places in parts)
     if finest - coarsest > most_places:
@@ -159,9 +159,9 @@ def rounded(*columns: Wide, bits: int) -> tuple[int, tuple[Integers, ...]]:
     total = sum(abs(x) for column in columns for x in column.tolist())
     shift = max(total.bit_length() - bits, 0)
     half = 1 << shift >> 1
-    found = []
+    integers = []
     for column in columns:
         nearest = np.array([(abs(x) + half) >> shift for x in column.tolist()], dtype=np.int64)
         nearest = np.maximum(nearest, (column != 0).astype(np.int64))
-        found.append(np.where(column < 0, -nearest, nearest))
-    return shift, tuple(found)
+        integers.append(np.where(column < 0, -nearest, nearest))
+    return shift, tuple(integers)

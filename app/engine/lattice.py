@@ -22,7 +22,7 @@ Reals = NDArray[np.float64]
 # Exact Python integers, dtype object: for what 64 bits do not hold.
 Wide = NDArray[np.object_]
 Whole = Integers | Wide
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 Exact = TypeVar("Exact", bound=NDArray[Any])
 
 MAX_DECIMALS = 15
@@ -77,18 +77,18 @@ class CanonicalForm:
         return CanonicalForm(self.offset, self.step, self.weights[:keep], self.counts[:keep], self.items)
 
 
-def once_per_form(function: Callable[[CanonicalForm], Found]) -> Callable[[CanonicalForm], Found]:
-    """Remember what was found out about a form for as long as the form lives: plan and run ask the same."""
-    known: WeakKeyDictionary[CanonicalForm, Found] = WeakKeyDictionary()
+def once_per_form(function: Callable[[CanonicalForm], Value]) -> Callable[[CanonicalForm], Value]:
+    """Remember what was value out about a form for as long as the form lives: plan and run ask the same."""
+    known: WeakKeyDictionary[CanonicalForm, Value] = WeakKeyDictionary()
 
     @wraps(function)
-    def asked(form: CanonicalForm) -> Found:
-        found = known.get(form)
-        if found is None:
-            found = known[form] = function(form)
-        return found
+    def cached(form: CanonicalForm) -> Value:
+        value = known.get(form)
+        if value is None:
+            value = known[form] = function(form)
+        return value
 
-    return asked
+    return cached
 
 
 def canonical_form(stay: Integers, swap: Integers | None = None) -> CanonicalForm:
@@ -169,10 +169,10 @@ def decimal_lattice(*columns: Reals) -> tuple[Fraction, tuple[Integers, ...]] | 
     """
     places = 0
     for column in columns:
-        found = _decimals(column, places)
-        if found is None:
+        needed = _decimals(column, places)
+        if needed is None:
             return None
-        places = found
+        places = needed
     with np.errstate(over="ignore"):
         scaled = tuple(np.rint(column * 10.0**places) for column in columns)
     most = 10**DIGITS if places else EXACT_DOUBLE

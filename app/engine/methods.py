@@ -36,7 +36,7 @@ def in_bounds(
 ) -> Bracket:
     """P(T in region) between rigorous bounds, `precision` apart relatively while the elementary `steps` last.
 
-    `chosen`, shape (U,), is the observed assignment as `real_form.coins_up` has it: what ties with it is then known
+    `chosen`, shape (U,), is the observed assignment as `real_form.items_up` has it: what ties with it is then known
     to be in the region, however fine the lattice.
     """
     return bounds.bracket(*from_lattice(form, region, chosen), precision=precision, steps=steps)

@@ -12,7 +12,7 @@ from ..engine.one_sum import planner
 from ..engine.one_sum.attainable import smallest_attainable
 from ..engine.plan import Budget, Cost, Plan
 from ..engine.probability import Region, region
-from ..engine.real.form import coins_up
+from ..engine.real.form import items_up
 from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
 from .brackets import most_steps, unproven_seconds
@@ -93,7 +93,7 @@ class AdditiveTest:
                 self.form,
                 self.region,
                 options.precision if by.precision is None else by.precision,
-                chosen=coins_up(self.form, problem.stay, problem.swap),
+                chosen=items_up(self.form, problem.stay, problem.swap),
                 steps=most_steps(by),
             )
             return bracketed(bracket, options.precision, self._fraction())

@@ -48,9 +48,9 @@ def bootstrap_spectrum(form: ResampleForm, law: DrawTilt, length: int) -> tuple[
     ]
     log_modulus, phase, error = (np.concatenate(part) for part in zip(*parts, strict=True))
     large = log_modulus > -below
-    retired = length // 2 + 1 - int(np.count_nonzero(large))
-    found = Spectrum(length, standing[large], log_modulus[large], phase[large], error[large], retired, below)
-    return found, 2 * form.draws * centre
+    dropped = length // 2 + 1 - int(np.count_nonzero(large))
+    phi = Spectrum(length, standing[large], log_modulus[large], phase[large], error[large], dropped, below)
+    return phi, 2 * form.draws * centre
 
 
 def folded_points(spread: float, draws: int, length: int) -> int:

@@ -60,16 +60,16 @@ def draw_exponent(form: ResampleForm, law: DrawTilt, target: int) -> tuple[float
     distance = (form.values * form.draws - target).astype(np.float64) / form.draws
     slope = law.theta * distance
     if float(slope.max()) > _LARGE_SLOPE:
-        return _in_balls(form, law.theta, target)
+        return _by_ball_arithmetic(form, law.theta, target)
     growth = np.expm1(slope)
     excess = math.fsum((form.chances * growth).tolist())
     value = form.draws * math.log1p(excess)
     moved = np.dot(form.chances, (1.0 + growth) * np.abs(slope) + np.abs(growth)) / (1.0 + excess)
     error = UNIT_ROUNDOFF * (4.0 * form.draws * float(moved) + 4.0 * abs(value))
-    return _in_balls(form, law.theta, target) if error > _LARGE_ERROR else (value, error)
+    return _by_ball_arithmetic(form, law.theta, target) if error > _LARGE_ERROR else (value, error)
 
 
-def _in_balls(form: ResampleForm, theta: float, target: int) -> tuple[float, float]:
+def _by_ball_arithmetic(form: ResampleForm, theta: float, target: int) -> tuple[float, float]:
     """The same by ball arithmetic, whose radius is carried along."""
     with flint.ctx.workprec(_BALL_BITS):
         base = flint.arb(theta)

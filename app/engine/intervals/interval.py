@@ -1,7 +1,7 @@
-"""The interval of all hypotheses that a two-sided test of flipped signs does not reject: planned, then found.
+"""The interval of all hypotheses that a two-sided test of flipped signs does not reject: first planned, then solved.
 
-Three ways, by what the units are: halves of their subsets (few units), the joint law of effects and sizes (a coarse
-lattice), or rigorous brackets of the tail (anything else); see `subset_means` for the theory.
+Three methods: counting subsets by halves (few units), the joint law of effects and sizes (a coarse lattice), and
+rigorous brackets of the tail (everything else). See `subset_means` for the theory.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ FindEnds = Callable[[], tuple[End, End]]
 
 # Halves this cheap are not compared with the law.
 _CHEAP_NANOSECONDS = 10_000_000
-# A law dearer than this is left for brackets.
-_DEAR_NANOSECONDS = 250_000_000
-# Ends that may lie anywhere in this share of the interval say little.
+# Brackets are preferred to a law that takes longer than this.
+_MOST_NANOSECONDS = 250_000_000
+# An interval whose ends are known only to within this share of its width is not reported.
 _MOST_OPEN = Fraction(1, 16)
-# So many units attain any level that is a double.
+# With this many units 2 / 2**n is below every level that is a double.
 _MANY = 1100
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The ends, None where no hypothesis is rejected; how much too far out either may be, 0 when it is exact."""
+    """The ends, None where no hypothesis is rejected; either is at most `width` too far out, 0 when both are exact."""
 
     low: Fraction | None
     high: Fraction | None
@@ -40,7 +40,7 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class IntervalPlan:
-    """How the ends will be found: by `subset_halves`, `subset_law` or `subset_bounds`."""
+    """How the ends will be computed: by `subset_halves`, `subset_law` or `subset_bounds`; r is in units of `scale`."""
 
     units: Units
     scale: Fraction
@@ -58,7 +58,7 @@ class IntervalPlan:
 
 
 class NotAnIntervalError(ValueError):
-    """There is no interval to be had; the message says why."""
+    """There is no interval; the message says why."""
 
 
 def plan(effects: Integers, sizes: Integers | None, alpha: Fraction, budget: Budget) -> IntervalPlan:
@@ -70,10 +70,10 @@ def plan(effects: Integers, sizes: Integers | None, alpha: Fraction, budget: Bud
     ------
         NotAnIntervalError: it does not fit the budget, or some unit has an effect and no size.
     """
-    found = units_of(effects, sizes)
-    if found is None:
+    reduced = units_of(effects, sizes)
+    if reduced is None:
         raise NotAnIntervalError("some unit has an effect and no size to share the shift by")
-    units, scale = found
+    units, scale = reduced
     tail = alpha / 2
     if units.n < _MANY and tail < Fraction(1, 1 << units.n):
         return IntervalPlan(units, scale, "none", None, 0)
@@ -88,7 +88,7 @@ def plan(effects: Integers, sizes: Integers | None, alpha: Fraction, budget: Bud
         return _by_halves(units, scale, tail, halves)
     law = subset_law.plan(units, budget.bytes)
     if law is not None and law.nanoseconds < min(
-        budget.operations, _DEAR_NANOSECONDS, halves or _DEAR_NANOSECONDS
+        budget.operations, _MOST_NANOSECONDS, halves or _MOST_NANOSECONDS
     ):
         return _by_law(units, scale, tail, law)
     if halves is not None and halves <= budget.operations:
@@ -113,7 +113,7 @@ def _by_law(units: Units, scale: Fraction, tail: Fraction, planned: LawPlan) -> 
         below = subset_law.lower_end(units, law, tail)
         above = subset_law.lower_end(units.mirrored(), law.mirrored(), tail)
         if (below.width or above.width) and subset_halves.applies(units):
-            return _halved(units, tail)  # a p of exactly alpha is for integers
+            return _halved(units, tail)  # doubles cannot decide a p of exactly alpha, integers can
         return below, above
 
     return IntervalPlan(units, scale, "law", find, planned.nanoseconds)

@@ -1,7 +1,7 @@
-"""Few units: subsets counted exactly by halves, and the very mean at which the test turns.
+"""Few units: subsets are counted exactly by halves, and the end is an exact subset mean.
 
 Horowitz & Sahni 1974, as in `meet_in_the_middle`, on the sums over F of d - r s for one r after another; once few
-subset means are left between two hypotheses they are listed as fractions.
+subset means are left between two hypotheses, they are listed as fractions.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ MAX_UNITS = 62
 MAX_STATES = 1 << 17
 _LISTED = 1 << 16
 _MOST_PAIRS = 1 << 20
-# Looks at the law that one end takes, and nanoseconds of each per state.
-_LOOKS, _NANOSECONDS = 6, 200
-# First looks are this part of a standard error away from the guess.
+# Evaluations of G that one end takes, and nanoseconds of each per state; fitted by hand to measured times, which no
+# section of the benchmark checks.
+_EVALUATIONS, _NANOSECONDS = 6, 200
+# The first evaluations are this part of a standard error away from the guess.
 _FIRST = 2.0**-10
 # Ratios of doubles are known to a few units in the last place.
 _ULPS = 2.0**-50
@@ -30,13 +31,13 @@ _NONE: Integers = np.zeros(0, dtype=np.int64)
 
 
 def states(units: Units) -> int:
-    """How many sums the larger half has."""
+    """How many sums the half with more of them has."""
     return max(math.prod(int(units.counts[j]) + 1 for j in half) for half in _halves(units))
 
 
 def nanoseconds(units: Units) -> int:
-    """Predicted time of both ends."""
-    return 1_000_000 + 2 * _LOOKS * _NANOSECONDS * states(units)
+    """Predicted nanoseconds of both ends."""
+    return 1_000_000 + 2 * _EVALUATIONS * _NANOSECONDS * states(units)
 
 
 def applies(units: Units) -> bool:
@@ -45,7 +46,7 @@ def applies(units: Units) -> bool:
 
 
 def _halves(units: Units) -> tuple[list[int], list[int]]:
-    """The distinct units in two lots of about as many states."""
+    """The distinct units in two parts of about as many states each."""
     lots: tuple[list[int], list[int]] = ([], [])
     weights = [0.0, 0.0]
     for j in np.argsort(-units.counts, kind="stable").tolist():
@@ -110,7 +111,7 @@ class _Subsets:
         return self.units.room(r.numerator, r.denominator)
 
     def side(self, index: int) -> int:
-        """It is rejected when at most `most` subsets have a mean up to it."""
+        """`Sides`: rejected when at most `most` subsets have a mean up to the hypothesis."""
         if not self.has_room(index):
             return 0
         return -1 if self.count(index) <= self.most else 1
@@ -122,7 +123,7 @@ class _Subsets:
         return self.count(high) - self.count(low) <= _LISTED
 
     def listed(self, low: int, high: int) -> tuple[Integers, Integers, Integers]:
-        """Effects, sizes and numbers of the subsets with means in (low, high]; none when they are too many pairs."""
+        """Effects, sizes and numbers of the subsets with means in (low, high], shape (P,) each; empty when too many."""
         below, above = self.grid.at(low), self.grid.at(high)
         one, other = self.first.moved(above), self.second.moved(above)
         order = np.argsort(other, kind="stable")
@@ -166,16 +167,16 @@ class _Subsets:
 
 def lower_end(units: Units, tail: Fraction) -> End:
     """The smallest r that is not rejected: the smallest subset mean with G(r) > `tail`, at most the observed one."""
-    looking = Approximation(units)
-    guess = looking.end(float(tail))
-    # Two steps that hold one fraction with such a denominator, or as near to that as the integers allow.
+    approximation = Approximation(units)
+    guess = approximation.end(float(tail))
+    # Two steps of the grid hold at most one fraction with such a denominator, if the integers have room for that.
     wanted = (4 * units.total_size**2).bit_length()
     grid = Grid(
-        Fraction(1, 1 << min(units.finest(2 * abs(Fraction(guess)) + Fraction(looking.error)), wanted))
+        Fraction(1, 1 << min(units.finest(2 * abs(Fraction(guess)) + Fraction(approximation.error)), wanted))
     )
     first, second = (_half(units, lot) for lot in _halves(units))
     subsets = _Subsets(units, grid, math.floor(tail * (1 << units.n)), first, second)
-    spread = round(Fraction(looking.error * _FIRST) / grid.step)
+    spread = round(Fraction(approximation.error * _FIRST) / grid.step)
     low, high = search(units, grid, subsets.side, guess, spread=spread, enough=subsets.few)
     if subsets.few(low, high):
         mean = subsets.turning(low, high)

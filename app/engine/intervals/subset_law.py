@@ -1,7 +1,7 @@
-"""Many units on a coarse lattice: the joint law of a random subset's effect and size, and the end read off it.
+"""Many units on a coarse lattice: the joint law of a random subset's effect and size, from which the end is read.
 
-The law of (sum of sizes, sum of effects) is one two-dimensional transform (`grid_spectrum`), summed along the
-effects; G(r) is then one look per size, so that the search for the end is free and the end an exact fraction.
+The law of (sum of sizes, sum of effects) is one two-dimensional transform (`joint.grid.spectrum`), summed along the
+effects. G(r) then takes one table entry per size: the search for the end is cheap, and the end an exact fraction.
 """
 
 from __future__ import annotations
@@ -22,32 +22,33 @@ from ..probability import UNIT_ROUNDOFF
 from .subset_means import Approximation, End, Grid, Units, end_of, search
 
 MAX_CELLS = 1 << 22
-# Nanoseconds per cell: of a transform, of a group at a frequency that is not retired, of an addition.
+# Nanoseconds per cell: of a transform, of a group at a retained frequency, of an addition. Fitted by hand to
+# measured times; no section of the benchmark checks them.
 _TRANSFORM, _STANDING, _ADDITION = 35, 60, 1.0
 _BYTES = 64
 _OUTSIDE = 2.0**-48
 _FIRST = 2.0**-8
-# As in `grid_sum`: an FFT's error is a small multiple of u log2(cells) in the l2 norm.
+# As in `joint.grid.sum`: an FFT's error is a small multiple of u log2(cells) in the l2 norm (Higham 2002, section 24.1).
 _FFT_CONSTANT = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class SubsetLaw:
-    """P(size = low[0] + i, effect = low[1] + j) in `masses`; sums of them are right to `error`."""
+    """P(size = low[0] + i, effect = low[1] + j) = masses[i, j]; sums of them have an absolute error of at most `error`."""
 
     masses: Reals
     low: tuple[int, int]
     error: float
 
     def mirrored(self) -> SubsetLaw:
-        """The law with effects of the other sign."""
+        """The law with the signs of all effects changed."""
         high = self.low[1] + self.masses.shape[1] - 1
         return SubsetLaw(self.masses[:, ::-1], (self.low[0], -high), self.error)
 
 
 @dataclass(frozen=True, slots=True)
 class LawPlan:
-    """By additions on the whole support or by a transform on a window; and the price of the law and both ends."""
+    """By additions on the whole support (`direct`) or by a transform on a window; the price of the law and both ends."""
 
     direct: bool
     box: Box
@@ -55,24 +56,24 @@ class LawPlan:
 
 
 def plan(units: Units, most_bytes: int) -> LawPlan | None:
-    """The cheaper way to the law; None when it has too many cells for either."""
+    """The cheaper method for the law; None when it has too many cells for either."""
     form = vectors_of(units)
     window = bounding_box(form, untilted(form), _OUTSIDE)
-    found = []
+    candidates = []
     most = min(MAX_CELLS, most_bytes // _BYTES)
     if window.cells <= most:
         counts = units.counts.astype(np.float64)
-        # How many frequencies stay: see `spectrum.frequencies`.
+        # How many frequencies are retained: see `one_sum.spectrum.frequencies`.
         spread = math.pi * math.sqrt(float(np.dot(counts, counts)) / 12.0)
         standing = float(special.ndtr((42.0 + math.log(window.cells) - math.log(2.0) * units.n) / spread))
         each = _TRANSFORM + _STANDING * len(counts) * standing
-        found.append(LawPlan(direct=False, box=window, nanoseconds=3_000_000 + int(each * window.cells)))
+        candidates.append(LawPlan(direct=False, box=window, nanoseconds=3_000_000 + int(each * window.cells)))
     shape = tuple(int(x) + 1 for x in form.high - form.low)
     if math.prod(shape) <= most:
         whole = Box(form.low, shape, 0.0)
         each = 1_000_000 + int(units.n * (10_000 + _ADDITION * whole.cells))
-        found.append(LawPlan(direct=True, box=whole, nanoseconds=each))
-    return min(found, key=lambda one: one.nanoseconds, default=None)
+        candidates.append(LawPlan(direct=True, box=whole, nanoseconds=each))
+    return min(candidates, key=lambda one: one.nanoseconds, default=None)
 
 
 def vectors_of(units: Units) -> VectorForm:
@@ -87,25 +88,25 @@ def subset_law(units: Units, planned: LawPlan) -> SubsetLaw:
 
 
 def _transformed(units: Units, box: Box) -> SubsetLaw:
-    """By one inverse transform, with the certificate of `grid_sum`."""
+    """By one inverse transform, with the certificate of `joint.grid.sum`."""
     form = vectors_of(units)
     lengths = (transform.next_fast_len(box.shape[0]), transform.next_fast_len(box.shape[1], real=True))
-    found = frequencies(form, untilted(form), lengths, box.low)
-    masses = transform.irfftn(found.spread((lengths[0], lengths[1] // 2 + 1)), lengths)
+    phi = frequencies(form, untilted(form), lengths, box.low)
+    masses = transform.irfftn(phi.spread((lengths[0], lengths[1] // 2 + 1)), lengths)
     masses = masses[: box.shape[0], : box.shape[1]]
     cells = math.prod(lengths)
-    rounding = found.relative + _FFT_CONSTANT * UNIT_ROUNDOFF * math.log2(max(cells, 2))
+    rounding = phi.relative + _FFT_CONSTANT * UNIT_ROUNDOFF * math.log2(max(cells, 2))
     # A sum over cells has at most the l2 norm times the root of their number; and is rounded itself.
-    error = 1.01 * found.norm * rounding + 4.0 * UNIT_ROUNDOFF * box.shape[1] + box.outside
+    error = 1.01 * phi.norm * rounding + 4.0 * UNIT_ROUNDOFF * box.shape[1] + box.outside
     return SubsetLaw(masses, (int(box.low[0]), int(box.low[1])), error)
 
 
 def _added(units: Units, box: Box) -> SubsetLaw:
-    """Unit by unit on the whole support; positive terms, so that every cell is right to n roundings."""
+    """Unit by unit on the whole support; all terms are positive, so that a cell has a relative error of n roundings."""
     masses = np.zeros(box.shape)
-    row, nought = 0, -int(box.low[1])
-    first = last = nought
-    masses[0, nought] = 1.0
+    row, zero = 0, -int(box.low[1])
+    first = last = zero
+    masses[0, zero] = 1.0
     for effect, size, count in zip(
         units.effects.tolist(), units.sizes.tolist(), units.counts.tolist(), strict=True
     ):
@@ -138,9 +139,9 @@ def lower_end(units: Units, law: SubsetLaw, tail: Fraction) -> End:
     """The smallest r that is not rejected, exactly; or a bracket where the law cannot tell."""
     running = np.cumsum(law.masses, axis=1)
     cumulative = _Cumulative(law.low[0] + np.arange(len(running), dtype=np.int64), law.low[1], running)
-    looking = Approximation(units)
-    guess = looking.end(float(tail))
-    farthest = max(abs(guess) + 40.0 * looking.error, abs(float(units.observed))) + 1.0
+    approximation = Approximation(units)
+    guess = approximation.end(float(tail))
+    farthest = max(abs(guess) + 40.0 * approximation.error, abs(float(units.observed))) + 1.0
     room = MAX_TOTAL // (math.ceil(farthest) * max(units.total_size, 1))
     bits = min(max(room.bit_length() - 1, 0), (4 * units.total_size**2).bit_length())
     grid = Grid(Fraction(1, 1 << bits))
@@ -150,10 +151,10 @@ def lower_end(units: Units, law: SubsetLaw, tail: Fraction) -> End:
         r = grid.at(index)
         if abs(r) > farthest:
             return 0
-        found = cumulative.at_most(r)
+        probability = cumulative.at_most(r)
         slack = law.error + 2.0 * UNIT_ROUNDOFF * target
-        return -1 if found + slack < target else 1 if found - slack > target else 0
+        return -1 if probability + slack < target else 1 if probability - slack > target else 0
 
-    spread = round(Fraction(looking.error * _FIRST) / grid.step)
+    spread = round(Fraction(approximation.error * _FIRST) / grid.step)
     low, high = search(units, grid, side, guess, spread=spread)
     return end_of(units, grid.at(low), grid.at(high))

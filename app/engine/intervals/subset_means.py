@@ -25,8 +25,8 @@ from scipy import special
 
 from ..lattice import MAX_TOTAL, Integers, Reals
 
-# Searches give up after so many looks at the law.
-_MAX_LOOKS = 200
+# A search stops after this many evaluations of G.
+_MAX_EVALUATIONS = 200
 _ITERATIONS = 40
 
 
@@ -34,8 +34,9 @@ _ITERATIONS = 40
 class Units:
     """The distinct (effect, size) of the units, shape (U,) each, and how many units have each.
 
-    Effects are integers with greatest common divisor 1, sizes positive ones likewise; r is in their ratio. Units of
-    no size have no say. Absolute effects add up to less than 2**61, as a canonical form makes sure.
+    Effects are integers with greatest common divisor 1, and so are the sizes, which are positive; r is in units of
+    their ratio. Units of no size are left out: they do not depend on r. Absolute effects add up to less than 2**61,
+    which `canonical_form` ensures.
     """
 
     effects: Integers
@@ -84,7 +85,7 @@ class Units:
         return self.reach * denominator + abs(numerator) * self.total_size < MAX_TOTAL
 
     def finest(self, r: Fraction) -> int:
-        """The largest power of two k with room for r in steps of 2**-k; not below nought."""
+        """The largest k >= 0 such that there is room for r in steps of 2**-k."""
         most = MAX_TOTAL // (self.reach + math.ceil(abs(r) * self.total_size) + 1)
         return max(most.bit_length() - 1, 0)
 
@@ -114,7 +115,7 @@ def units_of(effects: Integers, sizes: Integers | None) -> tuple[Units, Fraction
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The lower end of an interval: `at`, and how much farther in the truth may be (0: it is exact)."""
+    """The lower end of an interval, in [at, at + width]; exact where the width is 0."""
 
     at: Fraction
     width: Fraction
@@ -131,11 +132,11 @@ class Grid:
         return index * self.step
 
     def near(self, r: float | Fraction) -> int:
-        """The index next to r."""
+        """The index of the hypothesis nearest to r."""
         return round(Fraction(r) / self.step)
 
 
-# Where a hypothesis lies, by its index: -1 certainly rejected, +1 certainly not, 0 not known.
+# By its index, whether a hypothesis is rejected: -1 certainly, +1 certainly not, 0 unknown.
 Sides = Callable[[int], int]
 
 
@@ -152,8 +153,8 @@ def search(
 ) -> tuple[int, int]:
     """(low, high): indices of a hypothesis that is certainly rejected and of one above that is certainly not.
 
-    They are at most 2 `goal` apart unless `side` does not know better, or `enough` stops the search. The first two
-    looks are `spread` steps to either side of `guess`; `within` is such a pair that is known.
+    They are at most 2 `goal` apart, unless `side` returns 0 in between or `enough(low, high)` stops the search. The
+    first two evaluations are `spread` steps to either side of `guess`; `within` is such a pair that is known already.
     """
     bottom = math.ceil(units.lowest / grid.step) - 1
     top = math.ceil(units.observed / grid.step)
@@ -162,7 +163,7 @@ def search(
         return -1 if index <= bottom else 1 if index >= top else side(index)
 
     low, high, blind = _enclosed(certain, within or (bottom, top), grid.near(guess), max(spread, 1))
-    for _ in range(_MAX_LOOKS):
+    for _ in range(_MAX_EVALUATIONS):
         if blind is None:
             if high - low <= 2 * goal or (enough is not None and enough(low, high)):
                 break
@@ -172,9 +173,9 @@ def search(
         else:
             below = blind[0] - low >= high - blind[1]
             middle = (low + blind[0]) // 2 if below else (blind[1] + high + 1) // 2
-        found = certain(middle)
-        low, high = (middle, high) if found < 0 else (low, middle) if found > 0 else (low, high)
-        if found == 0:
+        verdict = certain(middle)
+        low, high = (middle, high) if verdict < 0 else (low, middle) if verdict > 0 else (low, high)
+        if verdict == 0:
             blind = (min(blind[0], middle), max(blind[1], middle)) if blind else (middle, middle)
     return low, high
 
@@ -182,21 +183,21 @@ def search(
 def _enclosed(
     certain: Sides, ends: tuple[int, int], guess: int, spread: int
 ) -> tuple[int, int, tuple[int, int] | None]:
-    """A bracket, galloping away from the guess on either side; and what of it is known to be unknown."""
+    """A bracket by exponential search on both sides of the guess; and the stretch of it where `certain` returned 0."""
     low, high = ends
     unknown: list[int] = []
     guess = min(max(guess, low), high)
     for direction in (-1, 1):
         step = spread
         while low < (probe := guess + direction * step) < high:
-            found = certain(probe)
-            if found < 0:
+            verdict = certain(probe)
+            if verdict < 0:
                 low = probe
-            elif found > 0:
+            elif verdict > 0:
                 high = probe
             else:
                 unknown.append(probe)
-            if found == direction:
+            if verdict == direction:
                 break
             step *= 4
     unknown = [index for index in unknown if low < index < high]
@@ -204,9 +205,9 @@ def _enclosed(
 
 
 def end_of(units: Units, low: Fraction, high: Fraction) -> End:
-    """What a bracket (low, high] says: the end itself when only one subset mean can lie there.
+    """The end that lies in (low, high]: exact when only one subset mean can lie there.
 
-    Fractions with denominators up to S that differ are 1 / S**2 apart.
+    Different fractions with denominators up to S, the sum of all sizes, are at least 1 / S**2 apart.
     """
     high = min(high, units.observed)
     size = units.total_size
@@ -220,7 +221,7 @@ def end_of(units: Units, low: Fraction, high: Fraction) -> End:
 def edgeworth(z: float, fourth: float, sixth: float) -> float:
     """P(X > z) for a symmetric sum with standardised cumulants `fourth` and `sixth`, to O(1 / n**2).
 
-    Feller 1971, volume II, chapter XVI; the odd cumulants are nought.
+    Feller 1971, volume II, chapter XVI; the odd cumulants are zero.
     """
     he3 = z * (z * z - 3.0)
     he5 = z * (z**4 - 10.0 * z * z + 15.0)
@@ -232,7 +233,7 @@ def edgeworth(z: float, fourth: float, sixth: float) -> float:
 
 @dataclass(frozen=True)
 class Approximation:
-    """G(r) by Edgeworth's expansion of the sum of +-(d - r s), to know where to look and how steep it is there."""
+    """G(r) by Edgeworth's expansion of the sum of +-(d - r s): a first guess of an end, and the slope there."""
 
     units: Units
 
@@ -265,12 +266,12 @@ class Approximation:
         sixth = 16.0 * float((counts * squares**3).sum()) / second**3
         z = (self.centre - r) * self.units.total_size / math.sqrt(second)
         rough = 0.5 * math.erfc(z / math.sqrt(2.0))
-        # Far out the expansion may fail; the normal law then stands in.
-        found = edgeworth(z, fourth, sixth)
-        return found if 0.3 * rough <= found <= 3.0 * rough else rough
+        # Far in the tail the expansion may fail; the normal law then stands in.
+        expanded = edgeworth(z, fourth, sixth)
+        return expanded if 0.3 * rough <= expanded <= 3.0 * rough else rough
 
     def end(self, tail: float) -> float:
-        """The r with G(r) = `tail` < 1/2, roughly: Newton's method on the normal scale, whose slope is known."""
+        """The r with G(r) = `tail` < 1/2, roughly: Newton's method on the normal scale, where the slope is 1 / error."""
         wanted = float(special.ndtri(tail))
         r = self.centre + self.error * wanted
         for _ in range(_ITERATIONS):

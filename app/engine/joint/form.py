@@ -165,10 +165,10 @@ def _distinct(rows: Integers, staying: np.ndarray[tuple[int], np.dtype[np.bool_]
         for axis, span in enumerate(spans):
             key = key * span + (rows[:, axis] - low[axis])
         _, first, where = np.unique(key, return_index=True, return_inverse=True)
-    found = rows[first]
+    distinct = rows[first]
     counts = np.bincount(where).astype(np.int64)
     heads = np.bincount(where[staying], minlength=len(counts)).astype(np.int64)
-    return found, counts, heads
+    return distinct, counts, heads
 
 
 def means(form: VectorForm, tau: Reals | None = None) -> Reals:

@@ -80,8 +80,8 @@ def lattice_of(table: Integers, counts: Integers) -> Lattice | None:
     if basis is None:
         return None
     coordinates, rest = _substituted(table, basis)
-    found = None if rest.any() else _uncorrelated(coordinates, basis, counts)
-    return found if found is not None and _holds(found, table, counts) else None
+    lattice = None if rest.any() else _uncorrelated(coordinates, basis, counts)
+    return lattice if lattice is not None and _holds(lattice, table, counts) else None
 
 
 def rank_of(table: Integers) -> int:
@@ -137,11 +137,11 @@ def _substituted(table: Integers, basis: list[list[int]]) -> tuple[NDArray[Any],
         largest = max(largest, *peaks, *map(abs, row))
     kind: type = np.int64 if largest < _ROOM else object
     rest: NDArray[Any] = table.astype(kind)
-    found: NDArray[Any] = np.zeros((len(table), len(basis)), dtype=kind)
+    coefficients: NDArray[Any] = np.zeros((len(table), len(basis)), dtype=kind)
     for at, (row, pivot) in enumerate(zip(basis, pivots, strict=True)):
-        found[:, at] = rest[:, pivot] // row[pivot]
-        rest = rest - np.multiply.outer(found[:, at], np.array(row, dtype=kind))
-    return found, rest
+        coefficients[:, at] = rest[:, pivot] // row[pivot]
+        rest = rest - np.multiply.outer(coefficients[:, at], np.array(row, dtype=kind))
+    return coefficients, rest
 
 
 def _uncorrelated(coordinates: NDArray[Any], basis: list[list[int]], counts: Integers) -> Lattice | None:
@@ -157,12 +157,12 @@ def _uncorrelated(coordinates: NDArray[Any], basis: list[list[int]], counts: Int
         return None
     if any(abs(entry) >= MAX_TOTAL for row in (*vectors, *rows) for entry in row):
         return None
-    found = np.array([[int(entry) for entry in row] for row in vectors], dtype=np.int64)
+    short = np.array([[int(entry) for entry in row] for row in vectors], dtype=np.int64)
     # The longest axis last: a region is stored as runs along it.
-    order = np.argsort(counts @ np.abs(found).astype(np.float64), kind="stable")
-    signs = np.sign(found[0]) + (found[0] == 0)
+    order = np.argsort(counts @ np.abs(short).astype(np.float64), kind="stable")
+    signs = np.sign(short[0]) + (short[0] == 0)
     reduced = np.array([[int(entry) for entry in row] for row in rows], dtype=np.int64)
-    return Lattice((found * signs)[:, order], (reduced * signs[:, None])[order])
+    return Lattice((short * signs)[:, order], (reduced * signs[:, None])[order])
 
 
 def _identity(size: int) -> list[int]:
@@ -180,11 +180,13 @@ def _gram(coordinates: NDArray[Any], counts: Integers) -> list[list[int]]:
     return [[int(x) for x in row] for row in (table.T @ weighted).tolist()]
 
 
-def _holds(found: Lattice, table: Integers, counts: Integers) -> bool:
+def _holds(lattice: Lattice, table: Integers, counts: Integers) -> bool:
     """Whether the sums at every point of the box of all coordinates fit, and the rows are what they were."""
     number = counts.tolist()
-    spans = [sum(abs(c) * n for c, n in zip(axis, number, strict=True)) for axis in found.vectors.T.tolist()]
-    for column in found.basis.T.tolist():
+    spans = [
+        sum(abs(c) * n for c, n in zip(axis, number, strict=True)) for axis in lattice.vectors.T.tolist()
+    ]
+    for column in lattice.basis.T.tolist():
         if sum(span * abs(step) for span, step in zip(spans, column, strict=True)) >= MAX_TOTAL:
             return False
-    return max(spans) < MAX_TOTAL and np.array_equal(found.vectors @ found.basis, table)
+    return max(spans) < MAX_TOTAL and np.array_equal(lattice.vectors @ lattice.basis, table)

@@ -78,6 +78,6 @@ def law_of(form: VectorForm, values: Values, look: Look, seed: int) -> tuple[Rea
 
 def _on_the_box(form: VectorForm, box: Box, values: Values) -> tuple[Reals, Reals]:
     masses = law_on(form, box)
-    found = np.broadcast_to(values(sums_on(form, box)), box.shape)
+    statistic = np.broadcast_to(values(sums_on(form, box)), box.shape)
     kept = masses > _NOISE
-    return found[kept], masses[kept]
+    return statistic[kept], masses[kept]

@@ -34,12 +34,14 @@ def exactly(method: str, form: VectorForm, extreme: Extreme, tiles: Tiles | None
     """
     if form.rank == 0:
         return CERTAIN
-    found = _by(method, form, extreme, tiles)
+    result = _by(method, form, extreme, tiles)
     observed = extreme(list(form.states(form.observed[None, :]).T))
     own = -form.nonzero * LN2
-    if not np.all(observed) or not found.log_p >= own * (1.0 + 1e-9) - math.log1p(found.relative_error_bound):
-        return Probability(found.log_p, math.inf)
-    return found
+    if not np.all(observed) or not result.log_p >= own * (1.0 + 1e-9) - math.log1p(
+        result.relative_error_bound
+    ):
+        return Probability(result.log_p, math.inf)
+    return result
 
 
 def _by(method: str, form: VectorForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
@@ -70,14 +72,14 @@ def by_sampling(
 ) -> tuple[Estimate, Reals]:
     """P(S is extreme) by Monte Carlo, and the values of the first `kept` samples."""
     inside = drawn = 0
-    found: list[Reals] = [np.zeros(0)]
+    kept_values: list[Reals] = [np.zeros(0)]
     for states in monte_carlo.draws(form, samples, seed):
         sums = list(states.T)
         inside += int(np.count_nonzero(extreme(sums)))
         if values is not None and drawn < kept:
-            found.append(values([column[: kept - drawn] for column in sums]))
+            kept_values.append(values([column[: kept - drawn] for column in sums]))
         drawn += len(states)
-    return Estimate(samples, seed, inside), np.concatenate(found)
+    return Estimate(samples, seed, inside), np.concatenate(kept_values)
 
 
 def _on_the_line(form: VectorForm, extreme: Extreme, tiles: Tiles | None) -> Probability:

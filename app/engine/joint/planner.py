@@ -50,18 +50,18 @@ def plan(form: VectorForm, budget: Budget, *, method: str, samples: int, work: f
 
 def costs(form: VectorForm, samples: int, work: float) -> tuple[Cost, ...]:
     """The cost of every method that could run at all; exact ones first, cheapest first."""
-    found: list[Cost] = []
+    exact: list[Cost] = []
     if form.rank == 1:
-        found.append(_line(form, work))
+        exact.append(_line(form, work))
     if form.rank >= 1:
         if box_of(form).cells <= MOST_CELLS:
-            found.append(Cost("grid", *grid_cost(form, work)))
+            exact.append(Cost("grid", *grid_cost(form, work)))
         if form.nonzero <= dp.MAX_ITEMS and dp.support(form).cells <= MOST_CELLS:
-            found.append(_dp(form, work))
+            exact.append(_dp(form, work))
     if enumeration.states_count(form) <= _MOST_STATES:
-        found.append(_enumeration(form, work))
-    found.sort(key=lambda cost: cost.seconds)
-    return (*found, sampling(form, samples, work))
+        exact.append(_enumeration(form, work))
+    exact.sort(key=lambda cost: cost.seconds)
+    return (*exact, sampling(form, samples, work))
 
 
 def gives_fraction(form: VectorForm, method: str) -> bool:

@@ -25,7 +25,7 @@ from .tilt import tilt_towards
 # Additions at most double a cell, so this many steps keep a normalised array below overflow.
 _STEPS_PER_RESCALE = 256
 _BITS = 256
-# Cells that are worked upon at a time: a few such arrays stay close to the processor.
+# Cells that are updated at a time: a few such arrays stay in the cache.
 TILE = 1 << 13
 # Underflow loses less than 2**-1030 of what the cells hold, against the tilted law 2**(2 * BITS) times as much: less
 # than _LOST of a region that holds _SHARE of it.
@@ -40,19 +40,19 @@ def probability(form: CanonicalForm, region: Region) -> Probability:
 
 
 def cells_of(form: CanonicalForm, region: Region) -> int:
-    """How many cells the region takes."""
+    """How many cells the region needs."""
     return 1 + max((_depth(form, *upper(form, interval)) for interval in region.intervals), default=0)
 
 
 def additions(form: CanonicalForm, cells: int) -> int:
-    """How many cells are added to, over all items: nothing lies beyond the weights so far."""
+    """How many additions all items take: beyond the sum of the weights so far every cell is still zero."""
     weights, counts = form.weights.astype(np.float64), form.counts.astype(np.float64)
     reached = np.minimum(np.cumsum(weights * counts), cells)
     return int(np.dot(counts, np.maximum(reached - weights, 0.0)))
 
 
 def _depth(form: CanonicalForm, low: int, high: int) -> int:
-    """The last cell that an interval, its middle not below range / 2, is counted from."""
+    """The last cell that an interval needs; its middle is not below range / 2."""
     if high >= form.range and 2 * low <= form.range:
         return max(low - 1, 0)
     return min(form.range - low, form.range // 2)
@@ -128,10 +128,10 @@ def _count(form: CanonicalForm, size: int, block: int) -> tuple[NDArray[np.float
 
 
 def _pieces(size: int, weight: int, block: int) -> list[tuple[int, int, float]]:
-    """(first, stop, lift): cells that are added to at a time, the last ones first, and by which power of two.
+    """(first, stop, lift) of each piece: its cells, and the power of two that scales what is added to them.
 
-    From the last, so that what is added is as it was before this item. A piece lies in one block, and so does what
-    is added to it.
+    The last piece first, so that the cells which are added still hold the counts before this item. A piece lies in
+    one block, and so do the cells that are added to it.
     """
     far, short = divmod(weight, block)
     pieces = []

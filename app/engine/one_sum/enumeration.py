@@ -1,4 +1,4 @@
-"""`enumeration`: all 2**n sums, in exact integers (the procedure of the CS478 hand-out)."""
+"""`enumeration`: all 2**n sums, in exact integers (Fisher 1935, section 21; the procedure of the CS478 hand-out)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 The mass that matters lies within some standard deviations of the tilted mean, so T is wrapped onto a
 window of L points there; the inverse discrete Fourier transform of the characteristic function gives
 its law, and contracting that transform with the tail's weights exp(-theta i) gives the probability
-in closed form, one geometric sum per retained frequency. Cost O(U L + U F), L of order sqrt(N).
+in closed form, one geometric sum per retained frequency. Cost O(U L + U F), L of order sqrt(N), U the
+number of distinct weights and F that of the retained frequencies.
 
 Sources: Pagano & Tritchler 1983; Hong 2013 (transform); Keich & Nagarajan 2006; Peres, Lee & Keich
 2021 (tilt); Bernstein's inequality (window).
@@ -39,7 +40,10 @@ _ATTEMPTS = 4
 
 
 def probability(form: CanonicalForm, region: Region) -> Probability:
-    """P(T in region) with its certificate, the heaviest weights enumerated where that is cheaper."""
+    """P(T in region) with its certificate, the heaviest weights enumerated where that is cheaper.
+
+    The relative error bound is infinite where the rounding error exceeds the sum itself.
+    """
     if region.covers(form):
         return CERTAIN
     heavy = best_split(form).heavy
@@ -65,7 +69,7 @@ def _scaled(part: Probability, number: int, log2_ways: int) -> Probability:
 
 
 def region_probability(form: CanonicalForm, region: Region) -> Probability:
-    """P(T in region), every interval on a window of its own."""
+    """P(T in region), each interval on its own window."""
     return by_intervals(form, region, interval_probability)
 
 
@@ -93,7 +97,9 @@ def interval_probability(form: CanonicalForm, low: int, high: int) -> Probabilit
 
 
 def half_window(form: CanonicalForm, law: Tilt, outside: float) -> int:
-    """R with P(|T - mean| > R) <= outside under the tilt, by Bernstein's inequality."""
+    """R with P(|T - mean| > R) <= outside under the tilt: Bernstein's inequality (Boucheron, Lugosi & Massart 2013,
+    section 2.8).
+    """
     log_odds = math.log(2.0 / outside)
     slack = log_odds * float(form.weights[-1]) / 3.0
     return math.ceil(slack + math.sqrt(slack * slack + 2.0 * log_odds * law.variance)) + 1
@@ -116,42 +122,43 @@ def _windowed_sum(
     if terms <= 0:
         return 0.0, outside
     length = max(high, start + terms - 1) - min(low, start) + 1
-    found = spectrum(form, law, length + 1 - length % 2)
-    total, error = contract(found, form.range, start, terms, law.theta)
+    phi = spectrum(form, law, length + 1 - length % 2)
+    total, error = contract(phi, form.range, start, terms, law.theta)
     return total, error + outside
 
 
-def contract(found: Spectrum, range_: int, start: int, terms: int, theta: float) -> tuple[float, float]:
+def contract(phi: Spectrum, range_: int, start: int, terms: int, theta: float) -> tuple[float, float]:
     """(1/L) sum_f phi(f) conj(G(f)), G the transform of exp(-theta i), 0 <= i < terms, at `start`.
 
-    Returns the sum and a bound on its rounding error, retired frequencies included.
+    `range_` is W: phi is centred at W/2. Returns the sum and a bound on its absolute error: rounding and the
+    dropped frequencies.
     """
-    length = found.length
-    geometric, phase, largest = _geometric(found, theta, terms)
+    length = phi.length
+    geometric, phase, largest = _geometric(phi, theta, terms)
     # T - W/2 to T - start: f (2 start - W) / L half-turns, reduced in integers.
-    turns = (found.frequencies * ((2 * start - range_) % (2 * length))) % (2 * length)
-    angle = found.phase + phase - (math.pi / length) * turns
-    magnitude = found.multiplicity() * np.exp(found.log_modulus) * geometric
+    turns = (phi.frequencies * ((2 * start - range_) % (2 * length))) % (2 * length)
+    angle = phi.phase + phase - (math.pi / length) * turns
+    magnitude = phi.multiplicity() * np.exp(phi.log_modulus) * geometric
     total = math.fsum((magnitude * np.cos(angle)).tolist()) / length
-    rounding = found.error + UNIT_ROUNDOFF * (48.0 + 2.0 * np.abs(phase) + 2.0 * np.abs(found.phase))
+    rounding = phi.error + UNIT_ROUNDOFF * (48.0 + 2.0 * np.abs(phase) + 2.0 * np.abs(phi.phase))
     error = float(np.dot(magnitude, rounding)) / length
-    retired = 2.0 * found.retired * math.exp(-found.retired_below) * largest / length
-    return total, 1.01 * (error + retired)
+    dropped = 2.0 * phi.dropped * math.exp(-phi.dropped_below) * largest / length
+    return total, 1.01 * (error + dropped)
 
 
 def _geometric(
-    found: Spectrum, theta: float, terms: int
+    phi: Spectrum, theta: float, terms: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Modulus and phase of sum_{i < terms} exp(-theta i - 2 pi i f / L), and its value at f = 0."""
-    length = found.length
-    whole = (found.frequencies * (terms % length)) % length
+    length = phi.length
+    whole = (phi.frequencies * (terms % length)) % length
     radians = 2.0 * math.pi / length
     numerator = one_minus(theta * terms, np.multiply(whole, radians, dtype=np.float64))
-    denominator = one_minus(theta, np.multiply(found.frequencies, radians, dtype=np.float64))
+    denominator = one_minus(theta, np.multiply(phi.frequencies, radians, dtype=np.float64))
     largest = float(terms) if theta == 0.0 else math.expm1(-theta * terms) / math.expm1(-theta)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = numerator / denominator
-    ratio = np.where(found.frequencies == 0, largest, ratio)
+    ratio = np.where(phi.frequencies == 0, largest, ratio)
     return np.abs(ratio), np.angle(ratio), largest
 
 

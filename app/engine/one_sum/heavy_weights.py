@@ -1,4 +1,4 @@
-"""Heavy weights are enumerated, so that one outlier does not stretch everybody's window.
+"""Heavy weights are enumerated, so that one outlier does not stretch the window of all the others.
 
 Bernstein's window is at least a few dozen times the largest weight. Where few items carry weights far
 above the rest, T = H + R with H the heavy part: P(T in I) = sum_h P(H = h) P(R in I - h), and R has a
@@ -15,10 +15,13 @@ from ..probability import Region
 from .spectrum import frequencies
 
 MAX_COMBINATIONS = 4096
-# Costs in nanoseconds, for comparing splits only: a solve, a window point, a group.
+# Nanoseconds of one run of `fft`, of one point of its window and of one distinct weight. They only compare splits
+# with each other; checked by `python -m loadtest.bench --section plan`.
 _PER_SOLVE = 300_000
 _PER_POINT = 15
 _PER_GROUP = 4_000
+# A weight of more than _HUMP standard deviations of the lighter ones makes a law of separate humps. Up to MAX_HUMPS of
+# them are always enumerated.
 MAX_HUMPS = 512
 _HUMP = 6.0
 _LOG_ODDS = 42.0  # log(2 / 1e-18), as in the window
@@ -26,7 +29,10 @@ _LOG_ODDS = 42.0  # log(2 / 1e-18), as in the window
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """T = H + R: `heavy` distinct weights are enumerated, `combinations` solves are needed at most."""
+    """T = H + R: the `heavy` largest distinct weights are enumerated.
+
+    R is solved at most `combinations` times, on a window of `length` points; all of it takes about `nanoseconds`.
+    """
 
     heavy: int
     combinations: int
@@ -47,8 +53,8 @@ def window_length(form: CanonicalForm) -> int:
 def best_split(form: CanonicalForm) -> Split:
     """The number of heaviest distinct weights to enumerate; usually none.
 
-    Where a weight towers over the spread of the lighter ones it is always enumerated: the law has as many
-    humps as there are choices, and only tails of single humps can be tilted towards. Otherwise the cheapest.
+    A weight far above the spread of the lighter ones is always enumerated: the law then has as many humps as there
+    are choices, and a tilt can move the mean to the tail of one hump only. Otherwise the cheapest split.
     """
     best = _cost(form, 0, 1)
     combinations = 1
@@ -69,7 +75,7 @@ def best_split(form: CanonicalForm) -> Split:
 
 @once_per_form
 def screening(form: CanonicalForm) -> tuple[int, int]:
-    """What `spectrum.frequencies` says of the light part on its window."""
+    """`spectrum.frequencies` of the light part on its window: (factors screened, frequencies retained)."""
     split = best_split(form)
     return frequencies(form.without(split.heavy), split.length)
 

@@ -17,7 +17,7 @@ _BLOCK = 1 << 20
 
 
 def probability(form: CanonicalForm, region: Region) -> Probability:
-    """P(T in region) as an exact fraction."""
+    """P(T in region) as an exact fraction. Time and memory grow as 2**(n/2)."""
     if region.covers(form):
         return CERTAIN
     weights = np.repeat(form.weights, form.counts)
@@ -33,12 +33,12 @@ def probability(form: CanonicalForm, region: Region) -> Probability:
 
 
 def bisections(form: CanonicalForm, region: Region) -> int:
-    """How many times every sum of one half is looked for in the other."""
+    """How many bisections each sum of one half takes in the other."""
     return sum((low > 0) + (high < form.range) for (low, high), _ in _mirrored_once(form, region))
 
 
 def _mirrored_once(form: CanonicalForm, region: Region) -> list[tuple[Interval, int]]:
-    """The intervals, and how often each counts: mirror images hold as many assignments, and one of them is counted."""
+    """(interval, how often it counts): of two mirror images, which hold as many assignments, one is counted twice."""
     intervals = region.intervals
     if len(intervals) == 2 and intervals[0] == (form.range - intervals[1][1], form.range - intervals[1][0]):
         return [(intervals[1], 2)]
@@ -46,7 +46,7 @@ def _mirrored_once(form: CanonicalForm, region: Region) -> list[tuple[Interval, 
 
 
 def _landing(block: Integers, second: Integers, interval: Interval, top: int) -> int:
-    """How many sums of a sum in `block` and one in `second` are inside the interval of {0, ..., top}."""
+    """How many pairs, one sum in `block` and one in `second`, add up to a value in the interval of {0, ..., top}."""
     low, high = interval
     reached = len(second) * len(block)
     if high < top:

@@ -1,4 +1,4 @@
-"""`monte_carlo`: sampled swaps, grouped: Binomial(c_j, 1/2) per distinct weight instead of N coins.
+"""`monte_carlo`: sampled swaps, one Binomial(c_j, 1/2) per distinct weight instead of one coin per item.
 
 The same law as Algorithm 1 of Zmigrod, Vieira & Cotterell 2022 at a fraction of the work: a binomial
 with p = 1/2 is the number of ones among c_j random bits, 64 at a time. p = (b + 1) / (K + 1) with >=
@@ -20,7 +20,7 @@ from ..lattice import CanonicalForm, Integers
 from ..probability import Region
 
 SAMPLES_PER_BLOCK = 4096
-# Above this many coins numpy's binomial sampler is cheaper than counting bits.
+# Above this count numpy's binomial sampler is cheaper than counting random bits.
 COUNTED_BITS = 3072
 CONFIDENCE = 0.99
 
@@ -62,7 +62,7 @@ def estimate(form: CanonicalForm, region: Region, *, samples: int, seed: int) ->
 
 
 def blocks(samples: int) -> Iterator[tuple[int, int]]:
-    """(block number, samples wanted of it) until there are `samples`."""
+    """(block number, how many of its samples are used) for `samples` samples in all."""
     for block, start in enumerate(range(0, samples, SAMPLES_PER_BLOCK)):
         yield block, min(SAMPLES_PER_BLOCK, samples - start)
 
@@ -81,7 +81,7 @@ def draw_block(form: CanonicalForm, seed: int, block: int) -> Integers:
 
 
 def heads(counts: Integers, seed: int, block: int) -> Iterator[Integers]:
-    """For each count in turn, SAMPLES_PER_BLOCK draws of Binomial(count, 1/2)."""
+    """For each count in turn, SAMPLES_PER_BLOCK draws of Binomial(count, 1/2), shape (SAMPLES_PER_BLOCK,)."""
     bits = stream(seed, block)
     generator = np.random.Generator(bits)
     word = np.zeros(SAMPLES_PER_BLOCK, dtype=np.uint64)

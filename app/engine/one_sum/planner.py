@@ -1,7 +1,8 @@
 """What each method for one sum would cost, in exact integers and before any array exists.
 
-Operations are counted in each method's own elementary step; `seconds` turns them into time with
-the rates below, measured once on an ordinary core.
+Operations are counted in each method's own elementary step; `Cost.seconds` turns them into time with the rates below.
+They were fitted to measured times. `python -m loadtest.bench --section plan` prints predicted beside measured time and
+memory: run it after changing a method or a constant of this file.
 """
 
 from __future__ import annotations
@@ -34,26 +35,26 @@ _RATES = {
     "monte_carlo": 2.0,
 }
 _MAX_ENUMERATED = 28
-# Cells of `dp` that stay close to the processor; more cost twice as much each.
+# Cells of `dp` that stay in the cache; an addition beyond it costs half as much again.
 _CACHED_CELLS = 1 << 18
 _MAX_MET = 52
-# Beyond this width a sample says more than a bracket.
+# A wider bracket says less than a sample.
 WIDEST = 0.1
-# Precisions are tried until neighbours are this close, in logarithms.
+# The bisection over precisions stops at this ratio, as a logarithm.
 _FINELY = math.log(1.5)
-# A p-value that is likely to be so many times alpha, or alpha so many times it, is likely to be decided by a bracket.
+# A bracket is likely to decide where the estimated p-value and alpha differ by this factor.
 _FAR = 1.5
 
 
 def costs(form: CanonicalForm, region: Region, samples: int) -> tuple[Cost, ...]:
-    """The cost of every method that could run at all but `bounds`: exact ones, cheapest first, Monte Carlo."""
-    found = [fft_cost(form), _dp(form, region), _rational(form, region)]
+    """The cost of every method that applies, except `bounds`: exact ones, cheapest first; then Monte Carlo."""
+    exact = [fft_cost(form), _dp(form, region), _rational(form, region)]
     if form.nonzero <= _MAX_ENUMERATED:
-        found.append(_enumeration(form))
+        exact.append(_enumeration(form))
     if 2 <= form.nonzero <= _MAX_MET:
-        found.append(_meet_in_the_middle(form, region))
-    found.sort(key=lambda cost: cost.seconds)
-    return (*found, _monte_carlo(form, samples))
+        exact.append(_meet_in_the_middle(form, region))
+    exact.sort(key=lambda cost: cost.seconds)
+    return (*exact, _monte_carlo(form, samples))
 
 
 def plan(
@@ -92,26 +93,29 @@ def plan(
 
 
 def narrowest_bracket(form: CanonicalForm, region: Region, precision: float, budget: Budget) -> Cost:
-    """The cost of the narrowest bracket that fits, from `precision` to WIDEST; that of `precision` when none does."""
+    """The cost of the narrowest bracket that fits the budget, of a width from `precision` to WIDEST.
+
+    That of `precision` itself where none fits.
+    """
     wanted = bounds_cost(form, region, precision)
     if wanted.fits(budget) or precision >= WIDEST:
         return wanted
     coarsest = bounds_cost(form, region, WIDEST)
     if not coarsest.fits(budget):
         return wanted
-    found, too_fine, fits = coarsest, math.log(precision), math.log(WIDEST)
+    narrowest, too_fine, fits = coarsest, math.log(precision), math.log(WIDEST)
     while fits - too_fine > _FINELY:
         middle = 0.5 * (fits + too_fine)
         tried = bounds_cost(form, region, math.exp(middle))
         if tried.fits(budget):
-            found, fits = tried, middle
+            narrowest, fits = tried, middle
         else:
             too_fine = middle
-    return found
+    return narrowest
 
 
 def _far(form: CanonicalForm, region: Region, alpha: float) -> bool:
-    """Whether the p-value is likely to be on the same side of alpha as its bracket: about, it is FAR times off."""
+    """Whether the estimated p-value differs from alpha by a factor of more than _FAR."""
     return abs(log_expected(*from_lattice(form, region)) - math.log(alpha)) > math.log(_FAR)
 
 
@@ -125,7 +129,7 @@ def cheapest_fraction(form: CanonicalForm, region: Region, budget: Budget) -> Co
 
 
 def fft_cost(form: CanonicalForm) -> Cost:
-    """The cost of `fft.probability`, a tail or two that mirror each other."""
+    """The cost of `fft.probability` for one tail, or for two that mirror each other."""
     split = best_split(form)
     screened, retained = screening(form)
     groups = len(form.weights) - split.heavy
@@ -137,7 +141,7 @@ def fft_cost(form: CanonicalForm) -> Cost:
 def _dp(form: CanonicalForm, region: Region) -> Cost:
     cells = dp.cells_of(form, region)
     added = dp.additions(form, cells)
-    # Next to the processor an addition costs half of one in memory.
+    # An addition costs 0.4 ns in the cache and 0.6 ns in memory.
     each = 2 * added // 5 if cells <= _CACHED_CELLS else 3 * added // 5
     pieces = form.nonzero * (2 + cells // dp.TILE)
     return _cost("dp", each + 1_800 * pieces + 2 * cells + 60_000, 16 * cells + 64 * dp.TILE)
@@ -160,13 +164,13 @@ def _enumeration(form: CanonicalForm) -> Cost:
 
 def _meet_in_the_middle(form: CanonicalForm, region: Region) -> Cost:
     half = (form.nonzero + 1) // 2
-    # Both halves are sorted, and one is looked for in the other.
-    looks = 1 + meet_in_the_middle.bisections(form, region)
-    return _cost("meet_in_the_middle", (1 << half) * (half + 4) * looks // 2 + 10_000, 48 << half)
+    # Both halves are sorted; then each sum of one is searched for in the other.
+    passes = 1 + meet_in_the_middle.bisections(form, region)
+    return _cost("meet_in_the_middle", (1 << half) * (half + 4) * passes // 2 + 10_000, 48 << half)
 
 
 def bounds_cost(form: CanonicalForm, region: Region, precision: float) -> Cost:
-    """The cost of a bracket `precision` wide; finding it takes a look at the law."""
+    """The cost of a bracket `precision` wide. Not free: it needs the tilt of the law."""
     steps, held = steps_and_bytes(*from_lattice(form, region), precision)
     return Cost("bounds", steps, held, _RATES["bounds"], precision)
 

@@ -26,7 +26,7 @@ def probability(form: CanonicalForm, region: Region) -> Probability:
 
 
 def coefficients(form: CanonicalForm, region: Region) -> int:
-    """How many coefficients, from the lowest, the region takes: as counts are symmetric, half of them at most."""
+    """How many of the lowest coefficients the region needs: at most half of all, as the counts are symmetric."""
     ends = [end for low, high in region.intervals for end in (low - 1, high) if 0 <= end < form.range]
     return 1 + max((min(end, form.range - 1 - end) for end in ends), default=0)
 
@@ -41,7 +41,7 @@ def _at_most(form: CanonicalForm, ways: flint.fmpz_poly, value: int) -> int:
 
 
 def counting_polynomial(form: CanonicalForm, length: int | None = None) -> flint.fmpz_poly:
-    """prod_j (1 + x**v_j) ** c_j, or its lowest `length` coefficients; the smallest two factors are multiplied first."""
+    """prod_j (1 + x**v_j) ** c_j, or its lowest `length` coefficients. The two smallest factors are multiplied first."""
     length = form.range + 1 if length is None else length
     queue: list[tuple[int, int, flint.fmpz_poly]] = []
     for weight, count in zip(form.weights.tolist(), form.counts.tolist(), strict=True):

@@ -4,9 +4,9 @@ For window length L and frequency f the angle is t = 2 pi f / L, and with a_j = 
 
     phi_c(t) = prod_j (cos a_j + i tau_j sin a_j) ** c_j
 
-is the tilted characteristic function of T - W/2. Its modulus falls so fast that a few dozen of the
-L/2 frequencies carry everything; the others are retired as soon as a few groups have shown them
-small (mathematics: Pagano & Tritchler 1983; Hong 2013).
+is the tilted characteristic function of T - W/2 (Pagano & Tritchler 1983; Hong 2013). Its modulus falls so
+fast that a few dozen of the L/2 frequencies carry everything; the others are dropped as soon as a few groups
+(distinct weights) have shown them to be negligible.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..lattice import CanonicalForm
 from ..probability import UNIT_ROUNDOFF
 from .tilt import Tilt
 
-# Screening in single precision is off by this much at the most, so it retires later by as much.
+# Screening in single precision is off by at most this much in the logarithm: frequencies are dropped that much later.
 _SCREEN_MARGIN = 2.0
 _CHUNK = 1 << 18
 _SMALL_ENOUGH = 1 << 11
@@ -33,8 +33,8 @@ _BLOCK = 1 << 15
 class Spectrum:
     """phi_c at the retained frequencies 0 <= f <= L/2; everything has shape (F,).
 
-    `error` bounds the relative error of each value; `retired` counts the frequencies left out, each
-    of modulus below exp(-retired_below).
+    `error` bounds the relative error of each value; `dropped` counts the frequencies left out, each
+    of modulus below exp(-dropped_below).
     """
 
     length: int
@@ -42,8 +42,8 @@ class Spectrum:
     log_modulus: NDArray[np.float64]
     phase: NDArray[np.float64]
     error: NDArray[np.float64]
-    retired: int
-    retired_below: float
+    dropped: int
+    dropped_below: float
 
     def multiplicity(self) -> NDArray[np.float64]:
         """How many of the L frequencies each one stands for: itself and its conjugate."""
@@ -52,11 +52,11 @@ class Spectrum:
 
 
 def frequencies(form: CanonicalForm, length: int) -> tuple[int, int]:
-    """How many times a frequency meets a group before it is retired, summed; and how many never are.
+    """(factors screened, frequencies retained), both predicted, for the untilted law on `length` points.
 
-    At a typical frequency -log|cos| has mean log 2 and variance pi^2 / 12 per item, so what is standing after some
-    groups follows from the normal law. For few groups of many items that is far too much: those stand whose angles,
-    a_j for group j, lie in the ball sum_j c_j a_j^2 / 2 <= limit, a share of all angles that is soon nothing.
+    At a typical frequency -log|cos| has mean log 2 and variance pi^2 / 12 per item, so the share left after some
+    groups follows from the normal law. For few groups of many items that is far too much: left are those whose
+    angles, a_j for group j, lie in the ball sum_j c_j a_j^2 / 2 <= limit, a share that soon vanishes.
     """
     half = length // 2 + 1
     if len(form.weights) == 0:
@@ -74,9 +74,9 @@ def frequencies(form: CanonicalForm, length: int) -> tuple[int, int]:
 
 
 def spectrum(form: CanonicalForm, law: Tilt, length: int) -> Spectrum:
-    """phi_c on the window of `length` points, frequencies of negligible modulus retired."""
+    """phi_c on the window of `length` points, without the frequencies of negligible modulus."""
     last = length // 2
-    # Summed over all of them and over every tail weight, the retired stay a tenth of a roundoff.
+    # Summed over all of them and over every tail weight, the dropped ones stay below a tenth of a roundoff.
     below = 39.0 + math.log(length)
     influence = form.counts * (law.sech2 * np.square(form.weights.astype(np.float64)))
     order = np.argsort(influence)[::-1]
@@ -106,7 +106,7 @@ def _screen(
     span: tuple[int, int],
     below: float,
 ) -> NDArray[np.int64]:
-    """Frequencies of the half-open `span` that the most influential groups leave standing."""
+    """Frequencies of the half-open `span` that the most influential groups do not prove negligible."""
     frequencies = np.arange(*span, dtype=np.int64)
     decay = np.zeros(len(frequencies), dtype=np.float32)
     limit = np.float32(below + _SCREEN_MARGIN + 1e-6 * form.nonzero)
@@ -128,7 +128,7 @@ def _screen(
 def _evaluate(
     form: CanonicalForm, law: Tilt, length: int, frequencies: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Log-modulus, phase and relative error of phi_c; every group, no retirement; shape (F,) each."""
+    """Log-modulus, phase and relative error of phi_c from all groups; shape (F,) each."""
     # Angles are reduced exactly, in integers, to [-pi, pi): f v / L half-turns modulo two.
     turns = np.multiply.outer(form.weights % (2 * length), frequencies) % (2 * length)
     angle = (math.pi / length) * np.where(turns > length, turns - 2 * length, turns)
@@ -149,7 +149,7 @@ def _evaluate(
 def log_moduli(
     sine: NDArray[np.float64], modulus2: NDArray[np.float64], sech2: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """log|z| of factors: by what they miss of one where that is little, else from their size."""
+    """log|z| of factors: from 1 - |z|**2 where that is small, else from |z|**2; shape (U, F)."""
     missing = sech2 * sine * sine
     return np.asarray(0.5 * np.where(missing < 0.5, np.log1p(-np.minimum(missing, 0.5)), np.log(modulus2)))
 

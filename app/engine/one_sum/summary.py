@@ -1,7 +1,7 @@
-"""The null distribution to look at: its probabilities where the mass is, moments and quantiles.
+"""The null distribution for display: its probabilities where the mass is, moments and quantiles.
 
-One untilted transform on a window (as in `fft`), heavy weights enumerated (as in `peeling`). The
-probabilities carry an absolute error of some 1e-15: they are for pictures and quantiles; p-values
+One untilted transform on a window (as in `fft`), heavy weights enumerated (as in `heavy_weights`). The
+probabilities carry an absolute error of about 1e-15: they are for pictures and quantiles; p-values
 come from the tilted sums. T is symmetric about half its range, and so are its law here, to the last bit, and
 the bins it is shown in.
 """
@@ -31,13 +31,13 @@ FINE_POINTS = 1 << 20
 GRID_CELLS = 1 << 15
 # Enumerated heavy weights multiply the points; more than this is not computed for a picture.
 MAX_POINTS = 1 << 22
-# Beyond this window there is no lattice to speak of: few items are listed, more are rounded.
+# A longer window is not computed point by point: few items are listed, the weights of more are rounded.
 MAX_WINDOW = 1 << 25
 MAX_ENUMERATED = 18
 STEPS_PER_SD = 1 << 11
-# So many values are listed, however far apart.
+# At most this many values are listed, however far apart they are.
 MAX_LISTED = 400_000
-# For so few items listing is as cheap as transforming, and exact.
+# Up to this many items listing is as cheap as the transform, and exact.
 FEW_ITEMS = 10
 _OUTSIDE = 1e-16
 _NOISE = 1e-15  # what the transform's rounding makes of a zero
@@ -48,7 +48,7 @@ _TIE = 1e-12
 class Law:
     """P(values[i] <= T < values[i] + width) = masses[i], `values` ascending, shape (P,).
 
-    `width` is 1, every lattice point by itself, unless the window is too long for that.
+    `width` is 1, one cell for each lattice point, unless the window is too long for that.
     """
 
     values: Integers
@@ -76,12 +76,12 @@ class Law:
         """
         reached, last = np.cumsum(self.masses), len(self.values) - 1
         middle = Fraction(self.width - 1, 2)
-        found = []
+        values = []
         for q in wanted:
             ends = (np.searchsorted(reached, q - _TIE), np.searchsorted(reached, q + _TIE))
             low, high = (int(self.values[min(int(end), last)]) for end in ends)
-            found.append(Fraction(low + high, 2) + middle)
-        return found
+            values.append(Fraction(low + high, 2) + middle)
+        return values
 
     def mirrored(self) -> Law:
         """The law with each probability the mean of its own and its mirror image's; the values are symmetric."""
@@ -92,7 +92,7 @@ def law(form: CanonicalForm, *, rounded: bool = False, listed: bool = False) -> 
     """The law of T where it has mass, or None when that would take more than MAX_POINTS points.
 
     `rounded` puts the weights on a lattice of STEPS_PER_SD per standard deviation first: for pictures only.
-    `listed` asks for every value by itself, wherever there are few enough.
+    With `listed` every value has its own cell, wherever there are few enough.
     """
     if len(form.weights) == 0:
         return Law(np.zeros(1, dtype=np.int64), np.ones(1))
@@ -112,18 +112,18 @@ def law(form: CanonicalForm, *, rounded: bool = False, listed: bool = False) -> 
     ways, items = heavy_sums(form, split.heavy)
     values = np.concatenate([light.values + total for total in ways])
     weights = [math.exp(math.log(number) - items * LN2) for number in ways.values()]
-    found = _merge(values, np.concatenate([light.masses * weight for weight in weights]), light.width)
-    return found.mirrored()
+    merged = _merge(values, np.concatenate([light.masses * weight for weight in weights]), light.width)
+    return merged.mirrored()
 
 
 def few_sums(form: CanonicalForm) -> int | None:
-    """In how many ways a number of items can be taken from each group; None beyond MAX_LISTED."""
-    found = 1
+    """prod_j (c_j + 1), an upper bound of the number of values of T; None beyond MAX_LISTED."""
+    sums = 1
     for count in form.counts.tolist():
-        found *= count + 1
-        if found > MAX_LISTED:
+        sums *= count + 1
+        if sums > MAX_LISTED:
             return None
-    return found
+    return sums
 
 
 def points_listed(form: CanonicalForm) -> int | None:
@@ -142,14 +142,16 @@ def _listed_law(form: CanonicalForm) -> Law:
         often = np.arange(count + 1, dtype=np.int64)
         chances = np.exp(-special.betaln(count - often + 1, often + 1) - math.log(count + 1) - count * LN2)
         spread = (values[:, None] + weight * often).ravel()
-        found = _merge(spread, np.multiply.outer(masses, chances).ravel(), 1)
-        values, masses = found.values, found.masses
+        merged = _merge(spread, np.multiply.outer(masses, chances).ravel(), 1)
+        values, masses = merged.values, merged.masses
     return Law(values, masses).mirrored()
 
 
 @once_per_form
 def predicted_nanoseconds(form: CanonicalForm) -> int:
-    """What the exact law would take: a window point, and a group at every frequency that is not retired."""
+    """Predicted nanoseconds of the exact law. The constants are those of `planner.fft_cost`, which
+    `python -m loadtest.bench --section plan` checks.
+    """
     if len(form.weights) == 0:
         return 0
     split = best_split(form)
@@ -170,10 +172,10 @@ def _coarse_law(form: CanonicalForm) -> Law:
     counts = _added(where, form.counts.astype(np.float64)).astype(np.int64)
     kept = rounded > 0
     coarse = CanonicalForm(0, 1, rounded[kept], counts[kept], form.items)
-    found = _window_law(coarse)
-    width = found.width * step
+    window_law = _window_law(coarse)
+    width = window_law.width * step
     first = (form.range + 1 - (coarse.range + 1) * step) // 2
-    return Law(first + found.values * step, found.masses, width)
+    return Law(first + window_law.values * step, window_law.masses, width)
 
 
 def _window_law(form: CanonicalForm) -> Law:
@@ -193,12 +195,12 @@ def _window_law(form: CanonicalForm) -> Law:
     low -= (width * keep - points) // 2
     cells = transform.next_fast_len(points, real=True) if width == 1 else GRID_CELLS
     length = cells * width
-    found = spectrum(form, untilted, length)
-    turns = (found.frequencies * ((2 * low - form.range) % (2 * length))) % (2 * length)
-    line = np.exp(found.log_modulus - 1j * (found.phase - (math.pi / length) * turns))
+    phi = spectrum(form, untilted, length)
+    turns = (phi.frequencies * ((2 * low - form.range) % (2 * length))) % (2 * length)
+    line = np.exp(phi.log_modulus - 1j * (phi.phase - (math.pi / length) * turns))
     if width > 1:
-        line *= _box(found.frequencies, length, width)
-    masses = transform.irfft(_wrapped(line, found.frequencies, length, cells), cells) / width
+        line *= _box(phi.frequencies, length, width)
+    masses = transform.irfft(_wrapped(line, phi.frequencies, length, cells), cells) / width
     masses = np.where(masses < _NOISE, 0.0, masses)[:keep]
     return Law(low + width * np.arange(keep, dtype=np.int64), masses, width).mirrored()
 
@@ -249,25 +251,25 @@ def law_of_sum(
     form: CanonicalForm, *, absolute: bool = False, rounded: bool = False, listed: bool = False
 ) -> Law | None:
     """The law of S, or of |S|, in units of the data's lattice; None where `law` is."""
-    found = law(form, rounded=rounded, listed=listed)
-    if found is None:
+    law_of_t = law(form, rounded=rounded, listed=listed)
+    if law_of_t is None:
         return None
-    values = form.offset + form.step * found.values
-    width = form.step * (found.width - 1) + 1
+    values = form.offset + form.step * law_of_t.values
+    width = form.step * (law_of_t.width - 1) + 1
     if absolute:
-        return _merge(np.where(values < 0, np.maximum(1 - width - values, 0), values), found.masses, width)
-    return Law(values, found.masses, width)
+        return _merge(np.where(values < 0, np.maximum(1 - width - values, 0), values), law_of_t.masses, width)
+    return Law(values, law_of_t.masses, width)
 
 
-def spacing_of(form: CanonicalForm, found: Law, *, absolute: bool = False) -> int:
-    """How far apart the values of a law are at least, a law of S or of |S|; what widths of bins are multiples of.
+def spacing_of(form: CanonicalForm, law: Law, *, absolute: bool = False) -> int:
+    """The least distance between the values of a law of S or of |S|; the widths of bins are multiples of it.
 
-    Folding interleaves two lattices when the offset is no multiple of half the step; then bins as wide as the step
-    hold two values each, unless there are so few that each has its own.
+    The values of |S| lie on two interleaved lattices when the offset is no multiple of half the step; then bins as
+    wide as the step hold two values each, unless there are so few that each has its own.
     """
-    steps = (found.width - 1) // form.step + 1
-    if absolute and found.width == 1:
+    steps = (law.width - 1) // form.step + 1
+    if absolute and law.width == 1:
         together = math.gcd(form.step, 2 * form.offset)
-        if int(found.values[-1] - found.values[0]) // together < MAX_BINS:
+        if int(law.values[-1] - law.values[0]) // together < MAX_BINS:
             return together
     return form.step * steps

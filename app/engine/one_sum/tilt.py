@@ -18,7 +18,7 @@ from ..lattice import CanonicalForm
 from ..probability import UNIT_ROUNDOFF
 from ..tilting import tilt_to
 
-# Beyond this the exponent's own rounding would be the largest error left, so it is done in balls.
+# Beyond this the exponent's rounding would be the largest error left, so that ball arithmetic (Arb) is used.
 _BALL_EXPONENT = 24.0
 _BALL_BITS = 160
 
@@ -52,7 +52,7 @@ def tilt_at(form: CanonicalForm, theta: float) -> Tilt:
 
 
 def tilt_towards(form: CanonicalForm, target: int) -> Tilt:
-    """A tilt whose mean is near `target`, range / 2 <= target < range."""
+    """A tilt whose mean is near `target`, range / 2 <= target < range (see `tilting.tilt_to`)."""
     excess = target - form.range / 2.0
     return tilt_to(
         lambda theta: tilt_at(form, theta),
@@ -80,12 +80,12 @@ def exponent(form: CanonicalForm, theta: float, target: int) -> tuple[float, flo
     shift = 0.5 * theta * float(2 * target - form.range)
     value = math.fsum([*terms.tolist(), -shift])
     if float(terms.sum()) + abs(shift) > _BALL_EXPONENT:
-        return _exponent_in_balls(form, theta, target)
+        return _exponent_by_ball_arithmetic(form, theta, target)
     return value, 8.0 * UNIT_ROUNDOFF * (float(terms.sum()) + abs(shift))
 
 
-def _exponent_in_balls(form: CanonicalForm, theta: float, target: int) -> tuple[float, float]:
-    """The same by ball arithmetic, whose radius is carried along rather than estimated."""
+def _exponent_by_ball_arithmetic(form: CanonicalForm, theta: float, target: int) -> tuple[float, float]:
+    """The same in ball arithmetic (Johansson 2017, Arb), whose radius is the error bound."""
     with flint.ctx.workprec(_BALL_BITS):
         half = flint.arb(theta) / 2
         total = -half * (2 * target - form.range)

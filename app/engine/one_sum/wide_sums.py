@@ -1,7 +1,7 @@
 """`meet_in_the_middle` for effects of any size, in Python integers.
 
-As Horowitz & Sahni 1974: the sums of either half, here each with the number of ways to reach it, so that equal
-effects cost next to nothing; then one walk along both for each end of a tail. Exact, ties included.
+Horowitz & Sahni 1974: the sums of each half, here with the number of ways to reach each, so that equal effects
+cost next to nothing; then one pass over both for each end of a tail. Exact, ties included.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from ..lattice import Integers
 from ..probability import Alternative, Probability, from_fraction
 from .enumeration import subset_sums
 
-# Of time, nanoseconds; of memory, bytes: of a distinct sum as a Python integer, and of a sum in two arrays.
+# (nanoseconds, bytes) of a distinct sum as a Python integer, and of a sum in two arrays; checked by
+# `python -m loadtest.bench --section plan`.
 _PER_STATE = (4_000, 250)
 _PER_ROW = (400, 100)
 _BITS_PER_STATE = 512  # longer integers cost more
-# A sum in two arrays has so many bits in each; as many as 2**5 of them are added without overflow.
+# A sum in two arrays has this many bits in each; up to 2**5 of them are added without overflow.
 _LIMB = 57
 _MASK = (1 << _LIMB) - 1
 _MOST_ROWS = 26
@@ -33,7 +34,7 @@ Counts = Callable[[int], int]
 
 @dataclass(frozen=True, slots=True)
 class WideForm:
-    """S = base + sum_j weights[j] * Binomial(counts[j], 1/2) in exact integers; `observed` is the S that was seen."""
+    """S = base + sum_j weights[j] * Binomial(counts[j], 1/2) in exact integers; `observed` is S of the data."""
 
     base: int
     weights: tuple[int, ...]
@@ -42,7 +43,7 @@ class WideForm:
 
     @property
     def nonzero(self) -> int:
-        """The number of effects that a swap changes."""
+        """n, the number of items whose swap changes the sum."""
         return sum(self.counts)
 
     @property
@@ -51,24 +52,24 @@ class WideForm:
         return sum(w * c for w, c in zip(self.weights, self.counts, strict=True))
 
     def price(self) -> tuple[int, int]:
-        """Predicted nanoseconds and bytes."""
+        """Predicted nanoseconds and bytes of `probability` by halves."""
         nanoseconds, held = min(self._listed(), self._grouped())
         return 30_000 + nanoseconds, held
 
     def _grouped(self) -> tuple[int, int]:
-        """What it costs with the distinct sums of a half."""
+        """(nanoseconds, bytes) with the distinct sums of each half."""
         states = sum(math.prod(count + 1 for _, count in half) for half in _halves(self))
         longer = 1 + sum(self.weights).bit_length() // _BITS_PER_STATE
         return _PER_STATE[0] * longer * states, _PER_STATE[1] * longer * states
 
     def _listed(self) -> tuple[int, int]:
-        """What it costs with every sum of a half."""
+        """(nanoseconds, bytes) with all sums of each half."""
         return self._rows((self.nonzero + 1) // 2, 2)
 
     def price_of_all(self) -> tuple[int, int] | None:
-        """Predicted nanoseconds and bytes of every sum by itself; None where there are too many or too large ones."""
-        found = self._rows(self.nonzero, 1)
-        return None if found == _NEVER else found
+        """Predicted nanoseconds and bytes of `probability` with `all_sums`; None where sums are too many or too large."""
+        price = self._rows(self.nonzero, 1)
+        return None if price == _NEVER else price
 
     def _rows(self, items: int, times: int) -> tuple[int, int]:
         if items > _MOST_ROWS or self.reach.bit_length() > 2 * _LIMB:
@@ -76,7 +77,7 @@ class WideForm:
         return _PER_ROW[0] * times << items, _PER_ROW[1] * times << items
 
     def at_most(self, *, all_sums: bool = False) -> Counts:
-        """How many assignments have sum_j weights[j] B_j at most the argument."""
+        """A function of an integer: how many assignments have sum_j weights[j] B_j at most that."""
         weights = [w for w, c in zip(self.weights, self.counts, strict=True) for _ in range(c)]
         if all_sums:
             return _listing(weights, [])
@@ -98,12 +99,12 @@ def wide_form(stay: list[int], swap: list[int] | None) -> WideForm:
 def probability(
     form: WideForm, alternative: Alternative, *, absolute: bool, all_sums: bool = False
 ) -> Probability:
-    """P(S at least as extreme as observed) as an exact fraction; the alternatives are those of `null.region`.
+    """P(S at least as extreme as observed) as an exact fraction; the alternatives are those of `probability.region`.
 
-    `all_sums` lists every sum by itself (`enumeration`), where `price_of_all` is not None.
+    `all_sums` lists all 2**n sums (`enumeration`); only where `price_of_all` is not None.
     """
-    seen = form.observed
-    size = abs(seen)
+    observed = form.observed
+    size = abs(observed)
     every = 1 << form.nonzero
     at_most = form.at_most(all_sums=all_sums)
     if absolute and alternative == "less":
@@ -115,14 +116,14 @@ def probability(
         mirrored = 2 * form.base + form.reach == 0
         inside = 2 * below if mirrored else below + every - at_most(size - 1 - form.base)
     elif alternative == "greater":
-        inside = every - at_most(seen - 1 - form.base)
+        inside = every - at_most(observed - 1 - form.base)
     else:
-        inside = at_most(seen - form.base)
+        inside = at_most(observed - form.base)
     return from_fraction(inside, form.nonzero)
 
 
 def _halves(form: WideForm) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """(weight, count) of either half, with about as many sums each."""
+    """(weight, count) of both halves, which have about as many sums each."""
     first: list[tuple[int, int]] = []
     second: list[tuple[int, int]] = []
     size = [1, 1]
@@ -148,22 +149,22 @@ def _sums(half: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
 
 
 def _walk(first: tuple[list[int], list[int]], second: tuple[list[int], list[int]], limit: int) -> int:
-    """The number of ways in which a sum of each half, distinct ones, add up to at most `limit`."""
+    """In how many ways one sum of each half add up to at most `limit`."""
     totals, cumulative = second
-    found, before = 0, 0
-    place = len(totals)
+    ways, before = 0, 0
+    stop = len(totals)
     for total, upto in zip(*first, strict=True):
-        while place and total + totals[place - 1] > limit:
-            place -= 1
-        if place == 0:
+        while stop and total + totals[stop - 1] > limit:
+            stop -= 1
+        if stop == 0:
             break
-        found += (upto - before) * cumulative[place - 1]
+        ways += (upto - before) * cumulative[stop - 1]
         before = upto
-    return found
+    return ways
 
 
 def _listing(first: list[int], second: list[int]) -> Counts:
-    """The same of all sums of two halves of at most 26 weights, each sum in two arrays of 57 bits."""
+    """`WideForm.at_most` from all sums of two halves of at most 26 weights, each sum in two arrays of 57 bits."""
     (high_a, low_a), (high_b, low_b) = (_limbs(half) for half in (first, second))
     high_b, low_b = high_b + (low_b >> _LIMB), low_b & _MASK
     reach = sum(first) + sum(second)
@@ -173,7 +174,7 @@ def _listing(first: list[int], second: list[int]) -> Counts:
         low = (limit & _MASK) - low_a
         high = (limit >> _LIMB) - high_a + (low >> _LIMB)
         low &= _MASK
-        # What of the second half is before (or at) what the first leaves of the limit, in one common order.
+        # Sort the sums of the second half together with what each sum of the first leaves of the limit.
         order = np.lexsort((np.concatenate([low_b, low]), np.concatenate([high_b, high])))
         of_second = order < len(low_b)
         return int(np.cumsum(of_second)[~of_second].sum())

@@ -1,9 +1,9 @@
-"""Heavy coins are decided one by one, and what is out of the reach of the rest is dropped.
+"""Branch and bound over the heaviest items.
 
-A few coins far above the others would stretch everybody's circle, a handful of coins has too few sums
-to be smooth, and next to the end of the range hardly any assignment is left. In all three the heaviest
-coins are branched upon (the idea of `peeling`): a state that the lighter coins can no longer bring over
-the threshold is outside, one that they can no longer bring back is inside, and few stay open.
+A few items far heavier than the others would stretch the circle, the sum of a handful of items is not smooth,
+and near the end of the range hardly any assignment is left. In all three cases the heaviest items are decided
+one by one (as `heavy_weights` does for one sum): a state that the lighter items can no longer bring over the
+threshold is outside the tail, one that they can no longer bring back is inside, and few stay open.
 """
 
 from __future__ import annotations
@@ -19,27 +19,28 @@ from ..probability import LN2, UNIT_ROUNDOFF
 from .form import RealForm, Tail
 
 MAX_OPEN = 1 << 21
-# All 2**n sums are listed up to here, where polynomials fail: atoms too close to be told apart by them.
+# Up to this n all 2**n sums are listed where polynomials fail, as they do for atoms very close to each other.
 MOST_LISTED = 20
 # Elementary steps of adding, comparing and keeping one state.
 PER_STATE = 6
 # Below this cost of the undivided problem there is nothing to gain.
 _CHEAP = 150_000
-# Elementary steps of a look at a price: whatever it is of, and per group, of which it takes a sample where they are many.
+# Elementary steps of computing a price: fixed, and per group, up to as many groups as `price` samples. These, PER_STATE
+# and the constants of `price` are checked by `python -m loadtest.bench --section plan`.
 _PER_PRICE, _PER_PRICED_GROUP, _MOST_PRICED = 40_000, 60, 2048
-# The price is looked at after each of so many coins, and then ever less often: one more makes less of a difference.
+# The price is computed after each of the first items, and then ever less often: one more makes less of a difference.
 _PRICED_ALL = 16
-# The mass of a state of more coins might underflow.
-_MAX_COINS = 900
+# The mass of a state of more items might underflow.
+_MAX_ITEMS = 900
 
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """States of the heavy coins, still open: their sums and masses, shape (B,); and those decided.
+    """The open states of the heavy items, their sums and masses, shape (B,); and the mass of the decided ones.
 
-    `light` is what is left to decide; `path` is the open state of the observed assignment, if any;
+    `light` is the form of the items left to decide; `path` is the open state of the observed assignment, if any;
     `inside` is the mass of the states decided to be in the tail. Masses are in units of exp(log_scale),
-    and exact where no coins are equal.
+    and exact where no items are equal. The `sums` are off by at most `rounding`.
     """
 
     light: RealForm
@@ -52,7 +53,7 @@ class Branches:
     steps: int = 0
 
     def tail(self, whole: Tail, state: int) -> Tail:
-        """What the light coins must do from an open state, for all to be in the `whole` tail."""
+        """The tail of the light items' sum that leads from an open state into the `whole` tail."""
         known = whole.chosen is not None and state == self.path
         chosen = whole.chosen[: len(self.light.halves)] if known and whole.chosen is not None else None
         return whole.seen_from(float(self.sums[state]), self.rounding, chosen)
@@ -61,9 +62,10 @@ class Branches:
 def branch(
     form: RealForm, tail: Tail, price: Callable[[RealForm], int], most_open: int = MAX_OPEN
 ) -> tuple[Branches, int]:
-    """Decide as many of the heaviest coins as make the whole cheapest; `price` is that of one light tail.
+    """Decide as many of the heaviest items as make the whole cheapest; `price(light)` is that of one tail of the rest.
 
-    Returns the branches and the elementary steps that the whole is predicted to take.
+    Stops before there are more than `most_open` states. Returns the branches and the elementary steps that the whole
+    is predicted to take.
     """
     state = best = _forced(form, tail)
     if len(best.light.halves) == 0 or len(best.sums) == 0:
@@ -74,7 +76,7 @@ def branch(
         count = int(state.light.counts[-1])
         spread += count
         next_steps = PER_STATE * len(state.sums) * (count + 1)
-        if spread > _MAX_COINS or pricing + state.steps + next_steps > least:
+        if spread > _MAX_ITEMS or pricing + state.steps + next_steps > least:
             break
         state = _decide(form, state, tail)
         decided += 1
@@ -90,12 +92,12 @@ def branch(
 
 
 def _priced(light: RealForm) -> int:
-    """Elementary steps of looking at the price of what is left."""
+    """Elementary steps of computing the price of what is left."""
     return _PER_PRICE + _PER_PRICED_GROUP * min(len(light.halves), _MOST_PRICED)
 
 
 def decide_all(form: RealForm, tail: Tail) -> Branches:
-    """Branch upon every coin: open are the states on the threshold itself, to within rounding."""
+    """Decide every item: open are the states on the threshold itself, to within rounding."""
     state = _forced(form, tail)
     while len(state.light.halves) and len(state.sums):
         state = _decide(form, state, tail)
@@ -110,7 +112,7 @@ def _margin(form: RealForm, tail: Tail, decided: int) -> float:
 
 
 def _forced(form: RealForm, tail: Tail) -> Branches:
-    """Coins so heavy that one of them down takes the sum out of the tail must all be up."""
+    """The first state: items so heavy that a single one down leaves the tail must all be up."""
     rounding = _margin(form, tail, 0)
     reach = math.fsum((form.counts * form.halves).tolist())
     spare = reach - tail.outer + rounding
@@ -128,7 +130,7 @@ def _forced(form: RealForm, tail: Tail) -> Branches:
 
 
 def _decide(form: RealForm, state: Branches, tail: Tail) -> Branches:
-    """Branch upon the heaviest group of equal coins that is left."""
+    """Decide the heaviest group of equal items that is left."""
     group = len(state.light.halves) - 1
     half, count = float(state.light.halves[-1]), int(state.light.counts[-1])
     up = np.arange(count + 1)
@@ -150,7 +152,7 @@ def _decide(form: RealForm, state: Branches, tail: Tail) -> Branches:
 
 
 def _sifted(state: Branches, tail: Tail) -> Branches:
-    """The states that the light coins can still bring to either side of the threshold stay open."""
+    """Keep open the states that the light items can still bring to either side of the threshold."""
     groups = len(state.light.halves)
     reach = state.light.reach * (1.0 + 2.0 * UNIT_ROUNDOFF * (groups + 4)) + state.rounding
     inside = state.sums - reach > tail.inner

@@ -1,4 +1,4 @@
-"""Real-valued effects: the sum of coins that no lattice holds, and the tails asked of it.
+"""Real-valued effects: a sum that no lattice holds, and its tails.
 
 Effects are taken as the doubles they are, and the p-value is theirs. Everything is divided by a power of
 two, which is exact, so that nothing over- or underflows; what is rounded at all goes into `slack`, by
@@ -56,7 +56,7 @@ class RealForm:
         return replace(self, halves=self.halves[:groups], counts=self.counts[:groups])
 
     def log_atom(self, chosen: Integers) -> float:
-        """log of the mass of the assignments that flip `chosen` coins of each group up, rounded down."""
+        """log of the mass of the assignments with `chosen` items of each group up, shape (U,); rounded down."""
         log_mass = -self.nonzero * LN2 + (_log_ways(self.counts, chosen) if self.exact else 0.0)
         return log_mass - 4.0 * UNIT_ROUNDOFF * abs(log_mass)
 
@@ -65,9 +65,9 @@ class RealForm:
 class Tail:
     """An upper tail of X, of which {X > inner} is a part and which is a part of {X >= outer}.
 
-    Between the two may sit one assignment that is known for sure, the observed one, together with what
-    ties with it through equal weights: `chosen` says how many coins of each group it has up, shape (U,).
-    A `strict` tail leaves it out, others hold it.
+    Between the two may lie one assignment that is known for certain, the observed one, together with those that
+    tie with it through equal weights: `chosen` says how many items of each group it has up, shape (U,).
+    A `strict` tail excludes it, others include it.
     """
 
     outer: float
@@ -76,7 +76,7 @@ class Tail:
     strict: bool = False
 
     def seen_from(self, sum_: float, rounding: float, chosen: Integers | None) -> Tail:
-        """The tail that is left for the other coins when some of them add up to `sum_`."""
+        """The tail that is left for the other items when some add up to `sum_`, known to within `rounding`."""
         return Tail(self.outer - sum_ - rounding, self.inner - sum_ + rounding, chosen, self.strict)
 
 
@@ -103,10 +103,11 @@ def _log_ways(counts: Integers, chosen: Integers) -> float:
 def from_lattice(
     form: CanonicalForm, region: Region, chosen: Integers | None = None
 ) -> tuple[RealForm, RealRegion]:
-    """A lattice test in real terms: for windows too long for `fft`. The region's intervals are tails.
+    """The form and the region of a lattice test, for windows too long for `fft`.
 
-    `chosen`, shape (U,), says how many coins of each weight the observed assignment has up (`coins_up`):
-    what ties with it is then known to be in the tails that it bounds, however fine the lattice.
+    `chosen`, shape (U,), says how many items of each weight the observed assignment has up (`items_up`):
+    what ties with it is then known to be in the tails that it bounds, however fine the lattice. Raises ValueError
+    for a region that is neither one or two tails nor the complement of two.
     """
     top = form.range
     largest = int(form.weights[-1]) if len(form.weights) else 1
@@ -128,8 +129,8 @@ def from_lattice(
     return real, RealRegion(outside, complement=True)
 
 
-def coins_up(form: CanonicalForm, stay: Integers, swap: Integers | None = None) -> Integers:
-    """How many coins of each weight are up as observed: items whose `stay` is the larger effect; shape (U,)."""
+def items_up(form: CanonicalForm, stay: Integers, swap: Integers | None = None) -> Integers:
+    """How many items of each weight are up in the data, which have `stay` as the larger effect; shape (U,)."""
     difference = 2 * stay if swap is None else stay - swap
     up = difference[difference > 0] // form.step
     group = np.searchsorted(form.weights, up)
@@ -137,7 +138,7 @@ def coins_up(form: CanonicalForm, stay: Integers, swap: Integers | None = None) 
 
 
 def _lattice_tail(real: RealForm, form: CanonicalForm, first: int, chosen: Integers | None) -> Tail:
-    """T >= first: nothing lies between first - 1 and first; one of the two may be as observed."""
+    """T >= first: no value lies between first - 1 and first, and one of the two may be the observed one."""
     top, scale = form.range, 2.0 * real.unit
     edge = (2 * first - top) / scale
     if chosen is not None:

@@ -4,7 +4,7 @@ Beurling's and Selberg's majorant and minorant of an interval, generalised to f(
 0 <= y < Y: with theta = 0 they are Selberg's, built from Vaaler's polynomial (Montgomery 1994, *Ten
 Lectures*, ch. 1); a positive theta keeps small p-values sharp. On the line, the extremal majorant M and
 minorant m of exponential type 2 pi of exp(-x) at x >= 0 agree with it at the integers, and so do their
-derivatives except at nought (Graham & Vaaler 1981, *A class of extremal functions for the Fourier
+derivatives except at zero (Graham & Vaaler 1981, *A class of extremal functions for the Fourier
 transform*, Trans. AMS 265). With q = exp(-lambda - 2 pi i u), 0 < u < 1, their transforms are
 
     M^(u) = (1 - u) / (1 - q) - i lambda / (2 pi) (1 / (exp(lambda) - 1) - q / (1 - q))
@@ -30,13 +30,16 @@ Complexes = NDArray[np.complex128]
 
 @dataclass(frozen=True, slots=True)
 class Sawtooth:
-    """exp(-decay y) on 0 <= y < length and nought on the rest of a circle of circumference one."""
+    """exp(-decay y) on 0 <= y < length and zero on the rest of a circle of circumference one."""
 
     decay: float
     length: float
 
     def coefficients(self, degree: int, frequencies: Integers, *, above: bool) -> tuple[float, Complexes]:
-        """c_0 and c_k, 0 < k <= degree, of the majorant (`above`) or minorant: sum of c_k exp(2 pi i k y)."""
+        """c_0 and the c_k of `frequencies`, 0 < k <= degree, shape (F,), of the polynomial sum of c_k exp(2 pi i k y).
+
+        The majorant when `above`, else the minorant.
+        """
         nodes = degree + 1
         spacing = self.decay / nodes
         at_end = math.exp(-self.decay * self.length)
@@ -50,7 +53,7 @@ class Sawtooth:
         area = nodes * self.length
         if self.decay > 0.0:
             area = math.expm1(-self.decay * self.length) / math.expm1(-spacing)
-        # The nodes of the sum are 0, 1, ...; the majorant has the edge at nought in it and leaves out none.
+        # The nodes of the sum are 0, 1, ...: the majorant includes the one at zero, the minorant does not.
         return (area + (at_end if above else -1.0)) / nodes
 
     @staticmethod

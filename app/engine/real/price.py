@@ -1,4 +1,8 @@
-"""What a rigorous bracket will cost, before it is computed."""
+"""What a rigorous bracket will cost, before it is computed.
+
+Counted in elementary steps, which `one_sum.planner` prices at 20 ns each. The constants here were fitted to measured
+times; `python -m loadtest.bench --section plan` prints predicted beside measured time and memory.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from .form import RealForm, RealRegion, Tail
 from .spectrum import MOST_AT_ONCE, Circle, evaluation_steps
 from .tilt import RealTilt, real_tilt_at, real_tilt_towards
 
-# The square of the largest u that is told apart from none.
+# Frequencies u with a larger square count as unbounded.
 _FARTHEST = 1e280
 # Elementary steps of both polynomials' expectations, per frequency retained.
 PER_ENDS = 64
@@ -22,16 +26,16 @@ _PER_GROUP = 120
 _PER_TAIL = 100_000
 _PER_BLOCK = 72
 _SAMPLED_GROUPS = 2048
-# The degree for a precision below this is no double; nothing comes near to it, so that its price is as good.
+# The degree for a finer precision overflows a double. No bracket gets there, so this one's price serves as well.
 _FINEST = 1e-280
-# Open states of a branching while it is being priced: few, as this happens in planning.
+# Open states of a branching while it is being priced: few, as planning must be cheap.
 _MOST_OPEN = 1 << 14
-# Frequencies that are retained at most: what does not get there with them stays wider.
+# The most frequencies that are retained; a bracket that needs more stays wider.
 MOST_RETAINED = 1 << 21
 
 
 def steps_and_bytes(form: RealForm, region: RealRegion, precision: float) -> tuple[int, int]:
-    """Predicted elementary steps (about 5 ns each on an ordinary core) and bytes at the peak."""
+    """Predicted elementary steps, and bytes at the peak, of `bounds.bracket`."""
     setup, retained = 30 * len(form.halves), 0
     steps = setup
     for tail in {tail.outer: tail for tail in region.tails}.values():
@@ -39,14 +43,14 @@ def steps_and_bytes(form: RealForm, region: RealRegion, precision: float) -> tup
         steps, retained = steps + more, max(retained, kept)
     listed = listing_steps(form)
     if listed is not None and listed < steps:
-        # Polynomials are tried before, for no more steps than these, but with their tilt.
+        # Polynomials are tried first, for at most as many steps, and their tilt comes on top.
         return setup + listed + fixed_steps(form.nonzero), (48 << form.nonzero) + 200
     held = 200 * len(form.halves) + 200 * min(retained, MOST_RETAINED) + 64 * MOST_AT_ONCE
     return steps, held
 
 
 def _branched(form: RealForm, tail: Tail, precision: float) -> tuple[int, int]:
-    """Steps and frequencies retained for one tail, its heaviest coins branched upon as `bounds` would do."""
+    """(steps, frequencies retained) for one tail, its heaviest items decided first as in `bounds`."""
     theta = slope(form, tail)
     best, steps = branch(form, tail, lambda light: tail_steps(light, theta, precision)[0], _MOST_OPEN)
     if len(best.light.halves) == 0 or len(best.sums) == 0:
@@ -55,13 +59,13 @@ def _branched(form: RealForm, tail: Tail, precision: float) -> tuple[int, int]:
 
 
 def slope(form: RealForm, tail: Tail) -> float:
-    """The tilt that takes the mean to a tail, as far as that can be."""
+    """The tilt that moves the mean to a tail; 0 for a tail at the end of the range or beyond."""
     law = real_tilt_towards(form, tail.outer) if tail.outer < form.reach else real_tilt_at(form, 0.0)
     return law.theta
 
 
 def log_expected(form: RealForm, region: RealRegion) -> float:
-    """log of about the probability of a region: the tilted law taken for a normal one (Lugannani & Rice 1980)."""
+    """log of an estimate of P(X in region): the tilted law is taken for a normal one (Lugannani & Rice 1980)."""
     logs = []
     for tail in region.tails:
         if tail.outer >= form.reach:
@@ -110,14 +114,14 @@ def fixed_steps(groups: int) -> int:
 
 
 def negligible(precision: float) -> float:
-    """-log of what a retired frequency may be, at most."""
+    """-log of the largest modulus that a dropped frequency may have."""
     if precision > _FINEST:
         return math.log(4.0e4 / precision)
     return math.log(4.0e4) - math.log(max(precision, math.ulp(0.0)))  # their quotient may be no double
 
 
 def _sample(form: RealForm) -> RealForm:
-    """At most some thousand groups that stand for all of them."""
+    """At most a few thousand groups that stand for all of them."""
     every = len(form.halves) // _SAMPLED_GROUPS
     if every < 2:
         return form
@@ -126,9 +130,10 @@ def _sample(form: RealForm) -> RealForm:
 
 
 def _width(form: RealForm, law: RealTilt, below: float) -> float:
-    """The u beyond which -log|phi(u)| is above `below`: quadratic first, then log(2 / (1 + tau)) a coin.
+    """The u beyond which -log|phi(u)| is above `below`, estimated.
 
-    The coins' shares are quadratics up to their worths, so that their sum is one quadratic between neighbouring ends.
+    The share of each item is quadratic in u until it reaches log(2 / (1 + tau)), its average, and constant from there;
+    the sum of all shares is therefore one quadratic between neighbouring ends.
     """
     worth = form.counts * -np.log1p(-0.5 * (1.0 - law.tau))
     quadratic = 0.5 * form.counts * law.sech2 * np.square(form.halves)

@@ -1,4 +1,4 @@
-"""Effects that no 64 bits hold, in real terms: for `bounds`, with all that was rounded in its slack."""
+"""The form and the region of effects that 64 bits do not hold, for `bounds`; its `slack` bounds all rounding."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def real_problem(
 ) -> tuple[RealForm, RealRegion]:
     """The form and the region of effects, shape (N,) each; `swap` None means -stay.
 
-    `error` bounds, in the effects' unit, what the difference of the sums of two assignments is off by, where the
-    effects are rounded themselves; the region holds for any effects so near.
+    Where the effects are rounded themselves, `error` bounds the error of the difference of the sums of two
+    assignments, in the effects' unit; the region is then right for all effects as near as that.
     """
     other = -stay if swap is None else swap
     difference = stay - other
@@ -46,7 +46,10 @@ def real_problem(
         exact=error == 0 and not small.any(),
     )
     if not whole:
-        return form, CERTAIN  # nothing moves, and what was seen is always extreme
+        return (
+            form,
+            CERTAIN,
+        )  # no swap changes the sum, so that every assignment is as extreme as the observed one
     up = np.asarray(difference[moving] > 0, dtype=bool)
     chosen = np.bincount(group[up], minlength=len(whole)).astype(np.int64)
     total = sum(int(x) for x in stay.tolist())

@@ -1,9 +1,9 @@
-"""The characteristic function of coins at the frequencies of a circle that matter, and only there.
+"""The characteristic function of X at the frequencies of a circle that matter, and only there.
 
-phi(k) = E exp(2 pi i k X / P) = prod_j (cos a_j + i tau_j sin a_j) ** c_j with a_j = 2 pi k d_j / P. All
-but a few dozen frequencies are negligible, and what costs is to prove it, so that is done for whole
-blocks of frequencies at once: over a block the angle of a light coin moves little, and its factor is
-at most what it is at the nearest point. Blocks that a few dozen coins do not retire are halved.
+phi(k) = E exp(2 pi i k X / P) = prod_j (cos a_j + i tau_j sin a_j) ** c_j with a_j = 2 pi k d_j / P, d_j the
+halves of the form. All but a few dozen frequencies are negligible. Proving that is the expensive part, so it is
+done for whole blocks of frequencies at once: over a block the angle of a light item moves little, and its factor
+is at most what it is at the nearest point. Blocks that a few dozen items do not prove negligible are halved.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from .tilt import RealTilt
 
 _Scalar = TypeVar("_Scalar", np.float64, np.complex128)
 
-# Over a block, a coin may turn by this much to either side of the middle, in half-turns.
+# Over a block, the angle of an item may move by this much to either side of the middle, in half-turns.
 _LEEWAY = 0.1
-# A coin is worth on the average log(2 / (1 + tau)); with leeway less than half of it.
+# An item contributes log(2 / (1 + tau)) on average to -log|phi|; over a block less than half of that.
 _MARGIN = 2.5
-_MAX_COINS = 256
+_MAX_GROUPS = 256
 _FIRST_CHUNK, _CHUNK = 1 << 10, 1 << 15
-# Elementary steps of a screening whatever there is to screen, and of a block before any coin is looked at.
+# Elementary steps of a screening, fixed and per block; each factor takes one more. Checked with `price`.
 _PER_SCREEN, _PER_BLOCK = 4_000, 8
-# So many blocks are screened at once however few steps are left: else nothing would come of them.
+# At least this many blocks are screened at once, however few steps are left: fewer would not get anywhere.
 _LEAST_BLOCKS = 64
 _AT_ONCE = 1 << 13
 MOST_AT_ONCE = 1 << 17
-# Elementary steps of a factor's full evaluation, and of all else that is done with a retained frequency.
+# Elementary steps of evaluating one factor fully, and of everything else that a retained frequency takes.
 _EVALUATION, _RETAINED = 10, 64
 
 
 @dataclass(frozen=True)
 class Circle:
-    """The coins of `form` under `law`, on a circle of circumference `period`."""
+    """X of `form` under the tilted `law`, wrapped onto a circle of circumference `period`."""
 
     form: RealForm
     law: RealTilt
@@ -50,12 +50,12 @@ class Circle:
 
     @cached_property
     def half_turns(self) -> Reals:
-        """How far each coin turns per frequency, 2 d_j / P, shape (U,), ascending."""
+        """2 d_j / P, the angle of each item per frequency in half-turns, shape (U,), ascending."""
         return np.asarray(2.0 * self.form.halves / self.period)
 
     @cached_property
     def worth(self) -> Reals:
-        """-log|factor| of each group on the average over angles: c_j log(2 / (1 + tau_j))."""
+        """-log|factor| of each group, averaged over angles: c_j log(2 / (1 + tau_j)), shape (U,)."""
         return np.asarray(-self.form.counts * np.log1p(-0.5 * (1.0 - self.law.tau)))
 
     @cached_property
@@ -66,9 +66,9 @@ class Circle:
         return _running(second), _running(2.0 * second * squares)
 
     def level(self, below: float) -> int:
-        """Blocks of 2**level frequencies are the longest that the coins light enough still retire.
+        """The largest level such that the light items prove a typical block of 2**level frequencies negligible.
 
-        -1 when all the coins together do not retire single frequencies either.
+        Negligible is a modulus below exp(-below). -1 when all items together do not prove it of single frequencies.
         """
         total = np.cumsum(self.worth)
         if total[-1] < below:
@@ -88,7 +88,7 @@ class Standing:
     steps: int
 
     def first(self, most: int) -> Standing:
-        """The first `most` of them, and a `stop` to go with it."""
+        """The first `most` of them, and the `stop` that goes with them."""
         if len(self.frequencies) <= most:
             return self
         return Standing(self.frequencies[:most], int(self.frequencies[most]), self.steps)
@@ -97,10 +97,10 @@ class Standing:
 def standing(circle: Circle, first: int, stop: int, below: float, most: int, steps: int) -> Standing:
     """The frequencies in [first, stop) whose |phi| may exceed exp(-below).
 
-    It stops early, at a smaller `stop`, before there are more than `most` of them, and once it took about `steps`
+    It stops early, at a smaller `stop`, before there are more than `most` of them or once it has taken about `steps`
     elementary steps.
     """
-    level = min(circle.level(below), stop.bit_length())  # one block is enough, however light the coins
+    level = min(circle.level(below), stop.bit_length())  # one block is enough, however light the items
     if level < 0 or first >= stop:
         stop = max(min(stop, first + most), first)
         return Standing(np.arange(first, stop, dtype=np.int64), stop, stop - first)
@@ -116,11 +116,11 @@ def standing(circle: Circle, first: int, stop: int, below: float, most: int, ste
 
 
 def _standing_in(circle: Circle, starts: range, below: float, steps: int) -> Standing:
-    """The same for neighbouring blocks whose length is the step of their `starts`; of fewer where `steps` are few."""
+    """The same for neighbouring blocks whose length is the step of their `starts`; for fewer where `steps` are few."""
     blocks, stop = np.arange(starts.start, starts.stop, starts.step, dtype=np.int64), starts.stop
-    used, most_coins = 0, min(len(circle.half_turns), _MAX_COINS)
+    used, most_groups = 0, min(len(circle.half_turns), _MAX_GROUPS)
     for level in range(starts.step.bit_length() - 1, -1, -1):
-        affordable = max((steps - used) // (_PER_BLOCK + most_coins), _LEAST_BLOCKS)
+        affordable = max((steps - used) // (_PER_BLOCK + most_groups), _LEAST_BLOCKS)
         if len(blocks) > affordable:
             stop, blocks = int(blocks[affordable]), blocks[:affordable]
         blocks, spent = _screen(circle, blocks, level, stop, below)
@@ -132,13 +132,13 @@ def _standing_in(circle: Circle, starts: range, below: float, steps: int) -> Sta
 
 
 def _screen(circle: Circle, blocks: Integers, level: int, stop: int, below: float) -> tuple[Integers, int]:
-    """The blocks [b, b + 2**level) that are left standing, and the steps it took."""
+    """The blocks [b, b + 2**level) that are not proved negligible, and the steps it took."""
     wide = 0.5 * ((1 << level) - 1)
     turns = circle.half_turns
     steps = _PER_SCREEN + _PER_BLOCK * len(blocks)
     blocks = blocks[_smooth_decay(circle, blocks, 1 << level) < 2.0 * below + 1e-6]
     light = len(turns) if level == 0 else int(np.searchsorted(turns, _LEEWAY / wide, side="right"))
-    useful = np.flatnonzero(circle.worth[:light] > 0.05 * circle.form.counts[:light])[::-1][:_MAX_COINS]
+    useful = np.flatnonzero(circle.worth[:light] > 0.05 * circle.form.counts[:light])[::-1][:_MAX_GROUPS]
     # Rounding of k * turn, for every k below `stop`.
     leeway = turns * (wide + 2.0**-50 * stop)
     limit = math.exp(-2.0 * below) * (1.0 - 1e-9)
@@ -160,15 +160,15 @@ def _screen(circle: Circle, blocks: Integers, level: int, stop: int, below: floa
 
 
 def evaluation_steps(form: RealForm) -> int:
-    """Elementary steps that one retained frequency takes."""
+    """Elementary steps of evaluating phi at one retained frequency."""
     return _EVALUATION * len(form.halves) + _RETAINED
 
 
 def _smooth_decay(circle: Circle, blocks: Integers, length: int) -> Reals:
-    """A bound from below on -log |phi|**2 over each block, from the coins that have not turned by a quarter.
+    """A lower bound of -log |phi|**2 over each block, from the items with t < 1/2, t their angle in half-turns.
 
     For them 1 - |factor|**2 >= sech2 (8 t**2 - 16 t**4), which grows up to t = 1/2: the block's first
-    frequency is the worst, and all coins together need two sums.
+    frequency is the worst, and all items together need two sums.
     """
     second, fourth = circle.moments
     light = np.searchsorted(circle.half_turns, 0.499 / (blocks + length), side="right")
@@ -181,7 +181,7 @@ def _running(terms: Reals) -> Reals:
 
 
 def _bound(circle: Circle, centre: Reals, batch: NDArray[np.intp], leeway: Reals) -> Reals:
-    """A bound on prod |factor|**2 of a batch of coins around each centre, shape (F,).
+    """An upper bound of prod |factor|**2 of a batch of groups within `leeway` of each centre, shape (F,).
 
     |factor|**2 = 1 - sech2 sin(pi t)**2, and cos(pi t) <= 1 - 4 t**2 for t in [0, 1/2].
     """

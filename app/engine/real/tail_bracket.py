@@ -1,8 +1,8 @@
 """One tail of a real-valued sum between the expectations of two trigonometric polynomials.
 
 Under the tilt by theta, P(X >= a) = exp(K(theta) - theta a) E f(X - a) with f(y) = exp(-theta y) for
-y >= 0. The circle is long enough for what lies beyond it to be negligible; then the degree is raised
-until the polynomials are as close to each other as was asked.
+y >= 0. The circle is so long that the mass beyond it is negligible; then the degree is raised until the
+expectations are as close to each other as the precision asks for.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from .form import RealForm, Tail
 from .majorant import Complexes, Sawtooth
 from .price import MOST_RETAINED, PER_ENDS, fixed_steps, negligible
 from .spectrum import Circle, characteristic, evaluation_steps, standing
-from .tilt import RealTilt, real_tilt_at, real_tilt_towards, strays
+from .tilt import RealTilt, deviations, real_tilt_at, real_tilt_towards
 
 _FIRST_DEGREE = 1 << 9
 _LAST_DEGREE = 1 << 40
 _RESTARTS = 4
-# Of the width asked for, the share of all that does not shrink with the degree.
+# The share of the width that may come from what does not shrink with the degree.
 _FIXED = 0.02
 # Nothing smaller is left out: its logarithm is taken.
 _LEAST_OUTSIDE = 1e-300
@@ -42,7 +42,7 @@ class TailBracket:
     steps: int
 
     def after(self, steps: int) -> TailBracket:
-        """The bracket with the `steps` that were taken before it."""
+        """The bracket with the `steps` taken before it added to its own."""
         return replace(self, steps=self.steps + steps)
 
     def scaled(self, log_mass: float) -> TailBracket:
@@ -54,7 +54,7 @@ class TailBracket:
 class _Scene:
     """A tail under its tilt, on a circle; probabilities are in units of exp(log_weight).
 
-    The circle has the coins that may fall either way; `outside` bounds the tilted mass that is neglected.
+    The circle has the items that may be up or down; `outside` bounds the tilted mass that is neglected.
     """
 
     outer: float
@@ -70,7 +70,7 @@ class _Scene:
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """A lower and an upper bound; parts of the width that no degree reduces, and a longer circle would."""
+    """A lower and an upper bound; `fixed`, the width that no degree reduces; `left_out`, what a longer circle would."""
 
     low: float
     high: float
@@ -91,20 +91,20 @@ class _Waves:
         self.error: Reals = np.zeros(0)
 
     def extend(self, degree: int, steps: int) -> bool:
-        """Reach up to `degree`, or as far as `steps` allow; whether it got there."""
+        """Extend to the frequencies up to `degree`, or as far as `steps` allow; returns whether it got there."""
         each = evaluation_steps(self.circle.form)
         room = MOST_RETAINED - len(self.frequencies)
         most = max(min(steps // each, room), 0)
         wanted = degree + 1
         affordable = self.stop + self._affordable(steps, most)
-        # Half of the steps at the most go into the search, so that there are some left to use what it finds.
-        found = standing(self.circle, self.stop, min(wanted, affordable), self.below, most, steps // 2)
-        found = found.first(max(min((steps - found.steps) // each, room), 0))
-        phi, error = characteristic(self.circle, found.frequencies)
-        self.frequencies = np.concatenate((self.frequencies, found.frequencies))
+        # At most half of the steps go into the search; the others evaluate what it finds.
+        kept = standing(self.circle, self.stop, min(wanted, affordable), self.below, most, steps // 2)
+        kept = kept.first(max(min((steps - kept.steps) // each, room), 0))
+        phi, error = characteristic(self.circle, kept.frequencies)
+        self.frequencies = np.concatenate((self.frequencies, kept.frequencies))
         self.phi, self.error = np.concatenate((self.phi, phi)), np.concatenate((self.error, error))
-        self.steps += found.steps + each * len(found.frequencies)
-        self.stop = max(found.stop, self.stop)
+        self.steps += kept.steps + each * len(kept.frequencies)
+        self.stop = max(kept.stop, self.stop)
         return self.stop == wanted
 
     def _affordable(self, steps: int, most: int) -> int:
@@ -115,9 +115,9 @@ class _Waves:
 def tail_bracket(
     form: RealForm, tail: Tail, precision: float, *, steps: int, log_floor: float = -math.inf
 ) -> TailBracket:
-    """Bracket one tail; as wide as `precision` times its lower end, or exp(log_floor), at most.
+    """Bracket one tail, at most as wide as `precision` times its lower end, or as exp(log_floor) if that is wider.
 
-    It stays wider when `steps` run out before.
+    It stays wider than that when the `steps` run out.
     """
     law = real_tilt_towards(form, tail.outer)
     log_weight, rounding = law.log_weight(tail.outer)
@@ -129,13 +129,13 @@ def tail_bracket(
     low, high = 0.0, 1.0
     for _ in range(_RESTARTS):
         scene = _scene(form, law, tail, max(_FIXED * precision * expected / 4.0, _LEAST_OUTSIDE))
-        found, degree, spent = _raised(scene, precision, expected, floor, steps - used)
+        ends, degree, spent = _raised(scene, precision, expected, floor, steps - used)
         used += spent
-        low, high = max(low, found.low), min(high, found.high)
+        low, high = max(low, ends.low), min(high, ends.high)
         aim = max(precision * low, floor)
-        if high - low <= aim or found.left_out <= 0.2 * aim or used >= steps:
+        if high - low <= aim or ends.left_out <= 0.2 * aim or used >= steps:
             break
-        # There is less of it than expected, so less may be left out.
+        # The tail is smaller than expected, so less may be left out.
         expected = max(min(low, 0.1 * expected), 1e-3 * expected)
     log_low = log_weight + math.log(low) - rounding if low > 0.0 else -math.inf
     return TailBracket(log_low, log_weight + math.log(high) + rounding, degree, used)
@@ -147,7 +147,7 @@ def _scene(form: RealForm, law: RealTilt, tail: Tail, outside: float) -> _Scene:
     live, law_of_live, settled = _unfrozen(form, law, outside)
     rounding = 0.0 if live is form else 4.0 * UNIT_ROUNDOFF * form.reach
     outer, inner = tail.outer - settled - rounding, tail.inner - settled + rounding
-    below, above = strays(live, law_of_live, odds)
+    below, above = deviations(live, law_of_live, odds)
     left = max(max(outer, inner) - (law_of_live.mean - below), 0.0)
     right = max(law_of_live.mean + above - min(outer, inner), 0.0)
     arc = min(right, odds / law.theta) if law.theta > 0.0 else right
@@ -169,7 +169,7 @@ def _scene(form: RealForm, law: RealTilt, tail: Tail, outside: float) -> _Scene:
 
 
 def _unfrozen(form: RealForm, law: RealTilt, outside: float) -> tuple[RealForm, RealTilt, float]:
-    """The coins but for the heaviest, all of them up save for `outside` of the tilted mass; their sum."""
+    """The form and law without the heaviest items, which are all up but for `outside` of the tilted mass; their sum."""
     down = form.counts * 0.5 * (1.0 - law.tau)
     frozen = int(np.searchsorted(np.cumsum(down[::-1]), 0.9 * outside))
     light = max(len(down) - frozen, 1)
@@ -204,23 +204,23 @@ def _raised(
 
 def _ends(scene: _Scene, waves: _Waves, degree: int) -> _Ends:
     """Both expectations, and everything that was left out or rounded on the safe side."""
-    retired = math.exp(-waves.below) * Sawtooth.largest(degree)
+    dropped = math.exp(-waves.below) * Sawtooth.largest(degree)
     high, high_error = _expectation(scene, waves, degree, scene.outer, above=True)
     low, low_error = _expectation(scene, waves, degree, scene.inner, above=False)
-    # Mass beyond the circle, on either side, and that of frozen coins which fall.
-    over = high_error + retired + 2.0 * scene.outside
-    under = low_error + retired + 3.0 * scene.outside
+    # The mass beyond the circle on both sides, and the mass where a frozen item is down.
+    over = high_error + dropped + 2.0 * scene.outside
+    under = low_error + dropped + 3.0 * scene.outside
     high = min(high + over, 1.0)
     low = max(low - under, 0.0) * scene.inner_weight
     if scene.strict:
         high = max(high - scene.atom, low)
     else:
         low += scene.atom
-    return _Ends(low, high, over + under, 2.0 * retired + 5.0 * scene.outside)
+    return _Ends(low, high, over + under, 2.0 * dropped + 5.0 * scene.outside)
 
 
 def _expectation(scene: _Scene, waves: _Waves, degree: int, at: float, *, above: bool) -> tuple[float, float]:
-    """E of the polynomial of X - at, and a bound on the error of its evaluation."""
+    """The expectation of the polynomial at X - at, and a bound on its absolute error."""
     mean, line = scene.shape.coefficients(degree, waves.frequencies, above=above)
     turns = waves.frequencies * (at / scene.circle.period)
     terms = line * waves.phi * np.exp(-2j * np.pi * (turns - np.rint(turns)))

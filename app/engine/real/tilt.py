@@ -1,4 +1,4 @@
-"""Exponential tilting of a real-valued sum of coins, and how far it strays from its mean.
+"""Exponential tilting of a real-valued sum, and bounds of its deviations from the mean.
 
 As `tilt`, for X symmetric about zero: K(theta) = log E exp(theta X) = sum_j c_j log cosh(theta d_j).
 """
@@ -37,12 +37,12 @@ class RealTilt:
         return math.sqrt(self.variance)
 
     def log_weight(self, at: float) -> tuple[float, float]:
-        """K(theta) - theta at, what the tilted mass at `at` is worth untilted, and a bound on its error."""
+        """K(theta) - theta at, the log of the weight of tilted mass at `at` in the untilted law, and its error bound."""
         shift = self.theta * at
         return self.cumulant - shift, _ROUNDING * (self.cumulant + abs(shift))
 
     def log_most(self, at: Reals) -> Reals:
-        """A bound on log P(X >= at) untilted, for each of `at`, shape (B,): Chernoff's, at this tilt."""
+        """Chernoff's bound on log P(X >= at) of the untilted law, at this tilt, for each of `at`, shape (B,)."""
         shift = self.theta * at
         return np.asarray(
             np.minimum(self.cumulant - shift + _ROUNDING * (self.cumulant + np.abs(shift)), 0.0)
@@ -76,9 +76,9 @@ def real_tilt_at(form: RealForm, theta: float) -> RealTilt:
 
 
 def real_tilt_towards(form: RealForm, target: float) -> RealTilt:
-    """A tilt whose mean is near `target` < reach; none when the target is not positive.
+    """A tilt whose mean is near `target` < reach; theta = 0 when the target is not positive.
 
-    Any theta gives a correct answer, so neither the end of the range nor the last digit matters.
+    Any theta gives a correct answer, so that neither the end of the range nor the last digit matters.
     """
     if target <= 0.0:
         return real_tilt_at(form, 0.0)
@@ -93,7 +93,7 @@ def real_tilt_towards(form: RealForm, target: float) -> RealTilt:
     )
 
 
-def strays(form: RealForm, law: RealTilt, log_odds: float) -> tuple[float, float]:
+def deviations(form: RealForm, law: RealTilt, log_odds: float) -> tuple[float, float]:
     """(below, above) with P(X < mean - below) and P(X > mean + above) at most exp(-log_odds) each.
 
     Chernoff's bound in the tilted family, K(theta + s) - K(theta) - s x; never beyond the range.

@@ -17,7 +17,7 @@ from app.engine.one_sum import fft
 from app.engine.probability import Alternative, region
 from app.engine.real import bounds
 from app.engine.real.bounds import Bracket
-from app.engine.real.form import RealForm, RealRegion, Tail, coins_up, from_lattice
+from app.engine.real.form import RealForm, RealRegion, Tail, from_lattice, items_up
 from app.engine.real.price import steps_and_bytes
 from app.engine.real.tail_bracket import tail_bracket
 from tests.unit.engine.cases import ALTERNATIVES
@@ -235,7 +235,7 @@ def test_ties_on_a_lattice_too_fine_to_see_count_as_extreme(unrelated: bool) -> 
     observed = int(effects[effects > 0].sum())
     truth, tied = float(masses[totals >= observed].sum()), float(masses[totals == observed].sum())
     assert tied > 1e-4 * truth
-    real, tails = from_lattice(form, asked, coins_up(form, stay, swap))
+    real, tails = from_lattice(form, asked, items_up(form, stay, swap))
     for found in (bounds.bracket(real, tails), tail_bracket(real, tails.tails[0], 1e-3, steps=10**7)):
         assert math.exp(found.log_low) * (1.0 - 1e-12) <= truth <= math.exp(found.log_high) * (1.0 + 1e-12)
         assert found.log_high - found.log_low <= 1e-3

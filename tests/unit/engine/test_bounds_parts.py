@@ -1,4 +1,4 @@
-"""The parts that brackets are made of: majorants above, minorants below, and no frequency retired in error."""
+"""The parts that brackets are made of: majorants above, minorants below, and no frequency dropped in error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from app.engine.real.form import RealForm
 from app.engine.real.majorant import Sawtooth
 from app.engine.real.spectrum import Circle, characteristic, standing
-from app.engine.real.tilt import real_tilt_at, real_tilt_towards, strays
+from app.engine.real.tilt import deviations, real_tilt_at, real_tilt_towards
 from tests.unit.engine.real_effects import real_form, real_region
 from tests.unit.engine.test_bounds import LAWS
 
@@ -55,7 +55,7 @@ def _circle(law: str, items: int, target: float) -> Circle:
 
 @pytest.mark.parametrize("law", [law for law in LAWS if law != "few huge"])
 @pytest.mark.parametrize(("items", "target"), [(12, 0.0), (60, 0.5), (400, 0.0), (400, 3.0), (3000, 2.0)])
-def test_no_frequency_is_retired_that_is_not_negligible(law: str, items: int, target: float) -> None:
+def test_no_frequency_is_dropped_that_is_not_negligible(law: str, items: int, target: float) -> None:
     circle = _circle(law, items, target)
     for below in (4.0, 15.0):
         found = standing(circle, 1, 3000, below, 1 << 20, PLENTY)
@@ -67,7 +67,7 @@ def test_no_frequency_is_retired_that_is_not_negligible(law: str, items: int, ta
         assert len(np.unique(found.frequencies)) == len(found.frequencies)
 
 
-def test_most_frequencies_of_many_coins_are_retired_in_blocks() -> None:
+def test_most_frequencies_of_many_items_are_dropped_in_blocks() -> None:
     circle = _circle("normal", 3000, 0.0)
     found = standing(circle, 1, 1 << 20, 18.0, 1 << 20, PLENTY)
     assert len(found.frequencies) < 40
@@ -103,7 +103,7 @@ def test_the_characteristic_function_is_within_its_error_of_ball_arithmetic(targ
 
 
 @pytest.mark.parametrize("theta", [0.0, 0.3, 2.0])
-def test_no_more_than_promised_strays(theta: float) -> None:
+def test_deviations_are_as_rare_as_promised(theta: float) -> None:
     rng = np.random.default_rng(2)
     form, _ = real_form(rng.normal(0.0, 1.0, 14))
     sums, log_chance = np.zeros(1), np.zeros(1)
@@ -117,7 +117,7 @@ def test_no_more_than_promised_strays(theta: float) -> None:
     assert float(np.dot(chance, sums)) == pytest.approx(law.mean, abs=1e-12)
     assert law.cumulant == pytest.approx(math.log(float(np.exp(theta * sums).mean())), abs=1e-12)
     for odds in (0.5, 2.0, 5.0, 9.0):
-        below, above = strays(form, law, odds)
+        below, above = deviations(form, law, odds)
         assert float(chance[sums < law.mean - below].sum()) <= math.exp(-odds)
         assert float(chance[sums > law.mean + above].sum()) <= math.exp(-odds)
 

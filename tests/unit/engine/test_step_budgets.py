@@ -13,7 +13,7 @@ from app.engine.intervals.subset_means import units_of
 from app.engine.lattice import canonical_form
 from app.engine.probability import region
 from app.engine.real import bounds
-from app.engine.real.form import coins_up, from_lattice
+from app.engine.real.form import from_lattice, items_up
 from app.engine.real.price import fixed_steps
 from app.engine.real.spectrum import Circle, standing
 from app.engine.real.tail_bracket import tail_bracket
@@ -69,7 +69,7 @@ def test_a_bracket_holds_the_enumerated_p_value_whatever_it_may_spend(seed: int)
         else:
             lattice = canonical_form(stay, swap)
             extreme = region(lattice, int(stay.sum()), alternative, absolute=absolute)
-            form, asked = from_lattice(lattice, extreme, coins_up(lattice, stay, swap))
+            form, asked = from_lattice(lattice, extreme, items_up(lattice, stay, swap))
         found = bounds.bracket(form, asked, precision=precision, steps=steps)
         assert Fraction(found.low) <= truth <= Fraction(found.high), (
             stay,
