@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from app.engine.joint.form import vector_form
+from app.engine.joint.form import joint_form
 from app.engine.joint.grid.grid import probability
 from app.statistics.joint_problem import Joint
 from app.statistics.paired import Counts, StatisticSpec
@@ -66,7 +66,7 @@ def _ours(load: workload.F1Workload) -> Callable[[], float]:
     observed = problem.stay.sum(axis=0)
 
     def call() -> float:
-        form = vector_form(problem.stay, problem.swap)
+        form = joint_form(problem.stay, problem.swap)
         return probability(form, lambda sums: problem.function.extreme(sums, observed, "two-sided")).p
 
     return call

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.joint import law, methods, planner
-from ..engine.joint.form import VectorForm, vector_form
+from ..engine.joint.form import JointForm, joint_form
 from ..engine.joint.grid.price import box_of
 from ..engine.joint.law import Look
 from ..engine.lattice import Integers, LatticeOverflowError, Reals
@@ -55,7 +55,7 @@ class JointTest:
     options: Options
     problem: Joint
     reduced: Joint
-    form: VectorForm
+    form: JointForm
     observed: Integers
     plan: Plan
     look: Look
@@ -194,7 +194,7 @@ def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:
     )
 
 
-def _exact_seconds(form: VectorForm, options: Options, chosen: Cost, price: Price) -> tuple[float, float]:
+def _exact_seconds(form: JointForm, options: Options, chosen: Cost, price: Price) -> tuple[float, float]:
     """Seconds that exact decisions will take as expected, and at the most, where each of them is long."""
     if not price.worst_ns:
         return 0.0, 0.0
@@ -207,14 +207,14 @@ def _exact_seconds(form: VectorForm, options: Options, chosen: Cost, price: Pric
     return seconds(price.work) - plain, seconds(price.filter_ns + price.worst_ns) - plain
 
 
-def _smallest(problem: Joint) -> tuple[Joint, VectorForm]:
+def _smallest(problem: Joint) -> tuple[Joint, JointForm]:
     """The problem over its linear forms, or as it is where that has the smaller grid."""
     try:
         reduced = in_linear_forms(problem)
-        form = vector_form(reduced.stay, reduced.swap)
+        form = joint_form(reduced.stay, reduced.swap)
         if reduced is problem or form.rank == 0 or box_of(form).cells <= _SMALL_BOX:
             return reduced, form
-        whole = vector_form(problem.stay, problem.swap)
+        whole = joint_form(problem.stay, problem.swap)
     except LatticeOverflowError as error:
         raise InvalidTest.at(
             "", "effects_too_large", f"The data cannot be summed exactly: {error}."

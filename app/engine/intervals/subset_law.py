@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import fft as transform, special
 
-from ..joint.form import VectorForm, axes_form
+from ..joint.form import JointForm, axes_form
 from ..joint.grid.box import Box, bounding_box
 from ..joint.grid.spectrum import frequencies
 from ..joint.tilt import untilted
@@ -76,7 +76,7 @@ def plan(units: Units, most_bytes: int) -> LawPlan | None:
     return min(candidates, key=lambda one: one.nanoseconds, default=None)
 
 
-def vectors_of(units: Units) -> VectorForm:
+def vectors_of(units: Units) -> JointForm:
     """(size, effect) of every unit, in or out of the subset."""
     vectors = np.stack((units.sizes, units.effects), axis=1)
     return axes_form(vectors, units.counts)

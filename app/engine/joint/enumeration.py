@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..lattice import Integers
 from ..probability import Probability, from_fraction
-from .form import VectorForm
+from .form import JointForm
 
 States = Callable[[Integers], NDArray[np.bool_]]
 # Numbers in a block of states.
@@ -26,12 +26,12 @@ _BLOCK = 1 << 18
 _INT64_ITEMS = 62
 
 
-def states_count(form: VectorForm) -> int:
+def states_count(form: JointForm) -> int:
     """How many combinations there are; exact."""
     return math.prod(count + 1 for count in form.counts.tolist())
 
 
-def probability(form: VectorForm, extreme: States) -> Probability:
+def probability(form: JointForm, extreme: States) -> Probability:
     """P(S is extreme) as an exact fraction; without a certificate should some way not have been counted."""
     inside = total = 0
     for states, ways, times in _blocks(form):
@@ -42,7 +42,7 @@ def probability(form: VectorForm, extreme: States) -> Probability:
     return from_fraction(inside, form.nonzero)
 
 
-def _blocks(form: VectorForm) -> Iterator[tuple[Integers, NDArray[Any], int]]:
+def _blocks(form: JointForm) -> Iterator[tuple[Integers, NDArray[Any], int]]:
     """The sums of a block of states, shape (P, k), the ways to each, and how often the block occurs."""
     order = np.argsort(-form.counts, kind="stable")
     table, counts = form.table[order], form.counts[order]
@@ -55,7 +55,7 @@ def _blocks(form: VectorForm) -> Iterator[tuple[Integers, NDArray[Any], int]]:
         yield form.sums(sums + moved), ways, times
 
 
-def _held(form: VectorForm) -> int:
+def _held(form: JointForm) -> int:
     """How many vectors, the most frequent first, make up a block."""
     counts = np.sort(form.counts)[::-1].tolist()
     sizes = itertools.accumulate((count + 1 for count in counts), operator.mul)
@@ -63,12 +63,12 @@ def _held(form: VectorForm) -> int:
     return max(sum(1 for _ in itertools.takewhile(lambda size: size * width <= _BLOCK, sizes)), 1)
 
 
-def block_states(form: VectorForm) -> int:
+def block_states(form: JointForm) -> int:
     """The number of states in a block."""
     return math.prod(count + 1 for count in np.sort(form.counts)[::-1][: _held(form)].tolist())
 
 
-def listed(form: VectorForm) -> tuple[Integers, NDArray[Any]]:
+def listed(form: JointForm) -> tuple[Integers, NDArray[Any]]:
     """The lattice points T reachable by any choice, shape (P, r), and in how many ways each choice is made."""
     return _listed(form.vectors, form.counts)
 
@@ -93,7 +93,7 @@ def _binomials(count: int) -> list[int]:
     return ways
 
 
-def counting_ns(form: VectorForm) -> int:
+def counting_ns(form: JointForm) -> int:
     """Nanoseconds of counting the ways to all states: made once for a block, added up for every one.
 
     Measured for one to three frequent vectors; a digit of Python's integers has 30 bits.
@@ -107,6 +107,6 @@ def counting_ns(form: VectorForm) -> int:
     return int(each * made + states * (30.0 + 0.6 * digits))
 
 
-def counting_bytes(form: VectorForm) -> int:
+def counting_bytes(form: JointForm) -> int:
     """Bytes of the ways to the states of a block."""
     return block_states(form) * (8 if form.nonzero <= _INT64_ITEMS else 40 + form.nonzero // 7)

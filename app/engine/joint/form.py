@@ -20,7 +20,7 @@ _PACKED_BITS = 62
 
 
 @dataclass(frozen=True, eq=False)
-class VectorForm:
+class JointForm:
     """S = origin + sign * (T @ basis)[index] with T = sum_j vectors[j] * Binomial(counts[j], 1/2).
 
     `origin`, `index` and `sign` (k,): which of the m distinct sums each of the k is, and with which sign.
@@ -100,7 +100,7 @@ class VectorForm:
         return CanonicalForm(0, 1, weights, self.counts[order], self.items)
 
 
-def vector_form(stay: Integers, swap: Integers) -> VectorForm:
+def joint_form(stay: Integers, swap: Integers) -> JointForm:
     """Reduce stay and swap effects, shape (N, k) each, to the lattice that their differences span.
 
     Raises LatticeOverflowError when a sum of absolute effects is 2**60 or more.
@@ -118,16 +118,16 @@ def vector_form(stay: Integers, swap: Integers) -> VectorForm:
     table = columns.table
     lattice = lattice_of(table, counts) if len(table) else None
     basis, vectors = (None, table) if lattice is None else (lattice.basis, lattice.vectors)
-    form = VectorForm(origin, columns.index, columns.sign, basis, vectors, table, counts, heads, len(stay))
+    form = JointForm(origin, columns.index, columns.sign, basis, vectors, table, counts, heads, len(stay))
     if not np.array_equal(form.states(form.observed[None, :])[0], stay.sum(axis=0)):
         raise ArithmeticError("the sums as observed are not on the lattice of the differences")
     return form
 
 
-def axes_form(vectors: Integers, counts: Integers) -> VectorForm:
+def axes_form(vectors: Integers, counts: Integers) -> JointForm:
     """The form of sum_j vectors[j] * Binomial(counts[j], 1/2) itself, shape (U, r), in these coordinates."""
     axes, zero = np.arange(vectors.shape[1]), np.zeros(vectors.shape[1], dtype=np.int64)
-    return VectorForm(
+    return JointForm(
         zero, axes, np.ones_like(axes), None, vectors, vectors, counts, counts, int(counts.sum())
     )
 
@@ -171,7 +171,7 @@ def _distinct(rows: Integers, staying: np.ndarray[tuple[int], np.dtype[np.bool_]
     return distinct, counts, heads
 
 
-def means(form: VectorForm, tau: Reals | None = None) -> Reals:
+def means(form: JointForm, tau: Reals | None = None) -> Reals:
     """Mean of T, untilted or with tilted coins of mean (1 + tau_j) / 2; shape (r,)."""
     coins = form.counts * (0.5 if tau is None else 0.5 * (1.0 + tau))
     return np.asarray(coins @ form.vectors, dtype=np.float64)

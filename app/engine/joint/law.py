@@ -10,7 +10,7 @@ import numpy as np
 
 from ..lattice import Integers, Reals
 from . import enumeration, monte_carlo
-from .form import VectorForm
+from .form import JointForm
 from .grid.box import Box, sums_on
 from .grid.law import law_on
 from .grid.price import box_of, law_nanoseconds, spectrum_nanoseconds
@@ -40,7 +40,7 @@ class Look:
         return self.way != "sampled"
 
 
-def look_at(form: VectorForm, allowed: float, work: float, *, gridded: bool) -> Look:
+def look_at(form: JointForm, allowed: float, work: float, *, gridded: bool) -> Look:
     """How to look at the law in about `allowed` seconds; `work` is the statistic's nanoseconds per state.
 
     `gridded` says that the p-value is by `grid`, whose frequencies are used again.
@@ -60,7 +60,7 @@ def look_at(form: VectorForm, allowed: float, work: float, *, gridded: bool) -> 
     return Look("sampled", sampling(form, samples, work).seconds, samples)
 
 
-def law_of(form: VectorForm, values: Values, look: Look, seed: int) -> tuple[Reals, Reals]:
+def law_of(form: JointForm, values: Values, look: Look, seed: int) -> tuple[Reals, Reals]:
     """The statistic's values and their probabilities under the null, shape (P,) each."""
     if look.way == "certain":
         return np.asarray(values([form.origin[k : k + 1] for k in range(len(form.origin))])), np.ones(1)
@@ -76,7 +76,7 @@ def law_of(form: VectorForm, values: Values, look: Look, seed: int) -> tuple[Rea
     return drawn, np.full(len(drawn), 1.0 / len(drawn))
 
 
-def _on_the_box(form: VectorForm, box: Box, values: Values) -> tuple[Reals, Reals]:
+def _on_the_box(form: JointForm, box: Box, values: Values) -> tuple[Reals, Reals]:
     masses = law_on(form, box)
     statistic = np.broadcast_to(values(sums_on(form, box)), box.shape)
     kept = masses > _NOISE

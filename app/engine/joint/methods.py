@@ -14,7 +14,7 @@ from ..one_sum import fft
 from ..one_sum.monte_carlo import Estimate
 from ..probability import CERTAIN, LN2, Probability, Region
 from . import enumeration, monte_carlo
-from .form import VectorForm
+from .form import JointForm
 from .grid import dp, grid
 from .grid.box import sums_on
 from .grid.tiles import Tiles
@@ -27,8 +27,8 @@ Values = Callable[[Sequence[Integers]], Reals]
 _MAX_PIECES = 64
 
 
-def exactly(method: str, form: VectorForm, extreme: Extreme, tiles: Tiles | None = None) -> Probability:
-    """P(S is extreme) by an exact method of `vector_planner`; `tiles` decides whole boxes of states (see `grid`).
+def exactly(method: str, form: JointForm, extreme: Extreme, tiles: Tiles | None = None) -> Probability:
+    """P(S is extreme) by an exact method of `joint.planner`; `tiles` decides whole boxes of states (see `grid`).
 
     Its error bound is infinite when the sums as observed are not among the extreme ones that were counted.
     """
@@ -44,7 +44,7 @@ def exactly(method: str, form: VectorForm, extreme: Extreme, tiles: Tiles | None
     return result
 
 
-def _by(method: str, form: VectorForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
+def _by(method: str, form: JointForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
     if method == "enumeration":
         return enumeration.probability(form, lambda states: extreme(list(states.T)))
     if method == "dp":
@@ -54,7 +54,7 @@ def _by(method: str, form: VectorForm, extreme: Extreme, tiles: Tiles | None) ->
     return grid.probability(form, extreme, tiles)
 
 
-def fraction(method: str, form: VectorForm, extreme: Extreme) -> Probability:
+def fraction(method: str, form: JointForm, extreme: Extreme) -> Probability:
     """P(S is extreme) as an exact fraction, by enumeration or dp."""
     if form.rank == 0:
         return CERTAIN
@@ -62,7 +62,7 @@ def fraction(method: str, form: VectorForm, extreme: Extreme) -> Probability:
 
 
 def by_sampling(
-    form: VectorForm,
+    form: JointForm,
     extreme: Extreme,
     *,
     samples: int,
@@ -82,7 +82,7 @@ def by_sampling(
     return Estimate(samples, seed, inside), np.concatenate(kept_values)
 
 
-def _on_the_line(form: VectorForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
+def _on_the_line(form: JointForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
     """Rank one: the region is a few intervals of one sum, each solved with relative accuracy."""
     box = dp.support(form)
     mask = extreme(sums_on(form, box)).reshape(-1)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..lattice import EXACT_DOUBLE, Integers
 from ..one_sum.monte_carlo import SAMPLES_PER_BLOCK, Estimate, blocks, heads, stream
-from .form import VectorForm
+from .form import JointForm
 
 # A distinct vector costs about as much as this many single coins in the matrix product.
 _COINS_PER_GROUP = 6
@@ -24,13 +24,13 @@ _ROWS_AT_ONCE, COINS_AT_ONCE = 512, 1 << 22
 States = Callable[[Integers], NDArray[np.bool_]]
 
 
-def estimate(form: VectorForm, extreme: States, *, samples: int, seed: int) -> Estimate:
+def estimate(form: JointForm, extreme: States, *, samples: int, seed: int) -> Estimate:
     """Estimate P(S is extreme); `extreme` decides for states of shape (P, k)."""
     inside = sum(int(np.count_nonzero(extreme(states))) for states in draws(form, samples, seed))
     return Estimate(samples, seed, inside)
 
 
-def draws(form: VectorForm, samples: int, seed: int) -> Iterator[Integers]:
+def draws(form: JointForm, samples: int, seed: int) -> Iterator[Integers]:
     """`samples` independent states S, in blocks of shape (P, k)."""
     # Without any coins there is one state, which a group of none gives as well.
     draw = _by_coin if form.nonzero and by_coin(form) else _by_group
@@ -38,7 +38,7 @@ def draws(form: VectorForm, samples: int, seed: int) -> Iterator[Integers]:
         yield form.sums(draw(form, seed, block)[:size])
 
 
-def by_coin(form: VectorForm) -> bool:
+def by_coin(form: JointForm) -> bool:
     """Whether coins are tossed one by one, and added up in doubles, which hold such sums exactly."""
     if form.nonzero > _COINS_PER_GROUP * len(form.counts):
         return False
@@ -46,14 +46,14 @@ def by_coin(form: VectorForm) -> bool:
     return float((form.counts @ sizes).max(initial=0.0)) < 0.5 * EXACT_DOUBLE
 
 
-def _by_group(form: VectorForm, seed: int, block: int) -> Integers:
+def _by_group(form: JointForm, seed: int, block: int) -> Integers:
     totals = np.zeros((SAMPLES_PER_BLOCK, form.table.shape[1]), dtype=np.int64)
     for vector, ones in zip(form.table, heads(form.counts, seed, block), strict=True):
         totals += np.multiply.outer(ones, vector)
     return totals
 
 
-def _by_coin(form: VectorForm, seed: int, block: int) -> Integers:
+def _by_coin(form: JointForm, seed: int, block: int) -> Integers:
     vectors = np.repeat(form.table, form.counts, axis=0).astype(np.float64)
     bits = stream(seed, block)
     words = -(-len(vectors) // 64)

@@ -10,7 +10,7 @@ from ..one_sum.planner import fft_cost
 from ..plan import Budget, Cost, Plan
 from ..planner import choose
 from . import enumeration, monte_carlo
-from .form import VectorForm
+from .form import JointForm
 from .grid import dp
 from .grid.price import MOST_CELLS, box_of, grid_cost
 
@@ -23,7 +23,7 @@ FRACTION_METHODS = ("enumeration", "dp")
 _CALL = 200_000
 
 
-def plan(form: VectorForm, budget: Budget, *, method: str, samples: int, work: float) -> Plan:
+def plan(form: JointForm, budget: Budget, *, method: str, samples: int, work: float) -> Plan:
     """The plan for `method`, or for the best one when it is `auto`.
 
     Raises what `choose` raises.
@@ -48,7 +48,7 @@ def plan(form: VectorForm, budget: Budget, *, method: str, samples: int, work: f
     )
 
 
-def costs(form: VectorForm, samples: int, work: float) -> tuple[Cost, ...]:
+def costs(form: JointForm, samples: int, work: float) -> tuple[Cost, ...]:
     """The cost of every method that could run at all; exact ones first, cheapest first."""
     exact: list[Cost] = []
     if form.rank == 1:
@@ -64,12 +64,12 @@ def costs(form: VectorForm, samples: int, work: float) -> tuple[Cost, ...]:
     return (*exact, sampling(form, samples, work))
 
 
-def gives_fraction(form: VectorForm, method: str) -> bool:
+def gives_fraction(form: JointForm, method: str) -> bool:
     """Whether a method's own answer is a fraction."""
     return method == "enumeration" or (method == "dp" and form.nonzero <= dp.EXACT_ITEMS)
 
 
-def cheapest_fraction(form: VectorForm, budget: Budget, work: float) -> Cost:
+def cheapest_fraction(form: JointForm, budget: Budget, work: float) -> Cost:
     """The cheapest method that gives the exact fraction; raises FractionOverBudget."""
     found: list[Cost] = []
     if form.rank and dp.support(form).cells <= MOST_CELLS:
@@ -82,7 +82,7 @@ def cheapest_fraction(form: VectorForm, budget: Budget, work: float) -> Cost:
     raise FractionOverBudget(FRACTION_METHODS, tuple(found), budget)
 
 
-def _line(form: VectorForm, work: float) -> Cost:
+def _line(form: JointForm, work: float) -> Cost:
     cells = int(form.high[0] - form.low[0]) + 1
     if cells > LINE_CELLS:
         return Cost("fft", int((20 + work) * cells) + 600_000, 1 << 62)
@@ -91,19 +91,19 @@ def _line(form: VectorForm, work: float) -> Cost:
     return Cost("fft", int((20 + work) * cells + 1e9 * solving.seconds) + 600_000, held)
 
 
-def _dp(form: VectorForm, work: float) -> Cost:
+def _dp(form: JointForm, work: float) -> Cost:
     cells = dp.support(form).cells
     return Cost("dp", int((1.6 * form.nonzero + work + 5) * cells) + 300_000, 20 * cells + (1 << 22))
 
 
-def _integer_dp(form: VectorForm, work: float) -> Cost:
+def _integer_dp(form: JointForm, work: float) -> Cost:
     cells, passes = dp.support(form).cells, dp.passes(form)
     each = 1.6 if passes == 1 else 4.5
     steps = int((each * passes * form.nonzero + work + 5 * passes) * cells) + 300_000
     return Cost("dp", steps, 28 * cells + (1 << 22))
 
 
-def _enumeration(form: VectorForm, work: float) -> Cost:
+def _enumeration(form: JointForm, work: float) -> Cost:
     states = enumeration.states_count(form)
     width = form.table.shape[1] + len(form.origin)
     each = enumeration.block_states(form)
@@ -113,7 +113,7 @@ def _enumeration(form: VectorForm, work: float) -> Cost:
     return Cost("enumeration", steps, held + (1 << 22))
 
 
-def sampling(form: VectorForm, samples: int, work: float) -> Cost:
+def sampling(form: JointForm, samples: int, work: float) -> Cost:
     """The cost of Monte Carlo."""
     width = form.table.shape[1]
     blocks = -(-samples // 4096)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..lattice import Reals
-from .form import VectorForm, means
+from .form import JointForm, means
 
 _ITERATIONS = 60
 _NEAR_ENOUGH = 0.05
@@ -27,19 +27,19 @@ class Tilted:
     sech2: Reals
     cumulant: float
 
-    def covariance(self, form: VectorForm) -> Reals:
+    def covariance(self, form: JointForm) -> Reals:
         """Covariance of T under the tilt, shape (r, r)."""
         steps = form.vectors.astype(np.float64)
         return np.asarray(0.25 * (steps * (form.counts * self.sech2)[:, None]).T @ steps)
 
 
-def untilted(form: VectorForm) -> Tilted:
+def untilted(form: JointForm) -> Tilted:
     """The law as it is."""
     zero = np.zeros(len(form.counts))
     return Tilted(np.zeros(form.rank), zero, np.ones(len(form.counts)), 0.0)
 
 
-def tilted(form: VectorForm, theta: Reals) -> Tilted:
+def tilted(form: JointForm, theta: Reals) -> Tilted:
     """Every coin tilted by its vector: log-odds theta . vector."""
     half = 0.5 * (form.vectors @ theta)
     size = np.abs(half)
@@ -52,7 +52,7 @@ def tilted(form: VectorForm, theta: Reals) -> Tilted:
     )
 
 
-def tilt_towards(form: VectorForm, target: Reals) -> Tilted:
+def tilt_towards(form: JointForm, target: Reals) -> Tilted:
     """A tilt whose mean is near `target`, shape (r,): damped Newton on K(theta) - theta . target."""
     theta = np.zeros(form.rank)
     centre = means(form)

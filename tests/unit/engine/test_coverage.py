@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.engine.joint import enumeration, monte_carlo as vector_monte_carlo
-from app.engine.joint.form import vector_form
+from app.engine.joint import enumeration, monte_carlo as joint_monte_carlo
+from app.engine.joint.form import joint_form
 from app.engine.lattice import canonical_form
 from app.engine.one_sum import fft, monte_carlo
 from app.engine.probability import region
@@ -31,7 +31,7 @@ def test_the_interval_of_a_sum_holds_the_exact_p_at_least_95_percent_of_the_time
 def test_the_interval_of_several_sums_holds_the_exact_p_at_least_95_percent_of_the_time() -> None:
     generator = np.random.default_rng(1)
     u, v = generator.integers(0, 4, (2, 12, 2))
-    form = vector_form(np.hstack([u, v]), np.hstack([v, u]))
+    form = joint_form(np.hstack([u, v]), np.hstack([v, u]))
     observed = abs(int(u[:, 0].sum()) * int(v[:, 1].sum()) - int(v[:, 0].sum()) * int(u[:, 1].sum()))
 
     def extreme(
@@ -42,6 +42,6 @@ def test_the_interval_of_several_sums_holds_the_exact_p_at_least_95_percent_of_t
     exact = enumeration.probability(form, extreme).p
     held = 0
     for seed in range(SEEDS):
-        low, high = vector_monte_carlo.estimate(form, extreme, samples=500, seed=seed).interval()
+        low, high = joint_monte_carlo.estimate(form, extreme, samples=500, seed=seed).interval()
         held += low <= exact <= high
     assert held >= 0.95 * SEEDS

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from app.engine.joint.form import vector_form
+from app.engine.joint.form import joint_form
 from app.engine.joint.grid import dp, small
 from app.statistics.expression import parse
 from app.statistics.sum_function import Formula, FunctionOf
@@ -15,7 +15,7 @@ from app.statistics.sum_function import Formula, FunctionOf
 def test_a_tilt_that_grows_without_end_is_no_answer() -> None:
     groups = {(-2, -3): 5, (-1, -2): 1, (3, -1): 7, (-2, -4): 3, (1, -3): 2, (2, 0): 2}
     stay = np.array([step for step, count in groups.items() for _ in range(count)])
-    form = vector_form(stay, -stay)
+    form = joint_form(stay, -stay)
     function = FunctionOf(Formula(parse("(x1-x2)*(x1-x2)", ["x1", "x2"])))
     extreme = function.deciding(stay, -stay, "two-sided", 1e12)
     right = dp.probability(form, extreme)

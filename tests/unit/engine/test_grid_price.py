@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from app.engine.joint import planner
-from app.engine.joint.form import VectorForm, vector_form
+from app.engine.joint.form import JointForm, joint_form
 from app.engine.joint.grid import dp, grid, small, sum as grid_sum, tilted
 from app.engine.joint.grid.allowance import Allowance
 from app.engine.joint.grid.box import Extreme
@@ -25,7 +25,7 @@ from tests.fuzz.deep_cases import log_binomial
 FLOOR_NS = 1e8
 
 
-def ring(items: int, far: float) -> tuple[VectorForm, Extreme]:
+def ring(items: int, far: float) -> tuple[JointForm, Extreme]:
     """x^2 + y^2 at least as observed, of +-1 steps: a region all round the mean."""
     generator = np.random.default_rng(items)
     shares = 0.5 + 0.5 * far * np.array([math.cos(1.0), math.sin(1.0)])
@@ -35,7 +35,7 @@ def ring(items: int, far: float) -> tuple[VectorForm, Extreme]:
     def extreme(sums: Sequence[Integers]) -> NDArray[np.bool_]:
         return np.asarray(sums[0] * sums[0] + sums[1] * sums[1] >= aim)
 
-    return vector_form(stay, -stay), extreme
+    return joint_form(stay, -stay), extreme
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def transformed(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     done: list[float] = []
     plain = grid_sum.run_sum
 
-    def counted(form: VectorForm, law: Any, box: Any, runs: Any) -> tuple[float, float, float]:
+    def counted(form: JointForm, law: Any, box: Any, runs: Any) -> tuple[float, float, float]:
         done.append(transform_price(form, law, box)[0])
         return plain(form, law, box, runs)
 
@@ -106,7 +106,7 @@ def test_lobes_that_are_no_mirror_images_are_both_solved() -> None:
     items = 1_000
     stay = np.ones((items, 2), dtype=np.int64)
     stay[:, 1] = np.where(np.arange(items) % 2, 1, -1)
-    form = vector_form(stay, -stay)
+    form = joint_form(stay, -stay)
 
     def extreme(sums: Sequence[Integers]) -> NDArray[np.bool_]:
         return np.asarray(np.broadcast_to((sums[0] >= 300) | (sums[0] <= -302), np.broadcast(*sums).shape))
@@ -125,10 +125,10 @@ def test_the_grid_does_not_add_up_directly_what_it_did_not_plan(monkeypatch: pyt
     generator = np.random.default_rng(3)
     stay = generator.integers(0, 3, (900, 2))
     stay[0] = (10**6, 3)
-    form = vector_form(stay, np.zeros_like(stay))
+    form = joint_form(stay, np.zeros_like(stay))
     assert dp.operations(form) > 400_000_000
 
-    def additions(form: VectorForm, extreme: Extreme) -> None:
+    def additions(form: JointForm, extreme: Extreme) -> None:
         raise AssertionError("added up directly")
 
     monkeypatch.setattr(dp, "probability", additions)
@@ -144,7 +144,7 @@ def test_dp_holds_no_more_than_its_price_says() -> None:
     """Python's numbers of all cells took five times the array."""
     stay = np.zeros((70, 2), dtype=np.int64)
     stay[:, 0], stay[:, 1] = 1 + np.arange(70) % 3, np.arange(70) % 40
-    form = vector_form(stay, np.zeros_like(stay))
+    form = joint_form(stay, np.zeros_like(stay))
     costs = {cost.method: cost for cost in planner.costs(form, 10, 10.0)}
 
     def every(sums: Sequence[Integers]) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...lattice import Integers
-from ..form import VectorForm, means
+from ..form import JointForm, means
 from ..tilt import Tilted
 
 # Which sums are extreme: k arrays that broadcast against each other in, a mask of their common shape out.
@@ -40,7 +40,7 @@ class Box:
         return math.prod(self.shape)
 
 
-def bounding_box(form: VectorForm, law: Tilted, outside: float) -> Box:
+def bounding_box(form: JointForm, law: Tilted, outside: float) -> Box:
     """An interval on every axis, cut to the support; together they miss at most `outside` of the law's mass.
 
     Bernstein's interval under a tilt. Without one, Hoeffding's: a coin of step v is within v / 2 of its mean, so the
@@ -49,7 +49,7 @@ def bounding_box(form: VectorForm, law: Tilted, outside: float) -> Box:
     return box_missing(form, law, math.log(outside))
 
 
-def box_missing(form: VectorForm, law: Tilted, log_outside: float) -> Box:
+def box_missing(form: JointForm, law: Tilted, log_outside: float) -> Box:
     """`bounding_box` for a bound on the missed mass given by its natural logarithm."""
     log_odds = math.log(2.0 * form.rank) - log_outside
     centre = means(form, law.tau)
@@ -72,7 +72,7 @@ def box_missing(form: VectorForm, law: Tilted, log_outside: float) -> Box:
     return Box(corner, tuple(shape), max(math.exp(log_missed), math.ulp(0.0)), log_missed)
 
 
-def mask_of(form: VectorForm, box: Box, extreme: Extreme) -> NDArray[np.bool_]:
+def mask_of(form: JointForm, box: Box, extreme: Extreme) -> NDArray[np.bool_]:
     """Which cells of the box are extreme, shape box.shape."""
     return np.concatenate([mask_of_slab(form, box, extreme, *slab) for slab in slabs(box)])
 
@@ -84,13 +84,13 @@ def slabs(box: Box) -> Iterator[tuple[int, int]]:
         yield start, min(start + rows, box.shape[0])
 
 
-def mask_of_slab(form: VectorForm, box: Box, extreme: Extreme, start: int, stop: int) -> NDArray[np.bool_]:
+def mask_of_slab(form: JointForm, box: Box, extreme: Extreme, start: int, stop: int) -> NDArray[np.bool_]:
     """Which cells of a slab of the box are extreme."""
     found = extreme(sums_on(form, box, start, stop))
     return np.asarray(np.broadcast_to(found, (stop - start, *box.shape[1:])))
 
 
-def sums_on(form: VectorForm, box: Box, start: int = 0, stop: int | None = None) -> list[Integers]:
+def sums_on(form: JointForm, box: Box, start: int = 0, stop: int | None = None) -> list[Integers]:
     """The k sums on a slab of the box, each broadcast only over the axes it depends on."""
     stop = box.shape[0] if stop is None else stop
     found = []

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...lattice import Integers, Reals
 from ...probability import LN2, UNIT_ROUNDOFF, Probability, from_fraction
-from ..form import VectorForm
+from ..form import JointForm
 from .box import Box, Extreme, mask_of
 
 # 2**n, the number of all ways, must stay a double.
@@ -28,17 +28,17 @@ _PRIME_BITS = 62
 _LISTED = 1 << 16
 
 
-def support(form: VectorForm) -> Box:
+def support(form: JointForm) -> Box:
     """The box of everything T can be."""
     return Box(form.low, tuple(int(size) + 1 for size in (form.high - form.low).tolist()), 0.0)
 
 
-def operations(form: VectorForm) -> int:
+def operations(form: JointForm) -> int:
     """Cell additions, exactly."""
     return form.nonzero * support(form).cells
 
 
-def probability(form: VectorForm, extreme: Extreme) -> Probability:
+def probability(form: JointForm, extreme: Extreme) -> Probability:
     """P(S is extreme) for n <= MAX_ITEMS; relative error at most about n roundoffs, none for n <= 53."""
     ways = counts(form)[mask_of(form, support(form), extreme)]
     if form.nonzero <= EXACT_ITEMS:
@@ -47,7 +47,7 @@ def probability(form: VectorForm, extreme: Extreme) -> Probability:
     return Probability(log_p, UNIT_ROUNDOFF * (8.0 + 1.01 * form.nonzero + 2.0 * abs(log_p)))
 
 
-def fraction(form: VectorForm, extreme: Extreme) -> Probability:
+def fraction(form: JointForm, extreme: Extreme) -> Probability:
     """P(S is extreme) as an exact fraction: the ways in integers, or modulo primes whose product is above 2**n."""
     mask = mask_of(form, support(form), extreme)
     if form.nonzero <= _INT64_ITEMS:
@@ -61,17 +61,17 @@ def fraction(form: VectorForm, extreme: Extreme) -> Probability:
     return from_fraction(inside, form.nonzero)
 
 
-def passes(form: VectorForm) -> int:
+def passes(form: JointForm) -> int:
     """How many times `fraction` runs over the support."""
     return 1 if form.nonzero <= _INT64_ITEMS else form.nonzero // _PRIME_BITS + 1
 
 
-def counts(form: VectorForm) -> Reals:
+def counts(form: JointForm) -> Reals:
     """In how many ways T = x comes about, on the whole support, shape support(form).shape."""
     return _ways(form, np.zeros(support(form).cells))
 
 
-def _ways(form: VectorForm, cells: NDArray[Any], modulus: int | None = None) -> NDArray[Any]:
+def _ways(form: JointForm, cells: NDArray[Any], modulus: int | None = None) -> NDArray[Any]:
     shape = support(form).shape
     strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     moved = np.empty_like(cells)

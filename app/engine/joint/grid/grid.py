@@ -2,7 +2,7 @@
 
 The transform of `fft` in more dimensions: the characteristic function at the frequencies of a box, one inverse
 FFT, and the sum over the cells where the statistic is extreme. The state of F1 under swaps has rank two (see
-`vector_form`), where Zmigrod, Vieira & Cotterell 2022 (appendix B) convolve in four dimensions.
+`joint_form`), where Zmigrod, Vieira & Cotterell 2022 (appendix B) convolve in four dimensions.
 
 Certificate: the mass outside the box (Bernstein per axis), and the rounding of the transform in the l2 norm
 against the l2 norm of what is summed.
@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 from ...probability import CERTAIN, Probability
-from ..form import VectorForm
+from ..form import JointForm
 from ..tilt import untilted
 from . import dp
 from .box import Box, Extreme, bounding_box
@@ -36,7 +36,7 @@ _DIRECT = 400_000_000
 _TINY = 200_000
 
 
-def probability(form: VectorForm, extreme: Extreme, tiles: Tiles | None = None) -> Probability:
+def probability(form: JointForm, extreme: Extreme, tiles: Tiles | None = None) -> Probability:
     """P(S is extreme), with its certificate; the bound is infinite when nothing could be proven.
 
     `tiles` tells of whole boxes of states whether all are extreme or none, which reaches tails of any depth.
@@ -59,7 +59,7 @@ def probability(form: VectorForm, extreme: Extreme, tiles: Tiles | None = None) 
     return min(found, small, key=lambda part: part.relative_error_bound)
 
 
-def _untilted(form: VectorForm, box: Box, extreme: Extreme, tiles: Tiles | None) -> Probability:
+def _untilted(form: JointForm, box: Box, extreme: Extreme, tiles: Tiles | None) -> Probability:
     """The plain sum over the box, right to about 1e-16 absolutely; where that proves nothing, what it may be."""
     runs = region_of(form, box, extreme, tiles, plain_allowance(box))
     if runs is None or len(runs) == 0:

@@ -6,13 +6,13 @@ import numpy as np
 from scipy import fft as transform
 
 from ...lattice import Reals
-from ..form import VectorForm
+from ..form import JointForm
 from ..tilt import untilted
 from .box import Box
 from .spectrum import frequencies
 
 
-def law_on(form: VectorForm, box: Box) -> Reals:
+def law_on(form: JointForm, box: Box) -> Reals:
     """The probabilities of the cells of a box, by one inverse FFT; absolute error of some 1e-16."""
     lengths = tuple(
         transform.next_fast_len(size, real=axis == form.rank - 1) for axis, size in enumerate(box.shape)

@@ -11,12 +11,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..form import VectorForm, means
+from ..form import JointForm, means
 from ..tilt import Tilted, tilt_towards, untilted
 from . import dp
 from .allowance import Allowance
 from .box import Box, bounding_box, box_missing
-from .retirement import average_decay, log_below, standing_share, tile_widths
+from .screening import average_decay, log_below, standing_share, tile_widths
 from .spectrum import APART, MAX_WHOLE, whole_at_once
 
 _OUTSIDE = 1e-17
@@ -60,15 +60,15 @@ class Spectrum:
     last: float
 
 
-_KNOWN: WeakKeyDictionary[VectorForm, tuple[Box, Spectrum]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[JointForm, tuple[Box, Spectrum]] = WeakKeyDictionary()
 
 
-def box_of(form: VectorForm) -> Box:
+def box_of(form: JointForm) -> Box:
     """The box of the lattice that holds all but 1e-17 of the mass."""
     return _known(form)[0]
 
 
-def _known(form: VectorForm) -> tuple[Box, Spectrum]:
+def _known(form: JointForm) -> tuple[Box, Spectrum]:
     known = _KNOWN.get(form)
     if known is None:
         box = bounding_box(form, untilted(form), _OUTSIDE)
@@ -77,7 +77,7 @@ def _known(form: VectorForm) -> tuple[Box, Spectrum]:
 
 
 def transform_price(
-    form: VectorForm, law: Tilted, box: Box, spectrum: Spectrum | None = None
+    form: JointForm, law: Tilted, box: Box, spectrum: Spectrum | None = None
 ) -> tuple[float, float]:
     """Nanoseconds and bytes of the sum over a region by one transform of a law on a box."""
     spectrum = _spectrum(form, law, box) if spectrum is None else spectrum
@@ -90,7 +90,7 @@ def transform_price(
     return axes + spectrum.nanoseconds + 125.0 * spectrum.last * lines, held
 
 
-def deep_price(form: VectorForm) -> Deep:
+def deep_price(form: JointForm) -> Deep:
     """The price of tilted transforms for as far out as the data are, whose tilt is about the dominating one."""
     law = tilt_towards(form, form.observed.astype(np.float64))
     depth = law.cumulant - float(law.theta @ (form.observed - means(form)))
@@ -104,7 +104,7 @@ def deep_price(form: VectorForm) -> Deep:
     )
 
 
-def allowance_of(form: VectorForm) -> Allowance:
+def allowance_of(form: JointForm) -> Allowance:
     """What `small_probability` may take: some times the plan, which saw where the data are and not the region."""
     deep = deep_price(form)
     return Allowance(
@@ -126,7 +126,7 @@ def _surface(box: Box) -> float:
     return float(sum(box.cells / size for size in box.shape))
 
 
-def grid_cost(form: VectorForm, work: float) -> tuple[int, int]:
+def grid_cost(form: JointForm, work: float) -> tuple[int, int]:
     """Nanoseconds and bytes of `grid.probability`; `work` is what deciding about one state takes."""
     box, spectrum = _known(form)
     additions = dp.operations(form) if form.nonzero <= dp.MAX_ITEMS else math.inf
@@ -149,23 +149,23 @@ def grid_cost(form: VectorForm, work: float) -> tuple[int, int]:
     return int(total), int(held) + (1 << 24)
 
 
-def law_nanoseconds(form: VectorForm, work: float) -> float:
+def law_nanoseconds(form: JointForm, work: float) -> float:
     """What `grid_law.law_on` takes where the frequencies are known, and the statistic at the cells of the box."""
     return 400_000 + (60 + work) * _known(form)[0].cells
 
 
-def spectrum_nanoseconds(form: VectorForm) -> float:
+def spectrum_nanoseconds(form: JointForm) -> float:
     """What the frequencies of the untilted box take."""
     return _known(form)[1].nanoseconds
 
 
-def is_deep(form: VectorForm) -> bool:
+def is_deep(form: JointForm) -> bool:
     """Whether more than the plain transform is planned: the data are so far from the mean, in any direction."""
     away = form.observed - means(form)
     return 0.5 * float(away @ np.linalg.pinv(form.covariance) @ away) > _DEEP
 
 
-def _spectrum(form: VectorForm, law: Tilted, box: Box) -> Spectrum:
+def _spectrum(form: JointForm, law: Tilted, box: Box) -> Spectrum:
     groups, columns = len(form.counts), box.shape[-1] / 2 + 1
     half = (*box.shape[:-1], box.shape[-1] // 2 + 1)
     cells = math.prod(half)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...lattice import Integers, Reals
 from ...probability import UNIT_ROUNDOFF
-from ..form import VectorForm
+from ..form import JointForm
 from ..tilt import Tilted
 
 Complex = NDArray[np.complex128]
@@ -36,7 +36,7 @@ class Products:
 
 
 def products(
-    form: VectorForm, law: Tilted, lengths: tuple[int, ...], below: float, multiplicity: Reals
+    form: JointForm, law: Tilted, lengths: tuple[int, ...], below: float, multiplicity: Reals
 ) -> Products:
     """All frequencies of the half grid; rows whose largest is below exp(-below) stay 0.
 
@@ -81,7 +81,7 @@ def half_turns(steps: Integers, length: int, count: int) -> Reals:
     return np.asarray((math.pi / length) * np.where(turns >= length, turns - 2 * length, turns))
 
 
-def _row_angles(form: VectorForm, lengths: tuple[int, ...], start: int, stop: int) -> Reals:
+def _row_angles(form: JointForm, lengths: tuple[int, ...], start: int, stop: int) -> Reals:
     """The angles of all groups at rows start .. stop of the leading axes, shape (U, rows)."""
     where = np.unravel_index(np.arange(start, stop), lengths) if lengths else ()
     angle = np.zeros((len(form.counts), stop - start))
@@ -92,7 +92,7 @@ def _row_angles(form: VectorForm, lengths: tuple[int, ...], start: int, stop: in
 
 
 def _flat_block(
-    form: VectorForm, tables: tuple[Reals, Reals, Reals, Reals], least: float
+    form: JointForm, tables: tuple[Reals, Reals, Reals, Reals], least: float
 ) -> tuple[Reals, Reals]:
     """Without a tilt every factor is a cosine. The products, and those with factors of at least _LEAST."""
     cos_rows, sin_rows, cos_columns, sin_columns = tables
@@ -113,7 +113,7 @@ def _flat_block(
 
 
 def _block(
-    form: VectorForm, law: Tilted, tables: tuple[Reals, Reals, Reals, Reals], least: float
+    form: JointForm, law: Tilted, tables: tuple[Reals, Reals, Reals, Reals], least: float
 ) -> tuple[Complex, Reals]:
     cos_rows, sin_rows, cos_columns, sin_columns = tables
     shape = (cos_rows.shape[1], cos_columns.shape[1])

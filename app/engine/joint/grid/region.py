@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...lattice import Integers, Reals
-from ..form import VectorForm
+from ..form import JointForm
 from .box import Box, Extreme, mask_of_slab, slabs
 
 
@@ -35,7 +35,7 @@ class Runs:
         return int((self.last - self.first + 1).sum())
 
 
-def runs_of(form: VectorForm, box: Box, extreme: Extreme) -> Runs:
+def runs_of(form: JointForm, box: Box, extreme: Extreme) -> Runs:
     """The extreme cells of the box, slab by slab of its first axis."""
     heads, firsts, lasts = [], [], []
     for start, stop in slabs(box):

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...lattice import Integers, Reals
 from ...probability import LN2, UNIT_ROUNDOFF, Probability
-from ..form import VectorForm, means
+from ..form import JointForm, means
 from ..tilt import Tilted, tilt_towards, untilted
 from .allowance import Allowance
 from .box import Box, Extreme, box_missing
@@ -43,7 +43,7 @@ UNPROVEN = Probability(-math.inf, math.inf)
 
 
 def small_probability(
-    form: VectorForm,
+    form: JointForm,
     extreme: Extreme,
     log_guess: float,
     tiles: Tiles | None = None,
@@ -86,7 +86,7 @@ def small_probability(
 
 
 def region_of(
-    form: VectorForm, box: Box, extreme: Extreme, tiles: Tiles | None, allowance: Allowance
+    form: JointForm, box: Box, extreme: Extreme, tiles: Tiles | None, allowance: Allowance
 ) -> Runs | None:
     """The extreme cells of the box; None when they cannot be listed within the allowance."""
     if tiles is not None and box.cells > _WHOLE_CELLS:
@@ -99,7 +99,7 @@ def region_of(
     )
 
 
-def _of_lobes(form: VectorForm, runs: Runs, allowance: Allowance) -> Probability:
+def _of_lobes(form: JointForm, runs: Runs, allowance: Allowance) -> Probability:
     """The region in two, on this side of the mean and on the other, as seen from its nearest point."""
     precision, centre = np.asarray(np.linalg.pinv(form.covariance), dtype=np.float64), means(form)
     direction = precision @ (nearest(runs, centre, precision) - centre)
@@ -114,7 +114,7 @@ def _of_lobes(form: VectorForm, runs: Runs, allowance: Allowance) -> Probability
     return Probability(log_p, bound + UNIT_ROUNDOFF * (8.0 + 4.0 * abs(log_p)))
 
 
-def _mirror_images(form: VectorForm, lobes: list[Runs]) -> bool:
+def _mirror_images(form: JointForm, lobes: list[Runs]) -> bool:
     """Whether one lobe is the other with every coin turned: T for low + high - T, which is as likely."""
     one, other = (lobe.table() for lobe in lobes)
     if one.shape != other.shape:
@@ -137,7 +137,7 @@ def _added(parts: list[tuple[float, float]]) -> tuple[float, float]:
     return log_p, math.fsum(math.exp(part - log_p) * bound for part, bound in parts)
 
 
-def _lobe(form: VectorForm, runs: Runs, splits: int, allowance: Allowance) -> tuple[float, float]:
+def _lobe(form: JointForm, runs: Runs, splits: int, allowance: Allowance) -> tuple[float, float]:
     """(log probability, relative error bound) of one lobe.
 
     One tilt is enough where the region's edge is nearly straight for some ten standard deviations; else the lobe is
@@ -166,7 +166,7 @@ def _lobe(form: VectorForm, runs: Runs, splits: int, allowance: Allowance) -> tu
 
 
 def _in_halves(
-    form: VectorForm, halves: list[Runs], splits: int, known: float, allowance: Allowance
+    form: JointForm, halves: list[Runs], splits: int, known: float, allowance: Allowance
 ) -> tuple[float, float]:
     """The sum of two halves; the second is not looked at where the first gains nothing."""
     first = _lobe(form, halves[0], splits, allowance)
@@ -175,7 +175,7 @@ def _in_halves(
     return _added([first, _lobe(form, halves[1], splits, allowance)])
 
 
-def dominating_cell(form: VectorForm, runs: Runs) -> Reals:
+def dominating_cell(form: JointForm, runs: Runs) -> Reals:
     """The cell of the runs with about the least rate, shape (r,): Newton's steps, rounded to cells."""
     target, theta, covariance = means(form), np.zeros(form.rank), form.covariance
     for _ in range(_NEWTON_ROUNDS):
@@ -188,7 +188,7 @@ def dominating_cell(form: VectorForm, runs: Runs) -> Reals:
     return target
 
 
-def _flattened(form: VectorForm, runs: Runs, law: Tilted) -> Reals:
+def _flattened(form: JointForm, runs: Runs, law: Tilted) -> Reals:
     """The nearest point of the hull of the cells that matter: under its tilt none of them lies lower than the mean."""
     near = needed(form, runs, law)[0]
     return nearest_of_runs(

@@ -1,7 +1,7 @@
 """The characteristic function of a vector of sums at the frequencies of a box.
 
 As in `spectrum`, with angles a_j(f) = pi * sum over axes of f v_j / L: phi_c(f) is the product over
-distinct vectors of (cos a_j + i tau_j sin a_j) ** c_j. Where few frequencies matter (`grid_retirement`) it is
+distinct vectors of (cos a_j + i tau_j sin a_j) ** c_j. Where few frequencies matter (`screening`) it is
 worked out at these alone; else on the whole half grid (`grid_product`).
 """
 
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from ...lattice import Integers, Reals
 from ...one_sum.spectrum import factor_error, log_moduli
 from ...probability import UNIT_ROUNDOFF
-from ..form import VectorForm
+from ..form import JointForm
 from ..tilt import Tilted
 from .product import Complex, products, signed
-from .retirement import average_decay, log_below, standing
+from .screening import average_decay, log_below, standing
 
 _BLOCK = 1 << 18
 # A whole half grid of more frequencies is not held.
@@ -59,10 +59,10 @@ class Frequencies:
         return phi
 
 
-_KEPT: WeakKeyDictionary[VectorForm, tuple[object, Frequencies]] = WeakKeyDictionary()
+_KEPT: WeakKeyDictionary[JointForm, tuple[object, Frequencies]] = WeakKeyDictionary()
 
 
-def frequencies(form: VectorForm, law: Tilted, lengths: tuple[int, ...], low: Integers) -> Frequencies:
+def frequencies(form: JointForm, law: Tilted, lengths: tuple[int, ...], low: Integers) -> Frequencies:
     """The frequencies of the half grid of `lengths` (last axis halved, as irfftn has it).
 
     Those of the untilted law are kept: the p-value and the picture of the null take them from the same box.
@@ -78,7 +78,7 @@ def frequencies(form: VectorForm, law: Tilted, lengths: tuple[int, ...], low: In
     return kept[1]
 
 
-def _frequencies(form: VectorForm, law: Tilted, lengths: tuple[int, ...], low: Integers) -> Frequencies:
+def _frequencies(form: JointForm, law: Tilted, lengths: tuple[int, ...], low: Integers) -> Frequencies:
     half = (*lengths[:-1], lengths[-1] // 2 + 1)
     lines = [_shift(form, axis, length, half[axis], int(low[axis])) for axis, length in enumerate(lengths)]
     multiplicity = np.full(half[-1], 2.0)
@@ -101,7 +101,7 @@ def _frequencies(form: VectorForm, law: Tilted, lengths: tuple[int, ...], low: I
     return Frequencies(index, values, relative + 24.0 * UNIT_ROUNDOFF, norm)
 
 
-def whole_at_once(form: VectorForm, law: Tilted, half: tuple[int, ...]) -> bool:
+def whole_at_once(form: JointForm, law: Tilted, half: tuple[int, ...]) -> bool:
     """Whether all frequencies are worked out without a look at which of them matter."""
     cells = math.prod(half)
     if cells * len(form.counts) <= TINY_FACTORS:
@@ -115,7 +115,7 @@ def _most(half: tuple[int, ...]) -> int:
     return cells if cells > MAX_WHOLE else max(cells // APART, 1 << 12)
 
 
-def _shift(form: VectorForm, axis: int, length: int, count: int, low: int) -> Complex:
+def _shift(form: JointForm, axis: int, length: int, count: int, low: int) -> Complex:
     """From the centred T to T - low along one axis: f (2 low - total) / L half-turns, reduced in integers."""
     total = int(form.counts @ form.vectors[:, axis])
     turns = (signed(length, count) * ((2 * low - total) % (2 * length))) % (2 * length)
@@ -123,7 +123,7 @@ def _shift(form: VectorForm, axis: int, length: int, count: int, low: int) -> Co
 
 
 def _apart(
-    form: VectorForm,
+    form: JointForm,
     law: Tilted,
     lengths: tuple[int, ...],
     half: tuple[int, ...],
@@ -146,7 +146,7 @@ def _apart(
 
 
 def _evaluate(
-    form: VectorForm, law: Tilted, lengths: tuple[int, ...], where: tuple[NDArray[np.intp], ...]
+    form: JointForm, law: Tilted, lengths: tuple[int, ...], where: tuple[NDArray[np.intp], ...]
 ) -> tuple[Complex, Reals]:
     """conj(phi_c) at given frequencies, one array of indices per axis, and its relative error."""
     angle = np.zeros((len(form.counts), len(where[0])))

@@ -16,7 +16,7 @@ from scipy import fft as transform
 from ...lattice import Reals
 from ...one_sum.fft import one_minus
 from ...probability import UNIT_ROUNDOFF
-from ..form import VectorForm
+from ..form import JointForm
 from ..tilt import Tilted
 from .box import Box
 from .region import Runs
@@ -27,7 +27,7 @@ _AT_ONCE = 1 << 17
 _FFT_CONSTANT = 2.0
 
 
-def run_sum(form: VectorForm, law: Tilted, box: Box, runs: Runs) -> tuple[float, float, float]:
+def run_sum(form: JointForm, law: Tilted, box: Box, runs: Runs) -> tuple[float, float, float]:
     """sum over the runs of exp(-(theta . x - lowest)) P_theta(x), its error, and `lowest`, the least theta . x.
 
     x counts from the box's low corner in `lowest`, whose digits are then those of the distance.

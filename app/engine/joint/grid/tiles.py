@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...lattice import Integers, Reals
-from ..form import VectorForm
+from ..form import JointForm
 from .allowance import Allowance
 from .box import Box, Extreme
 from .region import Runs
@@ -34,7 +34,7 @@ class TooMuchEdgeError(Exception):
     """The region's edge crosses too many tiles, or more than were planned for."""
 
 
-def runs_by_tiles(form: VectorForm, box: Box, extreme: Extreme, tiles: Tiles, allowance: Allowance) -> Runs:
+def runs_by_tiles(form: JointForm, box: Box, extreme: Extreme, tiles: Tiles, allowance: Allowance) -> Runs:
     """The extreme cells of the box as runs along its last axis, as `grid_region.runs_of` lists them.
 
     Raises TooMuchEdgeError when more than MAX_TILES tiles stay undecided at one level, or all are more than allowed.
@@ -65,7 +65,7 @@ def _chunks(corners: Integers, count: int) -> Iterator[Integers]:
         yield corners[start : start + count]
 
 
-def _settled(form: VectorForm, tiles: Tiles, low: Integers, high: Integers) -> tuple[Mask, Mask]:
+def _settled(form: JointForm, tiles: Tiles, low: Integers, high: Integers) -> tuple[Mask, Mask]:
     """(certainly extreme, neither) for tiles of coordinates low .. high, shape (M, r)."""
     inside, unsure = np.empty(len(low), dtype=bool), np.empty(len(low), dtype=bool)
     for start in range(0, len(low), _AT_ONCE):
@@ -76,7 +76,7 @@ def _settled(form: VectorForm, tiles: Tiles, low: Integers, high: Integers) -> t
     return inside, unsure
 
 
-def _ranges(form: VectorForm, low: Integers, high: Integers) -> tuple[list[Reals], list[Reals]]:
+def _ranges(form: JointForm, low: Integers, high: Integers) -> tuple[list[Reals], list[Reals]]:
     """The least and the largest value of each of the k sums on every tile."""
     least, most = [], []
     for column, origin in enumerate(form.origin.tolist()):
@@ -121,7 +121,7 @@ def _whole(corners: Integers, size: Integers, top: Integers) -> Runs:
     )
 
 
-def _cells(form: VectorForm, extreme: Extreme, corners: Integers, size: Integers, top: Integers) -> Runs:
+def _cells(form: JointForm, extreme: Extreme, corners: Integers, size: Integers, top: Integers) -> Runs:
     """The extreme cells of the smallest tiles, one run each."""
     cells = (corners[:, None, :] + _offsets(size)[None, :, :]).reshape(-1, len(size))
     cells = cells[(cells <= top).all(axis=1)]

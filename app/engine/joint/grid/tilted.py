@@ -14,7 +14,7 @@ import numpy as np
 
 from ...lattice import Reals
 from ...probability import UNIT_ROUNDOFF
-from ..form import VectorForm, means
+from ..form import JointForm, means
 from ..tilt import Tilted
 from .allowance import Allowance
 from .box import box_missing
@@ -37,7 +37,7 @@ _MOST_EXCESS = 18.0
 NOTHING = (-math.inf, math.inf)
 
 
-def under_tilt(form: VectorForm, runs: Runs, law: Tilted, allowance: Allowance) -> tuple[float, float]:
+def under_tilt(form: JointForm, runs: Runs, law: Tilted, allowance: Allowance) -> tuple[float, float]:
     """(log probability, relative error bound) of the runs by one tilted transform.
 
     Infinite where it proves nothing, and where it is certain not to or not allowed: nothing is transformed then.
@@ -71,7 +71,7 @@ def under_tilt(form: VectorForm, runs: Runs, law: Tilted, allowance: Allowance) 
     return log_p, error / total + rounding
 
 
-def log_weight(form: VectorForm, law: Tilted) -> float:
+def log_weight(form: JointForm, law: Tilted) -> float:
     """K(theta) - theta . m: about log of the probability of what lies beyond the tilted mean m."""
     return law.cumulant - float(law.theta @ (means(form, law.tau) - means(form)))
 
@@ -80,7 +80,7 @@ def _exp(power: float) -> float:
     return math.exp(power) if power < 700.0 else math.inf
 
 
-def needed(form: VectorForm, runs: Runs, law: Tilted) -> tuple[Runs, float]:
+def needed(form: JointForm, runs: Runs, law: Tilted) -> tuple[Runs, float]:
     """The runs near enough along the edge, and the logarithm of a bound on what the others add.
 
     The bound is on E_theta[exp(-theta . (X - m)); the others].
@@ -105,7 +105,7 @@ def needed(form: VectorForm, runs: Runs, law: Tilted) -> tuple[Runs, float]:
     return chosen(runs, shell < reach), float(beyond[reach])
 
 
-def tangents(form: VectorForm, law: Tilted) -> Reals:
+def tangents(form: JointForm, law: Tilted) -> Reals:
     """Directions of variance one under the tilt that are uncorrelated with theta . X and with each other, (r, r - 1)."""
     sizes, axes = np.linalg.eigh(law.covariance(form))
     kept = sizes > max(float(sizes[-1]), 1e-300) * 1e-14

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from app.engine.joint import enumeration, methods, monte_carlo
-from app.engine.joint.form import VectorForm, vector_form
+from app.engine.joint.form import JointForm, joint_form
 from app.engine.joint.grid import dp, grid, small
 from app.engine.lattice import Integers
 from app.engine.probability import Probability
@@ -58,9 +58,9 @@ def workload(generator: np.random.Generator, items: int, gap: float) -> tuple[Co
     return u.astype(np.int64), v.astype(np.int64)
 
 
-def swapped_form(u: Counts, v: Counts) -> VectorForm:
+def swapped_form(u: Counts, v: Counts) -> JointForm:
     """The form of the paper's four sums."""
-    return vector_form(np.hstack([u, v]), np.hstack([v, u]))
+    return joint_form(np.hstack([u, v]), np.hstack([v, u]))
 
 
 def exact_p(u: Counts, v: Counts) -> Fraction:
@@ -147,7 +147,7 @@ def test_every_state_that_swaps_can_reach_is_on_the_reduced_lattice() -> None:
         items, sums = int(generator.integers(1, 9)), int(generator.integers(1, 5))
         stay = generator.integers(-4, 5, (items, sums)) * 2
         swap = generator.integers(-4, 5, (items, sums)) * 2
-        form = vector_form(stay, swap)
+        form = joint_form(stay, swap)
         reached = sorted(
             tuple(np.where(np.array(signs)[:, None], swap, stay).sum(axis=0).tolist())
             for signs in itertools.product((False, True), repeat=items)
@@ -167,7 +167,7 @@ def test_sampling_by_coins_and_by_groups_follow_the_exact_probability() -> None:
     for items, values in ((40, 40), (2000, 2)):
         u = generator.integers(0, values, (items, 3))
         v = generator.integers(0, values, (items, 3))
-        form = vector_form(np.hstack([u, v]), np.hstack([v, u]))
+        form = joint_form(np.hstack([u, v]), np.hstack([v, u]))
         states = np.concatenate(list(monte_carlo.draws(form, 40_000, 1)))
         total = (u.sum(axis=0) + v.sum(axis=0)) / 2
         spread = np.sqrt((((u - v) / 2) ** 2).sum(axis=0))
@@ -188,7 +188,7 @@ def test_a_seed_gives_the_same_sample_however_many_samples_follow() -> None:
 def test_three_sums_are_solved_on_a_grid_of_rank_three() -> None:
     generator = np.random.default_rng(9)
     u, v = generator.integers(0, 3, (2, 9, 3))
-    form = vector_form(np.hstack([u, v]), np.hstack([v, u]))
+    form = joint_form(np.hstack([u, v]), np.hstack([v, u]))
     assert form.rank == 3
 
     def product(sums: Sequence[Integers]) -> NDArray[np.bool_]:

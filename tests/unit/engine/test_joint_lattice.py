@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.engine.joint import enumeration, law as vector_law
-from app.engine.joint.form import VectorForm, vector_form
+from app.engine.joint import enumeration, law as joint_law
+from app.engine.joint.form import JointForm, joint_form
 from app.engine.joint.grid import dp, grid, spectrum
 from app.engine.joint.grid.box import Extreme, bounding_box
 from app.engine.joint.grid.price import box_of, grid_cost
 from app.engine.joint.grid.product import products
-from app.engine.joint.grid.retirement import log_below, standing
+from app.engine.joint.grid.screening import log_below, standing
 from app.engine.joint.lattice import columns_of, lattice_of
 from app.engine.joint.tilt import tilted, untilted
 from app.engine.lattice import Integers, LatticeOverflowError
@@ -55,7 +55,7 @@ def test_the_reduced_box_of_correlated_sums_is_far_smaller_than_that_of_the_sums
     draw = np.random.default_rng(2)
     one = draw.integers(-40, 41, 300)
     table = np.stack([one, 50 * one + draw.integers(-3, 4, 300)], axis=1)
-    form = vector_form(table, np.zeros_like(table))
+    form = joint_form(table, np.zeros_like(table))
     plain = math.prod(int(np.abs(column).sum()) for column in table.T)
     assert math.prod((form.high - form.low + 1).tolist()) < plain / 20
 
@@ -72,14 +72,14 @@ def test_the_observed_sums_are_a_point_of_the_lattice() -> None:
     for _ in range(60):
         size = 10 ** int(draw.integers(1, 12))
         stay, swap = draw.integers(-size, size + 1, (2, int(draw.integers(1, 8)), int(draw.integers(1, 6))))
-        form = vector_form(stay, swap)
+        form = joint_form(stay, swap)
         assert form.states(form.observed[None, :])[0].tolist() == stay.sum(axis=0).tolist()
 
 
 def test_sums_beyond_an_int64_are_refused() -> None:
     huge = np.array([[2**59, 1], [2**59, 1], [2**59, 2]])
     with pytest.raises(LatticeOverflowError):
-        vector_form(huge, -huge)
+        joint_form(huge, -huge)
 
 
 def product_of(observed: Sequence[int]) -> Extreme:
@@ -111,7 +111,7 @@ def counted(stay: Integers, swap: Integers) -> Fraction:
 def test_dp_counts_in_integers_at_any_number_of_items(items: int) -> None:
     draw = np.random.default_rng(items)
     stay, swap = draw.integers(-1, 3, (2, items, 2))
-    form = vector_form(stay, swap)
+    form = joint_form(stay, swap)
     found = dp.fraction(form, product_of(stay.sum(axis=0).tolist()))
     assert found.fraction is not None
     assert Fraction(found.fraction[0], 2 ** found.fraction[1]) == counted(stay, swap)
@@ -122,7 +122,7 @@ def test_a_small_product_over_the_grid_agrees_with_single_frequencies_within_bot
     for theta in (0.0, 0.02):
         for width in (1, 2, 3):
             stay, swap = draw.integers(0, 4, (2, 24, width))
-            form = vector_form(stay, swap)
+            form = joint_form(stay, swap)
             law = tilted(form, np.full(width, theta)) if theta else untilted(form)
             box = bounding_box(form, law, 1e-17)
             half = (*box.shape[:-1], box.shape[-1] // 2 + 1)
@@ -140,7 +140,7 @@ def test_frequencies_that_are_left_out_are_negligible() -> None:
     draw = np.random.default_rng(6)
     for items, top, width in ((400, 3, 2), (150, 12, 2), (250, 2, 3)):
         stay, swap = draw.integers(0, top + 1, (2, items, width))
-        form = vector_form(stay, swap)
+        form = joint_form(stay, swap)
         law, box = untilted(form), box_of(form)
         half = (*box.shape[:-1], box.shape[-1] // 2 + 1)
         flat = standing(form, law, box.shape, half, math.prod(half))
@@ -155,7 +155,7 @@ def test_frequencies_that_are_left_out_are_negligible() -> None:
 def test_few_items_on_a_large_grid_are_priced_by_the_frequencies_that_stay() -> None:
     draw = np.random.default_rng(7)
     stay, swap = draw.integers(0, 21, (2, 30, 3))
-    form = vector_form(stay, swap)
+    form = joint_form(stay, swap)
     cells = box_of(form).cells
     nanoseconds, held = grid_cost(form, 20.0)
     # All frequencies of the half grid, each times all groups, at a nanosecond at the least.
@@ -166,7 +166,7 @@ def test_few_items_on_a_large_grid_are_priced_by_the_frequencies_that_stay() -> 
 def test_the_picture_takes_its_frequencies_from_the_p_value(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(8)
     stay, swap = draw.integers(0, 9, (2, 80, 2))
-    form = vector_form(stay, swap)
+    form = joint_form(stay, swap)
     computed: list[object] = []
     once = spectrum._frequencies
 
@@ -176,9 +176,9 @@ def test_the_picture_takes_its_frequencies_from_the_p_value(monkeypatch: pytest.
 
     monkeypatch.setattr(spectrum, "_frequencies", count)
     grid.probability(form, product_of(stay.sum(axis=0).tolist()))
-    look = vector_law.look_at(form, 10.0, 20.0, gridded=True)
+    look = joint_law.look_at(form, 10.0, 20.0, gridded=True)
     assert look.way == "box"
-    values, masses = vector_law.law_of(form, lambda sums: (sums[0] * sums[1]).astype(np.float64), look, 0)
+    values, masses = joint_law.law_of(form, lambda sums: (sums[0] * sums[1]).astype(np.float64), look, 0)
     assert len(computed) == 1
     assert abs(float(masses.sum()) - 1.0) < 1e-9
     assert len(values) == len(masses)
@@ -189,15 +189,15 @@ def test_blocks_of_enumeration_cover_every_choice_once() -> None:
     for items, repeats in ((17, 1), (3, 40), (1, 5000)):
         rows = draw.integers(-5, 6, (items, 9)) * 2 + 1
         stay = np.repeat(rows, repeats, axis=0)
-        form = vector_form(stay, np.zeros_like(stay))
+        form = joint_form(stay, np.zeros_like(stay))
         found = enumeration.probability(form, lambda states: np.ones(len(states), dtype=bool))
         assert found.fraction == (1, 0)
 
 
-def brute_form() -> VectorForm:
+def brute_form() -> JointForm:
     """Three vectors whose normal form has entries beyond an int64."""
     draw = np.random.default_rng(10)
-    return vector_form(*draw.integers(0, 10**9, (2, 3, 6)))
+    return joint_form(*draw.integers(0, 10**9, (2, 3, 6)))
 
 
 def test_a_form_of_huge_determinant_lists_its_own_states() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...lattice import Reals
-from ..form import VectorForm
+from ..form import JointForm
 from ..tilt import Tilted
 
 Indices = NDArray[np.intp]
@@ -31,14 +31,14 @@ def log_below(cells: int) -> float:
     return 42.0 + math.log(cells)
 
 
-def average_decay(form: VectorForm, law: Tilted) -> float:
+def average_decay(form: JointForm, law: Tilted) -> float:
     """-log |phi| at a frequency where the coins' angles are random."""
     # The mean of log(1 - s sin^2) over angles is 2 log((1 + sqrt(1 - s)) / 2), and sqrt(1 - s) is |tau|.
     return float(-form.counts @ np.log(0.5 * (1.0 + np.abs(law.tau))))
 
 
 def standing(
-    form: VectorForm, law: Tilted, lengths: tuple[int, ...], half: tuple[int, ...], most: int
+    form: JointForm, law: Tilted, lengths: tuple[int, ...], half: tuple[int, ...], most: int
 ) -> Indices | None:
     """Flat indices into the half grid that are not proved negligible; None when there are more than `most`."""
     below = log_below(math.prod(half))
@@ -55,14 +55,14 @@ def standing(
     return np.sort(np.concatenate(found))
 
 
-def influence(form: VectorForm, law: Tilted) -> Reals:
+def influence(form: JointForm, law: Tilted) -> Reals:
     """How much of the variance each group of coins has, over all axes, shape (U,)."""
     spread = np.maximum(form.covariance.diagonal(), 1e-300)
     squares = np.square(form.vectors.astype(np.float64))
     return np.asarray(form.counts * law.sech2 * (squares / spread).sum(axis=1))
 
 
-def tile_widths(form: VectorForm, lengths: tuple[int, ...]) -> list[int]:
+def tile_widths(form: JointForm, lengths: tuple[int, ...]) -> list[int]:
     """How long tiles are along every axis, powers of two."""
     widths = []
     for axis, length in enumerate(lengths):
@@ -74,7 +74,7 @@ def tile_widths(form: VectorForm, lengths: tuple[int, ...]) -> list[int]:
 
 
 def _tiles_left(
-    form: VectorForm, law: Tilted, lengths: tuple[int, ...], half: tuple[int, ...], widths: list[int]
+    form: JointForm, law: Tilted, lengths: tuple[int, ...], half: tuple[int, ...], widths: list[int]
 ) -> Iterator[Indices]:
     """The frequencies of the tiles that stand, a few tiles at a time."""
     tiles = tuple(-(-size // width) for size, width in zip(half, widths, strict=True))
@@ -105,7 +105,7 @@ def _tiles_left(
 
 
 def _left(
-    form: VectorForm,
+    form: JointForm,
     law: Tilted,
     lengths: tuple[int, ...],
     half: tuple[int, ...],
@@ -119,7 +119,7 @@ def _left(
 
 
 def _screened(
-    form: VectorForm,
+    form: JointForm,
     law: Tilted,
     lines: list[Reals],
     order: Indices,
@@ -155,9 +155,7 @@ def _screened(
     return index[decay < limit]
 
 
-def standing_share(
-    form: VectorForm, law: Tilted, lengths: tuple[int, ...], samples: int, coins: int
-) -> float:
+def standing_share(form: JointForm, law: Tilted, lengths: tuple[int, ...], samples: int, coins: int) -> float:
     """About which share of the frequencies stands, from a sample of them and the most influential coins."""
     draw = np.random.default_rng(0)
     lines = [draw.integers(0, length, samples) / length for length in lengths]
