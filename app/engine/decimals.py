@@ -1,7 +1,7 @@
-"""Numbers whose lattice no 64 bits hold: exact Python integers in arrays of objects.
+"""Numbers whose lattice does not fit 64 bits: exact Python integers in arrays of objects.
 
-A score counts as the decimal that its double prints as, while that is short; 9999 beside 1e-12 are integers in
-units of 1e-12. Scores with more digits count as the doubles they are, which are integers over a power of two.
+A score is read as the decimal that its double prints as, if that has at most 15 digits: 9999 and 1e-12 are integers in
+units of 1e-12. Scores with more digits are read as the doubles they are, which are integers over a power of two.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_NARROW_PLACES = 12
 def digits_and_places(column: Reals) -> tuple[Integers, Integers] | None:
     """(m, k), shape (N,) each, with x = m / 10**k as its shortest repr prints it; k may be negative.
 
-    None when a number takes more than 15 digits and is no integer below 2**53.
+    None when a number has more than 15 digits and is no integer below 2**53.
     """
     digits = np.zeros(len(column), dtype=np.int64)
     places = np.zeros(len(column), dtype=np.int64)
@@ -67,7 +67,7 @@ def printed(value: float) -> tuple[int, int]:
 
 
 def takes_more_digits(column: Reals) -> NDArray[np.bool_]:
-    """Which numbers, shape (N,), print with more than 15 significant digits; not integers below 2**53."""
+    """Which numbers, shape (N,), print with more than 15 significant digits; integers below 2**53 do not count."""
     sizes = np.abs(column)
     result = np.zeros(len(column), dtype=bool)
     with np.errstate(divide="ignore"):
@@ -97,15 +97,16 @@ def shortest_decimals(reals: Reals, narrow: np.dtype[np.generic]) -> Reals:
             hit = near.astype(narrow) == rest
         decimals[left[hit]] = near[hit]
         left = left[~hit]
-    # Very small ones; integers were hit at once.
+    # What is left is very small: integers match with no decimals.
     decimals[left] = [float(str(x)) for x in reals[left].astype(narrow)]
     return decimals
 
 
 def wide_decimals(*columns: Reals, most_places: int, room: int) -> tuple[Fraction, tuple[Whole, ...]] | None:
-    """(unit, exact integers) of short decimals; None when one is not short, or they span `most_places` places.
+    """(unit, exact integers) of decimals of at most 15 digits, one array per column.
 
-    In 64 bits where the sum of all sizes is below `room`, else Python integers.
+    None when one has more digits, or when they span more than `most_places` places. The integers have 64 bits where
+    the sum of all absolute values is below `room`, and are Python integers otherwise.
     """
     parts = []
     for column in columns:
@@ -145,7 +146,7 @@ def wide_binaries(*columns: Reals) -> tuple[Fraction, tuple[Wide, ...]]:
 
 
 def narrowed(*columns: Wide, most: int) -> tuple[int, tuple[Integers, ...]] | None:
-    """(divisor, columns / divisor) in 64 bits, exactly; None when the sum of all sizes is `most` or more then."""
+    """(divisor, columns / divisor) in 64 bits, exactly; None when the sum of their absolute values is `most` or more."""
     divisor = math.gcd(*(int(x) for column in columns for x in column)) or 1
     if sum(abs(x) for column in columns for x in column.tolist()) >= most * divisor:
         return None
@@ -153,8 +154,9 @@ def narrowed(*columns: Wide, most: int) -> tuple[int, tuple[Integers, ...]] | No
 
 
 def rounded(*columns: Wide, bits: int) -> tuple[int, tuple[Integers, ...]]:
-    """(shift, columns / 2**shift), so that the sum of all sizes has about `bits` bits: each number to its nearest
-    integer, but to one (or minus one) rather than to nought.
+    """(shift, columns / 2**shift), so that the sum of all absolute values has about `bits` bits.
+
+    Each number is rounded to its nearest integer, but to 1 or -1 rather than to zero.
     """
     total = sum(abs(x) for column in columns for x in column.tolist())
     shift = max(total.bit_length() - bits, 0)

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
-# Exact Python integers, dtype object: for what 64 bits do not hold.
+# Exact Python integers, dtype object: for numbers beyond 64 bits.
 Wide = NDArray[np.object_]
 Whole = Integers | Wide
 Value = TypeVar("Value")
 Exact = TypeVar("Exact", bound=NDArray[Any])
 
 MAX_DECIMALS = 15
-# Any decimal of so many digits comes back from the double nearest to it.
+# Every decimal of this many digits can be recovered from the double nearest to it.
 DIGITS = 15
 # Rounded products x * 10**k are integers that a double holds exactly only below this.
 EXACT_DOUBLE = 2**53
@@ -78,7 +78,7 @@ class CanonicalForm:
 
 
 def once_per_form(function: Callable[[CanonicalForm], Value]) -> Callable[[CanonicalForm], Value]:
-    """Remember what was value out about a form for as long as the form lives: plan and run ask the same."""
+    """Cache a function of a form for as long as the form lives: planning and running need the same values."""
     known: WeakKeyDictionary[CanonicalForm, Value] = WeakKeyDictionary()
 
     @wraps(function)
@@ -188,7 +188,7 @@ def _decimals(column: Reals, at_least: int) -> int | None:
         power = 10.0**places
         with np.errstate(over="ignore"):
             scaled = np.rint(rest * power)
-        # Whatever is printed with fewer places is printed with more, so only misses go on.
+        # Numbers that this many places print are printed by more places too, so only the others go on.
         rest = rest[scaled / power != rest]
         if len(rest) == 0:
             return places

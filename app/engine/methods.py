@@ -1,4 +1,4 @@
-"""One door to the methods: by name, on a canonical form and a region."""
+"""The methods for one sum, by name, on a canonical form and a region."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def in_bounds(
     chosen: Integers | None = None,
     steps: int = bounds.MAX_STEPS,
 ) -> Bracket:
-    """P(T in region) between rigorous bounds, `precision` apart relatively while the elementary `steps` last.
+    """A rigorous bracket of P(T in region), as `real.bounds.bracket` computes it.
 
-    `chosen`, shape (U,), is the observed assignment as `real_form.items_up` has it: what ties with it is then known
-    to be in the region, however fine the lattice.
+    `chosen`, shape (U,), is the observed assignment (`real.form.items_up`): what ties with it is then known to be in
+    the region, however fine the lattice.
     """
     return bounds.bracket(*from_lattice(form, region, chosen), precision=precision, steps=steps)
 

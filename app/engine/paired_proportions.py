@@ -10,7 +10,7 @@ import math
 
 from scipy import special
 
-# Halvings of [-1, 1] before neighbouring doubles are met, unless an end is next to nought.
+# Halvings of [-1, 1] that reach neighbouring doubles, unless an end is very near zero.
 _HALVINGS = 120
 
 
@@ -18,7 +18,7 @@ def tango_test(only_u: int, only_v: int, items: int, difference: float) -> float
     """The score statistic z of the hypothesis p_u - p_v = `difference`; positive when more was observed.
 
     z = (b - c - n delta) / sqrt(n (2 q + delta (1 - delta))), q the maximum-likelihood estimate of V's discordant
-    probability under the hypothesis (Tango 1998, *Statistics in Medicine* 17:891-908). At a difference of nought it
+    probability under the hypothesis (Tango 1998, *Statistics in Medicine* 17:891-908). At a difference of zero it
     is McNemar's (b - c) / sqrt(b + c), and 0 when there is nothing discordant. Infinite at a difference of -1 or 1
     that was not observed.
 
@@ -94,7 +94,7 @@ def clopper_pearson(successes: int, trials: int, level: float) -> tuple[float, f
     (0, 1) without trials. Raises ValueError for a level outside (0, 1) or successes outside 0..trials.
     """
     if not 0 <= successes <= trials:
-        raise ValueError("successes are between nought and the trials")
+        raise ValueError("successes are between zero and the trials")
     tail = _half_of_the_rest(level)
     failures = trials - successes
     low = float(special.betaincinv(successes, failures + 1, tail)) if successes else 0.0

@@ -1,4 +1,4 @@
-"""What a test may cost, what a method would cost, and the plan that comes of it."""
+"""What a test may cost, what a method would cost, and the resulting plan."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Cost:
 class Plan:
     """The method that will run, why, what the others would have cost (cheapest exact first), and the budget.
 
-    `asked` says that it was asked for by name, so that no other may take its place.
+    `asked` is true when the method was requested by name, so that no other may replace it.
     """
 
     chosen: Cost
@@ -58,7 +58,7 @@ class Plan:
 
     @property
     def in_turn(self) -> tuple[Cost, ...]:
-        """What may answer, one after another until one can prove its answer: `chosen`, and the others that fit."""
+        """The methods to run, one after another until one proves its answer: `chosen`, then the others that fit."""
         if self.asked:
             return (self.chosen,)
         return (self.chosen, *(cost for cost in self.others if cost.fits(self.budget)))

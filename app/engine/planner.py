@@ -1,10 +1,10 @@
-"""The planner: of the methods that could run, the one that will, by what each would cost.
+"""The planner: chooses the method by predicted cost.
 
 What a method costs is predicted in exact integers before any array exists, by `one_sum.planner` for one sum,
-by `joint.planner` for several, by `bootstrap` for resampled ones. The choice between them is made here for all:
-the cheapest exact method within the budget; where none fits, a rigorous bracket; and only then Monte Carlo. An exact
-method that takes long gives way to a bracket that is had at once, as long as that decides about alpha.
-Nothing runs that is planned over the budget, whether it was asked for or not.
+by `joint.planner` for several, by `bootstrap` for resampled ones. The choice is made here for all of them: the
+cheapest exact method within the budget; where none fits, a rigorous bracket; and only then Monte Carlo. An exact
+method that takes long gives way to a much faster bracket that is likely to decide about alpha. Nothing runs that is
+planned over the budget, requested by name or not.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from .errors import EngineError, MethodDoesNotApply, NothingFits, OverBudget, TooManySteps
 from .plan import INEXACT_METHODS, Budget, Cost, Plan
 
-# An exact answer that takes longer than so many seconds, and than so many brackets, waits until alpha is inside one.
-LONG_S, DEARER = 1.0, 20.0
+# An exact method that takes longer than LONG_S, and TIMES_LONGER as long as a bracket, runs only if the bracket does not
+# decide about alpha.
+LONG_S, TIMES_LONGER = 1.0, 20.0
 
 
 def choose(
@@ -29,10 +30,10 @@ def choose(
 ) -> Plan:
     """The plan for `method`, or for the best of `candidates` when it is `auto`.
 
-    `where` stands before the reason and says what the candidates have in common; `endless` says of methods that
-    are no candidates why they would never end. `decisive` says that a bracket is likely to lie on one side of alpha:
-    `auto` prefers it to an exact answer that takes more than LONG_S and DEARER times as long. Raises NothingFits;
-    of a method that was asked for OverBudget, TooManySteps or MethodDoesNotApply.
+    The reason begins with `where`, which describes what the candidates have in common; `endless` gives, for methods
+    that are no candidates because they would never end, a sentence why. `decisive` means that a bracket is likely to
+    lie on one side of alpha: `auto` prefers it to an exact method that takes more than LONG_S and TIMES_LONGER as
+    long. Raises NothingFits, and for a method requested by name OverBudget, TooManySteps or MethodDoesNotApply.
     """
     ordered = sorted(candidates, key=lambda cost: (_kind(cost), cost.seconds))
     if method == "auto":
@@ -40,22 +41,21 @@ def choose(
         if chosen is None:
             raise NothingFits(ordered[-1], budget)
         bracket = next((cost for cost in ordered if cost.method == "bounds" and cost.fits(budget)), None)
-        if decisive and bracket is not None and much_dearer(chosen, bracket):
+        if decisive and bracket is not None and _takes_much_longer(chosen, bracket):
             return Plan(bracket, _quick(bracket, chosen), _without(ordered, bracket), budget)
         reason = _why(chosen, _without(ordered, chosen), budget)
         return Plan(chosen, f"{where}: {reason}" if where else reason, _without(ordered, chosen), budget)
-    asked = next((cost for cost in ordered if cost.method == method), None)
-    if asked is None:
+    requested = next((cost for cost in ordered if cost.method == method), None)
+    if requested is None:
         raise _unavailable(method, ordered, endless or {}, budget)
-    others = _without(ordered, asked)
-    if not asked.fits(budget):
-        raise OverBudget(asked, budget, _fitting(others, budget))
-    return Plan(asked, "asked for", others, budget, asked=True)
+    others = _without(ordered, requested)
+    if not requested.fits(budget):
+        raise OverBudget(requested, budget, _fitting(others, budget))
+    return Plan(requested, "asked for", others, budget, asked=True)
 
 
-def much_dearer(exact: Cost, bracket: Cost) -> bool:
-    """Whether a bracket that decides is worth more than the exact answer."""
-    return exact.exact and exact.seconds > LONG_S and exact.seconds > DEARER * bracket.seconds
+def _takes_much_longer(exact: Cost, bracket: Cost) -> bool:
+    return exact.exact and exact.seconds > LONG_S and exact.seconds > TIMES_LONGER * bracket.seconds
 
 
 def _quick(bracket: Cost, exact: Cost) -> str:

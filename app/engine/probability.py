@@ -1,4 +1,4 @@
-"""What every method works on and returns: a region of the null, a probability with its certificate."""
+"""What every method takes and returns: a region of the null distribution, and a probability with its certificate."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Probability:
-    """A probability of the null and how sure it is.
+    """A probability under the null distribution, with its certificate.
 
-    `log_p` is the natural logarithm; the truth lies within p * (1 +- relative_error_bound).
-    `fraction` is (numerator, log2 of the denominator) where the method has it without rounding.
+    `log_p` is the natural logarithm; the exact value lies within p * (1 +- relative_error_bound), an infinite bound
+    proves nothing. `fraction` is (numerator, log2 of the denominator) where the method gives it without rounding.
     """
 
     log_p: float
@@ -53,7 +53,7 @@ class Probability:
 
     @property
     def log10_p(self) -> float:
-        """log10 of the p-value, right however small p is."""
+        """log10 of the p-value, also where p itself underflows."""
         return min(self.log_p, 0.0) / LN10
 
 
@@ -149,7 +149,7 @@ def by_intervals(
 
 
 def complement(tail: Probability) -> Probability:
-    """One minus a tail. Nothing cancels where it is at most about a half; where little is left, the bound says so."""
+    """One minus a tail. Nothing cancels for a tail of at most about 1/2; for larger ones the error bound grows."""
     p = math.exp(tail.log_p)
     if p >= 1.0:
         return Probability(-math.inf, math.inf)

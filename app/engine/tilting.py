@@ -2,7 +2,7 @@
 
 A law tilted by theta has mean K'(theta) and variance K''(theta), K its cumulant generating function. With w the largest
 value, log(w - K'(theta)) is nearly linear in theta, so Newton's method is applied to it, inside a bracket. Any theta
-gives a correct answer; a mean within a twentieth of a standard deviation gives a quick one.
+gives a correct answer; a mean within a twentieth of a standard deviation gives a quick one (Keich & Nagarajan 2006).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Law = TypeVar("Law", bound=TiltedLaw)
 def tilt_to(
     tilted: Callable[[float], Law], *, target: float, below: float, start: float, unit: float, draws: int = 1
 ) -> Law:
-    """The law `tilted(theta)`, theta >= 0, whose mean is near `target`; at worst the last one that was tried.
+    """The law `tilted(theta)`, theta >= 0, whose mean is near `target`; the last one tried if none gets near.
 
     `below` is w - target > 0, `start` the first theta, and 1 / `unit` the least step while there is no upper end.
     The mean is that of one of `draws` independent draws, near enough for their sum.

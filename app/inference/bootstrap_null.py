@@ -11,7 +11,7 @@ import numpy as np
 
 from ..engine.bootstrap import monte_carlo
 from ..engine.bootstrap.form import ResampleForm
-from ..engine.bootstrap.quantiles import bootstrap_law, law_cost, looks_for
+from ..engine.bootstrap.quantiles import bootstrap_law, evaluations_for, law_cost
 from ..engine.lattice import Reals
 from ..engine.one_sum.monte_carlo import blocks
 from ..engine.plan import Budget
@@ -52,7 +52,7 @@ def look_at(form: ResampleForm, options: Options, budget: Budget, beside: float)
 
 
 def _law_looks(form: ResampleForm) -> int:
-    return _BINS + 1 + looks_for(form, len(QUANTILES))
+    return _BINS + 1 + evaluations_for(form, len(QUANTILES))
 
 
 def null_of(form: ResampleForm, unit: Fraction, look: NullLook, options: Options) -> NullRecord:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..engine.joint import law, methods, planner
 from ..engine.joint.form import JointForm, joint_form
 from ..engine.joint.grid.price import box_of
-from ..engine.joint.law import Look
+from ..engine.joint.law import JointLawPlan
 from ..engine.lattice import Integers, LatticeOverflowError, Reals
 from ..engine.plan import Budget, Cost, Plan
 from ..engine.probability import SMALLEST
@@ -58,7 +58,7 @@ class JointTest:
     form: JointForm
     observed: Integers
     plan: Plan
-    look: Look
+    look: JointLawPlan
     price: Price
     decide: Extreme
     exact_seconds: float
@@ -183,7 +183,7 @@ def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:
     if options.exact_fraction and not planner.gives_fraction(form, plan.chosen.method):
         fraction_by = planner.cheapest_fraction(form, budget, price.work)
     allowed = _LOOK_S if options.pmf == "none" else max(_LOOK_S, plan.chosen.seconds)
-    look = law.look_at(form, allowed, price.value_ns, gridded=plan.chosen.method == "grid")
+    look = law.plan_law(form, allowed, price.value_ns, gridded=plan.chosen.method == "grid")
     expected, longest = _exact_seconds(form, options, plan.chosen, price)
     decide = reduced.function.deciding(
         reduced.stay, reduced.swap, options.alternative, _SLACK * 1e9 * expected + _SLACK_NS

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..engine.bootstrap import monte_carlo
 from ..engine.bootstrap.form import ResampleForm
-from ..engine.bootstrap.quantiles import bootstrap_law, law_cost, looks_for
+from ..engine.bootstrap.quantiles import bootstrap_law, evaluations_for, law_cost
 from ..engine.bootstrap.spectrum import WindowTooLongError
 from ..engine.lattice import Reals
 from ..engine.one_sum.monte_carlo import blocks
@@ -77,7 +77,7 @@ class Percentile:
 
 def _cost(form: ResampleForm) -> tuple[int, int]:
     """Nanoseconds and bytes of the two ends."""
-    return law_cost(form, looks_for(form, _ENDS))
+    return law_cost(form, evaluations_for(form, _ENDS))
 
 
 def _exact(form: ResampleForm, tail: Fraction) -> tuple[int, int] | None:
@@ -85,7 +85,7 @@ def _exact(form: ResampleForm, tail: Fraction) -> tuple[int, int] | None:
     if form.range == 0:
         return form.observed, form.observed
     try:
-        law = bootstrap_law(form, looks_for(form, _ENDS))
+        law = bootstrap_law(form, evaluations_for(form, _ENDS))
     except WindowTooLongError:
         return None
     return law.quantile(float(tail)), law.quantile(float(1 - tail) + 2.0 * _TIE)

@@ -76,7 +76,7 @@ def with_room(units: Integers) -> tuple[Integers, int]:
     """The units over 2**bits, rounded, so that no resample of them reaches 2**61; bits is 0 where none could before.
 
     Real scores fill 59 bits with the sum of their magnitudes, and a resample may draw the largest N times. What is
-    rounded off is below 2**-58 of that. Away from nought at a half, so that exchanging the systems mirrors all.
+    rounded off is below 2**-58 of that. Halves are rounded away from zero, so that exchanging the systems mirrors all.
     """
     if len(units) == 0:
         return units, 0
@@ -88,12 +88,11 @@ def with_room(units: Integers) -> tuple[Integers, int]:
 
 
 def shifted_null(form: ResampleForm, alternative: Alternative, wider: int = 0) -> Region:
-    """The T at least as extreme under the shifted null, S* - S in the place of S; ties count.
-
-    `wider` moves the ends of the tails inwards, so that as much more (or less, if it is negative) is in them.
+    """The T at least as extreme under the shifted null distribution, S* - S in the place of S; ties count.
 
     `two-sided` is |S* - S| >= |S|, `greater` S* - S >= S, `less` S* - S <= S. The region may be empty:
-    no resample need be that far out.
+    no resample need be that far out. `wider` moves the ends of the tails inwards by that much in units of S, so that
+    the tails are wider, or narrower where it is negative.
     """
     total, size = form.observed, abs(form.observed)
     intervals = []

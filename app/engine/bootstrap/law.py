@@ -2,8 +2,8 @@
 
 S* is a sum of N independent draws, its characteristic function the N-th power of that of one draw: the
 transform on a tilted window that gives the permutation test (`fft`) gives the bootstrap too, with
-relative accuracy and a certificate. The p-value is that of the shifted null, S* - S in the place of S;
-unlike a permutation p-value it can be nought, when no resample is as far out as the observed sum.
+relative accuracy and a certificate. The p-value is that of the shifted null distribution, S* - S in the place of S;
+unlike a permutation p-value it can be zero, when no resample is as far out as the observed sum.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def _tilted_sum(form: ResampleForm, law: DrawTilt, first: int) -> tuple[float, f
     for _ in range(_ATTEMPTS):
         low, high = window(form, law, outside)
         low, high = min(low, first), max(high, first)
-        found, centred = spectrum_on(form, law, high - low + 1)
-        total, error = contract(found, centred, first, high - first + 1, law.theta)
+        phi, centred = spectrum_on(form, law, high - low + 1)
+        total, error = contract(phi, centred, first, high - first + 1, law.theta)
         if total > 0.0 and outside <= _OUTSIDE * total:
             break
         outside = _OUTSIDE * max(total, outside) * 2.0**-12
@@ -89,12 +89,15 @@ def window(form: ResampleForm, law: DrawTilt, outside: float) -> tuple[int, int]
 
 
 def spectrum_on(form: ResampleForm, law: DrawTilt, length: int) -> tuple[Spectrum, int]:
-    """The frequencies of a window of at least `length` points, and what its phases are centred by."""
+    """`bootstrap_spectrum` on an odd number of points, at least `length`."""
     return bootstrap_spectrum(form, law, length + 1 - length % 2)
 
 
 def cost(form: ResampleForm) -> tuple[int, int]:
-    """Predicted elementary steps (about a nanosecond each) and bytes at the peak, for the tails of a region."""
+    """Predicted elementary steps (about a nanosecond each) and bytes at the peak, for the tails of a region.
+
+    Fitted by hand to measured times; tests/unit/inference/test_bootstrap_price.py holds the bytes.
+    """
     law = draw_tilt_at(form, 0.0)
     low, high = window(form, law, _OUTSIDE)
     length, groups = high - low + 1, len(form.values)
@@ -105,7 +108,7 @@ def cost(form: ResampleForm) -> tuple[int, int]:
 
 
 def standing(form: ResampleForm, law: DrawTilt, length: int) -> int:
-    """About how many frequencies of a window of `length` points matter."""
+    """An estimate of how many frequencies of a window of `length` points matter."""
     return min(length // 2 + 1, 8 + math.ceil(length * _standing_angle(form, law) / (2.0 * math.pi)))
 
 

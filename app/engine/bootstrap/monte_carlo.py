@@ -1,7 +1,7 @@
-"""The paired bootstrap by resampling: the check of the exact law, and the way for what does not add up.
+"""The paired bootstrap by resampling: the check of the exact law, and the method for statistics that are no sum.
 
-p = (b + 1) / (K + 1) with >= on integers, as in `monte_carlo`, whose blocks and Philox streams these are:
-the answer depends on the seed alone.
+p = (b + 1) / (K + 1) with >= on integers; blocks and Philox streams are those of `one_sum.monte_carlo`, so the
+answer depends on the seed alone.
 """
 
 from __future__ import annotations
@@ -71,5 +71,5 @@ def resampled(units: int, samples: int, seed: int) -> Iterator[Integers]:
 
 
 def rows_at_once(units: int) -> int:
-    """How many resamples are drawn at once."""
+    """How many resamples of `units` units are drawn at once."""
     return min(max(_CELLS_AT_ONCE // units, 1), SAMPLES_PER_BLOCK)

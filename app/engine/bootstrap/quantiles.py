@@ -1,8 +1,8 @@
-"""The law of a bootstrap sum, to look at: cumulative probabilities and quantiles with no resampling error.
+"""The law of a bootstrap sum for display: cumulative probabilities and quantiles with no resampling error.
 
-Where few frequencies matter, each look contracts them with its interval (`one_sum.fft`). A draw far from all others
-keeps most of them, and every look would take as long as the p-value: then two transforms of the whole window give
-all cumulative probabilities at once.
+Where few frequencies matter, each evaluation contracts them with its interval (`one_sum.fft`). With one draw far from
+all others most of them matter, and every evaluation would take as long as the p-value: then two transforms of the
+whole window give all cumulative probabilities together.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .tilt import draw_tilt_at
 # A cumulative probability this close below q counts as q.
 _TIE = 1e-12
 _OUTSIDE = 1e-17
-# The N-th power of one draw's transform, each right to some 1e-15, stays below the tie for so many draws.
+# Up to this many draws the N-th power of one draw's transform, right to about 1e-15, has an error below _TIE.
 _MOST_DRAWS = 500
-# A window that is transformed as a whole has 48 bytes a point at the peak; longer ones are no candidate.
+# The longest window that is transformed as a whole, and the bytes per point that this takes at the peak.
 _MOST_POINTS = 1 << 26
 _BYTES_PER_POINT = 48
-# Nanoseconds: a point of the window, for each squaring besides, and a frequency at every look.
-_PER_POINT, _PER_POWER, _PER_LOOK = 70, 3, 250
-_LOOK_NS = 15_000
+# Nanoseconds of a point of the window, of squaring it, of a frequency at every evaluation, and of an evaluation beside
+# its frequencies. Fitted by hand; tests/unit/inference/test_bootstrap_price.py holds the bytes.
+_PER_POINT, _PER_POWER, _PER_FREQUENCY, _PER_EVALUATION = 70, 3, 250, 15_000
 _BLOCK = 1 << 16
 
 
@@ -37,7 +37,7 @@ _BLOCK = 1 << 16
 class BootstrapLaw:
     """The untilted law of T on its window [low, high].
 
-    `below` (high - low + 1,) are P(T <= low), P(T <= low + 1), …; where it is None the characteristic function `found`
+    `below` (high - low + 1,) are P(T <= low), P(T <= low + 1), …; where it is None the characteristic function `phi`
     gives them one by one, and 2 N c = `centred` centres its phases.
     """
 
@@ -45,19 +45,19 @@ class BootstrapLaw:
     low: int
     high: int
     below: Reals | None = None
-    found: Spectrum | None = None
+    phi: Spectrum | None = None
     centred: int = 0
 
     def cumulative(self, at: int) -> float:
-        """P(T <= at), to an absolute error of some 1e-13."""
+        """P(T <= at), to an absolute error of about 1e-13."""
         if at < self.low:
             return 0.0
         if at >= self.high:
             return 1.0
         if self.below is not None:
             return float(self.below[at - self.low])
-        assert self.found is not None
-        return contract(self.found, self.centred, self.low, at - self.low + 1, 0.0)[0]
+        assert self.phi is not None
+        return contract(self.phi, self.centred, self.low, at - self.low + 1, 0.0)[0]
 
     def quantile(self, q: float) -> int:
         """The smallest sum x with P(S* <= x) >= q, 0 < q < 1; a tie counts as reached."""
@@ -72,38 +72,38 @@ class BootstrapLaw:
         return values.offset + values.step * low
 
 
-def bootstrap_law(form: ResampleForm, looks: int) -> BootstrapLaw:
-    """The law of S* for about `looks` cumulative probabilities.
+def bootstrap_law(form: ResampleForm, evaluations: int) -> BootstrapLaw:
+    """The law of S* for about `evaluations` cumulative probabilities.
 
     Raises WindowTooLongError when the lattice is too fine; `law_cost` says so beforehand.
     """
     low, high = _window(form)
-    if _whole(form, looks):
+    if _whole(form, evaluations):
         return BootstrapLaw(form, low, high, below=_cumulated(form, low, high - low + 1))
-    found, centred = spectrum_on(form, draw_tilt_at(form, 0.0), high - low + 1)
-    return BootstrapLaw(form, low, high, found=found, centred=centred)
+    phi, centred = spectrum_on(form, draw_tilt_at(form, 0.0), high - low + 1)
+    return BootstrapLaw(form, low, high, phi=phi, centred=centred)
 
 
-def looks_for(form: ResampleForm, quantiles: int) -> int:
-    """How many cumulative probabilities so many quantiles ask for."""
+def evaluations_for(form: ResampleForm, quantiles: int) -> int:
+    """How many cumulative probabilities a number of `quantiles` takes."""
     low, high = _window(form)
     return quantiles * (high - low + 1).bit_length()
 
 
-def law_cost(form: ResampleForm, looks: int) -> tuple[int, int]:
-    """Predicted nanoseconds and bytes at the peak of the law and of so many looks at it."""
-    return _whole_cost(form) if _whole(form, looks) else _contracted_cost(form, looks)
+def law_cost(form: ResampleForm, evaluations: int) -> tuple[int, int]:
+    """Predicted nanoseconds, and bytes at the peak, of the law and a number of `evaluations` of it."""
+    return _whole_cost(form) if _whole(form, evaluations) else _contracted_cost(form, evaluations)
 
 
 def _window(form: ResampleForm) -> tuple[int, int]:
     return window(form, draw_tilt_at(form, 0.0), _OUTSIDE)
 
 
-def _whole(form: ResampleForm, looks: int) -> bool:
+def _whole(form: ResampleForm, evaluations: int) -> bool:
     low, high = _window(form)
     if form.draws > _MOST_DRAWS or high - low >= _MOST_POINTS:
         return False
-    return _whole_cost(form)[0] < _contracted_cost(form, looks)[0]
+    return _whole_cost(form)[0] < _contracted_cost(form, evaluations)[0]
 
 
 def _whole_cost(form: ResampleForm) -> tuple[int, int]:
@@ -113,11 +113,11 @@ def _whole_cost(form: ResampleForm) -> tuple[int, int]:
     return 400_000 + (_PER_POINT + _PER_POWER * powers) * length, _BYTES_PER_POINT * length + (1 << 20)
 
 
-def _contracted_cost(form: ResampleForm, looks: int) -> tuple[int, int]:
+def _contracted_cost(form: ResampleForm, evaluations: int) -> tuple[int, int]:
     low, high = _window(form)
     nanoseconds, held = cost(form)
     kept = standing(form, draw_tilt_at(form, 0.0), high - low + 1)
-    return nanoseconds + looks * (_LOOK_NS + _PER_LOOK * kept), held + 200 * kept
+    return nanoseconds + evaluations * (_PER_EVALUATION + _PER_FREQUENCY * kept), held + 200 * kept
 
 
 def _cumulated(form: ResampleForm, low: int, length: int) -> Reals:
@@ -140,7 +140,7 @@ def _cumulated(form: ResampleForm, low: int, length: int) -> Reals:
 def _power(
     phi: np.ndarray[tuple[int], np.dtype[np.complex128]], exponent: int
 ) -> np.ndarray[tuple[int], np.dtype[np.complex128]]:
-    """Integer powers by squaring, in place as far as that goes."""
+    """Integer powers by repeated squaring, in place where possible."""
     result = phi.copy()
     for bit in bin(exponent)[3:]:
         result *= result

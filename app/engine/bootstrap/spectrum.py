@@ -1,9 +1,9 @@
 """The characteristic function of a bootstrap sum at the frequencies that matter.
 
 phi(t) = (sum_j p_j exp(i t y_j)) ** N falls so fast that a few dozen of the L / 2 frequencies of the
-window carry everything. They are found with one short transform of the law of a single draw, folded:
-between two of its points |phi(t) ** (1 / N)| changes by no more than the distance times E|y - c|. The
-fourth moment retires the neighbourhood of nought. What is left is evaluated directly.
+window carry everything. One short transform of the folded law of a single draw finds them: between two of
+its points |phi(t) ** (1 / N)| changes by no more than the distance times E|y - c|. Near zero the fourth
+moment proves most frequencies negligible. The others are evaluated directly.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TRANSFORM_ERROR = 64.0 * UNIT_ROUNDOFF
 
 
 class WindowTooLongError(ValueError):
-    """The lattice is too fine for a transform: sample instead."""
+    """The lattice is too fine for a transform; sampling is the alternative."""
 
 
 def bootstrap_spectrum(form: ResampleForm, law: DrawTilt, length: int) -> tuple[Spectrum, int]:
@@ -40,7 +40,7 @@ def bootstrap_spectrum(form: ResampleForm, law: DrawTilt, length: int) -> tuple[
     centre = round(law.mean)
     below = 39.0 + math.log(length)
     standing = _standing(form, law, centre, length, below)
-    standing = standing[_near_nought(form, law, standing, length) < below]
+    standing = standing[_decay_near_zero(form, law, standing, length) < below]
     block = max(_BLOCK // len(form.values), 1)
     parts = [
         _evaluate(form, law, centre, length, standing[start : start + block])
@@ -56,7 +56,7 @@ def bootstrap_spectrum(form: ResampleForm, law: DrawTilt, length: int) -> tuple[
 def folded_points(spread: float, draws: int, length: int) -> int:
     """How many points the transform that finds the frequencies has; `spread` is E|y - c|.
 
-    Many draws ask for |phi| of one draw to within a part of what makes the power negligible.
+    The more draws, the more precisely |phi| of one draw must be known to bound its power.
     """
     wanted = min(0.25 * spread * draws, _FINE_POINTS)
     wanted = math.ceil(max(_LEAST_POINTS, _POINTS_PER_SPREAD * spread, wanted))
@@ -89,8 +89,8 @@ def _ranges(first: NDArray[np.int64], last: NDArray[np.int64]) -> Integers:
     return np.asarray(starts + np.arange(int(lengths.sum())), dtype=np.int64)
 
 
-def _near_nought(form: ResampleForm, law: DrawTilt, frequencies: Integers, length: int) -> Reals:
-    """A bound from below on -log|phi|: for D a difference of two draws, E cos(t D) <= 1 - E (tD)**2/2 + E (tD)**4/24."""
+def _decay_near_zero(form: ResampleForm, law: DrawTilt, frequencies: Integers, length: int) -> Reals:
+    """A lower bound of -log|phi|: for D a difference of two draws, E cos(t D) <= 1 - E (tD)**2/2 + E (tD)**4/24."""
     fourth = float(np.dot(law.chances, (form.values - law.mean) ** 4))
     turn2 = np.square(2.0 * math.pi / length * frequencies)
     missing = turn2 * (law.variance - turn2 * (fourth + 3.0 * law.variance**2) / 12.0)
@@ -102,7 +102,7 @@ def _evaluate(
 ) -> tuple[Reals, Reals, Reals]:
     """Log-modulus, phase and relative error of phi at the frequencies, shape (F,) each.
 
-    One draw has 1 - a + i b; both are sums of small terms, and neither loses anything to the one.
+    The value of one draw is 1 - a + i b; a and b are sums of small terms, computed apart from the 1 without cancellation.
     """
     steps = np.multiply.outer(frequencies, (form.values - centre) % length) % length
     angle = (2.0 * math.pi / length) * np.where(2 * steps > length, steps - length, steps)

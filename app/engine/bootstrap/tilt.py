@@ -16,7 +16,7 @@ from ..probability import UNIT_ROUNDOFF
 from ..tilting import tilt_to
 from .form import ResampleForm
 
-# Beyond these the exponent is computed in balls.
+# Beyond these the exponent is computed in ball arithmetic.
 _LARGE_SLOPE, _LARGE_ERROR = 30.0, 2e-13
 _BALL_BITS = 200
 
@@ -70,7 +70,7 @@ def draw_exponent(form: ResampleForm, law: DrawTilt, target: int) -> tuple[float
 
 
 def _by_ball_arithmetic(form: ResampleForm, theta: float, target: int) -> tuple[float, float]:
-    """The same by ball arithmetic, whose radius is carried along."""
+    """The same in ball arithmetic (Johansson 2017, Arb), whose radius is the error bound."""
     with flint.ctx.workprec(_BALL_BITS):
         base = flint.arb(theta)
         total = flint.arb(0)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy import fft as transform, special
+from scipy import special
 
 from ..joint.form import JointForm, axes_form
 from ..joint.grid.box import Box, bounding_box
-from ..joint.grid.spectrum import frequencies
+from ..joint.grid.law import law_on
 from ..joint.tilt import untilted
 from ..lattice import MAX_TOTAL, Integers, Reals
 from ..probability import UNIT_ROUNDOFF
@@ -28,8 +28,6 @@ _TRANSFORM, _STANDING, _ADDITION = 35, 60, 1.0
 _BYTES = 64
 _OUTSIDE = 2.0**-48
 _FIRST = 2.0**-8
-# As in `joint.grid.sum`: an FFT's error is a small multiple of u log2(cells) in the l2 norm (Higham 2002, section 24.1).
-_FFT_CONSTANT = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +86,10 @@ def subset_law(units: Units, planned: LawPlan) -> SubsetLaw:
 
 
 def _transformed(units: Units, box: Box) -> SubsetLaw:
-    """By one inverse transform, with the certificate of `joint.grid.sum`."""
-    form = vectors_of(units)
-    lengths = (transform.next_fast_len(box.shape[0]), transform.next_fast_len(box.shape[1], real=True))
-    phi = frequencies(form, untilted(form), lengths, box.low)
-    masses = transform.irfftn(phi.spread((lengths[0], lengths[1] // 2 + 1)), lengths)
-    masses = masses[: box.shape[0], : box.shape[1]]
-    cells = math.prod(lengths)
-    rounding = phi.relative + _FFT_CONSTANT * UNIT_ROUNDOFF * math.log2(max(cells, 2))
-    # A sum over cells has at most the l2 norm times the root of their number; and is rounded itself.
-    error = 1.01 * phi.norm * rounding + 4.0 * UNIT_ROUNDOFF * box.shape[1] + box.outside
+    """By one inverse transform, with its certificate."""
+    masses, error = law_on(vectors_of(units), box)
+    # The sum itself is rounded too.
+    error = 1.01 * error + 4.0 * UNIT_ROUNDOFF * box.shape[1] + box.outside
     return SubsetLaw(masses, (int(box.low[0]), int(box.low[1])), error)
 
 

@@ -1,7 +1,7 @@
 """Every reachable vector of sums, with the number of ways to it: exact while there are few.
 
 Items with the same vector are counted together, so there are prod_j (c_j + 1) states and not 2**n. The
-distinct sums are added up as they are: no lattice is needed, nor more memory than a block of states.
+distinct sums are added up directly: this needs no lattice, and no more memory than a block of states.
 """
 
 from __future__ import annotations
@@ -20,19 +20,22 @@ from ..probability import Probability, from_fraction
 from .form import JointForm
 
 States = Callable[[Integers], NDArray[np.bool_]]
-# Numbers in a block of states.
+# The most numbers in a block of states.
 _BLOCK = 1 << 18
 # 2**n ways fit an int64 up to n = 62; beyond, they are Python integers.
 _INT64_ITEMS = 62
 
 
 def states_count(form: JointForm) -> int:
-    """How many combinations there are; exact."""
+    """prod_j (c_j + 1), the number of combinations of heads; exact."""
     return math.prod(count + 1 for count in form.counts.tolist())
 
 
 def probability(form: JointForm, extreme: States) -> Probability:
-    """P(S is extreme) as an exact fraction; without a certificate should some way not have been counted."""
+    """P(S is extreme) as an exact fraction.
+
+    The error bound is infinite if the ways do not add up to 2**n, or none is extreme: then something is wrong.
+    """
     inside = total = 0
     for states, ways, times in _blocks(form):
         inside += times * int(ways[extreme(states)].sum())
@@ -43,7 +46,7 @@ def probability(form: JointForm, extreme: States) -> Probability:
 
 
 def _blocks(form: JointForm) -> Iterator[tuple[Integers, NDArray[Any], int]]:
-    """The sums of a block of states, shape (P, k), the ways to each, and how often the block occurs."""
+    """(sums, ways, times): of each block the states, shape (P, k), the ways to each, and how often the block occurs."""
     order = np.argsort(-form.counts, kind="stable")
     table, counts = form.table[order], form.counts[order]
     held = _held(form)
@@ -51,12 +54,12 @@ def _blocks(form: JointForm) -> Iterator[tuple[Integers, NDArray[Any], int]]:
     rest = counts[held:].tolist()
     for chosen in itertools.product(*(range(count + 1) for count in rest)):
         times = math.prod(math.comb(count, heads) for count, heads in zip(rest, chosen, strict=True))
-        moved = np.array(chosen, dtype=np.int64) @ table[held:]
-        yield form.sums(sums + moved), ways, times
+        shift = np.array(chosen, dtype=np.int64) @ table[held:]
+        yield form.sums(sums + shift), ways, times
 
 
 def _held(form: JointForm) -> int:
-    """How many vectors, the most frequent first, make up a block."""
+    """How many of the vectors, the most frequent first, vary within a block."""
     counts = np.sort(form.counts)[::-1].tolist()
     sizes = itertools.accumulate((count + 1 for count in counts), operator.mul)
     width = len(form.origin) + form.table.shape[1]
@@ -69,7 +72,7 @@ def block_states(form: JointForm) -> int:
 
 
 def listed(form: JointForm) -> tuple[Integers, NDArray[Any]]:
-    """The lattice points T reachable by any choice, shape (P, r), and in how many ways each choice is made."""
+    """The lattice points T of all combinations, shape (P, r), and the number of ways to each, shape (P,)."""
     return _listed(form.vectors, form.counts)
 
 
@@ -86,7 +89,7 @@ def _listed(vectors: Integers, counts: Integers) -> tuple[Integers, NDArray[Any]
 
 
 def _binomials(count: int) -> list[int]:
-    """In how many ways each number of heads comes about, 0 .. count: each from the one before."""
+    """Binomial coefficients of 0 .. count heads, each from the one before."""
     ways = [1]
     for heads in range(count):
         ways.append(ways[-1] * (count - heads) // (heads + 1))
@@ -94,9 +97,10 @@ def _binomials(count: int) -> list[int]:
 
 
 def counting_ns(form: JointForm) -> int:
-    """Nanoseconds of counting the ways to all states: made once for a block, added up for every one.
+    """Predicted nanoseconds of counting the ways to all states: computed once per block, added up for every block.
 
-    Measured for one to three frequent vectors; a digit of Python's integers has 30 bits.
+    Fitted to measured times for one to three frequent vectors; a digit of Python's integers has 30 bits.
+    `python -m loadtest.bench --section plan` checks `enumeration` as a whole.
     """
     states, each = states_count(form), block_states(form)
     counts = np.sort(form.counts)[::-1][: _held(form)]
@@ -108,5 +112,5 @@ def counting_ns(form: JointForm) -> int:
 
 
 def counting_bytes(form: JointForm) -> int:
-    """Bytes of the ways to the states of a block."""
+    """Predicted bytes of the ways to the states of a block."""
     return block_states(form) * (8 if form.nonzero <= _INT64_ITEMS else 40 + form.nonzero // 7)

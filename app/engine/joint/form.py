@@ -1,4 +1,4 @@
-"""Vectors of sums on the lattice their differences span: the canonical form of m additive functions.
+"""Vectors of sums on the lattice that their differences span: the canonical form of m additive functions.
 
 Under a swap only the difference d_n = stay_n - swap_n enters, so the state of k sums moves on the lattice
 that the differences span, of rank r <= k: F1 of the paper's four functions needs rank two, WER with shared
@@ -46,7 +46,7 @@ class JointForm:
 
     @cached_property
     def dimension(self) -> int:
-        """The dimension of what the sums move in."""
+        """The rank of the differences, which is the dimension of the space that the sums vary in."""
         return self.rank if self.basis is not None else rank_of(self.table)
 
     @cached_property
@@ -72,7 +72,7 @@ class JointForm:
 
     @cached_property
     def observed(self) -> Integers:
-        """T of the data as they are, shape (r,)."""
+        """T of the data as observed, shape (r,)."""
         return np.asarray(self.heads @ self.vectors, dtype=np.int64)
 
     def states(self, coordinates: Integers) -> Integers:
@@ -94,7 +94,7 @@ class JointForm:
         return np.asarray(self.sign * basis[:, self.index], dtype=np.int64)
 
     def line(self) -> CanonicalForm:
-        """The form of T when the rank is one (or nought): a sum of positive weights."""
+        """The form of T when the rank is at most one: a sum of positive weights."""
         order = np.argsort(self.vectors[:, 0]) if self.rank else slice(None)
         weights = self.vectors[order, 0] if self.rank else np.zeros(0, dtype=np.int64)
         return CanonicalForm(0, 1, weights, self.counts[order], self.items)
@@ -110,7 +110,7 @@ def joint_form(stay: Integers, swap: Integers) -> JointForm:
     moving = np.asarray((difference != 0).any(axis=1))
     fixed = np.asarray(np.where(moving[:, None], swap, stay).sum(axis=0), dtype=np.int64)
     difference = difference[moving]
-    # Z = swap + B d = (swap + d) - (1 - B) d: a vector and its negative are the same coin.
+    # Z = swap + B d = (swap + d) - (1 - B) d: a vector and its negative are one up to a shift of the origin.
     negative = _leading(difference) < 0
     origin = fixed + difference[negative].sum(axis=0)
     rows, counts, heads = _distinct(np.where(negative[:, None], -difference, difference), ~negative)
@@ -172,6 +172,6 @@ def _distinct(rows: Integers, staying: np.ndarray[tuple[int], np.dtype[np.bool_]
 
 
 def means(form: JointForm, tau: Reals | None = None) -> Reals:
-    """Mean of T, untilted or with tilted coins of mean (1 + tau_j) / 2; shape (r,)."""
-    coins = form.counts * (0.5 if tau is None else 0.5 * (1.0 + tau))
-    return np.asarray(coins @ form.vectors, dtype=np.float64)
+    """Mean of T, untilted or with tilted swaps of probability (1 + tau_j) / 2; shape (r,)."""
+    expected = form.counts * (0.5 if tau is None else 0.5 * (1.0 + tau))
+    return np.asarray(expected @ form.vectors, dtype=np.float64)

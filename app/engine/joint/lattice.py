@@ -1,8 +1,8 @@
 """A basis of the lattice that vectors of differences span, and their coordinates in it, in exact integers.
 
-Few axes and short ones are what a grid costs, so the basis is reduced (Lenstra, Lenstra & Lovász 1982) in the
-metric of the coordinates' covariance: they are then nearly uncorrelated, and the box that holds them is nearly
-as small as it can be. Whatever does not fit an int64 with room to spare gets no basis of its own.
+The cost of a grid grows with the number and the length of its axes. So the basis is reduced (Lenstra, Lenstra &
+Lovász 1982) in the metric of the coordinates' covariance: they are then nearly uncorrelated, and the box that holds
+them is nearly as small as possible. Where the result would not fit an int64, there is no basis.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..lattice import MAX_TOTAL, Integers
 
-# Grids of more axes than this hold more cells than any budget; wider tables are not looked at.
+# Grids of more axes than this hold more cells than any budget allows; for wider tables no basis is computed.
 MAX_AXES = 16
 _MAX_COLUMNS = 64
 # Everything below stays an int64, sums and products included.
@@ -38,7 +38,7 @@ class Lattice:
 class Columns:
     """The m columns that differ by more than their sign: `table` (U, m).
 
-    Column k of the whole is sign[k] times column index[k] of the table; the sign of a column of noughts is 0.
+    Column k of the whole is sign[k] times column index[k] of the table; the sign of a column of zeros is 0.
     """
 
     table: Integers
@@ -67,12 +67,12 @@ def columns_of(differences: Integers) -> Columns:
 def lattice_of(table: Integers, counts: Integers) -> Lattice | None:
     """The lattice of distinct rows, shape (U, m), that occur `counts` times.
 
-    None when its rank is too large for any grid, or when the sums in its box would not fit an int64: the
-    columns themselves are coordinates then.
+    None when its rank is too large for any grid, or when the sums in its box would not fit an int64: then the
+    columns themselves are the coordinates.
     """
     rows, width = table.shape
     if rows <= MAX_AXES and (width > _MAX_COLUMNS or _rank(table, rows) == rows):
-        # Independent vectors are a basis: every coordinate counts one of them.
+        # Independent vectors are a basis: each coordinate counts one of them.
         return Lattice(np.eye(rows, dtype=np.int64), table)
     if width > _MAX_COLUMNS or _rank(table[:: -(-rows // (8 * MAX_AXES))], MAX_AXES + 1) > MAX_AXES:
         return None
@@ -85,7 +85,7 @@ def lattice_of(table: Integers, counts: Integers) -> Lattice | None:
 
 
 def rank_of(table: Integers) -> int:
-    """The rank of a table, shape (U, m), modulo a prime; the smaller of its sides where it is very large."""
+    """The rank of a table, shape (U, m), modulo a prime; for very large tables the smaller of their sides."""
     rows, width = table.shape
     smaller = int(min(rows, width))
     if smaller == 0 or table.size * smaller > 1 << 28:
@@ -94,7 +94,7 @@ def rank_of(table: Integers) -> int:
 
 
 def _rank(table: Integers, most: int) -> int:
-    """The rank modulo a prime, or `most` when it is no less: elimination that stops there."""
+    """The rank modulo a prime, at most `most`, where the elimination stops."""
     rest = table % _PRIME
     for rank in range(most):
         rest = rest[rest.any(axis=1)]
@@ -112,7 +112,7 @@ def _hermite(table: Integers) -> list[list[int]] | None:
     basis: list[list[int]] = []
     rest = table
     while len(rest):
-        # The lattice grows every time, so that a few rounds are enough.
+        # The lattice grows in every round, so a few rounds are enough.
         stacked = flint.fmpz_mat(basis + rest[:_ROWS_AT_ONCE].tolist())
         residues = [int(entry) % _PRIME for entry in stacked.entries()]
         if _rank(np.array(residues, dtype=np.int64).reshape(stacked.nrows(), -1), MAX_AXES + 1) > MAX_AXES:
@@ -145,7 +145,7 @@ def _substituted(table: Integers, basis: list[list[int]]) -> tuple[NDArray[Any],
 
 
 def _uncorrelated(coordinates: NDArray[Any], basis: list[list[int]], counts: Integers) -> Lattice | None:
-    """The same lattice in a basis in which the coordinates are short and nearly uncorrelated."""
+    """The same lattice in a basis whose coordinates are short and nearly uncorrelated; None when it does not fit."""
     gram = _gram(coordinates, counts)
     _, turned = flint.fmpz_mat(gram).lll(True, 0.99, 0.51, "gram")
     # c @ basis = (c @ turned.T) @ (the inverse of turned.T @ basis); the determinant is 1 or -1, and python-flint
@@ -181,7 +181,7 @@ def _gram(coordinates: NDArray[Any], counts: Integers) -> list[list[int]]:
 
 
 def _holds(lattice: Lattice, table: Integers, counts: Integers) -> bool:
-    """Whether the sums at every point of the box of all coordinates fit, and the rows are what they were."""
+    """Whether the sums at every point of the box of all coordinates fit, and vectors @ basis is the table."""
     number = counts.tolist()
     spans = [
         sum(abs(c) * n for c, n in zip(axis, number, strict=True)) for axis in lattice.vectors.T.tolist()

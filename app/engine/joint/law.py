@@ -1,4 +1,4 @@
-"""The law of a statistic of several sums, to look at: listed, on a box of the lattice, or sampled."""
+"""The law of a statistic of several sums, for display: listed, on a box of the lattice, or sampled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .planner import sampling
 Values = Callable[[Sequence[Integers]], Reals]
 
 MAX_CELLS = 1 << 22
-# Beyond so few states a box costs less than a list, and what it leaves out nobody sees.
+# With more states a box costs less than a list, and the mass that it leaves out is invisible.
 LISTED_STATES = 1 << 12
 SAMPLES, _LEAST_SAMPLES = 20_000, 2_000
 _NOISE = 1e-15
@@ -27,8 +27,8 @@ _NUMBERS_AT_ONCE = 1 << 21
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How the law will be looked at, and the predicted time of that on one ordinary core."""
+class JointLawPlan:
+    """How the law will be computed, and the predicted time of that on one ordinary core."""
 
     way: Literal["certain", "listed", "box", "sampled"]
     seconds: float
@@ -40,44 +40,46 @@ class Look:
         return self.way != "sampled"
 
 
-def look_at(form: JointForm, allowed: float, work: float, *, gridded: bool) -> Look:
-    """How to look at the law in about `allowed` seconds; `work` is the statistic's nanoseconds per state.
+def plan_law(form: JointForm, allowed: float, work: float, *, gridded: bool) -> JointLawPlan:
+    """How to compute the law in about `allowed` seconds; `work` is the statistic's nanoseconds per state.
 
     `gridded` says that the p-value is by `grid`, whose frequencies are used again.
     """
     if form.rank == 0:
-        return Look("certain", 0.0)
+        return JointLawPlan("certain", 0.0)
     states = enumeration.states_count(form)
     if states <= LISTED_STATES:
         width = form.rank + len(form.origin)
-        return Look("listed", 3e-4 + 1e-9 * (work + 200 + 4 * width) * states)
+        return JointLawPlan("listed", 3e-4 + 1e-9 * (work + 200 + 4 * width) * states)
     if box_of(form).cells <= MAX_CELLS:
         seconds = 1e-9 * (law_nanoseconds(form, work) + (0.0 if gridded else spectrum_nanoseconds(form)))
         if seconds <= allowed:
-            return Look("box", seconds)
+            return JointLawPlan("box", seconds)
     each = sampling(form, SAMPLES, work).seconds
     samples = max(min(SAMPLES, int(SAMPLES * allowed / each)), _LEAST_SAMPLES)
-    return Look("sampled", sampling(form, samples, work).seconds, samples)
+    return JointLawPlan("sampled", sampling(form, samples, work).seconds, samples)
 
 
-def law_of(form: JointForm, values: Values, look: Look, seed: int) -> tuple[Reals, Reals]:
-    """The statistic's values and their probabilities under the null, shape (P,) each."""
-    if look.way == "certain":
+def law_of(form: JointForm, values: Values, planned: JointLawPlan, seed: int) -> tuple[Reals, Reals]:
+    """The statistic's values and their probabilities under the null hypothesis, shape (P,) each; not sorted."""
+    if planned.way == "certain":
         return np.asarray(values([form.origin[k : k + 1] for k in range(len(form.origin))])), np.ones(1)
-    if look.way == "listed":
+    if planned.way == "listed":
         coordinates, ways = enumeration.listed(form)
         masses = np.array([way / 2**form.nonzero for way in ways.tolist()])
         step = max(_NUMBERS_AT_ONCE // len(form.origin), 1)
         parts = [coordinates[start : start + step] for start in range(0, len(coordinates), step)]
         return np.concatenate([values(list(form.states(part).T)) for part in parts]), masses
-    if look.way == "box":
+    if planned.way == "box":
         return _on_the_box(form, box_of(form), values)
-    drawn = np.concatenate([values(list(states.T)) for states in monte_carlo.draws(form, look.samples, seed)])
+    drawn = np.concatenate(
+        [values(list(states.T)) for states in monte_carlo.draws(form, planned.samples, seed)]
+    )
     return drawn, np.full(len(drawn), 1.0 / len(drawn))
 
 
 def _on_the_box(form: JointForm, box: Box, values: Values) -> tuple[Reals, Reals]:
-    masses = law_on(form, box)
+    masses, _ = law_on(form, box)
     statistic = np.broadcast_to(values(sums_on(form, box)), box.shape)
     kept = masses > _NOISE
     return statistic[kept], masses[kept]

@@ -1,4 +1,4 @@
-"""One door to the methods for vectors of sums."""
+"""The methods for vectors of sums, by name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MAX_PIECES = 64
 def exactly(method: str, form: JointForm, extreme: Extreme, tiles: Tiles | None = None) -> Probability:
     """P(S is extreme) by an exact method of `joint.planner`; `tiles` decides whole boxes of states (see `grid`).
 
-    Its error bound is infinite when the sums as observed are not among the extreme ones that were counted.
+    The error bound is infinite when the observed sums are not extreme, or p is below their own probability 2**-n.
     """
     if form.rank == 0:
         return CERTAIN

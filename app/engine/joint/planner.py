@@ -1,6 +1,8 @@
-"""The plan for a statistic of several sums: enumerate, use the line, the grid, or sample.
+"""The plan for a statistic of several sums: enumerate, use the line or the grid, or sample.
 
-Operations are nanoseconds of one ordinary core; `work` is what deciding about one state takes of them.
+Operations are nanoseconds of one ordinary core; `work` is what deciding about one state takes of them. The constants
+were fitted to measured times: `python -m loadtest.bench --section plan` prints predicted beside measured time and
+memory. Run it after changing a method or a constant.
 """
 
 from __future__ import annotations
@@ -14,12 +16,12 @@ from .form import JointForm
 from .grid import dp
 from .grid.price import MOST_CELLS, box_of, grid_cost
 
-# A sum on a line is the grid of rank one, solved interval by interval by the one-dimensional engine.
+# A lattice of rank one is a line, which `one_sum.fft` solves interval by interval.
 LINE_CELLS = 1 << 24
-# More states than this fit no budget, and are no candidate.
+# With more states than this `enumeration` fits no budget and is no candidate.
 _MOST_STATES = 1 << 40
 FRACTION_METHODS = ("enumeration", "dp")
-# A call of the statistic, whatever it is called for.
+# Nanoseconds of one call of the statistic, however few states it is for.
 _CALL = 200_000
 
 
@@ -49,7 +51,7 @@ def plan(form: JointForm, budget: Budget, *, method: str, samples: int, work: fl
 
 
 def costs(form: JointForm, samples: int, work: float) -> tuple[Cost, ...]:
-    """The cost of every method that could run at all; exact ones first, cheapest first."""
+    """The cost of every method that applies: exact ones, cheapest first; then Monte Carlo."""
     exact: list[Cost] = []
     if form.rank == 1:
         exact.append(_line(form, work))
@@ -65,7 +67,7 @@ def costs(form: JointForm, samples: int, work: float) -> tuple[Cost, ...]:
 
 
 def gives_fraction(form: JointForm, method: str) -> bool:
-    """Whether a method's own answer is a fraction."""
+    """Whether the method's answer is an exact fraction by itself."""
     return method == "enumeration" or (method == "dp" and form.nonzero <= dp.EXACT_ITEMS)
 
 
@@ -117,10 +119,10 @@ def sampling(form: JointForm, samples: int, work: float) -> Cost:
     """The cost of Monte Carlo."""
     width = form.table.shape[1]
     blocks = -(-samples // 4096)
-    if monte_carlo.by_coin(form):
-        coins = form.nonzero
-        each = coins * (1.5 + 0.1 * width)
-        held = 9 * min(512 * coins, max(monte_carlo.COINS_AT_ONCE, coins)) + 8 * coins * width
+    if monte_carlo.by_item(form):
+        bits = form.nonzero
+        each = bits * (1.5 + 0.1 * width)
+        held = 9 * min(512 * bits, max(monte_carlo.BITS_AT_ONCE, bits)) + 8 * bits * width
     else:
         each, held = len(form.counts) * (6 + 2.0 * width), 0
     each += work + 8 * (width + len(form.origin))

@@ -1,6 +1,6 @@
-"""Exponential tilting of a vector of sums: every coin by its own vector.
+"""Exponential tilting of a vector of sums: the swap of each item by its own vector.
 
-The log-odds of a coin with vector v are theta . v; K_c(theta) = sum_j c_j log cosh(theta . v_j / 2) is the
+The log-odds of the swap of an item with vector v are theta . v; K_c(theta) = sum_j c_j log cosh(theta . v_j / 2) is the
 cumulant generating function of T about its mean.
 """
 
@@ -20,7 +20,7 @@ _NEAR_ENOUGH = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Tilted:
-    """A tilt theta (r,), the coins' tau_j and sech2_j (U,), and K(theta) - theta . mean(T) centred."""
+    """A tilt theta (r,), tau_j = tanh(theta . v_j / 2) and sech2_j = 1 - tau_j**2 (U,), and the `cumulant` K_c(theta)."""
 
     theta: Reals
     tau: Reals
@@ -34,13 +34,13 @@ class Tilted:
 
 
 def untilted(form: JointForm) -> Tilted:
-    """The law as it is."""
+    """The law at theta = 0."""
     zero = np.zeros(len(form.counts))
     return Tilted(np.zeros(form.rank), zero, np.ones(len(form.counts)), 0.0)
 
 
 def tilted(form: JointForm, theta: Reals) -> Tilted:
-    """Every coin tilted by its vector: log-odds theta . vector."""
+    """The law tilted by `theta`, shape (r,)."""
     half = 0.5 * (form.vectors @ theta)
     size = np.abs(half)
     decay = np.exp(-2.0 * size)
@@ -53,7 +53,10 @@ def tilted(form: JointForm, theta: Reals) -> Tilted:
 
 
 def tilt_towards(form: JointForm, target: Reals) -> Tilted:
-    """A tilt whose mean is near `target`, shape (r,): damped Newton on K(theta) - theta . target."""
+    """A tilt whose mean is near `target`, shape (r,): Newton's method with step halving on K(theta) - theta . target.
+
+    Any theta gives a correct answer; a mean within a twentieth of a standard deviation gives a quick one.
+    """
     theta = np.zeros(form.rank)
     centre = means(form)
     for _ in range(_ITERATIONS):

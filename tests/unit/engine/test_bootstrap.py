@@ -191,7 +191,7 @@ def test_the_cumulative_law_is_the_full_one() -> None:
     assert law.cumulative(-1) == 0.0
 
 
-def test_without_spread_no_resample_is_far_out_unless_the_sum_is_nought() -> None:
+def test_without_spread_no_resample_is_far_out_unless_the_sum_is_zero() -> None:
     assert found([5, 5, 5], "two-sided") == IMPOSSIBLE
     assert found([5, 5, 5], "greater") == IMPOSSIBLE
     assert found([5, 5, 5], "less").log_p == 0.0

@@ -197,7 +197,7 @@ def test_all_effects_one_way_leave_one_assignment_in_each_tail() -> None:
     assert found.high > 0.0
 
 
-def test_identical_systems_and_a_sum_of_nought_are_certain() -> None:
+def test_identical_systems_and_a_sum_of_zero_are_certain() -> None:
     assert bracketed(np.zeros(5)) == Bracket(0.0, 0.0, 0, 0, reached=True)
     assert bracketed(np.array([math.pi, -math.pi])).low == 1.0
     assert bracketed(np.array([math.pi]), None, "less", absolute=True).high == 1.0

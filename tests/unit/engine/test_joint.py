@@ -162,7 +162,7 @@ def test_every_state_that_swaps_can_reach_is_on_the_reduced_lattice() -> None:
         assert listed == reached
 
 
-def test_sampling_by_coins_and_by_groups_follow_the_exact_probability() -> None:
+def test_sampling_by_items_and_by_groups_follow_the_exact_probability() -> None:
     generator = np.random.default_rng(5)
     for items, values in ((40, 40), (2000, 2)):
         u = generator.integers(0, values, (items, 3))

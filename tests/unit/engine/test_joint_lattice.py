@@ -176,7 +176,7 @@ def test_the_picture_takes_its_frequencies_from_the_p_value(monkeypatch: pytest.
 
     monkeypatch.setattr(spectrum, "_frequencies", count)
     grid.probability(form, product_of(stay.sum(axis=0).tolist()))
-    look = joint_law.look_at(form, 10.0, 20.0, gridded=True)
+    look = joint_law.plan_law(form, 10.0, 20.0, gridded=True)
     assert look.way == "box"
     values, masses = joint_law.law_of(form, lambda sums: (sums[0] * sums[1]).astype(np.float64), look, 0)
     assert len(computed) == 1

@@ -73,7 +73,7 @@ def test_statistic_is_the_general_score_test(table: tuple[int, int, int], differ
 
 
 @given(tables())
-def test_at_nought_it_is_mcnemar(table: tuple[int, int, int]) -> None:
+def test_at_zero_it_is_mcnemar(table: tuple[int, int, int]) -> None:
     only_u, only_v, _ = table
     expected = (only_u - only_v) / math.sqrt(only_u + only_v) if only_u + only_v else 0.0
     assert tango_test(*table, 0.0) == pytest.approx(expected, rel=1e-14)
@@ -189,7 +189,7 @@ def test_nonsense_is_refused(only_u: int, only_v: int, items: int, difference: f
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 2.0, math.nan])
-def test_levels_outside_nought_and_one_are_refused(level: float) -> None:
+def test_levels_outside_zero_and_one_are_refused(level: float) -> None:
     with pytest.raises(ValueError, match="level"):
         tango_interval(1, 0, 3, level)
     with pytest.raises(ValueError, match="level"):

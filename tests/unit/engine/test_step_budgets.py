@@ -180,7 +180,7 @@ def _lower_end(effects: list[int], counts: list[int], tail: Fraction) -> Fractio
     return Fraction(int(sums[1:][order[rank - 1]]), int(sizes[1:][order[rank - 1]]))
 
 
-def test_a_level_that_doubles_do_not_tell_from_nought_has_no_ends() -> None:
+def test_a_level_that_doubles_do_not_tell_from_zero_has_no_ends() -> None:
     found = units_of(np.arange(1, 100, dtype=np.int64) ** 2, None)
     assert found is not None
     assert subset_bounds.plan(found[0], (1 - Fraction(1, 10**300)) / 2) is None

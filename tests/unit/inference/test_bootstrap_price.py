@@ -13,7 +13,7 @@ import pytest
 
 from app.engine.bootstrap.form import resample_form
 from app.engine.bootstrap.law import cost
-from app.engine.bootstrap.quantiles import bootstrap_law, law_cost, looks_for
+from app.engine.bootstrap.quantiles import bootstrap_law, evaluations_for, law_cost
 from app.engine.plan import Budget
 from app.inference.options import Options
 from app.inference.paired_test import prepare, run_test
@@ -69,7 +69,7 @@ def test_a_giant_among_small_effects_stays_within_the_bytes(
 @pytest.mark.parametrize(("items", "giant"), [(20, 10**4), (5, 300_000), (100, 30_000), (300, 1000)])
 def test_the_law_holds_no_more_than_its_price_says(items: int, giant: int) -> None:
     form = resample_form(np.array(spike(items, giant)))
-    looks = looks_for(form, 9) + 102
+    looks = evaluations_for(form, 9) + 102
     assert peak(lambda: bootstrap_law(form, looks)) <= law_cost(form, looks)[1] + SLACK
 
 
@@ -77,7 +77,7 @@ def test_the_picture_is_part_of_the_predicted_time() -> None:
     effects, options = spike(40, 10**4), Options(test="bootstrap", pmf="summary", method="fft")
     planned = prepare(Effects(np.array(effects)), EXPRESSION, options, Budget())
     form = resample_form(np.array(effects))
-    looks = looks_for(form, 9) + 102
+    looks = evaluations_for(form, 9) + 102
     both = 1e-9 * (cost(form)[0] + law_cost(form, looks)[0])
     assert planned.seconds >= both * (1.0 - 1e-12)
 

@@ -139,7 +139,7 @@ def test_where_alpha_turns_out_to_lie_inside_the_bracket_the_exact_method_follow
     stay = np.array([*MANY[:60] // 50, 20_000])
     monkeypatch.setattr("app.engine.planner.LONG_S", 0.0)
     monkeypatch.setattr("app.engine.one_sum.planner.LONG_S", 0.0)
-    monkeypatch.setattr("app.engine.planner.DEARER", 0.0)
+    monkeypatch.setattr("app.engine.planner.TIMES_LONGER", 0.0)
     free = asked(Effects(stay), SUM)
     assert free.method.name == "bounds"
     record = asked(Effects(stay), SUM, alpha=free.p_value)

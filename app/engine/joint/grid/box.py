@@ -86,14 +86,14 @@ def slabs(box: Box) -> Iterator[tuple[int, int]]:
 
 def mask_of_slab(form: JointForm, box: Box, extreme: Extreme, start: int, stop: int) -> NDArray[np.bool_]:
     """Which cells of a slab of the box are extreme."""
-    found = extreme(sums_on(form, box, start, stop))
-    return np.asarray(np.broadcast_to(found, (stop - start, *box.shape[1:])))
+    extreme_cells = extreme(sums_on(form, box, start, stop))
+    return np.asarray(np.broadcast_to(extreme_cells, (stop - start, *box.shape[1:])))
 
 
 def sums_on(form: JointForm, box: Box, start: int = 0, stop: int | None = None) -> list[Integers]:
     """The k sums on a slab of the box, each broadcast only over the axes it depends on."""
     stop = box.shape[0] if stop is None else stop
-    found = []
+    sums = []
     for column in range(len(form.origin)):
         total = np.full((1,) * form.rank, form.origin[column], dtype=np.int64)
         for axis, size in enumerate(box.shape):
@@ -101,8 +101,8 @@ def sums_on(form: JointForm, box: Box, start: int = 0, stop: int | None = None) 
             if step:
                 span = np.arange(start, stop) if axis == 0 else np.arange(size)
                 total = total + along(axis, form.rank, step * (int(box.low[axis]) + span))
-        found.append(total)
-    return found
+        sums.append(total)
+    return sums
 
 
 def along(axis: int, rank: int, line: NDArray[Any]) -> NDArray[Any]:

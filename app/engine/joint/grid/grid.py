@@ -47,16 +47,16 @@ def probability(form: JointForm, extreme: Extreme, tiles: Tiles | None = None) -
     if direct and dp.operations(form) <= _TINY:
         return dp.probability(form, extreme)
     box = bounding_box(form, untilted(form), _OUTSIDE)
-    found = _untilted(form, box, extreme, tiles)
+    plain = _untilted(form, box, extreme, tiles)
     deep = is_deep(form)
     good = (_GOOD if box.cells <= _LARGE_BOX else _GOOD_ENOUGH) if deep else _GOOD_UNPLANNED
-    if found.relative_error_bound <= good:
-        return found
+    if plain.relative_error_bound <= good:
+        return plain
     if deep and direct and dp.operations(form) <= _DIRECT:
         return dp.probability(form, extreme)
     # Never more additions than that: where nothing is proven, the plan's next method answers.
-    small = small_probability(form, extreme, found.log_p, tiles)
-    return min(found, small, key=lambda part: part.relative_error_bound)
+    small = small_probability(form, extreme, plain.log_p, tiles)
+    return min(plain, small, key=lambda part: part.relative_error_bound)
 
 
 def _untilted(form: JointForm, box: Box, extreme: Extreme, tiles: Tiles | None) -> Probability:

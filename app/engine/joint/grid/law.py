@@ -9,15 +9,17 @@ from ...lattice import Reals
 from ..form import JointForm
 from ..tilt import untilted
 from .box import Box
-from .spectrum import frequencies
+from .spectrum import fft_lengths, frequencies
 
 
-def law_on(form: JointForm, box: Box) -> Reals:
-    """The probabilities of the cells of a box, by one inverse FFT; absolute error of some 1e-16."""
-    lengths = tuple(
-        transform.next_fast_len(size, real=axis == form.rank - 1) for axis, size in enumerate(box.shape)
-    )
-    found = frequencies(form, untilted(form), lengths, box.low)
-    phi = found.spread((*lengths[:-1], lengths[-1] // 2 + 1))
-    masses = transform.irfftn(phi, lengths)
-    return np.asarray(masses[tuple(slice(0, size) for size in box.shape)], dtype=np.float64)
+def law_on(form: JointForm, box: Box) -> tuple[Reals, float]:
+    """The probabilities of the cells of a box, shape box.shape, by one inverse FFT; absolute error about 1e-16.
+
+    And a bound on the transform's error in the probability of any set of cells. Mass outside the box aliases into it
+    and is not part of that bound.
+    """
+    lengths = fft_lengths(box)
+    phi = frequencies(form, untilted(form), lengths, box.low)
+    masses = transform.irfftn(phi.spread((*lengths[:-1], lengths[-1] // 2 + 1)), lengths)
+    inside = tuple(slice(0, size) for size in box.shape)
+    return np.asarray(masses[inside], dtype=np.float64), phi.norm * phi.transform_error(lengths)

@@ -54,8 +54,8 @@ def products(
         angle = _row_angles(form, lengths[:-1], start, stop)
         tables = np.cos(angle), np.sin(angle), cosines, sines
         if law.theta.any():
-            found, sizes = _block(form, law, tables, math.exp(-below))
-            values[start:stop] = found
+            block, sizes = _block(form, law, tables, math.exp(-below))
+            values[start:stop] = block
         else:
             real, sizes = _flat_block(form, tables, math.exp(-below))
             values[start:stop] = real

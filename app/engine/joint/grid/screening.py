@@ -43,16 +43,16 @@ def standing(
     """Flat indices into the half grid that are not proved negligible; None when there are more than `most`."""
     below = log_below(math.prod(half))
     widths = tile_widths(form, lengths)
-    found: list[Indices] = [np.zeros(0, dtype=np.intp)]
+    parts: list[Indices] = [np.zeros(0, dtype=np.intp)]
     count = 0
     for index in _tiles_left(form, law, lengths, half, widths):
         for start in range(0, len(index), _CHUNK):
             part = _left(form, law, lengths, half, index[start : start + _CHUNK], below)
-            found.append(part)
+            parts.append(part)
             count += len(part)
             if count > most:
                 return None
-    return np.sort(np.concatenate(found))
+    return np.sort(np.concatenate(parts))
 
 
 def influence(form: JointForm, law: Tilted) -> Reals:

@@ -56,7 +56,7 @@ def small_probability(
     allowance = allowance_of(form) if allowance is None else allowance
     least = log_weight(form, tilt_towards(form, form.observed.astype(np.float64))) - _ROOM
     depth = log_guess
-    found = UNPROVEN
+    result = UNPROVEN
     for _ in range(_ROUNDS):
         box = box_missing(form, untilted(form), depth + _LOG_MISSED)
         runs = region_of(form, box, extreme, tiles, allowance)
@@ -73,16 +73,16 @@ def small_probability(
         if not complete and about < depth:
             depth = about
             continue
-        found = _of_lobes(form, runs, allowance)
-        missed = box.log_outside - found.log_p
+        result = _of_lobes(form, runs, allowance)
+        missed = box.log_outside - result.log_p
         if complete or missed <= 0.9 * _LOG_MISSED:
             left_out = 0.0 if complete else math.exp(missed)
-            return Probability(found.log_p, found.relative_error_bound + left_out)
-        if not found.relative_error_bound < 1.0:
+            return Probability(result.log_p, result.relative_error_bound + left_out)
+        if not result.relative_error_bound < 1.0:
             # A region that no tilt proves is not proven by a larger box.
             break
-        depth = min(found.log_p, 1.25 * depth)
-    return Probability(found.log_p, math.inf)
+        depth = min(result.log_p, 1.25 * depth)
+    return Probability(result.log_p, math.inf)
 
 
 def region_of(

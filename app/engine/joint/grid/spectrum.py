@@ -13,16 +13,20 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import fft as transform
 
 from ...lattice import Integers, Reals
 from ...one_sum.spectrum import factor_error, log_moduli
 from ...probability import UNIT_ROUNDOFF
 from ..form import JointForm
 from ..tilt import Tilted
+from .box import Box
 from .product import Complex, products, signed
 from .screening import average_decay, log_below, standing
 
 _BLOCK = 1 << 18
+# The error of an FFT is a small multiple of u log2(cells) in the l2 norm.
+_FFT_CONSTANT = 2.0
 # A whole half grid of more frequencies is not held.
 MAX_WHOLE = 1 << 24
 # So few factors are not worth a look at which matter.
@@ -58,6 +62,16 @@ class Frequencies:
         phi[self.index] = self.values
         return phi
 
+    def transform_error(self, lengths: tuple[int, ...]) -> float:
+        """A bound on the l2 norm of the error after an FFT of these lengths, against `norm` (Higham 2002, section 24.1)."""
+        return self.relative + _FFT_CONSTANT * UNIT_ROUNDOFF * math.log2(max(math.prod(lengths), 2))
+
+
+def fft_lengths(box: Box) -> tuple[int, ...]:
+    """Lengths of at least the box's shape that a real FFT is fast for."""
+    last = len(box.shape) - 1
+    return tuple(transform.next_fast_len(size, real=axis == last) for axis, size in enumerate(box.shape))
+
 
 _KEPT: WeakKeyDictionary[JointForm, tuple[object, Frequencies]] = WeakKeyDictionary()
 
@@ -69,10 +83,10 @@ def frequencies(form: JointForm, law: Tilted, lengths: tuple[int, ...], low: Int
     """
     if law.theta.any():
         return _frequencies(form, law, lengths, low)
-    asked = (lengths, tuple(low.tolist()))
+    key = (lengths, tuple(low.tolist()))
     kept = _KEPT.get(form)
-    if kept is None or kept[0] != asked:
-        kept = asked, _frequencies(form, law, lengths, low)
+    if kept is None or kept[0] != key:
+        kept = key, _frequencies(form, law, lengths, low)
         if len(kept[1].values.reshape(-1)) <= _MOST_KEPT:
             _KEPT[form] = kept
     return kept[1]
@@ -87,12 +101,12 @@ def _frequencies(form: JointForm, law: Tilted, lengths: tuple[int, ...], low: In
         multiplicity[-1] = 1.0
     flat = None if whole_at_once(form, law, half) else standing(form, law, lengths, half, _most(half))
     if flat is None:
-        found = products(form, law, lengths, log_below(math.prod(half)), multiplicity)
-        phi = found.values
+        whole = products(form, law, lengths, log_below(math.prod(half)), multiplicity)
+        phi = whole.values
         norm = math.sqrt(float(np.square(np.abs(phi)).sum(axis=tuple(range(len(half) - 1))) @ multiplicity))
         for axis, line in enumerate(lines):
             phi *= line.reshape([-1 if a == axis else 1 for a in range(len(half))])
-        return Frequencies(None, phi, found.error / norm + 24.0 * UNIT_ROUNDOFF, norm)
+        return Frequencies(None, phi, whole.error / norm + 24.0 * UNIT_ROUNDOFF, norm)
     values, relative = _apart(form, law, lengths, half, flat)
     index = np.unravel_index(flat, half)
     norm = math.sqrt(float((np.square(np.abs(values)) * multiplicity[index[-1]]).sum()))

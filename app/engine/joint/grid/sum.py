@@ -20,11 +20,9 @@ from ..form import JointForm
 from ..tilt import Tilted
 from .box import Box
 from .region import Runs
-from .spectrum import Frequencies, frequencies
+from .spectrum import Frequencies, fft_lengths, frequencies
 
 _AT_ONCE = 1 << 17
-# The error of an FFT is a small multiple of u log2(cells) in the l2 norm.
-_FFT_CONSTANT = 2.0
 
 
 def run_sum(form: JointForm, law: Tilted, box: Box, runs: Runs) -> tuple[float, float, float]:
@@ -34,11 +32,9 @@ def run_sum(form: JointForm, law: Tilted, box: Box, runs: Runs) -> tuple[float, 
 
     Mass outside the box aliases into it; that is the caller's to bound.
     """
-    lengths = tuple(
-        transform.next_fast_len(size, real=axis == form.rank - 1) for axis, size in enumerate(box.shape)
-    )
-    found = frequencies(form, law, lengths, box.low)
-    which, lines = _lines(found, lengths)
+    lengths = fft_lengths(box)
+    phi = frequencies(form, law, lengths, box.low)
+    which, lines = _lines(phi, lengths)
     anchor = runs.first if law.theta[-1] >= 0.0 else runs.last
     height = (runs.head - box.low[:-1]) @ law.theta[:-1] + (anchor - box.low[-1]) * law.theta[-1]
     lowest = float(height.min())
@@ -51,21 +47,20 @@ def run_sum(form: JointForm, law: Tilted, box: Box, runs: Runs) -> tuple[float, 
         terms = _contracted(law, box, lengths[-1], which, lines, some) * weights[part]
         total += float(terms.real.sum())
         size += float(np.abs(terms).sum())
-    norm = found.norm / math.sqrt(math.prod(lengths))
-    rounding = found.relative + _FFT_CONSTANT * UNIT_ROUNDOFF * math.log2(max(math.prod(lengths), 2))
-    error = norm * rounding * _weight_norm(runs, weights, abs(float(law.theta[-1])))
+    norm = phi.norm / math.sqrt(math.prod(lengths))
+    error = norm * phi.transform_error(lengths) * _weight_norm(runs, weights, abs(float(law.theta[-1])))
     return total, 1.01 * error + 64.0 * UNIT_ROUNDOFF * size, lowest
 
 
-def _lines(found: Frequencies, lengths: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
+def _lines(phi: Frequencies, lengths: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
     """The last frequencies that are left, and for each the transform along the leading axes."""
-    if found.index is None:
+    if phi.index is None:
         which = np.arange(lengths[-1] // 2 + 1)
-        lines = np.moveaxis(found.values, -1, 0)
+        lines = np.moveaxis(phi.values, -1, 0)
     else:
-        which, where = np.unique(found.index[-1], return_inverse=True)
+        which, where = np.unique(phi.index[-1], return_inverse=True)
         lines = np.zeros((len(which), *lengths[:-1]), dtype=np.complex128)
-        lines[(where, *found.index[:-1])] = found.values
+        lines[(where, *phi.index[:-1])] = phi.values
     if len(lengths) > 1:
         lines = np.asarray(transform.ifftn(lines, axes=tuple(range(1, len(lengths)))))
     alone = (which == 0) | (2 * which == lengths[-1])
