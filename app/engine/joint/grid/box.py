@@ -43,7 +43,7 @@ class Box:
 def bounding_box(form: JointForm, law: Tilted, outside: float) -> Box:
     """An interval on every axis, cut to the support; together they miss at most `outside` of the law's mass.
 
-    Bernstein's interval under a tilt. Without one, Hoeffding's: a coin of step v is within v / 2 of its mean, so the
+    Bernstein's interval under a tilt. Without one, Hoeffding's: a swap of step v is within v / 2 of its mean, so the
     variance itself is the sub-Gaussian bound (Boucheron, Lugosi & Massart 2013, sections 2.6 and 2.8).
     """
     return box_missing(form, law, math.log(outside))
@@ -106,5 +106,5 @@ def sums_on(form: JointForm, box: Box, start: int = 0, stop: int | None = None) 
 
 
 def along(axis: int, rank: int, line: NDArray[Any]) -> NDArray[Any]:
-    """A line of values laid along one axis of `rank`."""
+    """A line of values, shape (L,), reshaped to lie along one axis of `rank`."""
     return line.reshape([-1 if a == axis else 1 for a in range(rank)])

@@ -1,8 +1,8 @@
 """The shift algorithm on a grid: additions of positive numbers, so every cell keeps its digits.
 
 The direct form of Algorithm 3 of Zmigrod, Vieira & Cotterell 2022 in r dimensions. It costs n passes over the
-whole support and serves small problems with small p-values, and as the check of `grid`. Counted in integers,
-modulo a few primes where the ways do not fit one, it gives the p-value as a fraction.
+whole support: the method for small problems with small p-values, and the check of `grid`. Counted in integers,
+modulo a few primes where the ways exceed 64 bits, it gives the p-value as a fraction.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LISTED = 1 << 16
 
 
 def support(form: JointForm) -> Box:
-    """The box of everything T can be."""
+    """The box of all values of T."""
     return Box(form.low, tuple(int(size) + 1 for size in (form.high - form.low).tolist()), 0.0)
 
 
@@ -62,12 +62,12 @@ def fraction(form: JointForm, extreme: Extreme) -> Probability:
 
 
 def passes(form: JointForm) -> int:
-    """How many times `fraction` runs over the support."""
+    """How many passes over the support `fraction` takes, one per prime."""
     return 1 if form.nonzero <= _INT64_ITEMS else form.nonzero // _PRIME_BITS + 1
 
 
 def counts(form: JointForm) -> Reals:
-    """In how many ways T = x comes about, on the whole support, shape support(form).shape."""
+    """The number of ways to T = x on the whole support, shape support(form).shape."""
     return _ways(form, np.zeros(support(form).cells))
 
 
@@ -87,7 +87,7 @@ def _ways(form: JointForm, cells: NDArray[Any], modulus: int | None = None) -> N
             np.copyto(copy, source)
             np.add(target, copy, out=target)
             if modulus is not None:
-                # Below twice the modulus: what is less than it wraps to more, and the smaller one is meant.
+                # Sums are below twice the modulus. Subtracting it wraps smaller ones to huge numbers; take the minimum.
                 np.subtract(target, np.uint64(modulus), out=copy)
                 np.minimum(target, copy, out=target)
     return cells.reshape(shape)

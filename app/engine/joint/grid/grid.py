@@ -22,24 +22,24 @@ from .small import region_of, small_probability
 from .sum import run_sum
 from .tiles import Tiles
 
-# Below this an untilted answer may lose digits; its certificate decides.
+# The mass that the box of the untilted law may miss.
 _OUTSIDE = 1e-17
 _GOOD = 1e-10
-# On large boxes nine certified digits of a p-value are worth more than the time for the rest.
+# On large boxes nine certified digits of a p-value are enough: more would take much longer.
 _LARGE_BOX = 1 << 20
 _GOOD_ENOUGH = 1e-9
-# Nor is more than the plain transform worth its time where no more was planned.
+# The same where the plan has only the plain transform.
 _GOOD_UNPLANNED = 2e-9
-# A direct sum of positive terms up to here; beyond, the tilt.
+# Up to this many additions `dp` answers instead of the tilt.
 _DIRECT = 400_000_000
-# So few additions cost less than a transform.
+# Up to this many additions cost less than a transform.
 _TINY = 200_000
 
 
 def probability(form: JointForm, extreme: Extreme, tiles: Tiles | None = None) -> Probability:
-    """P(S is extreme), with its certificate; the bound is infinite when nothing could be proven.
+    """P(S is extreme), with its certificate; the error bound is infinite when nothing could be proven.
 
-    `tiles` tells of whole boxes of states whether all are extreme or none, which reaches tails of any depth.
+    `tiles` decides whether all states of a box are extreme, or none is; with it tails of any depth can be solved.
     """
     if form.rank == 0:
         return CERTAIN
@@ -54,13 +54,13 @@ def probability(form: JointForm, extreme: Extreme, tiles: Tiles | None = None) -
         return plain
     if deep and direct and dp.operations(form) <= _DIRECT:
         return dp.probability(form, extreme)
-    # Never more additions than that: where nothing is proven, the plan's next method answers.
+    # More additions would exceed the plan. Where nothing is proven, its next method answers.
     small = small_probability(form, extreme, plain.log_p, tiles)
     return min(plain, small, key=lambda part: part.relative_error_bound)
 
 
 def _untilted(form: JointForm, box: Box, extreme: Extreme, tiles: Tiles | None) -> Probability:
-    """The plain sum over the box, right to about 1e-16 absolutely; where that proves nothing, what it may be."""
+    """The untilted sum over the box, with an absolute error of about 1e-16; an upper bound where that proves nothing."""
     runs = region_of(form, box, extreme, tiles, plain_allowance(box))
     if runs is None or len(runs) == 0:
         return Probability(math.log(box.outside or _OUTSIDE), math.inf)

@@ -28,7 +28,7 @@ def nearest_of_hull(lowest: Callable[[Reals], Reals], start: Reals, tolerance: f
             if (affine > _NO_WEIGHT).all():
                 weights = affine
                 break
-            # Back to where the first weight becomes zero on the way, and on without that corner.
+            # Move towards the affine minimum until a weight becomes zero, and drop that corner.
             falling = affine <= _NO_WEIGHT
             share = float((weights[falling] / np.maximum(weights[falling] - affine[falling], 1e-300)).min())
             weights = weights + min(share, 1.0) * (affine - weights)

@@ -1,6 +1,8 @@
-"""What a grid takes, predicted: its region, its frequencies, the sums over the region, and the law to look at.
+"""The predicted cost of a grid: its region, its frequencies, the sums over the region, and the law for display.
 
-What decides is how many frequencies matter, which is estimated from a sample of them.
+It depends most on how many frequencies matter, which is estimated from a sample of them. The constants were fitted to
+measured times: `python -m loadtest.bench --section plan` prints predicted beside measured time and memory, and
+`--section f1` times F1. Run both after changing the grid or a constant.
 """
 
 from __future__ import annotations
@@ -22,29 +24,30 @@ from .spectrum import APART, MAX_WHOLE, whole_at_once
 _OUTSIDE = 1e-17
 # More cells than this fit no budget.
 MOST_CELLS = 1 << 40
-# Nanoseconds: a group in the product over the grid, in screening, and at one frequency by itself.
+# Nanoseconds of one group at one frequency: in the product over the grid, in screening, and evaluated alone.
 _PRODUCT, _SCREENED, _ALONE = 3.0, 12.0, 130.0
-# And what is tabulated along every axis; of the last one, for every group and frequency.
+# Nanoseconds of the tables along every axis, per point; along the last one also per group and frequency.
 _TABLES, _COLUMN = 500, 60.0
-_SAMPLES, _FEW, _COINS = 256, 3, 160
+# Frequencies in the sample, how many of them still count as none, and the groups that screen it.
+_SAMPLES, _FEW, _GROUPS = 256, 3, 160
 # Boxes of more cells are decided tile by tile where the statistic's ranges are known.
 _WHOLE_CELLS = 1 << 20
-# A tail deeper than this, as a natural logarithm, takes tilted transforms after the plain one: so many of them, on
-# windows that miss so little, and a region on so much larger a box.
+# A tail beyond exp(-_DEEP) takes tilted transforms after the plain one: _TRANSFORMS of them, on windows that miss
+# exp(_WINDOW) of the mass, and a region on a box that misses exp(_ROOM) of the probability.
 _DEEP, _TRANSFORMS, _WINDOW, _ROOM = 11.0, 6, -54.0, -49.0
-# What a tilted transform takes besides: its tilt, its dominating cell, its runs; and an axis of the window.
+# Nanoseconds of a tilted transform beside the transform: its tilt, its dominating cell and its runs.
 _TILT = 3_000_000
-# Tiles and cells that are decided for every cell of a box's surface.
+# Tiles and cells that are decided per cell of a box's surface.
 _EDGE = 25.0
-# What is planned may be exceeded so many times, and so much is allowed whatever was planned.
+# An allowance is this multiple of what was planned, and at least this much.
 _TIMES, _AT_LEAST_NS, _AT_LEAST_STATES = 2.0, 1e8, 1 << 21
-# Below so many additions `grid` adds directly.
+# Up to this many additions `grid` answers by `dp`: deep tails, and all.
 _DIRECT, _TINY = 400_000_000, 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Deep:
-    """What a tail takes beyond the plain transform: `transforms` nanoseconds, `states` decided, bytes `held`."""
+    """The price of a deep tail beyond the plain transform: nanoseconds of `transforms`, `states` decided, bytes `held`."""
 
     transforms: float
     states: float
@@ -53,7 +56,7 @@ class Deep:
 
 @dataclass(frozen=True, slots=True)
 class Spectrum:
-    """What the frequencies of a box take, how many are held, and how many of the last axis are among them."""
+    """The price of a box's frequencies, how many are held, and how many different ones these have on the last axis."""
 
     nanoseconds: float
     held: float
@@ -91,12 +94,12 @@ def transform_price(
 
 
 def deep_price(form: JointForm) -> Deep:
-    """The price of tilted transforms for as far out as the data are, whose tilt is about the dominating one."""
+    """The price of tilted transforms for a tail that begins at the data, whose tilt is about the dominating one."""
     law = tilt_towards(form, form.observed.astype(np.float64))
     depth = law.cumulant - float(law.theta @ (form.observed - means(form)))
     box = box_missing(form, untilted(form), depth + _ROOM)
     each, held = transform_price(form, law, box_missing(form, law, _WINDOW))
-    # The plain region comes again on a box that is a little larger, and then on the one that holds the data.
+    # The region is listed again on a slightly larger box, and then on the one that holds the data.
     listed = float(box.cells) if box.cells <= _WHOLE_CELLS else min(float(box.cells), _EDGE * _surface(box))
     states = 1.5 * min(box_of(form).cells, _WHOLE_CELLS) + listed
     return Deep(
@@ -105,7 +108,7 @@ def deep_price(form: JointForm) -> Deep:
 
 
 def allowance_of(form: JointForm) -> Allowance:
-    """What `small_probability` may take: some times the plan, which saw where the data are and not the region."""
+    """The limit of `small_probability`: a multiple of the plan, which knows where the data are but not the region."""
     deep = deep_price(form)
     return Allowance(
         max(_TIMES * deep.transforms, _AT_LEAST_NS), max(_TIMES * deep.states, float(_AT_LEAST_STATES))
@@ -113,7 +116,7 @@ def allowance_of(form: JointForm) -> Allowance:
 
 
 def plain_allowance(box: Box) -> Allowance:
-    """What the region of the plain sum over a box may take."""
+    """The limit of listing the region of the plain sum over a box."""
     return Allowance(states=max(_TIMES * _plain_states(box), float(_AT_LEAST_STATES)))
 
 
@@ -150,17 +153,17 @@ def grid_cost(form: JointForm, work: float) -> tuple[int, int]:
 
 
 def law_nanoseconds(form: JointForm, work: float) -> float:
-    """What `grid_law.law_on` takes where the frequencies are known, and the statistic at the cells of the box."""
+    """Predicted nanoseconds of `law.law_on` for known frequencies, and of the statistic at the cells of the box."""
     return 400_000 + (60 + work) * _known(form)[0].cells
 
 
 def spectrum_nanoseconds(form: JointForm) -> float:
-    """What the frequencies of the untilted box take."""
+    """Predicted nanoseconds of the frequencies of the untilted box."""
     return _known(form)[1].nanoseconds
 
 
 def is_deep(form: JointForm) -> bool:
-    """Whether more than the plain transform is planned: the data are so far from the mean, in any direction."""
+    """Whether more than the plain transform is planned, as the data are more than _DEEP nats from the mean."""
     away = form.observed - means(form)
     return 0.5 * float(away @ np.linalg.pinv(form.covariance) @ away) > _DEEP
 
@@ -177,18 +180,18 @@ def _spectrum(form: JointForm, law: Tilted, box: Box) -> Spectrum:
     if whole_at_once(form, law, half):
         return Spectrum(product, cells, columns)
     below = log_below(cells)
-    share = standing_share(form, law, box.shape, _SAMPLES, _COINS)
-    # Near frequency nought phi is a Gaussian: its ellipsoid above the level.
+    share = standing_share(form, law, box.shape, _SAMPLES, _GROUPS)
+    # Near frequency zero phi is a Gaussian: the volume of the ellipsoid on which it exceeds the level.
     size = math.sqrt(max(float(np.linalg.det(law.covariance(form))), 1e-300))
     ball = (2.0 * math.pi * below) ** (form.rank / 2) / math.gamma(form.rank / 2 + 1)
     blob = 0.5 * ball * math.prod(box.shape) / ((2.0 * math.pi) ** form.rank * size)
-    # One or two in the sample may well be near nought themselves.
+    # A few of the sample may themselves be near zero.
     kept = min(max(blob, share * cells if share > _FEW / _SAMPLES else 0.0), cells)
-    # So many coins retire a tile or a frequency that can be retired.
-    coins = min(groups, 2.0 * below / max(average_decay(form, law) / groups, 1e-9))
+    # As many groups are needed to prove a negligible tile or frequency negligible.
+    screened = min(groups, 2.0 * below / max(average_decay(form, law) / groups, 1e-9))
     tiles = cells / math.prod(tile_widths(form, box.shape))
-    looked = _SCREENED * coins * (0.6 * tiles + 1.5 * kept)
+    screening = _SCREENED * screened * (0.6 * tiles + 1.5 * kept)
     if cells <= MAX_WHOLE and kept > cells / APART:
-        return Spectrum(looked + product, cells, columns)
+        return Spectrum(screening + product, cells, columns)
     last = columns if share > _FEW / _SAMPLES else min(2.0 * kept ** (1.0 / form.rank), columns)
-    return Spectrum(looked + _ALONE * groups * kept, 3.0 * kept, last)
+    return Spectrum(screening + _ALONE * groups * kept, 3.0 * kept, last)

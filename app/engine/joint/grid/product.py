@@ -1,7 +1,7 @@
-"""The characteristic function of a vector of sums on a whole half grid: a product over the groups of coins.
+"""The characteristic function of a vector of sums on a whole half grid: a product over the groups (distinct vectors).
 
-Row by row of the leading axes: the angle of a coin is a row's plus a column's, so that its cosine and sine are two
-products from two short tables. This costs a few nanoseconds for each group and frequency, and is the way for
+Row by row of the leading axes: an angle is the sum of a row's and a column's, so that its cosine and sine are
+products from two short tables. This costs a few nanoseconds for each group and frequency, and is the method for
 boxes of few items, where hardly any frequency is negligible.
 """
 
@@ -22,14 +22,15 @@ from ..tilt import Tilted
 Complex = NDArray[np.complex128]
 Numbers = TypeVar("Numbers", Reals, Complex)
 _CELLS_AT_ONCE = 1 << 15
-# Factors smaller than this count as this much in the error's bound: their error is absolute, not relative.
+# Factors smaller than this count as this much in the error bound: their error is absolute, not relative.
 _LEAST = 0.25
-_LOOK_EVERY = 16
+# Whether a row is negligible is checked after this many groups each.
+_CHECKED_EVERY = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """conj(phi_c) on the half grid, shape of it, and a bound on the l2 norm of its error over the full grid."""
+    """conj(phi_c) on the half grid, in its shape, and a bound on the l2 norm of its error over the full grid."""
 
     values: Complex
     error: float
@@ -38,9 +39,9 @@ class Products:
 def products(
     form: JointForm, law: Tilted, lengths: tuple[int, ...], below: float, multiplicity: Reals
 ) -> Products:
-    """All frequencies of the half grid; rows whose largest is below exp(-below) stay 0.
+    """All frequencies of the half grid of `lengths`; rows whose largest modulus is below exp(-below) stay 0.
 
-    `multiplicity` (last axis of the half grid): how often each column occurs on the full grid.
+    `multiplicity`, shape (lengths[-1] // 2 + 1,): how often each column occurs on the full grid.
     """
     columns = len(multiplicity)
     rows = math.prod(lengths[:-1])
@@ -60,13 +61,13 @@ def products(
             real, sizes = _flat_block(form, tables, math.exp(-below))
             values[start:stop] = real
         squares += float((sizes * sizes).sum(axis=0) @ multiplicity)
-    # In roundings, for factors of at most one: an angle of at most pi is off by 3 pi on each axis, and by 2 pi for
-    # every sum of leading ones; two cosines, two sines, their products and the difference by 7 in all. Absolute.
+    # Absolute errors in units of roundoff, for factors of modulus at most one: an angle of at most pi is off by 3 pi on
+    # each axis, and by 2 pi for every sum over leading axes; two cosines, two sines, two products, a difference by 7.
     axes = len(lengths)
     each = (3.0 * math.pi * axes + 2.0 * math.pi * max(axes - 2, 0) + 7.0) * UNIT_ROUNDOFF / _LEAST
     error = 1.01 * form.nonzero * each * math.sqrt(squares)
-    retired = math.exp(-below) * math.sqrt(math.prod(lengths))
-    return Products(values.reshape(*lengths[:-1], columns), error + retired)
+    dropped = math.exp(-below) * math.sqrt(math.prod(lengths))
+    return Products(values.reshape(*lengths[:-1], columns), error + dropped)
 
 
 def signed(length: int, count: int) -> Integers:
@@ -94,7 +95,7 @@ def _row_angles(form: JointForm, lengths: tuple[int, ...], start: int, stop: int
 def _flat_block(
     form: JointForm, tables: tuple[Reals, Reals, Reals, Reals], least: float
 ) -> tuple[Reals, Reals]:
-    """Without a tilt every factor is a cosine. The products, and those with factors of at least _LEAST."""
+    """Without a tilt, where every factor is a cosine: the products, and those of factors of at least _LEAST."""
     cos_rows, sin_rows, cos_columns, sin_columns = tables
     shape = (cos_rows.shape[1], cos_columns.shape[1])
     values, sizes = np.ones(shape), np.ones(shape)
@@ -107,7 +108,7 @@ def _flat_block(
         np.maximum(other, _LEAST, out=other)
         values *= power(factor, count)
         sizes *= power(other, count)
-        if j % _LOOK_EVERY == _LOOK_EVERY - 1 and float(sizes.max()) < least:
+        if j % _CHECKED_EVERY == _CHECKED_EVERY - 1 and float(sizes.max()) < least:
             return np.zeros(shape), np.zeros(shape)
     return values, sizes
 
@@ -125,7 +126,7 @@ def _block(
         factor.imag = -float(law.tau[j]) * sine
         values *= power(factor, count)
         sizes *= power(np.maximum(np.abs(factor), _LEAST), count)
-        if j % _LOOK_EVERY == _LOOK_EVERY - 1 and float(sizes.max()) < least:
+        if j % _CHECKED_EVERY == _CHECKED_EVERY - 1 and float(sizes.max()) < least:
             return np.zeros(shape, dtype=np.complex128), np.zeros(shape)
     return values, sizes
 

@@ -1,4 +1,4 @@
-"""A region of a box as runs of cells along its last axis: what a sum needs of it, in little memory."""
+"""A region of a box as runs of cells along its last axis, which takes little memory."""
 
 from __future__ import annotations
 

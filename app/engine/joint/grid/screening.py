@@ -1,7 +1,7 @@
-"""Which frequencies of a box matter: tiles of them that are certainly negligible are not looked into.
+"""Which frequencies of a box matter: tiles of them that are certainly negligible are skipped.
 
-The angle of a coin moves little over a tile, so its factor is at most what it is at the nearest point, and the
-product of a few dozen such bounds retires the whole tile. As `retirement`, in more dimensions.
+The angle of an item moves little over a tile, so its factor is at most what it is at the nearest point, and the
+product of a few dozen such bounds proves the whole tile negligible. As `real.spectrum`, in more dimensions.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from ..form import JointForm
 from ..tilt import Tilted
 
 Indices = NDArray[np.intp]
-# By so much, in half-turns, a coin of ordinary weight may turn to either side of a tile's middle; and a useful one.
+# Tiles are so wide that the angle of an item of typical weight moves by _ORDINARY half-turns to either side of the
+# middle; groups that move by more than _USEFUL are not used for the screening.
 _ORDINARY, _USEFUL = 0.06, 0.15
 _LONGEST = 64
-_MAX_COINS = 512
+_MAX_GROUPS = 512
 _CHUNK = 1 << 16
-# Screening is in single precision.
+# Screening in single precision is off by at most this much in the logarithm.
 _MARGIN = 2.0
 
 
 def log_below(cells: int) -> float:
-    """A factor below exp of minus this is negligible: all of them together are, in the l2 norm."""
+    """Frequencies of modulus below exp(-this) are negligible: all `cells` of them together are, in the l2 norm."""
     return 42.0 + math.log(cells)
 
 
 def average_decay(form: JointForm, law: Tilted) -> float:
-    """-log |phi| at a frequency where the coins' angles are random."""
+    """-log |phi| at a frequency where the angles are random."""
     # The mean of log(1 - s sin^2) over angles is 2 log((1 + sqrt(1 - s)) / 2), and sqrt(1 - s) is |tau|.
     return float(-form.counts @ np.log(0.5 * (1.0 + np.abs(law.tau))))
 
@@ -56,18 +57,18 @@ def standing(
 
 
 def influence(form: JointForm, law: Tilted) -> Reals:
-    """How much of the variance each group of coins has, over all axes, shape (U,)."""
+    """The share of each group in the variance, summed over the axes, shape (U,)."""
     spread = np.maximum(form.covariance.diagonal(), 1e-300)
     squares = np.square(form.vectors.astype(np.float64))
     return np.asarray(form.counts * law.sech2 * (squares / spread).sum(axis=1))
 
 
 def tile_widths(form: JointForm, lengths: tuple[int, ...]) -> list[int]:
-    """How long tiles are along every axis, powers of two."""
+    """The length of tiles along every axis, powers of two."""
     widths = []
     for axis, length in enumerate(lengths):
         turn = float(np.quantile(np.abs(form.vectors[:, axis]), 0.75)) / length * len(lengths)
-        # A tile of one frequency does not turn.
+        # In a tile of one frequency no angle moves.
         longest = 1.0 + 2.0 * _ORDINARY / turn if turn else float(_LONGEST)
         widths.append(1 << int(math.log2(min(longest, _LONGEST))))
     return widths
@@ -76,7 +77,7 @@ def tile_widths(form: JointForm, lengths: tuple[int, ...]) -> list[int]:
 def _tiles_left(
     form: JointForm, law: Tilted, lengths: tuple[int, ...], half: tuple[int, ...], widths: list[int]
 ) -> Iterator[Indices]:
-    """The frequencies of the tiles that stand, a few tiles at a time."""
+    """Flat indices of the frequencies in tiles not proved negligible, a few tiles at a time."""
     tiles = tuple(-(-size // width) for size, width in zip(half, widths, strict=True))
     below = log_below(math.prod(half))
     middle = [(width - 1) / 2 for width in widths]
@@ -86,7 +87,7 @@ def _tiles_left(
     )
     leeway = np.asarray(leeway, dtype=np.float64)
     order = np.argsort(influence(form, law))[::-1]
-    order = order[leeway[order] <= _USEFUL][:_MAX_COINS]
+    order = order[leeway[order] <= _USEFUL][:_MAX_GROUPS]
     offsets = np.stack(np.meshgrid(*map(np.arange, widths), indexing="ij"), axis=-1).reshape(-1, len(widths))
     for start in range(0, math.prod(tiles), _CHUNK):
         index = np.arange(start, min(start + _CHUNK, math.prod(tiles)))
@@ -112,7 +113,7 @@ def _left(
     index: Indices,
     below: float,
 ) -> Indices:
-    """Of these frequencies, those that stand one by one."""
+    """Those of these frequencies that are not proved negligible one by one."""
     lines = [at / length for at, length in zip(np.unravel_index(index, half), lengths, strict=True)]
     order = np.argsort(influence(form, law))[::-1]
     return index[_screened(form, law, lines, order, below, None)]
@@ -127,9 +128,9 @@ def _screened(
     leeway: Reals | None,
     few: int = 4096,
 ) -> Indices:
-    """Positions that are not retired; `lines` are the frequencies over the length of each axis, shape (F,) each.
+    """Positions not proved negligible; `lines` are the frequencies over the length of each axis, shape (F,) each.
 
-    It ends when no more than `few` factors are left to be looked at.
+    It ends when no more than `few` factors are left to compute.
     """
     index = np.arange(len(lines[0]))
     decay = np.zeros(len(index), dtype=np.float32)
@@ -155,10 +156,12 @@ def _screened(
     return index[decay < limit]
 
 
-def standing_share(form: JointForm, law: Tilted, lengths: tuple[int, ...], samples: int, coins: int) -> float:
-    """About which share of the frequencies stands, from a sample of them and the most influential coins."""
+def standing_share(
+    form: JointForm, law: Tilted, lengths: tuple[int, ...], samples: int, groups: int
+) -> float:
+    """An estimate of the share of frequencies not negligible, from a sample and the most influential groups."""
     draw = np.random.default_rng(0)
     lines = [draw.integers(0, length, samples) / length for length in lengths]
-    order = np.argsort(influence(form, law))[::-1][:coins]
+    order = np.argsort(influence(form, law))[::-1][:groups]
     below = log_below(math.prod(lengths) // 2 + 1)
     return len(_screened(form, law, lines, order, below, None, 0)) / samples

@@ -1,9 +1,14 @@
-"""Small probabilities on the grid, at any depth: every lobe of the region by a tilt towards its dominating point.
+"""Small probabilities on the grid, of any size: every lobe of the region by a tilt towards its dominating point.
 
-An untilted transform is good to about 1e-16 of one. Under the tilt whose mean is the region's dominating point
+An untilted transform has an absolute error of about 1e-16. Under the tilt whose mean is the region's dominating point
 (Bucklew 2004, *Introduction to Rare Event Simulation*, section 5.2) the answer is a large share of the tilted mass
-again, so that it keeps its relative accuracy. What is left out is bounded in logarithms: beyond the box the untilted
-law, and beyond the transform's window the tilted one, whose weight on the region is known from its lowest cell.
+again, and keeps its relative accuracy.
+
+The certificate rests on two bounds, both in logarithms. The untilted mass beyond the box of the region is at most
+`box.log_outside` (`box_missing`). Under each tilt, `tilted.under_tilt` bounds the rounding of the transform, the
+tilted mass beyond its window, and the cells that are far along the edge. The tilt itself need not be optimal, and so
+neither does the dominating point: any theta gives a correct answer, a poor one a large error bound. Of several
+answers for one lobe the one with the smallest proven error bound is kept.
 """
 
 from __future__ import annotations
@@ -24,13 +29,13 @@ from .tiles import Tiles, TooMuchEdgeError, runs_by_tiles
 from .tilted import log_weight, nearest_of_runs, needed, tangents, under_tilt
 
 _ROUNDS = 24
-# How far below its dominating cell's exponent the logarithm of a region may lie.
+# The logarithm of a region's probability is assumed to be at most this far below its dominating cell's exponent.
 _ROOM = 12.0
 # The share of the answer that may lie beyond the box, as a natural logarithm: 1e-16.
 _LOG_MISSED = -37.0
-# Another tilt is tried above the first, another split above the second: 1e-9 of log10 p, certified.
+# Relative error bounds above which another tilt, and another split, are tried.
 _GOOD, _GOOD_ENOUGH = 1e-9, 2e-9
-# What a tilt away from the dominating cell may lose, in nats: beyond, rounding takes all digits.
+# What a tilt away from the dominating cell may lose, in nats; beyond that no digit survives rounding.
 _MOST_LOST = 25.0
 # Boxes up to here are decided whole; larger ones tile by tile.
 _WHOLE_CELLS = 1 << 20
@@ -49,9 +54,9 @@ def small_probability(
     tiles: Tiles | None = None,
     allowance: Allowance | None = None,
 ) -> Probability:
-    """P(S is extreme) when its natural logarithm is about `log_guess` (which may be far too large).
+    """P(S is extreme) when its natural logarithm is about `log_guess`, which may be far too large.
 
-    The bound is infinite when nothing could be proven within the `allowance`, which is some times what was planned.
+    The error bound is infinite when nothing could be proven within the `allowance`, by default a multiple of the plan.
     """
     allowance = allowance_of(form) if allowance is None else allowance
     least = log_weight(form, tilt_towards(form, form.observed.astype(np.float64))) - _ROOM
@@ -100,7 +105,7 @@ def region_of(
 
 
 def _of_lobes(form: JointForm, runs: Runs, allowance: Allowance) -> Probability:
-    """The region in two, on this side of the mean and on the other, as seen from its nearest point."""
+    """P(region) by two lobes: the cells on the side of the mean where the nearest cell lies, and the others."""
     precision, centre = np.asarray(np.linalg.pinv(form.covariance), dtype=np.float64), means(form)
     direction = precision @ (nearest(runs, centre, precision) - centre)
     lobes = [lobe for lobe in split(runs, direction, float(direction @ centre)) if len(lobe)]
@@ -115,7 +120,7 @@ def _of_lobes(form: JointForm, runs: Runs, allowance: Allowance) -> Probability:
 
 
 def _mirror_images(form: JointForm, lobes: list[Runs]) -> bool:
-    """Whether one lobe is the other with every coin turned: T for low + high - T, which is as likely."""
+    """Whether one lobe is the other with every swap reversed: T for low + high - T, which is as likely."""
     one, other = (lobe.table() for lobe in lobes)
     if one.shape != other.shape:
         return False
@@ -129,7 +134,7 @@ def _in_order(table: Integers) -> Integers:
 
 
 def _added(parts: list[tuple[float, float]]) -> tuple[float, float]:
-    """The sum of disjoint parts, (log probability, relative error bound) each; every bound counts by its share."""
+    """The sum of disjoint parts, (log probability, relative error bound) each; error bounds are weighted by share."""
     peak = max(log_p for log_p, _ in parts)
     if not math.isfinite(peak) or any(math.isinf(bound) for _, bound in parts):
         return peak, math.inf
@@ -140,9 +145,9 @@ def _added(parts: list[tuple[float, float]]) -> tuple[float, float]:
 def _lobe(form: JointForm, runs: Runs, splits: int, allowance: Allowance) -> tuple[float, float]:
     """(log probability, relative error bound) of one lobe.
 
-    One tilt is enough where the region's edge is nearly straight for some ten standard deviations; else the lobe is
-    split beside its dominating cell, and each half has a tilt of its own. A lobe that bends round the mean is split at
-    once: what the nearest point of its hull loses against its dominating cell is lost in rounding.
+    One tilt is enough where the region's edge is nearly straight for about ten standard deviations; else the lobe is
+    split next to its dominating cell, and each half has its own tilt. A lobe that bends around the mean is split
+    directly: under the tilt towards the nearest point of its hull, rounding would leave no digits.
     """
     law = tilt_towards(form, dominating_cell(form, runs))
     best = under_tilt(form, runs, law, allowance)
@@ -152,7 +157,7 @@ def _lobe(form: JointForm, runs: Runs, splits: int, allowance: Allowance) -> tup
         if lost <= _MOST_LOST:
             best = min(best, under_tilt(form, runs, flat, allowance), key=lambda pair: pair[1])
         elif lost > _MOST_LOST * 4.0**splits:
-            # A quarter is lost by half of an arc.
+            # Half of an arc loses a quarter as much, so that the splits left are not enough.
             return best
     axes = tangents(form, law)
     if best[1] > _GOOD_ENOUGH and splits and axes.shape[1]:
@@ -168,7 +173,7 @@ def _lobe(form: JointForm, runs: Runs, splits: int, allowance: Allowance) -> tup
 def _in_halves(
     form: JointForm, halves: list[Runs], splits: int, known: float, allowance: Allowance
 ) -> tuple[float, float]:
-    """The sum of two halves; the second is not looked at where the first gains nothing."""
+    """The sum of two halves; the second is not computed where the first is not better than `known`, a bound."""
     first = _lobe(form, halves[0], splits, allowance)
     if not first[1] < known:
         return first[0], math.inf
@@ -176,7 +181,7 @@ def _in_halves(
 
 
 def dominating_cell(form: JointForm, runs: Runs) -> Reals:
-    """The cell of the runs with about the least rate, shape (r,): Newton's steps, rounded to cells."""
+    """The cell of the runs of about the least large-deviation rate, shape (r,), by Newton's method rounded to cells."""
     target, theta, covariance = means(form), np.zeros(form.rank), form.covariance
     for _ in range(_NEWTON_ROUNDS):
         precision = np.asarray(np.linalg.pinv(covariance), dtype=np.float64)
@@ -189,7 +194,7 @@ def dominating_cell(form: JointForm, runs: Runs) -> Reals:
 
 
 def _flattened(form: JointForm, runs: Runs, law: Tilted) -> Reals:
-    """The nearest point of the hull of the cells that matter: under its tilt none of them lies lower than the mean."""
+    """The nearest point of the convex hull of the cells that matter: under its tilt no cell weighs more than the mean."""
     near = needed(form, runs, law)[0]
     return nearest_of_runs(
         near, means(form, law.tau) - law.covariance(form) @ law.theta, law.covariance(form)

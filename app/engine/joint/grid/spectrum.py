@@ -1,8 +1,8 @@
 """The characteristic function of a vector of sums at the frequencies of a box.
 
-As in `spectrum`, with angles a_j(f) = pi * sum over axes of f v_j / L: phi_c(f) is the product over
+As in `one_sum.spectrum`, with angles a_j(f) = pi * sum over axes of f v_j / L: phi_c(f) is the product over
 distinct vectors of (cos a_j + i tau_j sin a_j) ** c_j. Where few frequencies matter (`screening`) it is
-worked out at these alone; else on the whole half grid (`grid_product`).
+evaluated at these alone; else on the whole half grid (`product`).
 """
 
 from __future__ import annotations
@@ -27,17 +27,15 @@ from .screening import average_decay, log_below, standing
 _BLOCK = 1 << 18
 # The error of an FFT is a small multiple of u log2(cells) in the l2 norm.
 _FFT_CONSTANT = 2.0
-# A whole half grid of more frequencies is not held.
+# The largest half grid that is held as a whole.
 MAX_WHOLE = 1 << 24
-# So few factors are not worth a look at which matter.
+# For at most this many factors screening does not pay.
 TINY_FACTORS = 1 << 18
-# A factor by itself costs as much as so many in the product over the whole grid.
+# A factor evaluated alone costs as much as this many in the product over the whole grid (see `price`).
 APART = 40
-# Coins decay less than on the average at many frequencies: with so much to spare most of these are retired.
+# At many frequencies the decay is below its average: screening pays where the average is larger than needed by this.
 SPARE = 1.25
-
-
-# So many frequencies of the last untilted box are kept for as long as their form lives.
+# The most frequencies of an untilted box that are cached with their form.
 _MOST_KEPT = 1 << 22
 
 
@@ -116,7 +114,7 @@ def _frequencies(form: JointForm, law: Tilted, lengths: tuple[int, ...], low: In
 
 
 def whole_at_once(form: JointForm, law: Tilted, half: tuple[int, ...]) -> bool:
-    """Whether all frequencies are worked out without a look at which of them matter."""
+    """Whether all frequencies are evaluated, without screening."""
     cells = math.prod(half)
     if cells * len(form.counts) <= TINY_FACTORS:
         return True
@@ -124,7 +122,7 @@ def whole_at_once(form: JointForm, law: Tilted, half: tuple[int, ...]) -> bool:
 
 
 def _most(half: tuple[int, ...]) -> int:
-    """How many frequencies are worked out one by one at the most."""
+    """The most frequencies that are evaluated one by one."""
     cells = math.prod(half)
     return cells if cells > MAX_WHOLE else max(cells // APART, 1 << 12)
 
@@ -155,8 +153,8 @@ def _apart(
         squares += float(sizes.sum())
         wrong += float((sizes * np.square(error)).sum())
     cells = math.prod(half)
-    retired = math.exp(-log_below(cells)) * math.sqrt(cells)
-    return phi, (math.sqrt(wrong) + retired) / math.sqrt(squares)
+    dropped = math.exp(-log_below(cells)) * math.sqrt(cells)
+    return phi, (math.sqrt(wrong) + dropped) / math.sqrt(squares)
 
 
 def _evaluate(
@@ -175,7 +173,7 @@ def _evaluate(
     modulus2 = np.maximum(cosine * cosine + tau * tau * sine * sine, 1e-300)
     turn = np.arctan2(tau * sine, cosine)
     log_modulus, phase = counts @ log_moduli(sine, modulus2, sech2), counts @ turn
-    # The axes' angles were added, so each carries a few roundings more than on a line.
+    # The angles of the axes were added: a few roundings more than on a line.
     rounding = 2.0 * (counts @ factor_error(angle, sine, cosine, turn, modulus2, np.abs(tau), sech2))
     tilt_rounding = 1.0 + 0.25 * float(np.abs(form.vectors @ law.theta).max())
     error = UNIT_ROUNDOFF * (rounding * tilt_rounding + 8.0 * np.abs(log_modulus) + 16.0)

@@ -1,8 +1,8 @@
 """Sums of a (tilted) law over runs of cells, straight from the frequencies that matter.
 
-The inverse transform is done along the leading axes only, for the few last frequencies that are left; along
-the last axis a run of cells contracts to a geometric sum, as in `fft`. Neither the grid of probabilities nor
-that of frequencies is ever held.
+The inverse transform is done along the leading axes only, for the few frequencies of the last axis that matter;
+along the last axis a run of cells contracts to a geometric sum, as in `one_sum.fft`. Neither the grid of
+probabilities nor that of frequencies is ever held.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ _AT_ONCE = 1 << 17
 def run_sum(form: JointForm, law: Tilted, box: Box, runs: Runs) -> tuple[float, float, float]:
     """sum over the runs of exp(-(theta . x - lowest)) P_theta(x), its error, and `lowest`, the least theta . x.
 
-    x counts from the box's low corner in `lowest`, whose digits are then those of the distance.
-
-    Mass outside the box aliases into it; that is the caller's to bound.
+    For `lowest` x is counted from the box's low corner, so that no digits cancel. Mass outside the box aliases into
+    it; the caller must bound that.
     """
     lengths = fft_lengths(box)
     phi = frequencies(form, law, lengths, box.low)
@@ -53,7 +52,7 @@ def run_sum(form: JointForm, law: Tilted, box: Box, runs: Runs) -> tuple[float, 
 
 
 def _lines(phi: Frequencies, lengths: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
-    """The last frequencies that are left, and for each the transform along the leading axes."""
+    """The frequencies of the last axis that matter, shape (F,), and for each the transform along the leading axes."""
     if phi.index is None:
         which = np.arange(lengths[-1] // 2 + 1)
         lines = np.moveaxis(phi.values, -1, 0)
@@ -76,7 +75,7 @@ def _contracted(
     lines: NDArray[np.complex128],
     runs: Runs,
 ) -> NDArray[np.complex128]:
-    """For every run, the sum over its cells of exp(-|theta| i) times the law; real parts are meant."""
+    """For every run, the sum over its cells of exp(-|theta| i) times the law, the real part of the sum over axis 0."""
     values = lines[(slice(None), *(runs.head - box.low[:-1]).T)]
     if values.ndim == 1:
         values = values[:, None]

@@ -1,4 +1,4 @@
-"""A region of a large box found by its edge: tiles that are certainly inside or outside are not looked into.
+"""A region of a large box by its edge: tiles that are certainly inside or outside are not divided.
 
 A tail of 1e-5000 lies so far out that the box which holds it has 10^9 cells and more. Its edge has some 10^5. Tiles are
 halved along every axis while the statistic's range over a tile (interval arithmetic, Moore 1966) does not settle it;
@@ -23,10 +23,10 @@ Mask = NDArray[np.bool_]
 # (certainly extreme, certainly not) for tiles on which the k sums lie between `low` and `high`, shape (M,) each.
 Tiles = Callable[[Sequence[Reals], Sequence[Reals]], tuple[Mask, Mask]]
 
-# Tiles of so few cells are decided cell by cell.
+# Tiles of at most this many cells are decided cell by cell.
 _LEAF_CELLS = 64
 _AT_ONCE = 1 << 15
-# More undecided tiles than this at one level, and the region has too much edge to be listed.
+# With more undecided tiles than this at one level the region has too much edge to be listed.
 MAX_TILES = 1 << 20
 
 
@@ -35,9 +35,9 @@ class TooMuchEdgeError(Exception):
 
 
 def runs_by_tiles(form: JointForm, box: Box, extreme: Extreme, tiles: Tiles, allowance: Allowance) -> Runs:
-    """The extreme cells of the box as runs along its last axis, as `grid_region.runs_of` lists them.
+    """The extreme cells of the box as runs along its last axis, as `region.runs_of` lists them.
 
-    Raises TooMuchEdgeError when more than MAX_TILES tiles stay undecided at one level, or all are more than allowed.
+    Raises TooMuchEdgeError when more than MAX_TILES tiles stay undecided at one level, or the allowance is used up.
     """
     size = np.array([1 << max(length - 1, 0).bit_length() for length in box.shape], dtype=np.int64)
     top = box.low + np.array(box.shape, dtype=np.int64) - 1

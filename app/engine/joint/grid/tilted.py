@@ -1,9 +1,9 @@
 """The part of a region that matters under a tilt, and its probability by one transform.
 
 With x about the mean m of the tilted law, P(region) = exp(K(theta) - theta . m) E_theta[exp(-theta . (X - m)); region].
-Cells far along the region's edge may weigh more than those near m, but hardly ever come about: shell by shell of their
-distance from m along the edge, in standard deviations, the largest weight times Bernstein's bound says what leaving
-them out costs.
+Cells far along the region's edge may weigh more than those near m, but are very unlikely. They are sorted into shells
+by their distance from m along the edge, in standard deviations; the largest weight of a shell times Bernstein's bound
+of its mass bounds the error of leaving it out.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .sum import run_sum
 _LOG_BEYOND = -51.0
 # The largest window that is transformed.
 MAX_WINDOW_CELLS = 1 << 27
-# Differences of theta . x, in nats, that do not matter.
+# The tolerance of the hull's nearest point, in nats.
 _NEAR_ENOUGH = 0.05
 _FARTHEST = 200
-# A tilt towards a corner of the support may grow without end; beyond this its digits prove nothing any more.
+# A tilt towards a corner of the support may grow without bound; beyond this cumulant rounding leaves no digit.
 _MOST_CUMULANT = 1e12
-# Weights of more than exp of this make more of the rounding than nine digits bear.
+# With weights above exp(_MOST_EXCESS) rounding leaves fewer than nine digits.
 _MOST_EXCESS = 18.0
 NOTHING = (-math.inf, math.inf)
 
@@ -40,13 +40,14 @@ NOTHING = (-math.inf, math.inf)
 def under_tilt(form: JointForm, runs: Runs, law: Tilted, allowance: Allowance) -> tuple[float, float]:
     """(log probability, relative error bound) of the runs by one tilted transform.
 
-    Infinite where it proves nothing, and where it is certain not to or not allowed: nothing is transformed then.
+    The bound is infinite where the transform proves nothing. Where that is certain beforehand, or the `allowance` is
+    used up, nothing is transformed.
     """
     mean = means(form, law.tau)
     inner, log_dropped = needed(form, runs, law)
     if len(inner) == 0 or not law.cumulant < _MOST_CUMULANT:
         return NOTHING
-    # What weighs more than at the mean asks for a wider window.
+    # Cells that weigh more than the mean need a wider window.
     excess = max(-float(heights(inner, law.theta, mean).min()), 0.0)
     if excess > _MOST_EXCESS:
         return NOTHING
@@ -116,7 +117,7 @@ def tangents(form: JointForm, law: Tilted) -> Reals:
 
 
 def _distances(runs: Runs, axes: Reals, mean: Reals) -> Reals:
-    """The least distance of each run's cells from the mean along the edge, in the largest of the directions."""
+    """The least distance of each run's cells from the mean along the edge, the largest over the directions; (I,)."""
     base = (runs.head - mean[:-1]) @ axes[:-1]
     one = base + np.multiply.outer(runs.first - mean[-1], axes[-1])
     other = base + np.multiply.outer(runs.last - mean[-1], axes[-1])
