@@ -86,14 +86,14 @@ def region(form: CanonicalForm, observed: int, alternative: Alternative, *, abso
     """
     size = abs(observed)
     if absolute and alternative == "less":
-        return _clip(form, [(_ceil(form, -size), _floor(form, size))])
+        return clipped_region(form.range, [(_ceil(form, -size), _floor(form, size))])
     if absolute or alternative == "two-sided":
         if size == 0:
             return Region(((0, form.range),))
-        return _clip(form, [(0, _floor(form, -size)), (_ceil(form, size), form.range)])
+        return clipped_region(form.range, [(0, _floor(form, -size)), (_ceil(form, size), form.range)])
     if alternative == "greater":
-        return _clip(form, [(_ceil(form, observed), form.range)])
-    return _clip(form, [(0, _floor(form, observed))])
+        return clipped_region(form.range, [(_ceil(form, observed), form.range)])
+    return clipped_region(form.range, [(0, _floor(form, observed))])
 
 
 def _ceil(form: CanonicalForm, total: int) -> int:
@@ -104,8 +104,9 @@ def _floor(form: CanonicalForm, total: int) -> int:
     return (total - form.offset) // form.step
 
 
-def _clip(form: CanonicalForm, intervals: list[Interval]) -> Region:
-    clipped = [(max(low, 0), min(high, form.range)) for low, high in intervals]
+def clipped_region(top: int, intervals: list[Interval]) -> Region:
+    """The ascending intervals, at most two, cut to {0, ..., top}; empty ones are dropped, two that touch are joined."""
+    clipped = [(max(low, 0), min(high, top)) for low, high in intervals]
     kept = [pair for pair in clipped if pair[0] <= pair[1]]
     if len(kept) == 2 and kept[1][0] <= kept[0][1] + 1:
         kept = [(kept[0][0], kept[1][1])]

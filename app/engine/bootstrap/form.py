@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ..lattice import MAX_TOTAL, Integers, LatticeOverflowError, Reals, exact_total
-from ..probability import Alternative, Region
+from ..probability import Alternative, Region, clipped_region
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,7 @@ def shifted_null(form: ResampleForm, alternative: Alternative, wider: int = 0) -
     if alternative != "less":
         end = 2 * total if alternative == "greater" else total + size
         intervals.append((_ceil(form, end - wider), form.range))
-    clipped = [(max(low, 0), min(high, form.range)) for low, high in intervals]
-    kept = [(low, high) for low, high in clipped if low <= high]
-    if len(kept) == 2 and kept[1][0] <= kept[0][1] + 1:
-        kept = [(0, form.range)]
-    return Region(tuple(kept))
+    return clipped_region(form.range, intervals)
 
 
 def _ceil(form: ResampleForm, total: int) -> int:

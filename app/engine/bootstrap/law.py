@@ -102,17 +102,17 @@ def cost(form: ResampleForm) -> tuple[int, int]:
     low, high = window(form, law, _OUTSIDE)
     length, groups = high - low + 1, len(form.values)
     points = folded_points(math.sqrt(law.variance) + 0.5, form.draws, length)
-    kept = standing(form, law, length)
+    kept = retained_count(form, law, length)
     steps = 500_000 + 60 * points + 250 * (groups + 4) * kept
     return steps, 64 * points + 200 * min(groups * kept, 1 << 18) + 100 * (groups + kept)
 
 
-def standing(form: ResampleForm, law: DrawTilt, length: int) -> int:
+def retained_count(form: ResampleForm, law: DrawTilt, length: int) -> int:
     """An estimate of how many frequencies of a window of `length` points matter."""
-    return min(length // 2 + 1, 8 + math.ceil(length * _standing_angle(form, law) / (2.0 * math.pi)))
+    return min(length // 2 + 1, 8 + math.ceil(length * _retained_angle(form, law) / (2.0 * math.pi)))
 
 
-def _standing_angle(form: ResampleForm, law: DrawTilt) -> float:
+def _retained_angle(form: ResampleForm, law: DrawTilt) -> float:
     """The angle t beyond which N E min(t**2 (y - median)**2 / 2, 1), about -log|phi|, is large; at most pi."""
     median = form.values[int(np.searchsorted(np.cumsum(form.counts), 0.5 * form.draws))]
     spread = 0.5 * np.square((form.values - median).astype(np.float64))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..lattice import Integers
-from ..one_sum.monte_carlo import SAMPLES_PER_BLOCK, Estimate, blocks, stream
+from ..one_sum.monte_carlo import SAMPLES_PER_BLOCK, Estimate, estimate_by, stream
 from ..probability import Region
 from .form import ResampleForm
 
@@ -25,12 +25,7 @@ Weighted = Callable[[Integers], NDArray[np.bool_]]
 
 def estimate(form: ResampleForm, region: Region, *, samples: int, seed: int) -> Estimate:
     """Estimate P(T in region) from `samples` independent resamples."""
-    inside = 0
-    for block, size in blocks(samples):
-        totals = draw_block(form, seed, block)[:size]
-        for low, high in region.intervals:
-            inside += int(np.count_nonzero((totals >= low) & (totals <= high)))
-    return Estimate(samples, seed, inside)
+    return estimate_by(lambda block: draw_block(form, seed, block), region, samples=samples, seed=seed)
 
 
 def draw_block(form: ResampleForm, seed: int, block: int) -> Integers:

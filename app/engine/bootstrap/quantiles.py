@@ -16,7 +16,7 @@ from ..lattice import Reals
 from ..one_sum.fft import contract
 from ..one_sum.spectrum import Spectrum
 from .form import ResampleForm
-from .law import cost, spectrum_on, standing, window
+from .law import cost, retained_count, spectrum_on, window
 from .tilt import draw_tilt_at
 
 # A cumulative probability this close below q counts as q.
@@ -116,7 +116,7 @@ def _whole_cost(form: ResampleForm) -> tuple[int, int]:
 def _contracted_cost(form: ResampleForm, evaluations: int) -> tuple[int, int]:
     low, high = _window(form)
     nanoseconds, held = cost(form)
-    kept = standing(form, draw_tilt_at(form, 0.0), high - low + 1)
+    kept = retained_count(form, draw_tilt_at(form, 0.0), high - low + 1)
     return nanoseconds + evaluations * (_PER_EVALUATION + _PER_FREQUENCY * kept), held + 200 * kept
 
 

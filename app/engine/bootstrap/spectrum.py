@@ -39,17 +39,17 @@ def bootstrap_spectrum(form: ResampleForm, law: DrawTilt, length: int) -> tuple[
         raise WindowTooLongError(f"the window has {length} points")
     centre = round(law.mean)
     below = 39.0 + math.log(length)
-    standing = _standing(form, law, centre, length, below)
-    standing = standing[_decay_near_zero(form, law, standing, length) < below]
+    retained = _retained(form, law, centre, length, below)
+    retained = retained[_decay_near_zero(form, law, retained, length) < below]
     block = max(_BLOCK // len(form.values), 1)
     parts = [
-        _evaluate(form, law, centre, length, standing[start : start + block])
-        for start in range(0, len(standing), block)
+        _evaluate(form, law, centre, length, retained[start : start + block])
+        for start in range(0, len(retained), block)
     ]
     log_modulus, phase, error = (np.concatenate(part) for part in zip(*parts, strict=True))
     large = log_modulus > -below
     dropped = length // 2 + 1 - int(np.count_nonzero(large))
-    phi = Spectrum(length, standing[large], log_modulus[large], phase[large], error[large], dropped, below)
+    phi = Spectrum(length, retained[large], log_modulus[large], phase[large], error[large], dropped, below)
     return phi, 2 * form.draws * centre
 
 
@@ -63,7 +63,7 @@ def folded_points(spread: float, draws: int, length: int) -> int:
     return length if wanted >= length else int(transform.next_fast_len(wanted, real=True))
 
 
-def _standing(form: ResampleForm, law: DrawTilt, centre: int, length: int, below: float) -> Integers:
+def _retained(form: ResampleForm, law: DrawTilt, centre: int, length: int, below: float) -> Integers:
     """Frequencies 0 <= f <= L/2 whose |phi| may exceed exp(-below)."""
     spread = float(np.dot(law.chances, np.abs(form.values - centre)))
     points = folded_points(spread, form.draws, length)

@@ -24,7 +24,7 @@ from .subset_means import Approximation, End, Grid, Units, end_of, search
 MAX_CELLS = 1 << 22
 # Nanoseconds per cell: of a transform, of a group at a retained frequency, of an addition. Fitted by hand to
 # measured times; no section of the benchmark checks them.
-_TRANSFORM, _STANDING, _ADDITION = 35, 60, 1.0
+_TRANSFORM, _RETAINED, _ADDITION = 35, 60, 1.0
 _BYTES = 64
 _OUTSIDE = 2.0**-48
 _FIRST = 2.0**-8
@@ -63,8 +63,8 @@ def plan(units: Units, most_bytes: int) -> LawPlan | None:
         counts = units.counts.astype(np.float64)
         # How many frequencies are retained: see `one_sum.spectrum.frequencies`.
         spread = math.pi * math.sqrt(float(np.dot(counts, counts)) / 12.0)
-        standing = float(special.ndtr((42.0 + math.log(window.cells) - math.log(2.0) * units.n) / spread))
-        each = _TRANSFORM + _STANDING * len(counts) * standing
+        retained = float(special.ndtr((42.0 + math.log(window.cells) - math.log(2.0) * units.n) / spread))
+        each = _TRANSFORM + _RETAINED * len(counts) * retained
         candidates.append(LawPlan(direct=False, box=window, nanoseconds=3_000_000 + int(each * window.cells)))
     shape = tuple(int(x) + 1 for x in form.high - form.low)
     if math.prod(shape) <= most:

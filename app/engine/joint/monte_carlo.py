@@ -7,27 +7,18 @@ on the seed alone (see `one_sum.monte_carlo`). The distinct sums themselves are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..lattice import EXACT_DOUBLE, Integers
-from ..one_sum.monte_carlo import SAMPLES_PER_BLOCK, Estimate, blocks, heads, stream
+from ..one_sum.monte_carlo import SAMPLES_PER_BLOCK, blocks, heads, stream
 from .form import JointForm
 
 # A distinct vector costs about as much as this many single items in the matrix product.
 _ITEMS_PER_GROUP = 6
 # Samples per matrix product, a power of two, and the most random bits in one.
 _ROWS_AT_ONCE, BITS_AT_ONCE = 512, 1 << 22
-
-States = Callable[[Integers], NDArray[np.bool_]]
-
-
-def estimate(form: JointForm, extreme: States, *, samples: int, seed: int) -> Estimate:
-    """Estimate P(S is extreme); `extreme` decides for states of shape (P, k)."""
-    inside = sum(int(np.count_nonzero(extreme(states))) for states in draws(form, samples, seed))
-    return Estimate(samples, seed, inside)
 
 
 def draws(form: JointForm, samples: int, seed: int) -> Iterator[Integers]:

@@ -73,15 +73,15 @@ def gives_fraction(form: JointForm, method: str) -> bool:
 
 def cheapest_fraction(form: JointForm, budget: Budget, work: float) -> Cost:
     """The cheapest method that gives the exact fraction; raises FractionOverBudget."""
-    found: list[Cost] = []
+    counting: list[Cost] = []
     if form.rank and dp.support(form).cells <= MOST_CELLS:
-        found.append(_integer_dp(form, work))
+        counting.append(_integer_dp(form, work))
     if enumeration.states_count(form) <= _MOST_STATES:
-        found.append(_enumeration(form, work))
-    for cost in sorted(found, key=lambda cost: cost.seconds):
+        counting.append(_enumeration(form, work))
+    for cost in sorted(counting, key=lambda cost: cost.seconds):
         if cost.fits(budget):
             return cost
-    raise FractionOverBudget(FRACTION_METHODS, tuple(found), budget)
+    raise FractionOverBudget(FRACTION_METHODS, tuple(counting), budget)
 
 
 def _line(form: JointForm, work: float) -> Cost:

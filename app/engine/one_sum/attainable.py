@@ -51,7 +51,7 @@ def _smallest_of_the_middle(form: CanonicalForm) -> float:
         tail = region(form, size, "less", absolute=True)
         if not tail.intervals:
             continue
-        found = fft.probability(form, tail)
-        if found.relative_error_bound < _SURE and found.p >= 0.9 * least:
-            return found.p
+        attained = fft.probability(form, tail)
+        if attained.relative_error_bound < _SURE and attained.p >= 0.9 * least:
+            return attained.p
     return least

@@ -9,7 +9,7 @@ Philox stream each, so the answer depends on the seed alone and not on how the b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,9 +53,14 @@ class Estimate:
 
 def estimate(form: CanonicalForm, region: Region, *, samples: int, seed: int) -> Estimate:
     """Estimate P(T in region) from `samples` independent draws of T."""
+    return estimate_by(lambda block: draw_block(form, seed, block), region, samples=samples, seed=seed)
+
+
+def estimate_by(draw: Callable[[int], Integers], region: Region, *, samples: int, seed: int) -> Estimate:
+    """Estimate P(T in region); `draw(block)` gives the SAMPLES_PER_BLOCK values of T of a block."""
     inside = 0
     for block, size in blocks(samples):
-        totals = draw_block(form, seed, block)[:size]
+        totals = draw(block)[:size]
         for low, high in region.intervals:
             inside += int(np.count_nonzero((totals >= low) & (totals <= high)))
     return Estimate(samples, seed, inside)

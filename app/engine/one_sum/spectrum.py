@@ -68,9 +68,9 @@ def frequencies(form: CanonicalForm, length: int) -> tuple[int, int]:
     groups = np.arange(1, len(counts) + 1)
     ball = groups * (0.5 * math.log(2.0 * limit / math.pi)) - special.gammaln(0.5 * groups + 1.0)
     ball -= 0.5 * np.cumsum(np.log(counts))
-    standing = np.minimum(special.ndtr((limit - mean) / spread), np.exp(np.minimum(ball, 0.0)))
-    screened = half * (1.0 + float(standing[:-1].sum()))
-    return int(screened), min(half, 64 + int(half * float(standing[-1])))
+    retained = np.minimum(special.ndtr((limit - mean) / spread), np.exp(np.minimum(ball, 0.0)))
+    screened = half * (1.0 + float(retained[:-1].sum()))
+    return int(screened), min(half, 64 + int(half * float(retained[-1])))
 
 
 def spectrum(form: CanonicalForm, law: Tilt, length: int) -> Spectrum:
@@ -119,9 +119,9 @@ def _screen(
         sine = np.sin(turns.astype(np.float32) * np.float32(2.0 * math.pi))
         modulus2 = np.maximum(1.0 - np.float32(law.sech2[j]) * sine * sine, np.float32(1e-10))
         decay -= np.float32(0.5 * float(form.counts[j])) * np.log(modulus2)
-        standing = decay < limit
-        if np.count_nonzero(standing) < 0.9 * len(frequencies):
-            frequencies, decay = frequencies[standing], decay[standing]
+        retained = decay < limit
+        if np.count_nonzero(retained) < 0.9 * len(frequencies):
+            frequencies, decay = frequencies[retained], decay[retained]
     return frequencies[decay < limit]
 
 

@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from ..lattice import Whole
+from ..lattice import Integers, Whole
 from ..probability import UNIT_ROUNDOFF, Alternative
 from .form import CERTAIN, RealForm, RealRegion, Tail
 
 # Weights smaller than this against the largest effect are raised to it, so that squares do not underflow.
 _NEGLIGIBLE = 2.0**-200
+
+
+@dataclass(frozen=True, slots=True)
+class _Observed:
+    """The observed assignment: S, twice the mean of S, twice the form's unit, and the items of each group that are up."""
+
+    total: int
+    twice_centre: int
+    twice_unit: int
+    chosen: Integers
+
+    def tail(self, form: RealForm, *, upwards: bool, strict: bool = False) -> Tail:
+        """The tail from the observed sum upwards, or downwards and mirrored."""
+        x = (2 * self.total - self.twice_centre) / self.twice_unit
+        edge, chosen = (x, self.chosen) if upwards else (-x, form.counts - self.chosen)
+        return Tail(edge - form.slack, edge + form.slack, chosen, strict)
+
+    def both_tails(self, form: RealForm, *, strict: bool) -> tuple[Tail, Tail]:
+        """|S| >= |xi|, or |S| > |xi| when `strict`: the tail from the observed sum, and the opposite one."""
+        here = self.tail(form, upwards=self.total >= 0, strict=strict)
+        if self.twice_centre == 0:
+            return here, here
+        centre = self.twice_centre if self.total >= 0 else -self.twice_centre
+        opposite = (2 * abs(self.total) + centre) / self.twice_unit
+        return here, Tail(opposite - form.slack, opposite + form.slack, strict=strict)
 
 
 def real_problem(
@@ -30,45 +57,34 @@ def real_problem(
     moving = np.flatnonzero(difference != 0)
     sizes, group, counts = np.unique(np.abs(difference[moving]), return_inverse=True, return_counts=True)
     whole = [int(size) for size in sizes.tolist()]
-    reach = sum(size * count for size, count in zip(whole, counts.tolist(), strict=True))
     unit = 1 << max(whole, default=1).bit_length()
+    form = _form(whole, counts.astype(np.int64), len(stay), unit, error)
+    if not whole:
+        return form, CERTAIN  # no swap changes the sum: every assignment is as extreme as the observed one
+    up = np.asarray(difference[moving] > 0, dtype=bool)
+    chosen = np.bincount(group[up], minlength=len(whole)).astype(np.int64)
+    total = sum(int(x) for x in stay.tolist())
+    observed = _Observed(total, total + sum(int(x) for x in other.tolist()), 2 * unit, chosen)
+    if absolute and alternative == "less":
+        return form, RealRegion(observed.both_tails(form, strict=True), complement=True)
+    if absolute or alternative == "two-sided":
+        certain = total == 0 and error == 0
+        return form, CERTAIN if certain else RealRegion(observed.both_tails(form, strict=False))
+    return form, RealRegion((observed.tail(form, upwards=alternative == "greater"),))
+
+
+def _form(whole: list[int], counts: Integers, items: int, unit: int, error: int) -> RealForm:
+    reach = sum(size * count for size, count in zip(whole, counts.tolist(), strict=True))
     # Ratios of integers are rounded once each, however large they are.
     halves = np.array([size / (2 * unit) for size in whole], dtype=np.float64)
     small = halves < _NEGLIGIBLE
     slack = 8.0 * UNIT_ROUNDOFF * (reach / (2 * unit)) + 2 * error / unit
     slack += 4.0 * _NEGLIGIBLE * float(counts[small].sum())
-    form = RealForm(
+    return RealForm(
         np.maximum(halves, _NEGLIGIBLE),
-        counts.astype(np.int64),
-        len(stay),
+        counts,
+        items,
         float(min(unit, 1 << 1023)),
         slack,
         exact=error == 0 and not small.any(),
     )
-    if not whole:
-        return (
-            form,
-            CERTAIN,
-        )  # no swap changes the sum, so that every assignment is as extreme as the observed one
-    up = np.asarray(difference[moving] > 0, dtype=bool)
-    chosen = np.bincount(group[up], minlength=len(whole)).astype(np.int64)
-    total = sum(int(x) for x in stay.tolist())
-    twice_centre = total + sum(int(x) for x in other.tolist())
-    x = (2 * total - twice_centre) / (2 * unit)
-
-    def beyond(upwards: bool, strict: bool = False) -> Tail:
-        edge = x if upwards else -x
-        return Tail(edge - slack, edge + slack, chosen if upwards else form.counts - chosen, strict)
-
-    def both_sides(strict: bool) -> RealRegion:
-        here = beyond(total >= 0, strict)
-        if twice_centre == 0:
-            return RealRegion((here, here))
-        opposite = (2 * abs(total) + (twice_centre if total >= 0 else -twice_centre)) / (2 * unit)
-        return RealRegion((here, Tail(opposite - slack, opposite + slack, strict=strict)))
-
-    if absolute and alternative == "less":
-        return form, RealRegion(both_sides(strict=True).tails, complement=True)
-    if absolute or alternative == "two-sided":
-        return form, CERTAIN if total == 0 and error == 0 else both_sides(strict=False)
-    return form, RealRegion((beyond(alternative == "greater"),))

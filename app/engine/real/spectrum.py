@@ -80,21 +80,21 @@ class Circle:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Retained:
     """Frequencies not proved negligible, ascending, all those below `stop`; and the steps it took."""
 
     frequencies: Integers
     stop: int
     steps: int
 
-    def first(self, most: int) -> Standing:
+    def first(self, most: int) -> Retained:
         """The first `most` of them, and the `stop` that goes with them."""
         if len(self.frequencies) <= most:
             return self
-        return Standing(self.frequencies[:most], int(self.frequencies[most]), self.steps)
+        return Retained(self.frequencies[:most], int(self.frequencies[most]), self.steps)
 
 
-def standing(circle: Circle, first: int, stop: int, below: float, most: int, steps: int) -> Standing:
+def retained(circle: Circle, first: int, stop: int, below: float, most: int, steps: int) -> Retained:
     """The frequencies in [first, stop) whose |phi| may exceed exp(-below).
 
     It stops early, at a smaller `stop`, before there are more than `most` of them or once it has taken about `steps`
@@ -103,19 +103,19 @@ def standing(circle: Circle, first: int, stop: int, below: float, most: int, ste
     level = min(circle.level(below), stop.bit_length())  # one block is enough, however light the items
     if level < 0 or first >= stop:
         stop = max(min(stop, first + most), first)
-        return Standing(np.arange(first, stop, dtype=np.int64), stop, stop - first)
+        return Retained(np.arange(first, stop, dtype=np.int64), stop, stop - first)
     parts = [np.zeros(0, dtype=np.int64)]
     reached, used, kept, size = first, 0, 0, _FIRST_CHUNK
     while reached < stop and used < steps and kept <= most:
         end = min(reached + (size << level), stop)
-        part = _standing_in(circle, range(reached, end, 1 << level), below, steps - used)
+        part = _retained_in(circle, range(reached, end, 1 << level), below, steps - used)
         parts.append(part.frequencies)
         reached, used, kept = part.stop, used + part.steps, kept + len(part.frequencies)
         size = min(2 * size, _CHUNK)
-    return Standing(np.concatenate(parts), reached, used).first(most)
+    return Retained(np.concatenate(parts), reached, used).first(most)
 
 
-def _standing_in(circle: Circle, starts: range, below: float, steps: int) -> Standing:
+def _retained_in(circle: Circle, starts: range, below: float, steps: int) -> Retained:
     """The same for neighbouring blocks whose length is the step of their `starts`; for fewer where `steps` are few."""
     blocks, stop = np.arange(starts.start, starts.stop, starts.step, dtype=np.int64), starts.stop
     used, most_groups = 0, min(len(circle.half_turns), _MAX_GROUPS)
@@ -128,7 +128,7 @@ def _standing_in(circle: Circle, starts: range, below: float, steps: int) -> Sta
         if level:
             blocks = np.stack((blocks, blocks + (1 << (level - 1))), axis=1).reshape(-1)
             blocks = blocks[blocks < stop]
-    return Standing(blocks, stop, used)
+    return Retained(blocks, stop, used)
 
 
 def _screen(circle: Circle, blocks: Integers, level: int, stop: int, below: float) -> tuple[Integers, int]:

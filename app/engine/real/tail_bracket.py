@@ -18,7 +18,7 @@ from ..probability import UNIT_ROUNDOFF
 from .form import RealForm, Tail
 from .majorant import Complexes, Sawtooth
 from .price import MOST_RETAINED, PER_ENDS, fixed_steps, negligible
-from .spectrum import Circle, characteristic, evaluation_steps, standing
+from .spectrum import Circle, characteristic, evaluation_steps, retained
 from .tilt import RealTilt, deviations, real_tilt_at, real_tilt_towards
 
 _FIRST_DEGREE = 1 << 9
@@ -98,7 +98,7 @@ class _Waves:
         wanted = degree + 1
         affordable = self.stop + self._affordable(steps, most)
         # At most half of the steps go into the search; the others evaluate what it finds.
-        kept = standing(self.circle, self.stop, min(wanted, affordable), self.below, most, steps // 2)
+        kept = retained(self.circle, self.stop, min(wanted, affordable), self.below, most, steps // 2)
         kept = kept.first(max(min((steps - kept.steps) // each, room), 0))
         phi, error = characteristic(self.circle, kept.frequencies)
         self.frequencies = np.concatenate((self.frequencies, kept.frequencies))

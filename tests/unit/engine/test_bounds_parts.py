@@ -10,7 +10,7 @@ import pytest
 
 from app.engine.real.form import RealForm
 from app.engine.real.majorant import Sawtooth
-from app.engine.real.spectrum import Circle, characteristic, standing
+from app.engine.real.spectrum import Circle, characteristic, retained
 from app.engine.real.tilt import deviations, real_tilt_at, real_tilt_towards
 from tests.unit.engine.real_effects import real_form, real_region
 from tests.unit.engine.test_bounds import LAWS
@@ -58,7 +58,7 @@ def _circle(law: str, items: int, target: float) -> Circle:
 def test_no_frequency_is_dropped_that_is_not_negligible(law: str, items: int, target: float) -> None:
     circle = _circle(law, items, target)
     for below in (4.0, 15.0):
-        found = standing(circle, 1, 3000, below, 1 << 20, PLENTY)
+        found = retained(circle, 1, 3000, below, 1 << 20, PLENTY)
         assert found.stop == 3000
         everything = np.arange(1, 3000)
         phi, error = characteristic(circle, everything)
@@ -69,17 +69,17 @@ def test_no_frequency_is_dropped_that_is_not_negligible(law: str, items: int, ta
 
 def test_most_frequencies_of_many_items_are_dropped_in_blocks() -> None:
     circle = _circle("normal", 3000, 0.0)
-    found = standing(circle, 1, 1 << 20, 18.0, 1 << 20, PLENTY)
+    found = retained(circle, 1, 1 << 20, 18.0, 1 << 20, PLENTY)
     assert len(found.frequencies) < 40
     assert found.steps < 5 * (1 << 20)
 
 
 def test_a_limit_on_the_frequencies_says_how_far_it_got() -> None:
     circle = _circle("normal", 8, 0.0)
-    found = standing(circle, 1, 10_000, 18.0, 100, PLENTY)
+    found = retained(circle, 1, 10_000, 18.0, 100, PLENTY)
     assert found.stop == 101
     assert found.frequencies.tolist() == list(range(1, 101))
-    assert standing(circle, 50, 50, 18.0, 100, PLENTY).stop == 50
+    assert retained(circle, 50, 50, 18.0, 100, PLENTY).stop == 50
 
 
 @pytest.mark.parametrize("target", [0.0, 2.0])

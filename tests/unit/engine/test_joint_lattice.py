@@ -16,7 +16,7 @@ from app.engine.joint.grid import dp, grid, spectrum
 from app.engine.joint.grid.box import Extreme, bounding_box
 from app.engine.joint.grid.price import box_of, grid_cost
 from app.engine.joint.grid.product import products
-from app.engine.joint.grid.screening import log_below, standing
+from app.engine.joint.grid.screening import log_below, retained
 from app.engine.joint.lattice import columns_of, lattice_of
 from app.engine.joint.tilt import tilted, untilted
 from app.engine.lattice import Integers, LatticeOverflowError
@@ -143,7 +143,7 @@ def test_frequencies_that_are_left_out_are_negligible() -> None:
         form = joint_form(stay, swap)
         law, box = untilted(form), box_of(form)
         half = (*box.shape[:-1], box.shape[-1] // 2 + 1)
-        flat = standing(form, law, box.shape, half, math.prod(half))
+        flat = retained(form, law, box.shape, half, math.prod(half))
         assert flat is not None
         assert len(flat) < math.prod(half)
         left_out = np.setdiff1d(np.arange(math.prod(half)), flat)

@@ -15,7 +15,7 @@ from app.engine.probability import region
 from app.engine.real import bounds
 from app.engine.real.form import from_lattice, items_up
 from app.engine.real.price import fixed_steps
-from app.engine.real.spectrum import Circle, standing
+from app.engine.real.spectrum import Circle, retained
 from app.engine.real.tail_bracket import tail_bracket
 from app.engine.real.tilt import real_tilt_at
 from tests.unit.engine.cases import ALTERNATIVES
@@ -132,8 +132,8 @@ def test_more_steps_never_make_a_bracket_wider_than_certainty_or_lose_the_truth_
 def test_a_search_for_frequencies_forgets_none_below_where_it_stops(most: int, steps: int) -> None:
     form, _ = real_form(np.random.default_rng(3).lognormal(0.0, 1.0, 300))
     circle = Circle(form, real_tilt_at(form, 0.0), 12.0 * float(np.sqrt(form.variance)))
-    every = standing(circle, 1, 200_000, 18.0, 1 << 20, 1 << 40)
-    found = standing(circle, 1, 200_000, 18.0, most, steps)
+    every = retained(circle, 1, 200_000, 18.0, 1 << 20, 1 << 40)
+    found = retained(circle, 1, 200_000, 18.0, most, steps)
     assert every.stop == 200_000
     assert 1 <= found.stop <= every.stop
     assert len(found.frequencies) <= most

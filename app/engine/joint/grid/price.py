@@ -18,7 +18,7 @@ from ..tilt import Tilted, tilt_towards, untilted
 from . import dp
 from .allowance import Allowance
 from .box import Box, bounding_box, box_missing
-from .screening import average_decay, log_below, standing_share, tile_widths
+from .screening import average_decay, log_below, retained_share, tile_widths
 from .spectrum import APART, MAX_WHOLE, whole_at_once
 
 _OUTSIDE = 1e-17
@@ -55,7 +55,7 @@ class Deep:
 
 
 @dataclass(frozen=True, slots=True)
-class Spectrum:
+class SpectrumPrice:
     """The price of a box's frequencies, how many are held, and how many different ones these have on the last axis."""
 
     nanoseconds: float
@@ -63,7 +63,7 @@ class Spectrum:
     last: float
 
 
-_KNOWN: WeakKeyDictionary[JointForm, tuple[Box, Spectrum]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[JointForm, tuple[Box, SpectrumPrice]] = WeakKeyDictionary()
 
 
 def box_of(form: JointForm) -> Box:
@@ -71,7 +71,7 @@ def box_of(form: JointForm) -> Box:
     return _known(form)[0]
 
 
-def _known(form: JointForm) -> tuple[Box, Spectrum]:
+def _known(form: JointForm) -> tuple[Box, SpectrumPrice]:
     known = _KNOWN.get(form)
     if known is None:
         box = bounding_box(form, untilted(form), _OUTSIDE)
@@ -80,7 +80,7 @@ def _known(form: JointForm) -> tuple[Box, Spectrum]:
 
 
 def transform_price(
-    form: JointForm, law: Tilted, box: Box, spectrum: Spectrum | None = None
+    form: JointForm, law: Tilted, box: Box, spectrum: SpectrumPrice | None = None
 ) -> tuple[float, float]:
     """Nanoseconds and bytes of the sum over a region by one transform of a law on a box."""
     spectrum = _spectrum(form, law, box) if spectrum is None else spectrum
@@ -168,19 +168,19 @@ def is_deep(form: JointForm) -> bool:
     return 0.5 * float(away @ np.linalg.pinv(form.covariance) @ away) > _DEEP
 
 
-def _spectrum(form: JointForm, law: Tilted, box: Box) -> Spectrum:
+def _spectrum(form: JointForm, law: Tilted, box: Box) -> SpectrumPrice:
     groups, columns = len(form.counts), box.shape[-1] / 2 + 1
     half = (*box.shape[:-1], box.shape[-1] // 2 + 1)
     cells = math.prod(half)
     if cells > MOST_CELLS:
-        return Spectrum(float(1 << 62), float(1 << 62), columns)
+        return SpectrumPrice(float(1 << 62), float(1 << 62), columns)
     # Powers are taken by squaring.
     factors = float(np.sum(1.0 + np.log2(form.counts)))
     product = (_PRODUCT * factors + 30.0) * cells + _COLUMN * groups * half[-1]
     if whole_at_once(form, law, half):
-        return Spectrum(product, cells, columns)
+        return SpectrumPrice(product, cells, columns)
     below = log_below(cells)
-    share = standing_share(form, law, box.shape, _SAMPLES, _GROUPS)
+    share = retained_share(form, law, box.shape, _SAMPLES, _GROUPS)
     # Near frequency zero phi is a Gaussian: the volume of the ellipsoid on which it exceeds the level.
     size = math.sqrt(max(float(np.linalg.det(law.covariance(form))), 1e-300))
     ball = (2.0 * math.pi * below) ** (form.rank / 2) / math.gamma(form.rank / 2 + 1)
@@ -192,6 +192,6 @@ def _spectrum(form: JointForm, law: Tilted, box: Box) -> Spectrum:
     tiles = cells / math.prod(tile_widths(form, box.shape))
     screening = _SCREENED * screened * (0.6 * tiles + 1.5 * kept)
     if cells <= MAX_WHOLE and kept > cells / APART:
-        return Spectrum(screening + product, cells, columns)
+        return SpectrumPrice(screening + product, cells, columns)
     last = columns if share > _FEW / _SAMPLES else min(2.0 * kept ** (1.0 / form.rank), columns)
-    return Spectrum(screening + _ALONE * groups * kept, 3.0 * kept, last)
+    return SpectrumPrice(screening + _ALONE * groups * kept, 3.0 * kept, last)

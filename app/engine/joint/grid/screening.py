@@ -38,7 +38,7 @@ def average_decay(form: JointForm, law: Tilted) -> float:
     return float(-form.counts @ np.log(0.5 * (1.0 + np.abs(law.tau))))
 
 
-def standing(
+def retained(
     form: JointForm, law: Tilted, lengths: tuple[int, ...], half: tuple[int, ...], most: int
 ) -> Indices | None:
     """Flat indices into the half grid that are not proved negligible; None when there are more than `most`."""
@@ -149,14 +149,14 @@ def _screened(
         modulus2 = np.maximum(1.0 - np.float32(law.sech2[j]) * sine * sine, np.float32(1e-10))
         decay -= np.float32(0.5 * float(form.counts[j])) * np.log(modulus2)
         if done % 4 == 3:
-            standing_now = decay < limit
-            if np.count_nonzero(standing_now) < 0.8 * len(index):
-                index, decay = index[standing_now], decay[standing_now]
-                lines = [line[standing_now] for line in lines]
+            kept = decay < limit
+            if np.count_nonzero(kept) < 0.8 * len(index):
+                index, decay = index[kept], decay[kept]
+                lines = [line[kept] for line in lines]
     return index[decay < limit]
 
 
-def standing_share(
+def retained_share(
     form: JointForm, law: Tilted, lengths: tuple[int, ...], samples: int, groups: int
 ) -> float:
     """An estimate of the share of frequencies not negligible, from a sample and the most influential groups."""

@@ -22,7 +22,7 @@ from ..form import JointForm
 from ..tilt import Tilted
 from .box import Box
 from .product import Complex, products, signed
-from .screening import average_decay, log_below, standing
+from .screening import average_decay, log_below, retained
 
 _BLOCK = 1 << 18
 # The error of an FFT is a small multiple of u log2(cells) in the l2 norm.
@@ -97,7 +97,7 @@ def _frequencies(form: JointForm, law: Tilted, lengths: tuple[int, ...], low: In
     multiplicity[0] = 1.0
     if lengths[-1] % 2 == 0:
         multiplicity[-1] = 1.0
-    flat = None if whole_at_once(form, law, half) else standing(form, law, lengths, half, _most(half))
+    flat = None if whole_at_once(form, law, half) else retained(form, law, lengths, half, _most(half))
     if flat is None:
         whole = products(form, law, lengths, log_below(math.prod(half)), multiplicity)
         phi = whole.values
