@@ -63,7 +63,7 @@ class Plan:
             return (self.chosen,)
         return (self.chosen, *(cost for cost in self.others if cost.fits(self.budget)))
 
-    def against(self, other: Cost) -> str:
+    def why_not(self, other: Cost) -> str:
         """Why `other` was not chosen."""
         if not other.fits(self.budget):
             return "over the budget"

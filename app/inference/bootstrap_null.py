@@ -57,8 +57,8 @@ def _law_looks(form: ResampleForm) -> int:
 
 def null_of(form: ResampleForm, unit: Fraction, look: NullLook, options: Options) -> NullRecord:
     """S* - S in the statistic's units: mean 0, and percentiles with no resampling error where they are affordable."""
-    spread = form.values - float(np.dot(form.values, form.chances))
-    sd = form.step * math.sqrt(form.draws * float(np.dot(spread * spread, form.chances))) * float(unit)
+    spread = form.values - float(np.dot(form.values, form.probabilities))
+    sd = form.step * math.sqrt(form.draws * float(np.dot(spread * spread, form.probabilities))) * float(unit)
     low = float((form.offset - form.observed) * unit)
     high = float((form.offset + form.step * form.range - form.observed) * unit)
     moments = NullRecord(0.0, sd, low, high, None, None, None)

@@ -144,7 +144,7 @@ def plan_record(prepared: Prepared) -> PlanRecord:
     plan = prepared.test.plan
     chosen = plan.chosen
     others = tuple(
-        PlannedMethod(cost.method, cost.exact, cost.operations, cost.bytes, cost.seconds, plan.against(cost))
+        PlannedMethod(cost.method, cost.exact, cost.operations, cost.bytes, cost.seconds, plan.why_not(cost))
         for cost in plan.others
     )
     return PlanRecord(

@@ -40,7 +40,7 @@ class ResampleForm:
         return self.draws * int(self.values[-1])
 
     @cached_property
-    def chances(self) -> Reals:
+    def probabilities(self) -> Reals:
         """The probabilities of one draw, shape (U,)."""
         return np.asarray(self.counts / self.draws, dtype=np.float64)
 

@@ -119,6 +119,6 @@ def _retained_angle(form: ResampleForm, law: DrawTilt) -> float:
     low, high = 0.0, math.pi
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        reached = form.draws * float(np.dot(law.chances, np.minimum(middle * middle * spread, 1.0)))
+        reached = form.draws * float(np.dot(law.probabilities, np.minimum(middle * middle * spread, 1.0)))
         low, high = (low, middle) if reached > _LARGE_DECAY else (middle, high)
     return high

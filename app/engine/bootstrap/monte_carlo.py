@@ -39,7 +39,7 @@ def draw_block(form: ResampleForm, seed: int, block: int) -> Integers:
     for start in range(0, SAMPLES_PER_BLOCK, rows):
         part = totals[start : start + rows]
         if by_group:
-            part[:] = generator.multinomial(form.draws, form.chances, size=len(part)) @ form.values
+            part[:] = generator.multinomial(form.draws, form.probabilities, size=len(part)) @ form.values
         else:
             part[:] = each[generator.integers(0, form.draws, size=(len(part), form.draws))].sum(axis=1)
     return totals

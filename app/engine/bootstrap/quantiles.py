@@ -124,7 +124,7 @@ def _cumulated(form: ResampleForm, low: int, length: int) -> Reals:
     """P(T <= low), P(T <= low + 1), …, shape (length,), from the transform of one draw to the N-th power."""
     points = int(transform.next_fast_len(length, real=True))
     centre = round(draw_tilt_at(form, 0.0).mean)
-    one = np.bincount((form.values - centre) % points, weights=form.chances, minlength=points)
+    one = np.bincount((form.values - centre) % points, weights=form.probabilities, minlength=points)
     phi = _power(np.asarray(transform.rfft(one)), form.draws)
     masses = np.asarray(transform.irfft(phi, points), dtype=np.float64)
     # Point i is T - N c = i modulo the length.

@@ -65,11 +65,11 @@ def folded_points(spread: float, draws: int, length: int) -> int:
 
 def _retained(form: ResampleForm, law: DrawTilt, centre: int, length: int, below: float) -> Integers:
     """Frequencies 0 <= f <= L/2 whose |phi| may exceed exp(-below)."""
-    spread = float(np.dot(law.chances, np.abs(form.values - centre)))
+    spread = float(np.dot(law.probabilities, np.abs(form.values - centre)))
     points = folded_points(spread, form.draws, length)
     if points > MAX_POINTS:
         raise WindowTooLongError(f"one draw spreads over {points} points")
-    folded = np.bincount((form.values - centre) % points, weights=law.chances, minlength=points)
+    folded = np.bincount((form.values - centre) % points, weights=law.probabilities, minlength=points)
     size = np.abs(transform.rfft(folded)) + _TRANSFORM_ERROR
     if points < length:
         size += 1.01 * spread * math.pi / points
@@ -91,7 +91,7 @@ def _ranges(first: NDArray[np.int64], last: NDArray[np.int64]) -> Integers:
 
 def _decay_near_zero(form: ResampleForm, law: DrawTilt, frequencies: Integers, length: int) -> Reals:
     """A lower bound of -log|phi|: for D a difference of two draws, E cos(t D) <= 1 - E (tD)**2/2 + E (tD)**4/24."""
-    fourth = float(np.dot(law.chances, (form.values - law.mean) ** 4))
+    fourth = float(np.dot(law.probabilities, (form.values - law.mean) ** 4))
     turn2 = np.square(2.0 * math.pi / length * frequencies)
     missing = turn2 * (law.variance - turn2 * (fourth + 3.0 * law.variance**2) / 12.0)
     return np.asarray(-0.5 * form.draws * np.log1p(-np.clip(missing * (1.0 - 1e-9), 0.0, 0.999)))
@@ -106,14 +106,14 @@ def _evaluate(
     """
     steps = np.multiply.outer(frequencies, (form.values - centre) % length) % length
     angle = (2.0 * math.pi / length) * np.where(2 * steps > length, steps - length, steps)
-    missing = (law.chances * (2.0 * np.square(np.sin(0.5 * angle)))).sum(axis=1)
-    along = (law.chances * np.sin(angle)).sum(axis=1)
+    missing = (law.probabilities * (2.0 * np.square(np.sin(0.5 * angle)))).sum(axis=1)
+    along = (law.probabilities * np.sin(angle)).sum(axis=1)
     shrink = along * along + missing * missing - 2.0 * missing
     modulus2 = np.maximum(np.square(1.0 - missing) + along * along, 1e-300)
     log_modulus = 0.5 * np.where(shrink > -0.5, np.log1p(np.maximum(shrink, -0.5)), np.log(modulus2))
     phase = np.arctan2(along, 1.0 - missing)
-    # Terms, the tilted chances and the sums round; all of them are at most p_j |angle_j|.
+    # Terms, the tilted probabilities and the sums round; all of them are at most p_j |angle_j|.
     units = 24.0 + math.log2(len(form.values)) + law.theta * np.abs(form.values - law.mean)
-    moved = (np.abs(angle) * (law.chances * units)).sum(axis=1) / np.sqrt(modulus2)
+    moved = (np.abs(angle) * (law.probabilities * units)).sum(axis=1) / np.sqrt(modulus2)
     error = moved + 4.0 * (np.abs(log_modulus) + np.abs(phase))
     return form.draws * log_modulus, form.draws * phase, UNIT_ROUNDOFF * (form.draws * error + 16.0)

@@ -26,7 +26,7 @@ class DrawTilt:
     """One draw tilted by `theta`: the probabilities of the values, shape (U,), its mean and variance."""
 
     theta: float
-    chances: Reals
+    probabilities: Reals
     mean: float
     variance: float
 
@@ -34,10 +34,10 @@ class DrawTilt:
 def draw_tilt_at(form: ResampleForm, theta: float) -> DrawTilt:
     """The law of one draw tilted by `theta` >= 0."""
     values = form.values.astype(np.float64)
-    weights = form.chances * np.exp(theta * (values - values[-1]))
-    chances = weights / weights.sum()
-    mean = float(np.dot(chances, values))
-    return DrawTilt(theta, chances, mean, float(np.dot(chances, np.square(values - mean))))
+    weights = form.probabilities * np.exp(theta * (values - values[-1]))
+    probabilities = weights / weights.sum()
+    mean = float(np.dot(probabilities, values))
+    return DrawTilt(theta, probabilities, mean, float(np.dot(probabilities, np.square(values - mean))))
 
 
 def draw_tilt_towards(form: ResampleForm, target: int) -> DrawTilt:
@@ -62,9 +62,9 @@ def draw_exponent(form: ResampleForm, law: DrawTilt, target: int) -> tuple[float
     if float(slope.max()) > _LARGE_SLOPE:
         return _by_ball_arithmetic(form, law.theta, target)
     growth = np.expm1(slope)
-    excess = math.fsum((form.chances * growth).tolist())
+    excess = math.fsum((form.probabilities * growth).tolist())
     value = form.draws * math.log1p(excess)
-    moved = np.dot(form.chances, (1.0 + growth) * np.abs(slope) + np.abs(growth)) / (1.0 + excess)
+    moved = np.dot(form.probabilities, (1.0 + growth) * np.abs(slope) + np.abs(growth)) / (1.0 + excess)
     error = UNIT_ROUNDOFF * (4.0 * form.draws * float(moved) + 4.0 * abs(value))
     return _by_ball_arithmetic(form, law.theta, target) if error > _LARGE_ERROR else (value, error)
 

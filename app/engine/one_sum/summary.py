@@ -140,9 +140,9 @@ def _listed_law(form: CanonicalForm) -> Law:
     values, masses = np.zeros(1, dtype=np.int64), np.ones(1)
     for weight, count in zip(form.weights.tolist(), form.counts.tolist(), strict=True):
         often = np.arange(count + 1, dtype=np.int64)
-        chances = np.exp(-special.betaln(count - often + 1, often + 1) - math.log(count + 1) - count * LN2)
+        binomial = np.exp(-special.betaln(count - often + 1, often + 1) - math.log(count + 1) - count * LN2)
         spread = (values[:, None] + weight * often).ravel()
-        merged = _merge(spread, np.multiply.outer(masses, chances).ravel(), 1)
+        merged = _merge(spread, np.multiply.outer(masses, binomial).ravel(), 1)
         values, masses = merged.values, merged.masses
     return Law(values, masses).mirrored()
 

@@ -120,14 +120,14 @@ class Miss:
     log10: float
 
 
-def miss(found: Probability, truth: Fraction) -> Miss:
+def miss(result: Probability, truth: Fraction) -> Miss:
     """|p / truth - 1|, p the double that is reported unless it underflows, and |log10 p - log10 truth|."""
     before = flint.ctx.prec
     flint.ctx.prec = BALL_BITS
     try:
         p = flint.arb(truth.numerator) / flint.arb(truth.denominator)
-        reported = flint.arb(found.p) if truth >= SMALLEST_NORMAL else flint.arb(found.log_p).exp()
-        off = flint.arb(found.log10_p) - p.log() / flint.arb(10).log()
+        reported = flint.arb(result.p) if truth >= SMALLEST_NORMAL else flint.arb(result.log_p).exp()
+        off = flint.arb(result.log10_p) - p.log() / flint.arb(10).log()
         return Miss(_upper(reported / p - 1), _upper(off))
     finally:
         flint.ctx.prec = before
@@ -143,17 +143,17 @@ def log10(truth: Fraction) -> float:
     return (math.log2(truth.numerator) - math.log2(truth.denominator)) * math.log10(2)
 
 
-def check(found: Probability, truth: Fraction, *, within: float) -> None:
+def check(result: Probability, truth: Fraction, *, within: float) -> None:
     """The promises of one exact answer: close to the truth, and closer than its certificate says."""
-    assert math.isfinite(found.relative_error_bound)
-    assert math.isfinite(found.log_p)
-    off = miss(found, truth)
-    assert off.relative <= found.relative_error_bound, (off, found.relative_error_bound)
+    assert math.isfinite(result.relative_error_bound)
+    assert math.isfinite(result.log_p)
+    off = miss(result, truth)
+    assert off.relative <= result.relative_error_bound, (off, result.relative_error_bound)
     # A logarithm of size x is a double: it cannot tell p from p (1 + x 2**-53).
     grain = abs(log10(truth)) * 2.0**-51
     assert off.relative <= within + (grain * 3 if truth < SMALLEST_NORMAL else 0.0)
     assert off.log10 <= within / math.log(10) + grain
-    assert 0.0 < found.p <= 1.0
-    if found.fraction is not None:
-        numerator, log2_denominator = found.fraction
+    assert 0.0 < result.p <= 1.0
+    if result.fraction is not None:
+        numerator, log2_denominator = result.fraction
         assert Fraction(numerator, 2**log2_denominator) == truth

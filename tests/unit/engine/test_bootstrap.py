@@ -56,7 +56,7 @@ def expanded(units: list[int], alternative: Alternative) -> Fraction:
     return Fraction(hits, len(units) ** len(units))
 
 
-def found(units: list[int] | NDArray[np.int64], alternative: Alternative) -> Probability:
+def solved(units: list[int] | NDArray[np.int64], alternative: Alternative) -> Probability:
     form = resample_form(np.asarray(units, dtype=np.int64))
     return bootstrap.probability(form, shifted_null(form, alternative))
 
@@ -75,13 +75,13 @@ def check(p: Probability, truth: Fraction, within: float = 1e-11) -> None:
 def test_the_exact_law_equals_full_enumeration(units: list[int], alternative: Alternative) -> None:
     truth = enumerated(units, alternative)
     assert truth == expanded(units, alternative)
-    check(found(units, alternative), truth)
+    check(solved(units, alternative), truth)
 
 
 @pytest.mark.parametrize("units", [[1, 2, 3, 4, 5, 6], [-5, 0, 0, 3, 11, 2], [7, 7, 7, -1, -1, 100]])
 def test_six_units_equal_all_46656_resamples(units: list[int]) -> None:
     for alternative in ALTERNATIVES:
-        check(found(units, alternative), enumerated(units, alternative))
+        check(solved(units, alternative), enumerated(units, alternative))
 
 
 @settings(max_examples=120, deadline=None)
@@ -93,7 +93,7 @@ def test_six_units_equal_all_46656_resamples(units: list[int]) -> None:
 def test_more_units_equal_the_power_of_a_polynomial(
     units: list[int], unit: int, alternative: Alternative
 ) -> None:
-    check(found([unit * x for x in units], alternative), expanded(units, alternative))
+    check(solved([unit * x for x in units], alternative), expanded(units, alternative))
 
 
 def test_small_p_values_keep_relative_accuracy() -> None:
@@ -101,7 +101,7 @@ def test_small_p_values_keep_relative_accuracy() -> None:
     units = rng.choice([-1, 0, 1, 2], 300, p=[0.05, 0.45, 0.3, 0.2]).tolist()
     truth = expanded(units, "two-sided")
     assert truth < Fraction(1, 10**20)
-    check(found(units, "two-sided"), truth, within=1e-12)
+    check(solved(units, "two-sided"), truth, within=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -109,9 +109,9 @@ def test_a_million_resamples_stay_within_five_standard_errors(seed: int) -> None
     rng = np.random.default_rng(seed)
     units = (rng.integers(-3, 4, 40), rng.integers(-50, 60, 25), rng.choice([-1, 0, 1], 500))[seed % 3]
     form = resample_form(units)
-    asked = shifted_null(form, ALTERNATIVES[seed % 3])
-    exact = bootstrap.probability(form, asked).p
-    sampled = monte_carlo.estimate(form, asked, samples=SAMPLES, seed=seed)
+    wanted = shifted_null(form, ALTERNATIVES[seed % 3])
+    exact = bootstrap.probability(form, wanted).p
+    sampled = monte_carlo.estimate(form, wanted, samples=SAMPLES, seed=seed)
     assert sampled.p == (sampled.exceedances + 1) / (SAMPLES + 1)
     assert abs(sampled.exceedances / SAMPLES - exact) <= 5.0 * math.sqrt(exact * (1.0 - exact) / SAMPLES)
 
@@ -123,7 +123,9 @@ def test_single_draws_and_multinomial_counts_are_the_same_law(monkeypatch: pytes
     high = [monte_carlo.draw_block(form, 3, block) for block in range(20)]
     sums = np.array([np.concatenate(part) for part in (low, high)], dtype=np.float64)
     assert not (sums[0] == sums[1]).all()
-    variance = form.draws * float(np.dot(form.chances, (form.values - form.mean_total / form.draws) ** 2))
+    variance = form.draws * float(
+        np.dot(form.probabilities, (form.values - form.mean_total / form.draws) ** 2)
+    )
     for part in sums:
         assert abs(part.mean() - form.mean_total) < 5.0 * math.sqrt(variance / part.size)
         assert part.var() == pytest.approx(variance, rel=0.05)
@@ -192,25 +194,25 @@ def test_the_cumulative_law_is_the_full_one() -> None:
 
 
 def test_without_spread_no_resample_is_far_out_unless_the_sum_is_zero() -> None:
-    assert found([5, 5, 5], "two-sided") == IMPOSSIBLE
-    assert found([5, 5, 5], "greater") == IMPOSSIBLE
-    assert found([5, 5, 5], "less").log_p == 0.0
-    assert found([0, 0, 0], "two-sided").log_p == 0.0
-    assert found([3], "less").log_p == 0.0
-    assert found([1, -1], "two-sided").log_p == 0.0
+    assert solved([5, 5, 5], "two-sided") == IMPOSSIBLE
+    assert solved([5, 5, 5], "greater") == IMPOSSIBLE
+    assert solved([5, 5, 5], "less").log_p == 0.0
+    assert solved([0, 0, 0], "two-sided").log_p == 0.0
+    assert solved([3], "less").log_p == 0.0
+    assert solved([1, -1], "two-sided").log_p == 0.0
 
 
 def test_the_systems_swapped_mirror_the_tails() -> None:
     units = np.random.default_rng(4).integers(-20, 30, 80)
-    assert found(units, "greater").log_p == pytest.approx(found(-units, "less").log_p, abs=1e-12)
-    assert found(units, "two-sided").log_p == pytest.approx(found(-units, "two-sided").log_p, abs=1e-12)
-    assert found(units * 12, "two-sided") == found(units, "two-sided")
+    assert solved(units, "greater").log_p == pytest.approx(solved(-units, "less").log_p, abs=1e-12)
+    assert solved(units, "two-sided").log_p == pytest.approx(solved(-units, "two-sided").log_p, abs=1e-12)
+    assert solved(units * 12, "two-sided") == solved(units, "two-sided")
 
 
 def test_an_outlier_stretches_the_window_and_not_the_error() -> None:
     units = [*np.random.default_rng(5).integers(-2, 4, 40).tolist(), 900]
     for alternative in ALTERNATIVES:
-        check(found(units, alternative), expanded(units, alternative), within=1e-10)
+        check(solved(units, alternative), expanded(units, alternative), within=1e-10)
 
 
 def test_effects_that_overflow_are_refused() -> None:

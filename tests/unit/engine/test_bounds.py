@@ -75,12 +75,12 @@ def bracketed(
     steps: int = bounds.MAX_STEPS,
 ) -> Bracket:
     form, seen = real_form(stay, swap)
-    asked = real_region(form, seen, alternative, absolute=absolute)
-    return bounds.bracket(form, asked, precision=precision, steps=steps)
+    wanted = real_region(form, seen, alternative, absolute=absolute)
+    return bounds.bracket(form, wanted, precision=precision, steps=steps)
 
 
-def holds(found: Bracket, truth: Fraction) -> bool:
-    return Fraction(found.low) <= truth <= Fraction(found.high)
+def holds(result: Bracket, truth: Fraction) -> bool:
+    return Fraction(result.low) <= truth <= Fraction(result.high)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -94,21 +94,21 @@ def test_every_enumerated_case_is_inside_and_no_wider_than_asked(law: str, seed:
         stay = _rounded(law, rng, n)
         swap = -stay if rng.random() < 0.5 else _rounded(law, rng, n)
         mirrored = None if (swap == -stay).all() else _doubles(swap)
-        found = bracketed(_doubles(stay), mirrored, alternative, absolute=absolute, precision=precision)
+        result = bracketed(_doubles(stay), mirrored, alternative, absolute=absolute, precision=precision)
         truth = enumerated(stay, swap, alternative, absolute=absolute)
-        assert holds(found, truth), (n, alternative, absolute, found, truth)
-        assert found.reached
-        assert found.high - found.low <= precision * found.low * (1.0 + 1e-12)
-        assert found.low <= found.p <= found.high
+        assert holds(result, truth), (n, alternative, absolute, result, truth)
+        assert result.reached
+        assert result.high - result.low <= precision * result.low * (1.0 + 1e-12)
+        assert result.low <= result.p <= result.high
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_twenty_two_items_of_every_law_are_inside(law: str) -> None:
     rng = np.random.default_rng([22, *law.encode()])
     stay = _rounded(law, rng, 22)
-    found = bracketed(_doubles(stay))
-    assert holds(found, enumerated(stay, -stay, "two-sided", absolute=False))
-    assert found.reached or law == "near ties"
+    result = bracketed(_doubles(stay))
+    assert holds(result, enumerated(stay, -stay, "two-sided", absolute=False))
+    assert result.reached or law == "near ties"
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -121,10 +121,10 @@ def test_the_polynomials_alone_hold_every_enumerated_tail(law: str) -> None:
         (tail,) = real_region(form, seen, "greater").tails
         if tail.outer >= form.reach * (1.0 - 1e-9):
             continue
-        found = tail_bracket(form, tail, 1e-2, steps=400_000)
+        result = tail_bracket(form, tail, 1e-2, steps=400_000)
         truth = float(enumerated(stay, -stay, "greater", absolute=False))
-        assert math.exp(found.log_low) * (1.0 - 1e-13) <= truth <= math.exp(found.log_high) * (1.0 + 1e-13)
-        assert found.degree > 0
+        assert math.exp(result.log_low) * (1.0 - 1e-13) <= truth <= math.exp(result.log_high) * (1.0 + 1e-13)
+        assert result.degree > 0
         solved += 1
     assert solved > 2
 
@@ -145,19 +145,19 @@ def test_any_doubles_at_all_are_inside(
         total = sum((s * x for s, x in zip(signs, exact, strict=True)), Fraction(0))
         t, xi = (abs(total), abs(observed)) if absolute else (total, observed)
         hits += {"greater": t >= xi, "less": t <= xi}.get(alternative, abs(t) >= abs(xi))
-    found = bracketed(np.array(effects), None, alternative, absolute=absolute, steps=2_000_000)
-    assert holds(found, Fraction(hits, 2 ** len(exact)))
+    result = bracketed(np.array(effects), None, alternative, absolute=absolute, steps=2_000_000)
+    assert holds(result, Fraction(hits, 2 ** len(exact)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", [1e-2, 1e-3, 1e-5])
 def test_a_thousand_scores_are_bracketed_as_narrowly_as_asked(precision: float) -> None:
     stay = np.random.default_rng(1).normal(0.13, 1.0, 1000)
-    found, finer = bracketed(stay, precision=precision), bracketed(stay, precision=1e-7)
-    assert 0.001 < found.p < 0.1
-    assert found.reached
-    assert found.relative_width <= precision
-    assert found.low <= finer.low <= finer.high <= found.high
+    result, finer = bracketed(stay, precision=precision), bracketed(stay, precision=1e-7)
+    assert 0.001 < result.p < 0.1
+    assert result.reached
+    assert result.relative_width <= precision
+    assert result.low <= finer.low <= finer.high <= result.high
 
 
 @pytest.mark.slow
@@ -166,11 +166,11 @@ def test_brackets_of_a_fine_lattice_hold_the_certified_transform() -> None:
     for shift, precision in ((0, 1e-6), (400, 1e-6), (3_000, 1e-6), (7_000, 1e-3)):
         effects = rng.integers(-10_000, 10_001, 300) + shift
         form = canonical_form(effects)
-        asked = region(form, int(effects.sum()), "two-sided")
-        exact = fft.probability(form, asked)
-        found = bounds.bracket(*from_lattice(form, asked), precision=precision)
-        assert found.reached
-        assert found.log_low - 1e-11 <= exact.log_p <= found.log_high + 1e-11
+        wanted = region(form, int(effects.sum()), "two-sided")
+        exact = fft.probability(form, wanted)
+        result = bounds.bracket(*from_lattice(form, wanted), precision=precision)
+        assert result.reached
+        assert result.log_low - 1e-11 <= exact.log_p <= result.log_high + 1e-11
         assert bracketed(effects.astype(np.float64)).log_high >= exact.log_p - 1e-11
 
 
@@ -179,22 +179,22 @@ def test_deep_tails_are_bracketed_relatively() -> None:
     effects = rng.integers(1, 40, 3000)
     effects[rng.permutation(3000)[:300]] *= -1
     form = canonical_form(effects)
-    asked = region(form, int(effects.sum()), "greater")
-    exact = fft.probability(form, asked)
-    found = bounds.bracket(*from_lattice(form, asked))
-    assert found.reached
+    wanted = region(form, int(effects.sum()), "greater")
+    exact = fft.probability(form, wanted)
+    result = bounds.bracket(*from_lattice(form, wanted))
+    assert result.reached
     assert exact.log_p < -750
-    assert found.log_low - 1e-10 <= exact.log_p <= found.log_high + 1e-10
-    assert found.p > 0.0
-    assert found.log10_p * math.log(10.0) == pytest.approx(exact.log_p, abs=1e-3)
+    assert result.log_low - 1e-10 <= exact.log_p <= result.log_high + 1e-10
+    assert result.p > 0.0
+    assert result.log10_p * math.log(10.0) == pytest.approx(exact.log_p, abs=1e-3)
 
 
 def test_all_effects_one_way_leave_one_assignment_in_each_tail() -> None:
     effects = np.random.default_rng(5).lognormal(0.0, 1.0, 3000)
-    found = bracketed(effects)
-    assert found.log_low <= -2999 * math.log(2.0) <= found.log_high
-    assert found.relative_width < 1e-9
-    assert found.high > 0.0
+    result = bracketed(effects)
+    assert result.log_low <= -2999 * math.log(2.0) <= result.log_high
+    assert result.relative_width < 1e-9
+    assert result.high > 0.0
 
 
 def test_identical_systems_and_a_sum_of_zero_are_certain() -> None:
@@ -205,7 +205,7 @@ def test_identical_systems_and_a_sum_of_zero_are_certain() -> None:
 
 def test_ties_through_equal_weights_count_as_extreme() -> None:
     effects = np.array([math.sqrt(2.0)] * 60 + [-math.sqrt(2.0)] * 40 + [math.pi, -math.pi])
-    found = bracketed(effects, precision=1e-6)
+    result = bracketed(effects, precision=1e-6)
     # P(sqrt(2) H + pi K >= 20 sqrt(2)): H the head of a hundred coins, K of two.
     truth = Fraction(0)
     for heads in range(101):
@@ -214,8 +214,8 @@ def test_ties_through_equal_weights_count_as_extreme() -> None:
             ways = math.comb(100, heads) * math.comb(2, pis)
             tied = heads == 60 and pis == 1
             truth += Fraction(ways if tied or total > 20 * math.sqrt(2.0) else 0, 2**102)
-    assert found.reached
-    assert holds(found, 2 * truth)
+    assert result.reached
+    assert holds(result, 2 * truth)
 
 
 @pytest.mark.parametrize("unrelated", [False, True])
@@ -226,7 +226,7 @@ def test_ties_on_a_lattice_too_fine_to_see_count_as_extreme(unrelated: bool) -> 
     swap = rng.integers(-3, 4, 120) * 10**9 if unrelated else None
     stay = effects if swap is None else swap + effects
     form = canonical_form(stay, swap)
-    asked = region(form, int(stay.sum()), "greater")
+    wanted = region(form, int(stay.sum()), "greater")
     # T is a sum of three binomials of forty coins.
     heads = np.arange(41)
     one = np.array([math.comb(40, k) / 2**40 for k in range(41)])
@@ -235,12 +235,12 @@ def test_ties_on_a_lattice_too_fine_to_see_count_as_extreme(unrelated: bool) -> 
     observed = int(effects[effects > 0].sum())
     truth, tied = float(masses[totals >= observed].sum()), float(masses[totals == observed].sum())
     assert tied > 1e-4 * truth
-    real, tails = from_lattice(form, asked, items_up(form, stay, swap))
-    for found in (bounds.bracket(real, tails), tail_bracket(real, tails.tails[0], 1e-3, steps=10**7)):
-        assert math.exp(found.log_low) * (1.0 - 1e-12) <= truth <= math.exp(found.log_high) * (1.0 + 1e-12)
-        assert found.log_high - found.log_low <= 1e-3
+    real, tails = from_lattice(form, wanted, items_up(form, stay, swap))
+    for result in (bounds.bracket(real, tails), tail_bracket(real, tails.tails[0], 1e-3, steps=10**7)):
+        assert math.exp(result.log_low) * (1.0 - 1e-12) <= truth <= math.exp(result.log_high) * (1.0 + 1e-12)
+        assert result.log_high - result.log_low <= 1e-3
     # The bracket without that knowledge holds the truth too, but cannot be that narrow.
-    unaware = tail_bracket(*_first_tail(from_lattice(form, asked)), 1e-3, steps=10**6)
+    unaware = tail_bracket(*_first_tail(from_lattice(form, wanted)), 1e-3, steps=10**6)
     assert math.exp(unaware.log_low) < truth - 0.5 * tied
     assert math.exp(unaware.log_high) > truth
 
@@ -283,8 +283,8 @@ def test_a_spent_budget_widens_the_bracket_and_says_so() -> None:
 @pytest.mark.parametrize("outliers", [[1e6], [1e3, -3e3, 2e3], [1e9, -1e9, 2e9, 7.0]])
 def test_outliers_are_branched_upon_and_agree_with_conditioning(outliers: list[float]) -> None:
     rest = np.random.default_rng(10).normal(0.05, 1.0, 300)
-    found = bracketed(np.append(rest, outliers), None, "greater")
-    assert found.reached
+    result = bracketed(np.append(rest, outliers), None, "greater")
+    assert result.reached
     observed = math.fsum([*rest.tolist(), *outliers])
     low = high = 0.0
     form, _ = real_form(rest)
@@ -297,8 +297,8 @@ def test_outliers_are_branched_upon_and_agree_with_conditioning(outliers: list[f
         part = bounds.bracket(form, RealRegion((Tail(edge - 1e-9, edge + 1e-9),)), precision=1e-4)
         low, high = low + part.low, high + part.high
     ways = 2 ** len(outliers)
-    assert found.low <= high / ways
-    assert found.high >= low / ways
+    assert result.low <= high / ways
+    assert result.high >= low / ways
 
 
 @pytest.mark.parametrize("items", [5, 19, 40, 100, 1000, 20_000])
@@ -306,9 +306,9 @@ def test_outliers_are_branched_upon_and_agree_with_conditioning(outliers: list[f
 def test_the_predicted_cost_is_of_the_right_size(items: int, precision: float) -> None:
     stay = np.random.default_rng(items).normal(1.5 / math.sqrt(items), 1.0, items)
     form, seen = real_form(stay)
-    asked = real_region(form, seen, "two-sided")
-    steps, held = steps_and_bytes(form, asked, precision)
-    spent = bounds.bracket(form, asked, precision=precision).steps
+    wanted = real_region(form, seen, "two-sided")
+    steps, held = steps_and_bytes(form, wanted, precision)
+    spent = bounds.bracket(form, wanted, precision=precision).steps
     assert isinstance(steps, int)
     assert isinstance(held, int)
     assert spent / 4 <= steps <= 100 * spent + 1_000_000

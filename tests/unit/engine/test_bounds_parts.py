@@ -58,27 +58,27 @@ def _circle(law: str, items: int, target: float) -> Circle:
 def test_no_frequency_is_dropped_that_is_not_negligible(law: str, items: int, target: float) -> None:
     circle = _circle(law, items, target)
     for below in (4.0, 15.0):
-        found = retained(circle, 1, 3000, below, 1 << 20, PLENTY)
-        assert found.stop == 3000
+        result = retained(circle, 1, 3000, below, 1 << 20, PLENTY)
+        assert result.stop == 3000
         everything = np.arange(1, 3000)
         phi, error = characteristic(circle, everything)
         large = everything[np.abs(phi) - error > math.exp(-below)]
-        assert set(large.tolist()) <= set(found.frequencies.tolist())
-        assert len(np.unique(found.frequencies)) == len(found.frequencies)
+        assert set(large.tolist()) <= set(result.frequencies.tolist())
+        assert len(np.unique(result.frequencies)) == len(result.frequencies)
 
 
 def test_most_frequencies_of_many_items_are_dropped_in_blocks() -> None:
     circle = _circle("normal", 3000, 0.0)
-    found = retained(circle, 1, 1 << 20, 18.0, 1 << 20, PLENTY)
-    assert len(found.frequencies) < 40
-    assert found.steps < 5 * (1 << 20)
+    result = retained(circle, 1, 1 << 20, 18.0, 1 << 20, PLENTY)
+    assert len(result.frequencies) < 40
+    assert result.steps < 5 * (1 << 20)
 
 
 def test_a_limit_on_the_frequencies_says_how_far_it_got() -> None:
     circle = _circle("normal", 8, 0.0)
-    found = retained(circle, 1, 10_000, 18.0, 100, PLENTY)
-    assert found.stop == 101
-    assert found.frequencies.tolist() == list(range(1, 101))
+    result = retained(circle, 1, 10_000, 18.0, 100, PLENTY)
+    assert result.stop == 101
+    assert result.frequencies.tolist() == list(range(1, 101))
     assert retained(circle, 50, 50, 18.0, 100, PLENTY).stop == 50
 
 

@@ -28,17 +28,17 @@ def ways_of(form: CanonicalForm) -> list[int]:
 
 def off_by(form: CanonicalForm, region: Region, ways: list[int]) -> tuple[float, float]:
     """The relative error of log p, and its bound."""
-    found = dp.probability(form, region)
+    result = dp.probability(form, region)
     inside = sum(sum(ways[low : high + 1]) for low, high in region.intervals)
     if inside == 0:
-        return 0.0, found.relative_error_bound
+        return 0.0, result.relative_error_bound
     truth = (
         math.log(Fraction(inside, 2**form.nonzero))
         if form.nonzero < 1000
         else (math.log(inside) - form.nonzero * math.log(2.0))
     )
     slack = 4.0 * 2.0**-53 * (1.0 + abs(truth) + (form.nonzero if form.nonzero >= 1000 else 0))
-    return max(abs(math.expm1(found.log_p - truth)) - slack, 0.0), found.relative_error_bound
+    return max(abs(math.expm1(result.log_p - truth)) - slack, 0.0), result.relative_error_bound
 
 
 @settings(max_examples=300, deadline=None)
@@ -80,9 +80,9 @@ def test_thousands_of_items_take_many_blocks_and_lose_nothing() -> None:
     for low in (2001, 2500, 3000, 3900):
         inside = sum(int(ways[value]) for value in range(low, form.range + 1))
         truth = math.log(inside) - form.nonzero * math.log(2.0)
-        found = dp.probability(form, Region(((low, form.range),)))
-        assert found.log_p == pytest.approx(truth, rel=1e-13)
-        assert found.relative_error_bound < 1e-11
+        result = dp.probability(form, Region(((low, form.range),)))
+        assert result.log_p == pytest.approx(truth, rel=1e-13)
+        assert result.relative_error_bound < 1e-11
 
 
 def test_a_region_that_the_cells_hold_next_to_nothing_of_is_not_certified() -> None:

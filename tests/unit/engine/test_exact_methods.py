@@ -44,13 +44,13 @@ def test_a_method_gives_the_counted_proportion_for_more_items(method: str, case:
 @given(case=cases(max_items=14))
 def test_the_exact_methods_carry_the_fraction_in_lowest_terms(method: str, case: Case) -> None:
     form, tail = posed(case)
-    found = methods.exactly(method, form, tail)
-    assert found.fraction is not None
-    numerator, log2_denominator = found.fraction
+    result = methods.exactly(method, form, tail)
+    assert result.fraction is not None
+    numerator, log2_denominator = result.fraction
     truth = exact_p(case)
     assert (numerator, 2**log2_denominator) == (truth.numerator, truth.denominator)
     # Division of integers rounds once, which is the nearest double to the truth.
-    assert found.p == float(truth)
+    assert result.p == float(truth)
 
 
 @pytest.mark.parametrize("method", ["fft", "dp"])

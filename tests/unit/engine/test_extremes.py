@@ -36,8 +36,13 @@ def binomial_tail(n: int, wins: int) -> Fraction:
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
 def test_identical_systems_have_p_one(method: str, alternative: Alternative) -> None:
     for zeros in (1, 3, 10_000):
-        found = methods.exactly(method, *posed(Case((0,) * zeros, None, alternative)))
-        assert (found.p, found.log10_p, found.relative_error_bound, found.fraction) == (1.0, 0.0, 0.0, (1, 0))
+        result = methods.exactly(method, *posed(Case((0,) * zeros, None, alternative)))
+        assert (result.p, result.log10_p, result.relative_error_bound, result.fraction) == (
+            1.0,
+            0.0,
+            0.0,
+            (1, 0),
+        )
 
 
 @pytest.mark.parametrize("method", EXACT_METHODS)
@@ -57,18 +62,18 @@ def test_sixty_wins_of_sixty_are_exactly_two_to_the_minus_59(method: str) -> Non
 @pytest.mark.parametrize("method", ["fft", "dp", "rational"])
 @pytest.mark.parametrize("n", [1022, 1023, 1024, 1074, 1075, 1500, 5000, 10_000])
 def test_all_wins_at_lengths_where_two_to_the_minus_n_leaves_the_doubles(method: str, n: int) -> None:
-    found = methods.exactly(method, *posed(Case((1,) * n, None, "greater")))
-    check(found, Fraction(1, 2**n), within=CLOSE)
+    result = methods.exactly(method, *posed(Case((1,) * n, None, "greater")))
+    check(result, Fraction(1, 2**n), within=CLOSE)
     if method != "dp":  # which adds up roundings, and says so
-        assert found.p == max(math.ldexp(1.0, -n), math.ulp(0.0))
+        assert result.p == max(math.ldexp(1.0, -n), math.ulp(0.0))
 
 
 @pytest.mark.parametrize("wins", [5000, 5001, 5100, 5233, 5500, 6500, 8000, 9900, 9999])
 @pytest.mark.parametrize("method", ["fft", "dp"])
 def test_ten_thousand_items_of_equal_weight_follow_the_binomial(method: str, wins: int) -> None:
     stay = (3,) * wins + (-3,) * (10_000 - wins)
-    found = methods.exactly(method, *posed(Case(stay, None, "greater")))
-    check(found, binomial_tail(10_000, wins), within=CLOSE)
+    result = methods.exactly(method, *posed(Case(stay, None, "greater")))
+    check(result, binomial_tail(10_000, wins), within=CLOSE)
 
 
 @pytest.fixture(scope="module")

@@ -19,5 +19,5 @@ def test_a_tilt_that_grows_without_end_is_no_answer() -> None:
     function = FunctionOf(Formula(parse("(x1-x2)*(x1-x2)", ["x1", "x2"])))
     extreme = function.deciding(stay, -stay, "two-sided", 1e12)
     right = dp.probability(form, extreme)
-    found = small.small_probability(form, extreme, right.log_p)
-    assert math.isinf(found.relative_error_bound) or math.isclose(found.log_p, right.log_p, rel_tol=1e-9)
+    result = small.small_probability(form, extreme, right.log_p)
+    assert math.isinf(result.relative_error_bound) or math.isclose(result.log_p, right.log_p, rel_tol=1e-9)

@@ -78,15 +78,15 @@ def test_an_allowance_that_is_spent_ends_the_search(transformed: list[float]) ->
 def test_what_a_ring_proves_is_its_probability(items: int, far: float) -> None:
     """Items whose steps agree and those whose steps differ are two independent binomials: no code of the engine's."""
     form, extreme = ring(items, far)
-    found = small.small_probability(form, extreme, -39.0, None, Allowance())
+    result = small.small_probability(form, extreme, -39.0, None, Allowance())
     agreeing, differing = sorted(form.counts.tolist())
     logs = [log_binomial(count).astype(np.float64) for count in (agreeing, differing)]
     one, other = (2 * np.arange(count + 1) - count for count in (agreeing, differing))
     inside = extreme([one[:, None] + other[None, :], one[:, None] - other[None, :]])
     both = (logs[0][:, None] + logs[1][None, :])[inside]
     truth = float(both.max()) + math.log(math.fsum(np.exp(both - both.max()).tolist()))
-    assert found.relative_error_bound <= 1e-6
-    assert abs(found.log_p - truth) <= found.relative_error_bound + 1e-9
+    assert result.relative_error_bound <= 1e-6
+    assert abs(result.log_p - truth) <= result.relative_error_bound + 1e-9
 
 
 def test_mirror_images_are_solved_once_and_give_what_both_give(
@@ -111,13 +111,13 @@ def test_lobes_that_are_no_mirror_images_are_both_solved() -> None:
     def extreme(sums: Sequence[Integers]) -> NDArray[np.bool_]:
         return np.asarray(np.broadcast_to((sums[0] >= 300) | (sums[0] <= -302), np.broadcast(*sums).shape))
 
-    found = small.small_probability(form, extreme, -39.0)
+    result = small.small_probability(form, extreme, -39.0)
     upper = sum(math.comb(items, k) for k in range(650, items + 1))
     lower = sum(math.comb(items, k) for k in range(350))
     truth = Fraction(upper + lower, 2**items)
     log_truth = math.log(truth.numerator) - math.log(truth.denominator)
-    assert found.relative_error_bound <= 1e-6
-    assert abs(found.log_p - log_truth) <= found.relative_error_bound + 1e-12
+    assert result.relative_error_bound <= 1e-6
+    assert abs(result.log_p - log_truth) <= result.relative_error_bound + 1e-12
 
 
 def test_the_grid_does_not_add_up_directly_what_it_did_not_plan(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,11 +152,11 @@ def test_dp_holds_no_more_than_its_price_says() -> None:
 
     tracemalloc.start()
     try:
-        found = dp.probability(form, every)
+        result = dp.probability(form, every)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert found.log_p == pytest.approx(0.0, abs=1e-12)
+    assert result.log_p == pytest.approx(0.0, abs=1e-12)
     assert peak <= costs["dp"].bytes
 
 

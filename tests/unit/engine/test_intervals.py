@@ -35,9 +35,9 @@ def two_sided(effects: Sequence[int], sizes: Sequence[int], delta: Fraction) -> 
 
 
 def units(effects: Sequence[int], sizes: Sequence[int] | None = None) -> Units:
-    found = units_of(column(effects), None if sizes is None else column(sizes))
-    assert found is not None
-    return found[0]
+    result = units_of(column(effects), None if sizes is None else column(sizes))
+    assert result is not None
+    return result[0]
 
 
 EFFECTS = {
@@ -59,19 +59,19 @@ def test_ends_are_where_the_two_sided_p_crosses_alpha(
     clustered = data.draw(st.booleans())
     sizes = data.draw(st.lists(st.integers(1, 6), min_size=len(effects), max_size=len(effects)))
     sizes = sizes if clustered else [1] * len(effects)
-    found = plan(column(effects), column(sizes) if clustered else None, alpha, BUDGET).solve()
-    assert found.width == 0
-    if found.low is None or found.high is None:
-        assert found.low is found.high is None
+    result = plan(column(effects), column(sizes) if clustered else None, alpha, BUDGET).solve()
+    assert result.width == 0
+    if result.low is None or result.high is None:
+        assert result.low is result.high is None
         assert 2 * Fraction(1, 1 << len(effects)) > alpha
         return
-    assert found.low <= Fraction(sum(effects), sum(sizes)) <= found.high
+    assert result.low <= Fraction(sum(effects), sum(sizes)) <= result.high
     # Two subset means are at least this far apart.
     apart = Fraction(1, 2 * sum(sizes) ** 2)
-    for end, outwards in ((found.low, -apart), (found.high, apart)):
+    for end, outwards in ((result.low, -apart), (result.high, apart)):
         assert two_sided(effects, sizes, end) > alpha
         assert two_sided(effects, sizes, end + outwards) <= alpha
-        if found.low < found.high:
+        if result.low < result.high:
             assert two_sided(effects, sizes, end - outwards) > alpha
 
 
@@ -112,23 +112,23 @@ def test_ends_of_a_thousand_units_are_those_of_binomials() -> None:
         return float((stats.binom.pmf(a, plus, 0.5) * stats.binom.pmf(b, minus, 0.5) * beyond).sum())
 
     planned = plan(column(effects), None, TWENTIETH, BUDGET)
-    found = planned.solve()
+    result = planned.solve()
     assert planned.method == "law"
-    assert found.width == 0
-    assert found.low is not None
-    assert found.low > 0
-    assert tail(float(found.low)) > 0.025 >= tail(float(found.low) - 1e-8)
+    assert result.width == 0
+    assert result.low is not None
+    assert result.low > 0
+    assert tail(float(result.low)) > 0.025 >= tail(float(result.low) - 1e-8)
 
 
 def test_ends_of_two_thousand_real_values_are_those_of_an_integral() -> None:
     generator = np.random.default_rng(5)
     values = np.rint(generator.normal(0.03, 1.0, 2000) * 2.0**40).astype(np.int64)
     planned = plan(values, None, TWENTIETH, BUDGET)
-    found = planned.solve()
+    result = planned.solve()
     assert planned.method == "bounds"
-    assert found.low is not None
-    assert found.high is not None
-    assert 0 < found.width < (found.high - found.low) / 1000
+    assert result.low is not None
+    assert result.high is not None
+    assert 0 < result.width < (result.high - result.low) / 1000
 
     def greater(r: float) -> float:
         """P(sum of +-e >= sum of e) = 1/2 - 1/pi * integral of sin(t x) phi(t) / t (Gil-Pelaez 1951)."""
@@ -138,9 +138,9 @@ def test_ends_of_two_thousand_real_values_are_those_of_an_integral() -> None:
         phi = np.prod(np.cos(np.multiply.outer(scaled, moved)), axis=1)
         return 0.5 - float((np.sin(scaled * moved.sum()) * phi / nodes).sum()) / math.pi
 
-    low, inner = float(found.low) * 2.0**-40, float(found.low + found.width) * 2.0**-40
+    low, inner = float(result.low) * 2.0**-40, float(result.low + result.width) * 2.0**-40
     assert greater(low) <= 0.025 < greater(inner)
-    high, inner = float(found.high) * 2.0**-40, float(found.high - found.width) * 2.0**-40
+    high, inner = float(result.high) * 2.0**-40, float(result.high - result.width) * 2.0**-40
     assert 1.0 - greater(high) <= 0.025 < 1.0 - greater(inner)
 
 
@@ -149,9 +149,9 @@ def test_ends_of_sixty_clusters_agree_with_exact_fractions() -> None:
     generator = np.random.default_rng(2)
     sizes = generator.integers(1, 4, 60)
     effects = np.array([generator.integers(-s, s + 2) for s in sizes])
-    found = plan(effects, sizes, TWENTIETH, BUDGET).solve()
-    assert found.width == 0
-    assert found.low is not None
+    result = plan(effects, sizes, TWENTIETH, BUDGET).solve()
+    assert result.width == 0
+    assert result.low is not None
 
     def p_greater(r: Fraction) -> Fraction:
         moved = effects * r.denominator - sizes * r.numerator
@@ -160,8 +160,8 @@ def test_ends_of_sixty_clusters_agree_with_exact_fractions() -> None:
         assert fraction is not None
         return Fraction(fraction[0], 1 << fraction[1])
 
-    assert 2 * p_greater(found.low) > TWENTIETH
-    assert 2 * p_greater(found.low - Fraction(1, 997)) <= TWENTIETH
+    assert 2 * p_greater(result.low) > TWENTIETH
+    assert 2 * p_greater(result.low - Fraction(1, 997)) <= TWENTIETH
 
 
 def test_rounded_effects_give_a_bracket_of_the_unrounded_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,11 +182,11 @@ def test_rounded_effects_give_a_bracket_of_the_unrounded_end(monkeypatch: pytest
 @pytest.mark.parametrize("decimals", [0, 1, 6])
 def test_any_level_has_an_interval_that_holds_the_observed_mean(level: float, decimals: int) -> None:
     values = np.rint(np.random.default_rng(7).normal(0.2, 1.0, 400) * 10.0**decimals).astype(np.int64)
-    found = plan(values, None, 1 - Fraction(repr(level)), BUDGET).solve()
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low <= Fraction(int(values.sum()), 400) <= found.high
-    assert found.width <= (found.high - found.low) / 500
+    result = plan(values, None, 1 - Fraction(repr(level)), BUDGET).solve()
+    assert result.low is not None
+    assert result.high is not None
+    assert result.low <= Fraction(int(values.sum()), 400) <= result.high
+    assert result.width <= (result.high - result.low) / 500
 
 
 def test_swapping_scaling_and_reordering_do_to_the_ends_what_they_do_to_the_data() -> None:
@@ -206,13 +206,13 @@ def test_swapping_scaling_and_reordering_do_to_the_ends_what_they_do_to_the_data
 
 
 def test_two_clusters_of_different_sizes_reject_nothing() -> None:
-    found = plan(column([5, 900]), column([1, 30]), TWENTIETH, BUDGET).solve()
-    assert found == Ends(None, None, Fraction(0))
+    result = plan(column([5, 900]), column([1, 30]), TWENTIETH, BUDGET).solve()
+    assert result == Ends(None, None, Fraction(0))
 
 
 def test_equal_effects_leave_one_hypothesis() -> None:
-    found = plan(column([4] * 40), None, TWENTIETH, BUDGET).solve()
-    assert found == Ends(Fraction(4), Fraction(4), Fraction(0))
+    result = plan(column([4] * 40), None, TWENTIETH, BUDGET).solve()
+    assert result == Ends(Fraction(4), Fraction(4), Fraction(0))
 
 
 def test_an_effect_without_a_size_has_no_interval() -> None:
@@ -265,10 +265,10 @@ def test_intervals_of_symmetric_data_cover_as_often_as_they_say(law: str) -> Non
     inside = 0
     for seed in range(runs):
         values = LAWS[law](np.random.default_rng(seed), n).astype(np.int64)
-        found = plan(values, None, 1 - level, BUDGET).solve()
-        assert found.low is not None
-        assert found.high is not None
-        inside += found.low <= truth <= found.high
+        result = plan(values, None, 1 - level, BUDGET).solve()
+        assert result.low is not None
+        assert result.high is not None
+        inside += result.low <= truth <= result.high
     # Attained exactly but for the step of p, 2**-15, where ties have no chance.
     assert abs(inside / runs - 0.9) <= 3.0 * math.sqrt(0.09 / runs)
 
@@ -280,18 +280,18 @@ def test_intervals_of_discrete_data_cover_at_least_as_often_as_they_say(n: int) 
     inside = 0
     for seed in range(runs):
         values = 2 + np.random.default_rng(seed).integers(-3, 4, n)
-        found = plan(values, None, 1 - level, BUDGET).solve()
-        assert found.low is not None
-        assert found.high is not None
-        inside += found.low <= 2 <= found.high
+        result = plan(values, None, 1 - level, BUDGET).solve()
+        assert result.low is not None
+        assert result.high is not None
+        inside += result.low <= 2 <= result.high
     assert inside / runs >= 0.9 - 3.0 * math.sqrt(0.09 / runs)
     assert inside / runs <= 0.97
 
 
 def test_a_p_of_exactly_alpha_is_rejected() -> None:
     # Below 9/44 a subset's mean is that small in one case of four: two-sided p is 1/2 there, and no more.
-    found = plan(column([9, 9, *[0] * 43]), None, Fraction(1, 2), BUDGET).solve()
-    assert found.low == Fraction(9, 44)
+    result = plan(column([9, 9, *[0] * 43]), None, Fraction(1, 2), BUDGET).solve()
+    assert result.low == Fraction(9, 44)
 
 
 def test_a_bracket_that_holds_the_level_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,12 +42,12 @@ class DifferenceOfF1:
         """Where a system has nothing at all its F1 is 0, and the other's decides."""
         tp, wrong, other_tp, other_wrong = np.broadcast_arrays(*sums)
         empty = (2 * tp + wrong == 0) | (2 * other_tp + other_wrong == 0)
-        found = np.zeros(empty.shape, dtype=bool)
+        result = np.zeros(empty.shape, dtype=bool)
         for index in zip(*np.nonzero(empty), strict=True):
             here = f1(int(tp[index]), int(wrong[index]))
             there = f1(int(other_tp[index]), int(other_wrong[index]))
-            found[index] = abs(here - there) >= self.target
-        return found
+            result[index] = abs(here - there) >= self.target
+        return result
 
 
 def workload(generator: np.random.Generator, items: int, gap: float) -> tuple[Counts, Counts]:
@@ -83,9 +83,9 @@ def exact_p(u: Counts, v: Counts) -> Fraction:
     return Fraction(extreme, 2 ** len(u))
 
 
-def error_of(found: Probability, truth: Fraction) -> float:
+def error_of(result: Probability, truth: Fraction) -> float:
     """Relative error of a reported p-value."""
-    return abs(float(Fraction(found.p) / truth - 1))
+    return abs(float(Fraction(result.p) / truth - 1))
 
 
 def test_f1_equals_brute_force_over_all_swaps() -> None:
@@ -114,9 +114,9 @@ def test_f1_agrees_with_the_integer_dynamic_program_up_to_200_items(gap: float) 
         u, v = workload(generator, items, gap)
         truth = exact_p(u, v)
         form, decide = swapped_form(u, v), DifferenceOfF1(u, v)
-        for found in (grid.probability(form, decide), dp.probability(form, decide)):
-            assert error_of(found, truth) < 1e-9
-            assert error_of(found, truth) <= found.relative_error_bound
+        for result in (grid.probability(form, decide), dp.probability(form, decide)):
+            assert error_of(result, truth) < 1e-9
+            assert error_of(result, truth) <= result.relative_error_bound
 
 
 def test_the_tilted_grid_keeps_its_digits_where_the_direct_sum_is_too_large() -> None:
@@ -197,5 +197,5 @@ def test_three_sums_are_solved_on_a_grid_of_rank_three() -> None:
     start = u.sum(axis=0).tolist() + v.sum(axis=0).tolist()
     observed = abs(start[0] * start[1] - start[2] * start[3])
     counted = enumeration.probability(form, lambda states: product(list(states.T)))
-    for found in (grid.probability(form, product), dp.probability(form, product)):
-        assert abs(found.p / counted.p - 1) < 1e-11
+    for result in (grid.probability(form, product), dp.probability(form, product)):
+        assert abs(result.p / counted.p - 1) < 1e-11

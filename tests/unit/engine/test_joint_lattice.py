@@ -35,20 +35,20 @@ def test_coordinates_times_basis_are_the_differences_or_there_is_no_basis(size: 
         table = table[table.any(axis=1)]
         if not len(table):
             continue
-        found = lattice_of(table, np.ones(len(table), dtype=np.int64))
-        if found is not None:
+        result = lattice_of(table, np.ones(len(table), dtype=np.int64))
+        if result is not None:
             reduced += 1
-            exact = found.vectors.astype(object) @ found.basis.astype(object)
+            exact = result.vectors.astype(object) @ result.basis.astype(object)
             assert (exact == table.astype(object)).all()
-            assert found.vectors.shape[1] == np.linalg.matrix_rank(table.astype(np.float64))
+            assert result.vectors.shape[1] == np.linalg.matrix_rank(table.astype(np.float64))
     assert reduced or size > 10**10
 
 
 def test_independent_vectors_are_their_own_basis() -> None:
     table = np.array([[10**9, 7, 3], [5, 10**12, 1]])
-    found = lattice_of(table, np.array([1, 4]))
-    assert found is not None
-    assert found.vectors.tolist() == [[1, 0], [0, 1]]
+    result = lattice_of(table, np.array([1, 4]))
+    assert result is not None
+    assert result.vectors.tolist() == [[1, 0], [0, 1]]
 
 
 def test_the_reduced_box_of_correlated_sums_is_far_smaller_than_that_of_the_sums() -> None:
@@ -62,9 +62,9 @@ def test_the_reduced_box_of_correlated_sums_is_far_smaller_than_that_of_the_sums
 
 def test_columns_are_told_apart_by_more_than_their_sign() -> None:
     table = np.array([[1, -1, 0, 2, 1], [-3, 3, 0, 5, -3]])
-    found = columns_of(table)
-    assert found.table.shape == (2, 2)
-    assert (found.sign * found.table[:, found.index] == table).all()
+    result = columns_of(table)
+    assert result.table.shape == (2, 2)
+    assert (result.sign * result.table[:, result.index] == table).all()
 
 
 def test_the_observed_sums_are_a_point_of_the_lattice() -> None:
@@ -112,9 +112,9 @@ def test_dp_counts_in_integers_at_any_number_of_items(items: int) -> None:
     draw = np.random.default_rng(items)
     stay, swap = draw.integers(-1, 3, (2, items, 2))
     form = joint_form(stay, swap)
-    found = dp.fraction(form, product_of(stay.sum(axis=0).tolist()))
-    assert found.fraction is not None
-    assert Fraction(found.fraction[0], 2 ** found.fraction[1]) == counted(stay, swap)
+    result = dp.fraction(form, product_of(stay.sum(axis=0).tolist()))
+    assert result.fraction is not None
+    assert Fraction(result.fraction[0], 2 ** result.fraction[1]) == counted(stay, swap)
 
 
 def test_a_small_product_over_the_grid_agrees_with_single_frequencies_within_both_bounds() -> None:
@@ -170,9 +170,9 @@ def test_the_picture_takes_its_frequencies_from_the_p_value(monkeypatch: pytest.
     computed: list[object] = []
     once = spectrum._frequencies
 
-    def count(*asked: object) -> spectrum.Frequencies:
-        computed.append(asked)
-        return once(*asked)  # type: ignore[arg-type]
+    def count(*wanted: object) -> spectrum.Frequencies:
+        computed.append(wanted)
+        return once(*wanted)  # type: ignore[arg-type]
 
     monkeypatch.setattr(spectrum, "_frequencies", count)
     grid.probability(form, product_of(stay.sum(axis=0).tolist()))
@@ -190,8 +190,8 @@ def test_blocks_of_enumeration_cover_every_choice_once() -> None:
         rows = draw.integers(-5, 6, (items, 9)) * 2 + 1
         stay = np.repeat(rows, repeats, axis=0)
         form = joint_form(stay, np.zeros_like(stay))
-        found = enumeration.probability(form, lambda states: np.ones(len(states), dtype=bool))
-        assert found.fraction == (1, 0)
+        result = enumeration.probability(form, lambda states: np.ones(len(states), dtype=bool))
+        assert result.fraction == (1, 0)
 
 
 def brute_form() -> JointForm:

@@ -112,9 +112,9 @@ decimals = st.integers(0, 6).flatmap(
 @given(decimals)
 def test_decimals_come_back_as_the_integers_they_were_written_as(written: tuple[int, list[int]]) -> None:
     places, tops = written
-    found = decimal_lattice(reals(*(float(f"{top}e-{places}") for top in tops)))
-    assert found is not None
-    unit, (column,) = found
+    result = decimal_lattice(reals(*(float(f"{top}e-{places}") for top in tops)))
+    assert result is not None
+    unit, (column,) = result
     assert [unit * int(x) for x in column.tolist()] == [Fraction(top, 10**places) for top in tops]
     # The coarsest such lattice: one place fewer would lose something.
     assert unit == 1 or any(top * int(1 / unit) // 10**places % 10 for top in tops)
@@ -132,9 +132,9 @@ def test_decimals_come_back_as_the_integers_they_were_written_as(written: tuple[
     ],
 )
 def test_the_number_of_decimals_is_that_of_the_shortest_print(values: tuple[float, ...], places: int) -> None:
-    found = decimal_lattice(reals(*values))
-    assert found is not None
-    assert found[0] == Fraction(1, 10**places)
+    result = decimal_lattice(reals(*values))
+    assert result is not None
+    assert result[0] == Fraction(1, 10**places)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_numbers_with_no_short_decimal_are_real_valued(values: tuple[float, ...]
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(-1e6, 1e6))
 def test_a_lattice_never_moves_a_number(x: float, y: float) -> None:
-    found = decimal_lattice(reals(x), reals(y))
-    if found is not None:
-        unit, (first, second) = found
+    result = decimal_lattice(reals(x), reals(y))
+    if result is not None:
+        unit, (first, second) = result
         assert (float(int(first[0]) * unit), float(int(second[0]) * unit)) == (x, y)

@@ -26,14 +26,14 @@ def form_of(weights: Sequence[int]) -> CanonicalForm:
 @settings(max_examples=60)
 def test_p_counts_the_observed_assignment_among_the_samples(case: Case, samples: int, seed: int) -> None:
     form, tail = posed(case)
-    found = estimate(form, tail, samples=samples, seed=seed)
+    result = estimate(form, tail, samples=samples, seed=seed)
     drawn = np.concatenate([draw_block(form, seed, block) for block in range(3)])[:samples]
     extreme = sum(
         case.extreme(form.offset + form.step * int(t)) * n for t, n in Counter(drawn.tolist()).items()
     )
-    assert (found.samples, found.seed, found.exceedances) == (samples, seed, extreme)
-    assert found.p == (extreme + 1) / (samples + 1)
-    assert 0.0 < found.p <= 1.0
+    assert (result.samples, result.seed, result.exceedances) == (samples, seed, extreme)
+    assert result.p == (extreme + 1) / (samples + 1)
+    assert 0.0 < result.p <= 1.0
 
 
 def test_blocks_may_be_drawn_in_any_order_and_any_share_of_them() -> None:
@@ -87,9 +87,9 @@ def test_the_interval_is_clopper_and_pearsons(exceedances: int, samples: int, co
 
 
 def test_the_standard_error_is_that_of_a_proportion() -> None:
-    found = Estimate(9999, 0, 2499)
-    assert found.p == 0.25
-    assert found.standard_error == pytest.approx(math.sqrt(0.25 * 0.75 / 9999), rel=1e-15)
+    result = Estimate(9999, 0, 2499)
+    assert result.p == 0.25
+    assert result.standard_error == pytest.approx(math.sqrt(0.25 * 0.75 / 9999), rel=1e-15)
 
 
 # Counts around the 64 bits of a word, and over the limit beyond which a binomial sampler takes over.
@@ -137,9 +137,9 @@ def test_the_interval_covers_the_exact_p_as_often_as_it_says(stay: tuple[int, ..
     case = Case(stay)
     form, tail = posed(case)
     truth = float(exact_p(case))
-    found = [estimate(form, tail, samples=1000, seed=seed) for seed in range(400)]
-    covered = sum(low <= truth <= high for low, high in (one.interval() for one in found))
+    result = [estimate(form, tail, samples=1000, seed=seed) for seed in range(400)]
+    covered = sum(low <= truth <= high for low, high in (one.interval() for one in result))
     # At 99 % at least 387 of 400 but once in 10,000 runs, and these runs are always the same.
     assert covered >= 387
-    mean = sum(one.exceedances for one in found) / sum(one.samples for one in found)
+    mean = sum(one.exceedances for one in result) / sum(one.samples for one in result)
     assert abs(mean - truth) < 4.0 * math.sqrt(truth * (1.0 - truth) / 400_000)

@@ -31,13 +31,13 @@ def log_likelihood(q: float, only_u: int, only_v: int, items: int, difference: f
 def by_maximisation(only_u: int, only_v: int, items: int, difference: float) -> float:
     """The restricted estimate by a golden-section search, with no formula of Tango's in it."""
     low, high = max(0.0, -difference), 0.5 * (1.0 - difference)
-    found = minimize_scalar(
+    result = minimize_scalar(
         lambda q: -log_likelihood(q, only_u, only_v, items, difference),
         bounds=(low, high),
         method="bounded",
         options={"xatol": 1e-12},
     )
-    ends = [low, high, float(found.x)]
+    ends = [low, high, float(result.x)]
     return max(ends, key=lambda q: log_likelihood(q, only_u, only_v, items, difference))
 
 
@@ -92,8 +92,8 @@ def test_statistic_falls_as_the_hypothesis_grows_on_every_small_table() -> None:
     for items in range(1, 13):
         for only_u in range(items + 1):
             for only_v in range(items - only_u + 1):
-                found = [tango_test(only_u, only_v, items, float(d)) for d in grid]
-                assert all(after < before for before, after in pairwise(found)), (
+                result = [tango_test(only_u, only_v, items, float(d)) for d in grid]
+                assert all(after < before for before, after in pairwise(result)), (
                     only_u,
                     only_v,
                     items,

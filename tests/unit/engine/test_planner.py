@@ -171,15 +171,15 @@ def made(method: str, operations: int, bytes_: int = 1) -> Cost:
 def test_a_plan_that_is_asked_for_says_of_every_other_method_whether_it_would_fit() -> None:
     candidates = (made("monte_carlo", 5), made("bounds", 4), made("fft", 3), made("dp", 20))
     sampled = choose(candidates, Budget(10, 10), method="monte_carlo")
-    said = {cost.method: sampled.against(cost) for cost in sampled.others}
-    assert said == {
+    text = {cost.method: sampled.why_not(cost) for cost in sampled.others}
+    assert text == {
         "fft": "fits, but was not asked for",
         "dp": "over the budget",
         "bounds": "a rigorous bracket: where no exact method fits, or the cheapest takes long",
     }
     exact = choose(candidates, Budget(100, 10), method="auto")
     assert exact.chosen.method == "fft"
-    assert {cost.method: exact.against(cost) for cost in exact.others}["dp"] == "about 6.67 times the cost"
+    assert {cost.method: exact.why_not(cost) for cost in exact.others}["dp"] == "about 6.67 times the cost"
 
 
 @pytest.mark.parametrize(
@@ -225,9 +225,9 @@ def test_a_bracket_that_decides_at_once_comes_before_an_exact_answer_that_takes_
     if preferred:
         assert [cost.method for cost in chosen.in_turn] == ["bounds", "dp", "monte_carlo"]
         assert "dp, the cheapest exact method, would take about 12.0 s, 300 times as long" in chosen.reason
-    for asked in candidates:
-        plan_ = choose(candidates, Budget(10**12, 1), method=asked.method, decisive=True)
-        assert (plan_.chosen, plan_.in_turn) == (asked, (asked,))
+    for wanted in candidates:
+        plan_ = choose(candidates, Budget(10**12, 1), method=wanted.method, decisive=True)
+        assert (plan_.chosen, plan_.in_turn) == (wanted, (wanted,))
 
 
 def test_a_refusal_lists_what_would_fit_or_says_that_nothing_would() -> None:

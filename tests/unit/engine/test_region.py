@@ -47,15 +47,15 @@ def test_intervals_are_ascending_disjoint_and_inside_the_support(case: Case) -> 
 def test_a_fraction_is_reduced_and_its_logarithm_right(numerator: int, log2_denominator: int) -> None:
     log2_denominator = max(log2_denominator, numerator.bit_length())
     truth = Fraction(numerator, 2**log2_denominator)
-    found = from_fraction(numerator, log2_denominator)
-    assert found.fraction == (truth.numerator, truth.denominator.bit_length() - 1)
-    assert miss(found, truth).relative <= found.relative_error_bound
+    result = from_fraction(numerator, log2_denominator)
+    assert result.fraction == (truth.numerator, truth.denominator.bit_length() - 1)
+    assert miss(result, truth).relative <= result.relative_error_bound
 
 
 @pytest.mark.parametrize("below_one", [1, 3, 2**40])
 def test_a_fraction_next_to_one_keeps_its_distance_from_one(below_one: int) -> None:
-    found = from_fraction(2**100 - below_one, 100)
-    assert found.log_p == pytest.approx(-below_one / 2.0**100, rel=1e-9)
+    result = from_fraction(2**100 - below_one, 100)
+    assert result.log_p == pytest.approx(-below_one / 2.0**100, rel=1e-9)
 
 
 def test_p_is_never_zero_and_its_logarithm_says_how_small() -> None:

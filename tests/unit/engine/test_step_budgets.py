@@ -65,21 +65,21 @@ def test_a_bracket_holds_the_enumerated_p_value_whatever_it_may_spend(seed: int)
         if rng.random() < 0.5:
             mirrored = None if (swap == -stay).all() else _doubles(swap)
             form, seen = real_form(_doubles(stay), mirrored)
-            asked = real_region(form, seen, alternative, absolute=absolute)
+            wanted = real_region(form, seen, alternative, absolute=absolute)
         else:
             lattice = canonical_form(stay, swap)
             extreme = region(lattice, int(stay.sum()), alternative, absolute=absolute)
-            form, asked = from_lattice(lattice, extreme, items_up(lattice, stay, swap))
-        found = bounds.bracket(form, asked, precision=precision, steps=steps)
-        assert Fraction(found.low) <= truth <= Fraction(found.high), (
+            form, wanted = from_lattice(lattice, extreme, items_up(lattice, stay, swap))
+        result = bounds.bracket(form, wanted, precision=precision, steps=steps)
+        assert Fraction(result.low) <= truth <= Fraction(result.high), (
             stay,
             swap,
             alternative,
             absolute,
-            found,
+            result,
         )
-        assert not found.reached or found.high - found.low <= precision * found.low * (1 + 1e-9) + 4.5e-16
-        wide += not found.reached
+        assert not result.reached or result.high - result.low <= precision * result.low * (1 + 1e-9) + 4.5e-16
+        wide += not result.reached
     assert wide > 5, "hardly any search was ended by its budget"
 
 
@@ -94,8 +94,8 @@ def test_polynomials_and_branches_alone_hold_the_truth_for_few_steps(seed: int, 
         if tail.outer >= form.reach * (1.0 - 1e-9):
             continue
         truth = float(_truth(stay, -stay, "greater", absolute=False))
-        found = tail_bracket(form, tail, 1e-6, steps=steps)
-        assert np.exp(found.log_low) * (1.0 - 1e-13) <= truth <= np.exp(found.log_high) * (1.0 + 1e-13)
+        result = tail_bracket(form, tail, 1e-6, steps=steps)
+        assert np.exp(result.log_low) * (1.0 - 1e-13) <= truth <= np.exp(result.log_high) * (1.0 + 1e-13)
 
 
 @pytest.mark.parametrize("items", [30, 60, 200, 400])
@@ -106,23 +106,23 @@ def test_no_bracket_spends_much_more_than_its_budget(items: int, spikes: int, pr
     stay = rng.normal(0.1, 1.0, items)
     stay[:spikes] *= 10.0 ** rng.integers(3, 9, spikes)
     form, seen = real_form(stay)
-    asked = real_region(form, seen, "two-sided")
+    wanted = real_region(form, seen, "two-sided")
     for steps in (200_000, 2_000_000, 20_000_000):
-        found = bounds.bracket(form, asked, precision=precision, steps=steps)
+        result = bounds.bracket(form, wanted, precision=precision, steps=steps)
         # Beyond the budget: what is done before a step is counted, and one batch of blocks.
-        assert found.steps <= steps + 10 * fixed_steps(items) + 3_000_000
-        assert not found.reached or precision == 1e-6
-        assert 0.0 <= found.low <= found.p <= found.high <= 1.0
+        assert result.steps <= steps + 10 * fixed_steps(items) + 3_000_000
+        assert not result.reached or precision == 1e-6
+        assert 0.0 <= result.low <= result.p <= result.high <= 1.0
 
 
 def test_more_steps_never_make_a_bracket_wider_than_certainty_or_lose_the_truth_of_a_finer_one() -> None:
     stay = np.random.default_rng(5).normal(0.2, 1.0, 120)
     form, seen = real_form(stay)
-    asked = real_region(form, seen, "greater")
-    fine = bounds.bracket(form, asked, precision=1e-4)
+    wanted = real_region(form, seen, "greater")
+    fine = bounds.bracket(form, wanted, precision=1e-4)
     assert fine.reached
     for steps in BUDGETS:
-        coarse = bounds.bracket(form, asked, precision=1e-4, steps=steps)
+        coarse = bounds.bracket(form, wanted, precision=1e-4, steps=steps)
         assert coarse.low <= fine.high
         assert fine.low <= coarse.high
 
@@ -133,11 +133,11 @@ def test_a_search_for_frequencies_forgets_none_below_where_it_stops(most: int, s
     form, _ = real_form(np.random.default_rng(3).lognormal(0.0, 1.0, 300))
     circle = Circle(form, real_tilt_at(form, 0.0), 12.0 * float(np.sqrt(form.variance)))
     every = retained(circle, 1, 200_000, 18.0, 1 << 20, 1 << 40)
-    found = retained(circle, 1, 200_000, 18.0, most, steps)
+    result = retained(circle, 1, 200_000, 18.0, most, steps)
     assert every.stop == 200_000
-    assert 1 <= found.stop <= every.stop
-    assert len(found.frequencies) <= most
-    assert found.frequencies.tolist() == every.frequencies[every.frequencies < found.stop].tolist()
+    assert 1 <= result.stop <= every.stop
+    assert len(result.frequencies) <= most
+    assert result.frequencies.tolist() == every.frequencies[every.frequencies < result.stop].tolist()
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -146,9 +146,9 @@ def test_an_end_keeps_to_its_steps_and_holds_the_truth(seed: int, monkeypatch: p
     rng = np.random.default_rng([13, seed])
     effects = rng.integers(-(10**5), 2 * 10**5, 18).astype(np.int64)
     effects[: 1 + seed % 3] *= 10**6
-    found = units_of(effects, None)
-    assert found is not None
-    units, tail = found[0], Fraction(1, 40)
+    result = units_of(effects, None)
+    assert result is not None
+    units, tail = result[0], Fraction(1, 40)
     planned = subset_bounds.plan(units, tail)
     assert planned is not None
     spent: list[int] = []
@@ -181,6 +181,6 @@ def _lower_end(effects: list[int], counts: list[int], tail: Fraction) -> Fractio
 
 
 def test_a_level_that_doubles_do_not_tell_from_zero_has_no_ends() -> None:
-    found = units_of(np.arange(1, 100, dtype=np.int64) ** 2, None)
-    assert found is not None
-    assert subset_bounds.plan(found[0], (1 - Fraction(1, 10**300)) / 2) is None
+    result = units_of(np.arange(1, 100, dtype=np.int64) ** 2, None)
+    assert result is not None
+    assert subset_bounds.plan(result[0], (1 - Fraction(1, 10**300)) / 2) is None

@@ -40,12 +40,12 @@ def exact_law(case: Case, *, absolute: bool = False) -> dict[int, Fraction]:
     return {total: Fraction(ways[total], 2 ** len(case.stay)) for total in sorted(ways)}
 
 
-def assert_same_law(found: Law | None, truth: Mapping[int, Fraction]) -> None:
-    assert found is not None
-    assert found.width == 1
-    values = found.values.tolist()
+def assert_same_law(result: Law | None, truth: Mapping[int, Fraction]) -> None:
+    assert result is not None
+    assert result.width == 1
+    values = result.values.tolist()
     assert values == sorted(set(values))
-    masses = dict(zip(values, found.masses.tolist(), strict=True))
+    masses = dict(zip(values, result.masses.tolist(), strict=True))
     for value in masses.keys() | truth.keys():
         assert abs(masses.get(value, 0.0) - float(truth.get(value, 0))) <= CLOSE
     assert math.fsum(masses.values()) == pytest.approx(1.0, abs=1e-13)
@@ -64,15 +64,15 @@ def test_probabilities_sum_to_one_and_are_those_of_brute_force(absolute: bool, c
 @given(case=cases(max_items=10))
 def test_moments_and_quantiles_are_those_of_brute_force(absolute: bool, case: Case) -> None:
     form, _ = posed(case)
-    found, truth = law_of_sum(form, absolute=absolute), exact_law(case, absolute=absolute)
-    assert found is not None
+    result, truth = law_of_sum(form, absolute=absolute), exact_law(case, absolute=absolute)
+    assert result is not None
     mean = sum((value * p for value, p in truth.items()), Fraction(0))
     variance = sum((value * value * p for value, p in truth.items()), Fraction(0)) - mean * mean
     size = max(abs(value) for value in truth) or 1
-    assert found.mean() == pytest.approx(float(mean), abs=1e-12 * size)
-    assert found.sd() == pytest.approx(math.sqrt(variance), rel=1e-6, abs=1e-7 * size)
+    assert result.mean() == pytest.approx(float(mean), abs=1e-12 * size)
+    assert result.sd() == pytest.approx(math.sqrt(variance), rel=1e-6, abs=1e-7 * size)
     for q in QUANTILES:
-        assert found.quantile(q) == exact_quantile(truth, Fraction(str(q)))
+        assert result.quantile(q) == exact_quantile(truth, Fraction(str(q)))
 
 
 def exact_quantile(truth: Mapping[int, Fraction], q: Fraction) -> Fraction:
@@ -88,15 +88,15 @@ def exact_quantile(truth: Mapping[int, Fraction], q: Fraction) -> Fraction:
 @pytest.mark.parametrize("n", [40, 400, 4000])
 def test_a_long_null_has_the_binomial_law(n: int) -> None:
     form = canonical_form(np.ones(n, dtype=np.int64))
-    found = law_of_sum(form)
-    assert found is not None
+    result = law_of_sum(form)
+    assert result is not None
     truth = {2 * k - n: Fraction(math.comb(n, k), 2**n) for k in range(n + 1)}
-    shown = dict(zip(found.values.tolist(), found.masses.tolist(), strict=True))
+    shown = dict(zip(result.values.tolist(), result.masses.tolist(), strict=True))
     for value, p in truth.items():
         assert abs(shown.get(value, 0.0) - float(p)) <= CLOSE
-    assert found.mean() == pytest.approx(0.0, abs=1e-9)
-    assert found.sd() == pytest.approx(math.sqrt(n), rel=1e-9)
-    assert [found.quantile(q) for q in QUANTILES] == [
+    assert result.mean() == pytest.approx(0.0, abs=1e-9)
+    assert result.sd() == pytest.approx(math.sqrt(n), rel=1e-9)
+    assert [result.quantile(q) for q in QUANTILES] == [
         exact_quantile(truth, Fraction(str(q))) for q in QUANTILES
     ]
 
@@ -123,14 +123,14 @@ def test_a_window_that_is_far_too_long_is_pictured_on_a_rounded_lattice() -> Non
     rng = random.Random("too long")
     weights = [rng.randint(10**11, 10**12) for _ in range(60)]
     form = canonical_form(np.array(weights, dtype=np.int64))
-    found = law(form)
-    assert found is not None
+    result = law(form)
+    assert result is not None
     sd = math.sqrt(sum(weight * weight for weight in weights) / form.step**2)
-    assert abs(found.masses.sum() - 1.0) < 1e-9
-    assert abs(found.mean() - form.range / 2) < 0.01 * sd
-    assert abs(found.sd() / sd - 1.0) < 0.01
+    assert abs(result.masses.sum() - 1.0) < 1e-9
+    assert abs(result.mean() - form.range / 2) < 0.01 * sd
+    assert abs(result.sd() / sd - 1.0) < 0.01
     # Sixty coins are near enough to normal for its quantile.
-    assert abs((form.range / 2 - found.quantile(0.025)) / sd - 1.96) < 0.05
+    assert abs((form.range / 2 - result.quantile(0.025)) / sd - 1.96) < 0.05
 
 
 def drawn(name: str, n: int, most: int) -> list[int]:
@@ -185,12 +185,12 @@ def test_a_coarse_picture_has_the_quantiles_and_moments_of_the_fine_one_to_its_w
 def test_a_long_window_is_shown_in_cells_without_being_asked_to() -> None:
     rng = random.Random("long")
     stay = np.array([rng.randint(1, 200_000) for _ in range(200)], dtype=np.int64)
-    found = law_of_sum(canonical_form(stay))
-    assert found is not None
-    assert found.width > 1
-    assert found.masses.sum() == pytest.approx(1.0, abs=1e-12)
-    assert found.sd() == pytest.approx(math.sqrt(float((stay.astype(float) ** 2).sum())), rel=1e-4)
-    assert abs(found.quantile(0.5)) <= 2 * found.width
+    result = law_of_sum(canonical_form(stay))
+    assert result is not None
+    assert result.width > 1
+    assert result.masses.sum() == pytest.approx(1.0, abs=1e-12)
+    assert result.sd() == pytest.approx(math.sqrt(float((stay.astype(float) ** 2).sum())), rel=1e-4)
+    assert abs(result.quantile(0.5)) <= 2 * result.width
 
 
 @settings(max_examples=60)
@@ -221,9 +221,9 @@ def test_bins_are_at_most_as_many_as_allowed_and_lose_nothing(
 @pytest.mark.parametrize("n", [1, 5, 199, 200, 201, 402, 10_000])
 def test_the_summary_has_at_most_201_bins_and_nearly_all_of_the_mass(n: int) -> None:
     form = canonical_form(np.ones(n, dtype=np.int64))
-    found = law_of_sum(form)
-    assert found is not None
-    bins = binned(trimmed(found), form.step)
+    result = law_of_sum(form)
+    assert result is not None
+    bins = binned(trimmed(result), form.step)
     assert len(bins.first) <= 201
     assert bins.masses.sum() == pytest.approx(1.0, abs=1e-11)
     if n <= 40:
@@ -232,12 +232,12 @@ def test_the_summary_has_at_most_201_bins_and_nearly_all_of_the_mass(n: int) -> 
 
 def test_trimming_takes_next_to_nothing_off_either_end() -> None:
     form = canonical_form(np.ones(2000, dtype=np.int64))
-    found = law_of_sum(form)
-    assert found is not None
-    kept = trimmed(found)
-    assert len(kept.values) < len(found.values)
-    outside = (found.values < kept.values[0]) | (found.values > kept.values[-1])
-    assert found.masses[outside].sum() <= 3e-12
+    result = law_of_sum(form)
+    assert result is not None
+    kept = trimmed(result)
+    assert len(kept.values) < len(result.values)
+    outside = (result.values < kept.values[0]) | (result.values > kept.values[-1])
+    assert result.masses[outside].sum() <= 3e-12
     assert (kept.masses > 0.0).all()
 
 

@@ -37,18 +37,18 @@ def test_fft_and_dp_are_within_1e_12_and_below_their_own_bounds(
 @pytest.mark.parametrize("family", DEEP_FAMILIES)
 def test_the_promises_hold_where_p_underflows(family: str, part: int) -> None:
     rng = random.Random(f"deep {family} {part}")
-    found = [generated(rng, FAMILIES[family](rng, rng.randint(1030, 1500))) for _ in range(2)]
-    one_way = tuple(max(pair) for pair in found[0].pairs)
-    found.append(Case(one_way, tuple(min(pair) for pair in found[0].pairs), "greater"))
-    deepest = check_all(found)
+    result = [generated(rng, FAMILIES[family](rng, rng.randint(1030, 1500))) for _ in range(2)]
+    one_way = tuple(max(pair) for pair in result[0].pairs)
+    result.append(Case(one_way, tuple(min(pair) for pair in result[0].pairs), "greater"))
+    deepest = check_all(result)
     assert deepest < -300 or family in {"small counts", "even only"}  # there some items are zero
 
 
-def check_all(found: list[Case]) -> float:
+def check_all(result: list[Case]) -> float:
     """Every promise of every case; all broken ones are reported. Returns the smallest log10 p."""
     broken = []
     deepest = 0.0
-    for case in found:
+    for case in result:
         form, tail = posed(case)
         truth = enumerated(case) if len(case.stay) <= 8 else exact_p(case)
         if truth == 0:
@@ -63,5 +63,5 @@ def check_all(found: list[Case]) -> float:
                 message = str(error).splitlines()[0]
                 shown = case if len(case.stay) <= 40 else f"{len(case.stay)} items"
                 broken.append(f"{method.__name__} at 1e{log10(truth):.4g}: {message} {shown}")
-    assert not broken, f"{len(broken)} of {len(found)} cases:\n" + "\n".join(broken)
+    assert not broken, f"{len(broken)} of {len(result)} cases:\n" + "\n".join(broken)
     return deepest

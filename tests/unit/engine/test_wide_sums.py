@@ -62,14 +62,14 @@ def test_both_ways_of_counting_are_exact(monkeypatch: pytest.MonkeyPatch, way: s
         for absolute in (False, True):
             truth = exact_p(case, alternative, absolute=absolute)
             for all_sums in (False, True)[: 1 + (way == "_listed")]:
-                found = wide_sums.probability(
+                result = wide_sums.probability(
                     form,
                     alternative,  # type: ignore[arg-type]
                     absolute=absolute,
                     all_sums=all_sums,
                 )
-                assert found.fraction is not None
-                assert Fraction(found.fraction[0], 1 << found.fraction[1]) == truth
+                assert result.fraction is not None
+                assert Fraction(result.fraction[0], 1 << result.fraction[1]) == truth
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -92,9 +92,9 @@ def test_brackets_hold_for_all_effects_so_near(seed: int, off: int) -> None:
                 absolute=absolute,
                 error=2 * off * len(stay),
             )
-            found = bounds.bracket(*problem, precision=1e-3)
+            result = bounds.bracket(*problem, precision=1e-3)
             truth = exact_p(case, alternative, absolute=absolute)
-            assert Fraction(found.low) <= truth <= Fraction(found.high)
+            assert Fraction(result.low) <= truth <= Fraction(result.high)
 
 
 def test_decimals_are_those_that_python_prints() -> None:
@@ -113,9 +113,9 @@ def test_long_numbers_are_told_from_short_ones() -> None:
     numbers += (
         [float(f"{x:.15g}") for x in numbers] + [float(f"{x:.16g}") for x in numbers] + [0.0, 5e-324, 1e300]
     )
-    found = takes_more_digits(np.array(numbers))
+    result = takes_more_digits(np.array(numbers))
     wanted = [abs(printed(x)[0]) >= 10**15 and not (x.is_integer() and abs(x) < 2**53) for x in numbers]
-    assert found.tolist() == wanted
+    assert result.tolist() == wanted
 
 
 def test_any_doubles_are_integers_over_a_power_of_two() -> None:
@@ -131,6 +131,6 @@ def test_narrow_numbers_are_read_as_they_print(narrow: str) -> None:
         [rng.normal(size=3000), 10.0 ** rng.uniform(-7, 3, 3000), np.arange(-50, 50) / 10]
     )
     numbers = numbers.astype(narrow)
-    found = shortest_decimals(numbers.astype(np.float64), numbers.dtype)
-    for number, read in zip(numbers, found.tolist(), strict=True):
+    result = shortest_decimals(numbers.astype(np.float64), numbers.dtype)
+    for number, read in zip(numbers, result.tolist(), strict=True):
         assert read == (float(number) if float(number).is_integer() else float(str(number)))
