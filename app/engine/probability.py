@@ -48,8 +48,8 @@ class Probability:
         """The p-value as a double; the smallest positive one where it underflows."""
         if self.fraction is not None:
             numerator, log2_denominator = self.fraction
-            return max(numerator / (1 << log2_denominator), math.ulp(0.0))
-        return max(math.exp(min(self.log_p, 0.0)), math.ulp(0.0))
+            return max(numerator / (1 << log2_denominator), SMALLEST)
+        return max(math.exp(min(self.log_p, 0.0)), SMALLEST)
 
     @property
     def log10_p(self) -> float:

@@ -16,7 +16,7 @@ from ..one_sum.monte_carlo import SAMPLES_PER_BLOCK, Estimate, estimate_by, stre
 from ..probability import Region
 from .form import ResampleForm
 
-# A binomial of the multinomial costs about as much as this many single draws.
+# A binomial of the multinomial costs about as much as this many single draws; measured by hand.
 _DRAWS_PER_GROUP = 16
 _CELLS_AT_ONCE = 1 << 19
 

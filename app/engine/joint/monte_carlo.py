@@ -15,7 +15,8 @@ from ..lattice import EXACT_DOUBLE, Integers
 from ..one_sum.monte_carlo import SAMPLES_PER_BLOCK, blocks, heads, stream
 from .form import JointForm
 
-# A distinct vector costs about as much as this many single items in the matrix product.
+# A distinct vector costs about as much as this many single items in the matrix product;
+# `python -m loadtest.bench --section plan` times the sampling.
 _ITEMS_PER_GROUP = 6
 # Samples per matrix product, a power of two, and the most random bits in one.
 _ROWS_AT_ONCE, BITS_AT_ONCE = 512, 1 << 22

@@ -16,7 +16,7 @@ from .heavy_weights import best_split
 _NEAR = 16
 _SURE = 1e-3
 _CHEAP_NANOSECONDS = 2_000_000
-# With so few items all sums are listed instead.
+# Up to this many items all sums are listed instead.
 _FEW = 14
 
 
@@ -36,7 +36,7 @@ def smallest_attainable(form: CanonicalForm, alternative: Alternative, *, absolu
 
 def _smallest_of_the_middle(form: CanonicalForm) -> float:
     """P(|S| = its least value), the first of the lattice's |S| that has mass; its lower bound 2**-n where
-    that is not near zero or not cheap to look for.
+    that is not near zero or not cheap to compute.
     """
     least = max(math.ldexp(1.0, -form.nonzero), SMALLEST)
     if form.nonzero <= _FEW:

@@ -30,7 +30,7 @@ TILE = 1 << 13
 # Underflow loses less than 2**-1030 of what the cells hold, against the tilted law 2**(2 * BITS) times as much: less
 # than _LOST of a region that holds _SHARE of it.
 _SHARE, _LOST = 2.0**-300, 2.0**-200
-# Sums of at most so many cells are rounded once; longer ones are summed in pairs, with _PAIRWISE roundings.
+# Sums of at most _SUMMED_EXACTLY cells are rounded once; longer ones are summed in pairs, with _PAIRWISE roundings.
 _SUMMED_EXACTLY, _PAIRWISE = 1 << 12, 48.0
 
 

@@ -20,7 +20,8 @@ from ..lattice import CanonicalForm, Integers
 from ..probability import Region
 
 SAMPLES_PER_BLOCK = 4096
-# Above this count numpy's binomial sampler is cheaper than counting random bits.
+# Above this count numpy's binomial sampler is cheaper than counting random bits; `python -m loadtest.bench --section plan`
+# times the sampling.
 COUNTED_BITS = 3072
 CONFIDENCE = 0.99
 

@@ -206,7 +206,7 @@ def _window_law(form: CanonicalForm) -> Law:
 
 
 def _cells(points: int) -> tuple[int, int]:
-    """(width, number) of cells over so many points and as many more on both sides."""
+    """(width, number) of cells that cover the points and overhang both ends alike."""
     if points <= FINE_POINTS:
         return 1, points
     width = -(-points // (GRID_CELLS - 1))

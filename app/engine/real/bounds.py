@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..lattice import Integers
-from ..probability import LN10, UNIT_ROUNDOFF
+from ..probability import LN10, SMALLEST, UNIT_ROUNDOFF
 from .branching import Branches, branch, decide_all
 from .form import RealForm, RealRegion, Tail
 from .price import listing_steps, slope, tail_steps
@@ -30,7 +30,6 @@ MAX_STEPS = 400_000_000
 # The share of the precision that each open state of a branching may use, relative to itself; and that those cut off
 # early may use together.
 _SHARE, _SPARE = 0.8, 0.15
-_SMALLEST = math.ulp(0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class Bracket:
     @property
     def p(self) -> float:
         """The middle of the bracket; the smallest positive double where that underflows."""
-        return max(0.5 * (self.low + self.high), _SMALLEST)
+        return max(0.5 * (self.low + self.high), SMALLEST)
 
     @property
     def log10_p(self) -> float:

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy import special
 
-from ..probability import LN2
+from ..probability import LN2, SMALLEST
 from .branching import MOST_LISTED, PER_STATE, branch
 from .form import RealForm, RealRegion, Tail
 from .spectrum import MOST_AT_ONCE, Circle, evaluation_steps
@@ -117,7 +117,7 @@ def negligible(precision: float) -> float:
     """-log of the largest modulus that a dropped frequency may have."""
     if precision > _FINEST:
         return math.log(4.0e4 / precision)
-    return math.log(4.0e4) - math.log(max(precision, math.ulp(0.0)))  # their quotient may be no double
+    return math.log(4.0e4) - math.log(max(precision, SMALLEST))  # their quotient may be no double
 
 
 def _sample(form: RealForm) -> RealForm:

@@ -26,7 +26,7 @@ MAX_BITS = 25_000_000
 
 @dataclass(frozen=True)
 class Case:
-    """A test as the data has it: local effects, and what is asked of their sum."""
+    """A test as the data has it: local effects, and the tail of their sum that is tested."""
 
     stay: tuple[int, ...]
     swap: tuple[int, ...] | None = None

@@ -1,4 +1,4 @@
-"""`bounds`: the truth is always inside, and the bracket is as narrow as was asked."""
+"""`bounds`: the p-value always lies inside the bracket, which is as narrow as `precision` asks for."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tests.unit.engine.cases import FAMILIES, generated, log_uniform, posed
 from tests.unit.engine.exact_null import Case, check, enumerated, exact_p, log10
 
 CLOSE = 1e-12
-# dp visits every lattice point up to the threshold, so it is not asked about huge weights.
+# dp visits every lattice point up to the threshold, so it is not run on huge weights.
 DP_RANGE = 400_000
 SMALL, MEDIUM, LARGE = (1, 12, 200), (13, 90, 200), (91, 420, 35)
 # Long enough for 2**-n to be below 1e-300; the families whose oracle stays quick at this size.

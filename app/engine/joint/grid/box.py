@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...lattice import Integers
+from ...probability import SMALLEST
 from ..form import JointForm, means
 from ..tilt import Tilted
 
@@ -69,7 +70,7 @@ def box_missing(form: JointForm, law: Tilted, log_outside: float) -> Box:
     if cut == 0:
         return Box(corner, tuple(shape), 0.0)
     log_missed = log_outside + math.log(cut / form.rank)
-    return Box(corner, tuple(shape), max(math.exp(log_missed), math.ulp(0.0)), log_missed)
+    return Box(corner, tuple(shape), max(math.exp(log_missed), SMALLEST), log_missed)
 
 
 def mask_of(form: JointForm, box: Box, extreme: Extreme) -> NDArray[np.bool_]:
