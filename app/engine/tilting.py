@@ -11,6 +11,9 @@ import math
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 _MAX_ITERATIONS = 80
 NEAR_ENOUGH = 0.05  # standard deviations
 
@@ -29,6 +32,12 @@ class TiltedLaw(Protocol):
     @property
     def variance(self) -> float:
         """K''(theta)."""
+
+
+def log_cosh(size: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log cosh of numbers >= 0; log(1 + 2 sinh(x / 2)**2) keeps the digits of small ones."""
+    small = np.log1p(2.0 * np.sinh(0.5 * np.minimum(size, 1.0)) ** 2)
+    return np.asarray(np.where(size < 1.0, small, size + np.log1p(np.exp(-2.0 * size)) - math.log(2.0)))
 
 
 Law = TypeVar("Law", bound=TiltedLaw)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..lattice import Reals
+from ..tilting import log_cosh
 from .form import JointForm, means
 
 _ITERATIONS = 60
@@ -44,12 +45,8 @@ def tilted(form: JointForm, theta: Reals) -> Tilted:
     half = 0.5 * (form.vectors @ theta)
     size = np.abs(half)
     decay = np.exp(-2.0 * size)
-    # log cosh x = log(1 + 2 sinh(x / 2)^2) keeps its digits for small x.
-    small = np.log1p(2.0 * np.square(np.sinh(0.5 * np.minimum(size, 1.0))))
-    log_cosh = np.where(size < 1.0, small, size + np.log1p(decay) - math.log(2.0))
-    return Tilted(
-        theta, np.tanh(half), 4.0 * decay / (1.0 + decay) ** 2, math.fsum((form.counts * log_cosh).tolist())
-    )
+    cumulant = math.fsum((form.counts * log_cosh(size)).tolist())
+    return Tilted(theta, np.tanh(half), 4.0 * decay / (1.0 + decay) ** 2, cumulant)
 
 
 def tilt_towards(form: JointForm, target: Reals) -> Tilted:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..lattice import CanonicalForm
 from ..probability import UNIT_ROUNDOFF
-from ..tilting import tilt_to
+from ..tilting import log_cosh, tilt_to
 
 # Beyond this the exponent's rounding would be the largest error left, so that ball arithmetic (Arb) is used.
 _BALL_EXPONENT = 24.0
@@ -70,13 +70,7 @@ def exponent(form: CanonicalForm, theta: float, target: int) -> tuple[float, flo
     """
     if theta == 0.0:
         return 0.0, 0.0
-    half = 0.5 * theta * form.weights.astype(np.float64)
-    log_cosh = np.where(
-        half < 1.0,
-        np.log1p(2.0 * np.sinh(0.5 * np.minimum(half, 1.0)) ** 2),
-        half + np.log1p(np.exp(-2.0 * half)) - math.log(2.0),
-    )
-    terms = form.counts * log_cosh
+    terms = form.counts * log_cosh(0.5 * theta * form.weights.astype(np.float64))
     shift = 0.5 * theta * float(2 * target - form.range)
     value = math.fsum([*terms.tolist(), -shift])
     if float(terms.sum()) + abs(shift) > _BALL_EXPONENT:

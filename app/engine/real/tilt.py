@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..lattice import Reals
-from ..probability import LN2, UNIT_ROUNDOFF
-from ..tilting import tilt_to
+from ..probability import UNIT_ROUNDOFF
+from ..tilting import log_cosh, tilt_to
 from .form import RealForm
 
 # Chernoff's exponent need not be optimal; these multiples of the normal law's choice are tried.
@@ -51,14 +51,9 @@ class RealTilt:
 
 def cumulant(form: RealForm, theta: float) -> float:
     """K(theta); its relative error is at most 32 roundoffs."""
-    size = np.abs(theta) * form.halves
-    small = np.minimum(size, 1.0)
-    log_cosh = np.where(
-        size < 1.0,
-        np.log1p(2.0 * np.sinh(0.5 * small) ** 2),
-        size + np.log1p(np.exp(-2.0 * size)) - LN2,
-    )
-    return float((form.counts * log_cosh).sum())  # pairwise sums: log2(U) roundoffs
+    return float(
+        (form.counts * log_cosh(np.abs(theta) * form.halves)).sum()
+    )  # pairwise sums: log2(U) roundoffs
 
 
 def real_tilt_at(form: RealForm, theta: float) -> RealTilt:
