@@ -34,6 +34,15 @@ class TiltedLaw(Protocol):
         """K''(theta)."""
 
 
+def bernstein_reach(log_odds: float, largest: float, variance: float) -> float:
+    """R with P(|X - mean| > R) <= 2 exp(-log_odds) for a sum of independent terms, each within `largest` of its mean.
+
+    Bernstein's inequality (Boucheron, Lugosi & Massart 2013, section 2.8); with `largest` 0 that of a sub-Gaussian sum.
+    """
+    slack = log_odds * largest / 3.0
+    return slack + math.sqrt(slack * slack + 2.0 * log_odds * variance)
+
+
 def log_cosh(size: NDArray[np.float64]) -> NDArray[np.float64]:
     """log cosh of numbers >= 0; log(1 + 2 sinh(x / 2)**2) keeps the digits of small ones."""
     small = np.log1p(2.0 * np.sinh(0.5 * np.minimum(size, 1.0)) ** 2)

@@ -15,6 +15,7 @@ import numpy as np
 from ..one_sum.fft import contract
 from ..one_sum.spectrum import Spectrum
 from ..probability import CERTAIN, UNIT_ROUNDOFF, Probability, Region, add, complement
+from ..tilting import bernstein_reach
 from .form import ResampleForm
 from .spectrum import bootstrap_spectrum, folded_points
 from .tilt import DrawTilt, draw_exponent, draw_tilt_at, draw_tilt_towards
@@ -81,9 +82,8 @@ def _tilted_sum(form: ResampleForm, law: DrawTilt, first: int) -> tuple[float, f
 
 def window(form: ResampleForm, law: DrawTilt, outside: float) -> tuple[int, int]:
     """[low, high] that holds all but `outside` of T's tilted mass: Bernstein's inequality for N equal draws."""
-    log_odds = math.log(2.0 / outside)
-    slack = log_odds * float(form.values[-1]) / 3.0
-    reach = math.ceil(slack + math.sqrt(slack * slack + 2.0 * log_odds * form.draws * law.variance)) + 2
+    variance = form.draws * law.variance
+    reach = math.ceil(bernstein_reach(math.log(2.0 / outside), float(form.values[-1]), variance)) + 2
     centre = round(form.draws * law.mean)
     return max(0, centre - reach), min(form.range, centre + reach)
 

@@ -30,6 +30,7 @@ from ..probability import (
     complement,
     from_fraction,
 )
+from ..tilting import bernstein_reach
 from .heavy_weights import best_split, heavy_sums, shifted
 from .spectrum import Spectrum, spectrum
 from .tilt import Tilt, exponent, tilt_at, tilt_towards
@@ -97,12 +98,8 @@ def interval_probability(form: CanonicalForm, low: int, high: int) -> Probabilit
 
 
 def half_window(form: CanonicalForm, law: Tilt, outside: float) -> int:
-    """R with P(|T - mean| > R) <= outside under the tilt: Bernstein's inequality (Boucheron, Lugosi & Massart 2013,
-    section 2.8).
-    """
-    log_odds = math.log(2.0 / outside)
-    slack = log_odds * float(form.weights[-1]) / 3.0
-    return math.ceil(slack + math.sqrt(slack * slack + 2.0 * log_odds * law.variance)) + 1
+    """R with P(|T - mean| > R) <= outside under the tilt, by Bernstein's inequality."""
+    return math.ceil(bernstein_reach(math.log(2.0 / outside), float(form.weights[-1]), law.variance)) + 1
 
 
 def window(form: CanonicalForm, law: Tilt, outside: float) -> tuple[int, int]:

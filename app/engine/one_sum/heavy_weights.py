@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..lattice import CanonicalForm, once_per_form
 from ..probability import Region
+from ..tilting import bernstein_reach
 from .spectrum import frequencies
 
 MAX_COMBINATIONS = 4096
@@ -44,8 +45,7 @@ def window_length(form: CanonicalForm) -> int:
     """Points of the untilted window: twice Bernstein's reach, or the whole support when smaller."""
     if len(form.weights) == 0:
         return 1
-    slack = _LOG_ODDS * float(form.weights[-1]) / 3.0
-    reach = slack + math.sqrt(slack * slack + 2.0 * _LOG_ODDS * form.variance)
+    reach = bernstein_reach(_LOG_ODDS, float(form.weights[-1]), form.variance)
     return min(form.range + 1, 2 * math.ceil(reach) + 3)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...lattice import Integers
 from ...probability import SMALLEST
+from ...tilting import bernstein_reach
 from ..form import JointForm, means
 from ..tilt import Tilted
 
@@ -59,8 +60,8 @@ def box_missing(form: JointForm, law: Tilted, log_outside: float) -> Box:
     for axis in range(form.rank):
         steps = form.vectors[:, axis].astype(np.float64)
         variance = 0.25 * float(np.dot(form.counts * law.sech2, steps * steps))
-        slack = log_odds * float(np.abs(steps).max()) / 3.0 if bernstein else 0.0
-        reach = math.ceil(slack + math.sqrt(slack * slack + 2.0 * log_odds * variance)) + 1
+        largest = float(np.abs(steps).max()) if bernstein else 0.0
+        reach = math.ceil(bernstein_reach(log_odds, largest, variance)) + 1
         first = max(int(form.low[axis]), math.floor(float(centre[axis])) - reach)
         last = min(int(form.high[axis]), math.ceil(float(centre[axis])) + reach)
         cut += last - first < int(form.high[axis] - form.low[axis])
