@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import InvalidTest
 from . import ndjson
 from .delimited import text_of
-from .pairing import shown
+from .quoting import quoted
 
 KEYS = {"id": "ids", "cluster": "clusters"}
 
@@ -64,7 +64,7 @@ def _refuse_fields(record: ndjson.Record, there: list[str], needed: Sequence[str
     place = f"/line/{record.line}"
     for name in record.value:
         if name not in known:
-            detail = f"Line {record.line:,} has the field {shown(name)}; there are {', '.join(known)}."
+            detail = f"Line {record.line:,} has the field {quoted(name)}; there are {', '.join(known)}."
             raise InvalidTest.at(f"{place}/{name[:40]}", "unknown_field", detail)
         if name not in there:
             detail = f"Line {record.line:,} has the field {name} and the first line has not; all lines need the same."

@@ -16,9 +16,9 @@ from pydantic_core import from_json
 
 from ..errors import InvalidTest, MalformedBody
 from . import integer_lists
+from .quoting import quoted
 
 BOM = b"\xef\xbb\xbf"
-SHOWN_KEY_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,5 +129,4 @@ class RepeatedKey(Exception):
 
     def flaw(self) -> InvalidTest:
         """The error that names it. Where in the body it stands is not known, only its name."""
-        shown = self.key if len(self.key) <= SHOWN_KEY_CHARS else self.key[:SHOWN_KEY_CHARS] + "…"
-        return InvalidTest.at("", "duplicate_key", f"The key {json.dumps(shown)} stands twice in one object.")
+        return InvalidTest.at("", "duplicate_key", f"The key {quoted(self.key)} stands twice in one object.")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Flaw, InvalidTest, MalformedBody
-from .json_body import SHOWN_KEY_CHARS
+from .quoting import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def decoded(text: str, place: str, what: str) -> Any:
         found = dict(pairs)
         if len(found) != len(pairs):
             twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-            detail = f"{what} has the key {json.dumps(twice[:SHOWN_KEY_CHARS])} twice in one object."
+            detail = f"{what} has the key {quoted(twice)} twice in one object."
             raise InvalidTest.at(place, "duplicate_key", detail)
         return found
 

@@ -18,7 +18,7 @@ from ..errors import Flaw, InvalidTest
 from ..statistics.paired import Column, Repeated
 from . import columns
 from .columns import NAMES
-from .pairing import shown
+from .quoting import quoted
 
 MAX_COUNT_NAMES = 1_000
 MAX_TUPLE = 100
@@ -85,7 +85,9 @@ def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> Na
     first = next(iter(found))
     for name, counts in found.items():
         if len(counts) != len(found[first]):
-            detail = f"{shown(first)} has {len(found[first]):,} counts and {shown(name)} has {len(counts):,}."
+            detail = (
+                f"{quoted(first)} has {len(found[first]):,} counts and {quoted(name)} has {len(counts):,}."
+            )
             raise InvalidTest.at(f"/{escape(name)}", "length_mismatch", detail)
     return NamedCounts(found)
 
@@ -104,7 +106,9 @@ def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> 
     for index, value in enumerate(values):
         if value.keys() != values[0].keys():
             odd = next(iter(value.keys() ^ values[0].keys()))
-            detail = f"All items need the same counts: {shown(odd)} is not in this item and in the first one."
+            detail = (
+                f"All items need the same counts: {quoted(odd)} is not in this item and in the first one."
+            )
             raise _at(index, "different_counts", detail)
     found: dict[str, Column] = {}
     for name in names:

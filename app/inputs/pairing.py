@@ -6,7 +6,6 @@ the first one. Nothing is matched by guessing and nothing is dropped unless the 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,10 +15,10 @@ from numpy.typing import NDArray
 
 from ..errors import Flaw, InvalidTest
 from ..statistics.paired import Pairing
+from .quoting import quoted
 
 OnMissing = Literal["error", "drop"]
 NAMED_IDS = 5
-SHOWN_ID_CHARS = 40
 
 Values = Sequence[Any] | NDArray[Any]
 
@@ -114,7 +113,7 @@ def _unique(ids: Sequence[Any]) -> None:
     flaws = []
     for index, key in enumerate(ids):
         if key in seen:
-            detail = f"The id {shown(key)} stands here a second time; ids must be unique."
+            detail = f"The id {quoted(key)} stands here a second time; ids must be unique."
             flaws.append(Flaw(f"/ids/{index}", "duplicate_id", detail))
             if len(flaws) == NAMED_IDS:
                 break
@@ -166,7 +165,7 @@ def _refuse_unmatched(keyed: Mapping[str, ById], common: set[str]) -> None:
     for name, column in keyed.items():
         alone = [key for key in column.ids if key not in common]
         if alone:
-            named = ", ".join(shown(key) for key in alone[:NAMED_IDS])
+            named = ", ".join(quoted(key) for key in alone[:NAMED_IDS])
             more = f" and {len(alone) - NAMED_IDS:,} more" if len(alone) > NAMED_IDS else ""
             flaws.append(Flaw(f"/{name}", "unmatched_ids", f"Without a counterpart: {named}{more}."))
             counts.append(f"{len(alone):,} of {len(column.ids):,} ids in {name}")
@@ -189,7 +188,7 @@ def _reordered(column: ById, order: list[str]) -> Values:
 def _clusters_of(ids: Sequence[str], clusters: Mapping[str, Any]) -> list[Any]:
     missing = [key for key in ids if key not in clusters]
     if missing:
-        named = ", ".join(shown(key) for key in missing[:NAMED_IDS])
+        named = ", ".join(quoted(key) for key in missing[:NAMED_IDS])
         detail = f"{len(missing):,} of {len(ids):,} items have no cluster: {named}."
         raise InvalidTest.at("/clusters", "unmatched_ids", detail)
     return [clusters[key] for key in ids]
@@ -201,9 +200,3 @@ def _coded(keys: Sequence[Any] | None) -> tuple[NDArray[np.int64] | None, int | 
         return None, None
     code = {key: index for index, key in enumerate(dict.fromkeys(keys))}
     return np.fromiter(map(code.__getitem__, keys), dtype=np.int64, count=len(keys)), len(code)
-
-
-def shown(key: object) -> str:
-    """An id as an error may name it: quoted, escaped, and cut to a length that names but does not echo."""
-    text = key if isinstance(key, str) else str(key)
-    return json.dumps(text if len(text) <= SHOWN_ID_CHARS else text[:SHOWN_ID_CHARS] + "…")

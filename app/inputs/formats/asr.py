@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
-from ..pairing import shown
+from ..quoting import quoted
 from .count_files import CountFile, count_file, require_same
 from .format import FirstLook, Format, Sign
 from .number_text import Numerals
@@ -111,7 +111,7 @@ def _require_common_words(truth: Transcript, said: Transcript) -> None:
     """A transcript none of whose words is in the references is written in another way, or is another text."""
     here, there = ({word for words in one.words.values() for word in words} for one in (said, truth))
     if here and there and here.isdisjoint(there):
-        detail = f"no word of this file occurs in the references: here is {shown(min(here))}, there {shown(min(there))}. "
+        detail = f"no word of this file occurs in the references: here is {quoted(min(here))}, there {quoted(min(there))}. "
         detail += "Capitals and punctuation count: write both the same way."
         raise said.source.refused(min(said.lines.values()), "labels_never_match", detail)
 
@@ -119,7 +119,7 @@ def _require_common_words(truth: Transcript, said: Transcript) -> None:
 def _system(truth: Transcript, said: Transcript, options: ReaderOptions, notes: list[str]) -> Answers:
     extra = [key for key in said.lines if key not in truth.lines]
     if extra:
-        detail = f"the utterance {shown(extra[0])} is not in the references ({len(extra):,} are not)."
+        detail = f"the utterance {quoted(extra[0])} is not in the references ({len(extra):,} are not)."
         raise said.source.refused(said.lines[extra[0]], "unmatched_ids", detail)
     _require_common_words(truth, said)
     there = [key for key in truth.words if key in said.words]

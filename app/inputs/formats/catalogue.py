@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from ...errors import InvalidTest
-from ..pairing import shown
+from ..quoting import quoted
 from . import (
     asr,
     conll,
@@ -79,7 +79,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     if guessed:
         name = guess(by_role)
     if name not in FORMATS:
-        detail = f"There is no format {shown(format_)}; there are: auto, {', '.join(FORMATS)}."
+        detail = f"There is no format {quoted(format_)}; there are: auto, {', '.join(FORMATS)}."
         raise InvalidTest.at("/options/format", "unknown_format", detail)
     reader = FORMATS[name]
     only(by_role, reader.roles, name)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 from ...errors import InvalidTest
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
-from ..pairing import shown
+from ..quoting import quoted
 from .documents import DOCUMENT, coded, document_clusters, from_file
 from .format import FirstLook, Format, Sign
 from .reader import ReaderOptions, Reading
@@ -130,7 +130,7 @@ def _require_same(base: Tokens, system: Tokens, mine: int, other: int, what: str
     for index, (expected, rows) in enumerate(zip(base.sentences, system.sentences, strict=False)):
         for place, (wanted, row) in enumerate(zip(expected, rows, strict=False)):
             if wanted[mine] != row[other]:
-                detail = f"the {what} is {shown(row[other])} here and {shown(wanted[mine])} in {role} "
+                detail = f"the {what} is {quoted(row[other])} here and {quoted(wanted[mine])} in {role} "
                 detail += f"(line {base.lines[index][place]:,}); they must be the same."
                 raise source.refused(
                     system.lines[index][place], f"{what.rsplit(maxsplit=1)[-1]}_mismatch", detail, other + 1

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import InvalidTest
 from ...statistics.paired import Counts, Pairing, Scores, StatisticSpec
-from ..pairing import shown
+from ..quoting import quoted
 from .documents import coded, document_clusters
 from .format import FirstLook, Format, Sign
 from .reader import ReaderOptions, Reading, choose
@@ -169,7 +169,7 @@ def _word(found: Treebank, number: int, line: str, before: int) -> Word | None:
         found.empty_nodes += 1
         return None
     if not WORD.fullmatch(key) or int(key) != before + 1:
-        detail = f"the ID is {shown(key)}; the word {before + 1} of the sentence is due here."
+        detail = f"the ID is {quoted(key)}; the word {before + 1} of the sentence is due here."
         raise found.source.refused(number, "wrong_word_id", detail, "ID")
     return fields
 
@@ -180,11 +180,11 @@ def _require_same_words(gold: Treebank, system: Treebank) -> None:
     for index, (expected, words) in enumerate(zip(gold.words, system.words, strict=False)):
         ids = gold.sent_ids[index], system.sent_ids[index]
         if None not in ids and ids[0] != ids[1]:
-            detail = f"sent_id is {shown(ids[1])} here and {shown(ids[0])} in gold (line {gold.lines[index][0]:,})."
+            detail = f"sent_id is {quoted(ids[1])} here and {quoted(ids[0])} in gold (line {gold.lines[index][0]:,})."
             raise source.refused(system.lines[index][0], "sentence_mismatch", detail, "sent_id")
         for place, (mine, other) in enumerate(zip(expected, words, strict=False)):
             if mine[FORM] != other[FORM]:
-                detail = f"the word is {shown(other[FORM])} here and {shown(mine[FORM])} in gold "
+                detail = f"the word is {quoted(other[FORM])} here and {quoted(mine[FORM])} in gold "
                 detail += f"(line {gold.lines[index][place]:,}); the tokens must be the same."
                 raise source.refused(system.lines[index][place], "token_mismatch", detail, "FORM")
         if len(expected) != len(words):
@@ -210,7 +210,7 @@ def _require_same_labels(gold: Treebank, system: Treebank, metric: str) -> None:
         if metric == "las":
             mine, other = set(map(_universal, mine)), set(map(_universal, other))
         if column != HEAD and mine.isdisjoint(other):
-            detail = f"no {name} of this file occurs in gold: here is {shown(min(other))}, in gold {shown(min(mine))}."
+            detail = f"no {name} of this file occurs in gold: here is {quoted(min(other))}, in gold {quoted(min(mine))}."
             raise system.source.refused(system.lines[0][0], "labels_never_match", detail, name)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...errors import InvalidTest
-from ..pairing import shown
+from ..quoting import quoted
 from .number_text import Numerals
 from .outputs_by_id import Answers
 from .reader import ReaderOptions, choose
@@ -75,7 +75,7 @@ def count_file(
         if list(there) != [NO_CLUSTER]:
             name = data.header[place]
             notes.append(
-                f"{source.role}: the column {shown(name)} has {len(there):,} values; clusters={name[:40]} would swap each as a whole."
+                f"{source.role}: the column {quoted(name)} has {len(there):,} values; clusters={name[:40]} would swap each as a whole."
             )
     return CountFile(data, key, cluster)
 
@@ -88,7 +88,7 @@ def require_same(u: Answers, v: Answers, place: int, name: str, why: str) -> Non
             continue
         if u.values[mine][place] != v.values[other][place]:
             detail = (
-                f"{v.source.label}: {name} of {shown(key)} is {v.values[other][place]} and in u it is "
+                f"{v.source.label}: {name} of {quoted(key)} is {v.values[other][place]} and in u it is "
                 f"{u.values[mine][place]}; {why}"
             )
             raise InvalidTest.at(f"{v.source.pointer}/{v.places[other]}/{name}", f"{name}_mismatch", detail)

@@ -14,7 +14,8 @@ from ...errors import InvalidTest
 from ...statistics.paired import Counts, Scores, StatisticSpec
 from ...statistics.summary_rows import summary_rows
 from .. import count_table, delimited
-from ..pairing import pair, shown
+from ..pairing import pair
+from ..quoting import quoted
 from .hidden_ids import refuse_hidden_ids
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
 from .number_text import Numerals, parsed
@@ -130,7 +131,7 @@ def _refuse_summary(data: FileTable, value: int, cluster: int | None) -> None:
         cells = [row[column] for row in data.rows]
         rows = [] if column in (value, cluster) else summary_rows(cells)
         if rows and all(cells.count(cells[row]) == 1 for row in rows):
-            detail = f"the column {shown(name)} says {shown(cells[rows[-1]])} here: a row of averages or totals is no item. "
+            detail = f"the column {quoted(name)} says {quoted(cells[rows[-1]])} here: a row of averages or totals is no item. "
             detail += f"Drop it; or say id_column={name[:40]}, if it is one."
             raise data.source.refused(data.lines[rows[-1]], "summary_row", detail, column + 1)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import InvalidTest
 from ...statistics.paired import Pairing
-from ..pairing import shown
+from ..quoting import quoted
 from .reader import ReaderOptions
 from .source import Source
 from .table import table
@@ -65,7 +65,7 @@ def from_file(source: Source, n: int, options: ReaderOptions, notes: list[str]) 
     """
     names = _names(source, options, notes)
     if len(names) == n + 1:
-        notes.append(f"{source.label}: the first line, {shown(names[0])}, is the header.")
+        notes.append(f"{source.label}: the first line, {quoted(names[0])}, is the header.")
         return names[1:]
     if len(names) != n:
         detail = f"{source.label} has {len(names):,} lines for {n:,} sentences; one for each is needed, and perhaps a header."

@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..pairing import shown
+from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .jsonl import key_of, value_of
 from .metrics import metric_of
@@ -34,7 +34,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     first, second = _frame(u, notes), _frame(v, notes)
     for name in MUST_AGREE:
         if first.get(name) != second.get(name):
-            detail = f"{name} is {shown(first.get(name))} in u and {shown(second.get(name))} in v."
+            detail = f"{name} is {quoted(first.get(name))} in u and {quoted(second.get(name))} in v."
             raise InvalidTest.at(v.at(name), f"{name}_mismatch", detail)
     numerals = Numerals.of(options)
     systems = [_answers(source, frame, numerals) for source, frame in ((u, first), (v, second))]

@@ -11,7 +11,7 @@ from typing import Any
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..pairing import shown
+from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .jsonl import key_of
 from .number_text import Number, Numerals
@@ -80,7 +80,7 @@ def _records(source: Source, options: ReaderOptions, notes: list[str]) -> Record
         )
     chosen = options.task if options.task is not None else next(iter(found))
     if chosen not in found:
-        raise choose(source.pointer, "task", "evaluation", list(found), f"There is no {shown(chosen)}. ")
+        raise choose(source.pointer, "task", "evaluation", list(found), f"There is no {quoted(chosen)}. ")
     others = sum(map(len, found.values())) - len(found[chosen])
     if others:
         notes.append(f"{source.role}: {others:,} lines of other evaluations were skipped.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...errors import InvalidTest
-from ..pairing import shown
+from ..quoting import quoted
 
 Column = Sequence[object]
 
@@ -21,7 +21,7 @@ def refuse_hidden_ids(u: Mapping[str, Column], v: Mapping[str, Column], pointer:
     for name in u:
         if name in v and _are_ids_in_another_order(u[name], v[name]):
             detail = (
-                f"No column is known to hold ids, and in {shown(name)} the same values stand in another order in u and in "
+                f"No column is known to hold ids, and in {quoted(name)} the same values stand in another order in u and in "
                 f"v: by their order, wrong items would be paired. Say id_column={name[:40]}, or leave it out of the files."
             )
             raise InvalidTest.at(pointer, "choose_id_column", detail)

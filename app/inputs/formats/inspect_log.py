@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
-from ..pairing import shown
+from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .inspect_archive import Log, load
 from .jsonl import key_of
@@ -38,7 +38,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     logs = [_log(needed(files, role, format_), options, notes) for role in ("u", "v")]
     scorers = [_scorer(log, options) for log in logs]
     if scorers[0] != scorers[1]:
-        detail = f"u is scored by {shown(scorers[0])} and v by {shown(scorers[1])}; choose a scorer that both have."
+        detail = f"u is scored by {quoted(scorers[0])} and v by {quoted(scorers[1])}; choose a scorer that both have."
         raise InvalidTest.at(logs[1].source.pointer, "scorer_mismatch", detail)
     if logs[0].task != logs[1].task:
         notes.append(f"The logs are of two tasks, {logs[0].task[:60]} (u) and {logs[1].task[:60]} (v).")
@@ -68,7 +68,7 @@ def _log(source: Source, options: ReaderOptions, notes: list[str]) -> Log:
     if log.status != "success":
         if not options.allow_incomplete:
             detail = (
-                f"{source.label}: the status of this log is {shown(log.status)}, not success. Finish the evaluation, or "
+                f"{source.label}: the status of this log is {quoted(log.status)}, not success. Finish the evaluation, or "
                 "say allow_incomplete=true to test the samples that are there."
             )
             raise InvalidTest.at(source.at("status"), "incomplete_log", detail)
@@ -90,7 +90,7 @@ def _scorer(log: Log, options: ReaderOptions) -> str:
         raise choose(log.source.pointer, "scorer", "scorer", list(there))
     chosen = options.scorer if options.scorer is not None else next(iter(there))
     if chosen not in there:
-        raise choose(log.source.pointer, "scorer", "scorer", list(there), f"There is no {shown(chosen)}. ")
+        raise choose(log.source.pointer, "scorer", "scorer", list(there), f"There is no {quoted(chosen)}. ")
     return chosen
 
 
@@ -115,7 +115,7 @@ def _answers(log: Log, scorer: str, options: ReaderOptions, numerals: Numerals, 
         of_sample = epochs.setdefault(key, {})
         if epoch in of_sample:
             detail = (
-                f"{log.source.label}: the sample {shown(key)} stands here a second time in epoch {epoch}."
+                f"{log.source.label}: the sample {quoted(key)} stands here a second time in epoch {epoch}."
             )
             raise InvalidTest.at(f"{log.source.pointer}/{log.place(index)}/id", "duplicate_id", detail)
         of_sample[epoch] = (_value(log, index, scorer, options, numerals), index)
@@ -163,7 +163,7 @@ def _value(log: Log, index: int, scorer: str, options: ReaderOptions, numerals: 
     if isinstance(value, dict):
         if options.metric is None or options.metric not in value:
             pointer = "/".join((log.source.pointer, *path))
-            raise choose(pointer, "metric", "value", list(value), f"{shown(scorer)} gives several values. ")
+            raise choose(pointer, "metric", "value", list(value), f"{quoted(scorer)} gives several values. ")
         value = value[options.metric]
         path.append(escaped(options.metric))
     return _number(value, numerals, "/".join((log.source.pointer, *path)))

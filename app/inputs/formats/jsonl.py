@@ -14,7 +14,7 @@ from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from ...statistics.summary_rows import summary_rows
 from .. import ndjson
-from ..pairing import shown
+from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .hidden_ids import refuse_hidden_ids
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
@@ -68,7 +68,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
             ]
             refuse_hidden_ids(besides[0], besides[1], second.pointer)
         notes += [
-            f"{role}: the score of an item is its {shown(field)}."
+            f"{role}: the score of an item is its {quoted(field)}."
             for role, field in zip("uv", fields, strict=True)
         ]
         metric = metric_of_both(fields[0], fields[1], f"{second.pointer}/{placed[1][0][0]}")
@@ -132,7 +132,7 @@ def _one_file(
     others = len(placed) - len(groups[chosen.u]) - len(groups[chosen.v])
     if others:
         notes.append(f"{others:,} lines of {len(groups) - 2} other systems were skipped.")
-    notes.append(f"The score of an item is its {shown(field)}.")
+    notes.append(f"The score of an item is its {quoted(field)}.")
     return u, v, Named(metric_of(field), chosen.names, chosen.question)
 
 
@@ -250,7 +250,7 @@ def _refuse_summary(source: Source, placed: list[Placed], cluster: str | None) -
         rows = summary_rows(values) if len(placed) > 1 and name != cluster else []
         if rows and all(values.count(values[row]) == 1 for row in rows):
             place, value = placed[rows[-1]][0], values[rows[-1]]
-            detail = f"{source.label}, {place}: {escaped(name)} is {shown(value)}: averages or totals are no item. "
+            detail = f"{source.label}, {place}: {escaped(name)} is {quoted(value)}: averages or totals are no item. "
             detail += f"Drop them; or say id_column={escaped(name)}, if it is one."
             raise InvalidTest.at(f"{source.pointer}/{place}/{escaped(name)}", "summary_row", detail)
 

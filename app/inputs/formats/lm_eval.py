@@ -15,7 +15,7 @@ from typing import Any
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..pairing import shown
+from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .jsonl import key_of
 from .number_text import Numerals
@@ -51,7 +51,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         why = "One file is compared with itself only by two filters. "
         raise choose(first.pointer, "filter_u", "two filters, u's and, with filter_v=, v's", [u.filter], why)
     if u.filter != v.filter and not (options.filter_u and options.filter_v):
-        detail = f"u has the filter {shown(u.filter)} and v has {shown(v.filter)}; say filter_u and filter_v to mean it."
+        detail = f"u has the filter {quoted(u.filter)} and v has {quoted(v.filter)}; say filter_u and filter_v to mean it."
         raise InvalidTest.at(v.source.pointer, "filter_mismatch", detail)
     _compare_tasks(first, second, notes)
     metric = _metric(u, v, options)
@@ -102,7 +102,7 @@ def _samples(
     chosen = wanted if wanted is not None else next(iter(found))
     if chosen not in found:
         option = f"filter_{role}" if options.filter is None else "filter"
-        raise choose(source.pointer, option, "filter", list(found), f"There is no filter {shown(chosen)}. ")
+        raise choose(source.pointer, option, "filter", list(found), f"There is no filter {quoted(chosen)}. ")
     others = sum(map(len, found.values())) - len(found[chosen])
     if others:
         notes.append(f"{role}: {others:,} lines of other filters were skipped.")
@@ -125,7 +125,7 @@ def _metric(u: Samples, v: Samples, options: ReaderOptions) -> str:
         for samples in (u, v):
             record = samples.records[0]
             if options.metric not in record.value:
-                why = f"There is no metric {shown(options.metric)}. "
+                why = f"There is no metric {quoted(options.metric)}. "
                 raise choose(samples.source.line(record.line), "metric", "metric", there, why)
         return options.metric
     usable = [name for name in there if not isinstance(first.value.get(name), list | dict)]
@@ -177,7 +177,7 @@ def _checker(u: Samples, v: Samples) -> Check:
         mine, other = u.records[place_u], v.records[place_v]
         for name in MUST_AGREE:
             if name in mine.value and name in other.value and mine.value[name] != other.value[name]:
-                detail = f"{name} of doc_id {shown(mine.value['doc_id'])} is not that of u (line {mine.line:,} there): "
+                detail = f"{name} of doc_id {quoted(mine.value['doc_id'])} is not that of u (line {mine.line:,} there): "
                 detail += "the two files are not about the same documents."
                 raise v.source.refused(other.line, f"{name}_mismatch", detail, name)
 

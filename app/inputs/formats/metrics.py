@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...errors import InvalidTest
 from ...statistics.direction import GENERIC, negated, of_name
-from ..pairing import shown
+from ..quoting import quoted
 from .roles import BRIEF, CLEAR, DECORATION, shared_words, words as role_words
 
 PART = re.compile(r"[^\W_]+")
@@ -31,7 +31,7 @@ def metric_of_both(u: str, v: str, pointer: str) -> str | None:
         return metric_of(u)
     directions = of_name(u), of_name(v)
     if None not in directions and directions[0] != directions[1]:
-        detail = f"u is scored by {shown(u)} and v by {shown(v)}, of which one is better when higher and one when lower: "
+        detail = f"u is scored by {quoted(u)} and v by {quoted(v)}, of which one is better when higher and one when lower: "
         raise InvalidTest.at(pointer, "metric_mismatch", detail + "choose the same metric of both (metric=).")
     shared = metric_of_columns((u, v))
     named = [
@@ -71,11 +71,11 @@ def direction_question(u: str, v: str) -> str | None:
     directions = of_name(u), of_name(v)
     shared = _telling(shared_words((u, v)))
     if False in directions and directions != (False, False):
-        why = f"Of {shown(u)} and {shown(v)} only one says by its name that lower is better."
+        why = f"Of {quoted(u)} and {quoted(v)} only one says by its name that lower is better."
     elif directions == (False, False):
-        why = f"{shown(u)} and {shown(v)} are different metrics."
+        why = f"{quoted(u)} and {quoted(v)} are different metrics."
     elif None in directions and shared:
-        why = f"Nothing says whether a higher {shown(' '.join(shared))} is better."
+        why = f"Nothing says whether a higher {quoted(' '.join(shared))} is better."
     else:
         return None
     return f"{why} Say higher_is_better=true, or higher_is_better=false where lower is better."

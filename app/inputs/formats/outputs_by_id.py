@@ -11,7 +11,8 @@ import numpy as np
 from ...errors import Flaw, InvalidTest, relocated
 from ...statistics.paired import Column, Counts, Pairing, Repeated, Scores
 from .. import columns
-from ..pairing import NAMED_IDS, ById, OnMissing, pair, shown
+from ..pairing import NAMED_IDS, ById, OnMissing, pair
+from ..quoting import quoted
 from .number_text import Number
 from .source import Source
 
@@ -46,7 +47,7 @@ class Answers:
         before = self.index.setdefault(key, len(self.ids))
         if before != len(self.ids):
             detail = (
-                f"{self.source.label}: the id {shown(key)} stands at {place} and already at {self.places[before]}; "
+                f"{self.source.label}: the id {quoted(key)} stands at {place} and already at {self.places[before]}; "
                 "ids must be unique."
             )
             raise InvalidTest.at(f"{self.source.pointer}/{place}", "duplicate_id", detail)
@@ -138,13 +139,13 @@ def _with_values(system: Answers, on_missing: OnMissing, notes: list[str], role:
             Flaw(
                 f"{system.source.pointer}/{system.places[place]}",
                 "missing_value",
-                f"The item {shown(system.ids[place])} of {role} has no value.",
+                f"The item {quoted(system.ids[place])} of {role} has no value.",
             )
             for place in gone[:NAMED_IDS]
         )
         detail = (
             f"{system.source.label}: {len(gone):,} of {len(system):,} items of {role} have no value "
-            f"(the first is {shown(system.ids[gone[0]])} at {system.places[gone[0]]}). Missing is not zero: mend them, "
+            f"(the first is {quoted(system.ids[gone[0]])} at {system.places[gone[0]]}). Missing is not zero: mend them, "
             "or say on_missing=drop to leave these items out."
         )
         raise InvalidTest(detail, flaws=flaws)
@@ -159,11 +160,11 @@ def _clusters(u: Answers, v: Answers) -> dict[str, str]:
     for system in (u, v):
         for key, cluster, place in zip(system.ids, system.clusters, system.places, strict=True):
             if cluster is None:
-                detail = f"{system.source.label}: the item {shown(key)} has no cluster."
+                detail = f"{system.source.label}: the item {quoted(key)} has no cluster."
                 raise InvalidTest.at(f"{system.source.pointer}/{place}", "no_cluster", detail)
             if found.setdefault(key, cluster) != cluster:
-                detail = f"{system.source.label}: the item {shown(key)} is in cluster {shown(cluster)} here and in "
-                detail += f"{shown(found[key])} in u."
+                detail = f"{system.source.label}: the item {quoted(key)} is in cluster {quoted(cluster)} here and in "
+                detail += f"{quoted(found[key])} in u."
                 raise InvalidTest.at(f"{system.source.pointer}/{place}", "cluster_mismatch", detail)
     return found
 

@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..pairing import shown
+from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .metrics import metric_of
 from .number_text import Number, Numerals
@@ -205,7 +205,7 @@ def _value(export: Export, index: int, metric: str, numerals: Numerals) -> Numbe
     named = row.get("namedScores")
     there = named if isinstance(named, dict) else {}
     if metric not in there:
-        why = f"This row has no score {shown(metric)}. "
+        why = f"This row has no score {quoted(metric)}. "
         raise choose(pointer, "metric", "score", ["score", "success", *there], why)
     return numerals.of_json(there[metric], export.source.at(*export.path, index, "namedScores", metric))
 

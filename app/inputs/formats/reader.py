@@ -9,7 +9,8 @@ from typing import Literal
 from ...errors import Flaw, InvalidTest
 from ...statistics.paired import Paired, StatisticSpec
 from ..nested import MAX_DECIMALS
-from ..pairing import OnMissing, shown
+from ..pairing import OnMissing
+from ..quoting import quoted
 from .options import CHOICES, INTEGERS
 
 Kind = Literal["scores", "counts", "predictions", "segments", "effects"]
@@ -101,7 +102,7 @@ class ReaderOptions:
             if name not in OPTION_NAMES:
                 raise _refused(
                     name[:40],
-                    f"There is no reader option {shown(name)}; there are: {', '.join(OPTION_NAMES)}.",
+                    f"There is no reader option {quoted(name)}; there are: {', '.join(OPTION_NAMES)}.",
                 )
             if name in INTEGERS:
                 if not (text.isascii() and text.isdigit() and len(text) < 10):
@@ -161,7 +162,7 @@ class Reading:
 
 def choose(pointer: str, option: str, what: str, there: list[str], why: str = "") -> InvalidTest:
     """The refusal when something must be chosen: it names what there is."""
-    named = ", ".join(shown(name) for name in there[:MAX_CHOICES])
+    named = ", ".join(quoted(name) for name in there[:MAX_CHOICES])
     more = f" and {len(there) - MAX_CHOICES:,} more" if len(there) > MAX_CHOICES else ""
     detail = f"{why}Choose the {what} ({option}=); there {'is' if len(there) == 1 else 'are'}: {named}{more}."
     return InvalidTest(detail, flaws=(Flaw(pointer, f"choose_{option}", detail),))

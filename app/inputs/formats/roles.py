@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...errors import InvalidTest
-from ..pairing import shown
+from ..quoting import quoted
 from .reader import ReaderOptions, choose
 from .source import Source
 
@@ -164,14 +164,14 @@ def two_systems(there: Sequence[str], options: ReaderOptions, source: Source, no
     rest = [name for name in there if name not in found]
     if rest:
         more = f" and {len(rest) - 5:,} more" if len(rest) > 5 else ""
-        named = ", ".join(shown(name) for name in rest[:5])
+        named = ", ".join(quoted(name) for name in rest[:5])
         notes.append(f"{len(rest)} other columns or systems were skipped: {named}{more}.")
     return Systems(*found, role_question(there, found) if how == "in the order of the file" else None)
 
 
 def role_question(names: Sequence[str], choices: tuple[str, str]) -> str:
     """What to say so that a gate knows the candidate, both ways; `choices` are values of system_u and system_v."""
-    first, second = (shown(choice) for choice in choices)
+    first, second = (quoted(choice) for choice in choices)
     roles = roles_of(names)
     why = f"Nothing says which of {first} and {second} is the candidate."
     if roles[0] is not None and roles[0] == roles[1]:
@@ -199,5 +199,5 @@ def _chosen(there: Sequence[str], options: ReaderOptions, source: Source) -> Sys
 def refuse_same(u: str, v: str) -> None:
     """Refuse one system in both roles, which is never better nor worse; raises InvalidTest."""
     if u == v:
-        detail = f"system_u and system_v are the same: {shown(u)}. Give two."
+        detail = f"system_u and system_v are the same: {quoted(u)}. Give two."
         raise InvalidTest.at("/options/system_v", "same_system", detail)

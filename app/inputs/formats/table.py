@@ -7,7 +7,7 @@ import io
 from dataclasses import dataclass
 
 from ...errors import InvalidTest
-from ..pairing import shown
+from ..quoting import quoted
 from .number_text import parsed
 from .reader import DELIMITERS, ReaderOptions, choose
 from .source import Source
@@ -46,7 +46,7 @@ class FileTable:
         """Where the column of this name stands; raises InvalidTest naming those there are."""
         place = self.find((name.strip().lower(),))
         if place is None:
-            why = f"There is no column {shown(name)}. "
+            why = f"There is no column {quoted(name)}. "
             raise choose(self.source.line(1), option, "column", self.header or [], why)
         return place
 
@@ -85,7 +85,7 @@ def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable
     for position, name in enumerate(map(str.lower, names)):
         if name in seen:
             raise source.refused(
-                numbers[0], "duplicate_column", f"the column {shown(name)} stands twice.", position + 1
+                numbers[0], "duplicate_column", f"the column {quoted(name)} stands twice.", position + 1
             )
         seen.add(name)
     if len(rows) == 1:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from ...errors import InvalidTest
-from ..pairing import shown
+from ..quoting import quoted
 from .reader import ReaderOptions, choose
 from .source import Source
 
@@ -168,7 +168,7 @@ def _no_tags(found: Tokens, place: int, why: str, options: str) -> InvalidTest:
         ),
         (found.lines[0][0], found.sentences[0][0][place]),
     )
-    detail = f"{why}; column {place + 1} here is {shown(value)}. {options} chooses, counted from 1."
+    detail = f"{why}; column {place + 1} here is {quoted(value)}. {options} chooses, counted from 1."
     return found.source.refused(number, "no_tags", detail, place + 1)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
-from ..pairing import shown
+from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .number_text import Numerals
 from .outputs_by_id import Answers, matched, scores
@@ -88,7 +88,7 @@ def _measure(source: Source, rows: dict[str, list[Row]], options: ReaderOptions)
 
 def _answers(source: Source, rows: dict[str, list[Row]], measure: str, numerals: Numerals) -> Answers:
     if measure not in rows:
-        why = f"{source.label} has no measure {shown(measure)}. "
+        why = f"{source.label} has no measure {quoted(measure)}. "
         raise choose(source.pointer, "measure", "measure", list(rows), why)
     answers = Answers(source)
     for number, query, value in rows[measure]:

@@ -10,7 +10,7 @@ import re
 
 from ...errors import InvalidTest
 from ...extras import missing
-from ..pairing import shown
+from ..quoting import quoted
 from .outputs_by_id import Answers
 from .reader import ReaderOptions, choose
 from .source import Source
@@ -44,7 +44,7 @@ def evaluated(
     """
     measure = options.measure or DEFAULT_MEASURE
     if MEASURE.fullmatch(measure) is None:
-        why = f"There is no {shown(measure)}, or its cutoff is missing. "
+        why = f"There is no {quoted(measure)}, or its cutoff is missing. "
         raise choose("/options/measure", "measure", "measure", COMMON, why)
     judged = _qrels(qrels, notes)
     systems = [_answers(source, judged, measure, options.decimals, notes) for source in (u, v)]
@@ -95,7 +95,9 @@ def _qrels(source: Source, notes: list[str]) -> Judged:
         of_query = found.setdefault(query, {})
         if document in of_query:
             raise source.refused(
-                number, "duplicate_id", f"the document {shown(document)} is judged twice for {shown(query)}."
+                number,
+                "duplicate_id",
+                f"the document {quoted(document)} is judged twice for {quoted(query)}.",
             )
         if not RELEVANCE.fullmatch(relevance) or abs(int(relevance)) > MAX_RELEVANCE:
             detail = f"the relevance is not an integer from -{MAX_RELEVANCE:,} to {MAX_RELEVANCE:,}."
@@ -125,7 +127,7 @@ def _run(source: Source, notes: list[str]) -> tuple[Ranked, dict[str, int]]:
         first.setdefault(query, number)
         if document in of_query:
             raise source.refused(
-                number, "duplicate_id", f"the document {shown(document)} stands twice for {shown(query)}."
+                number, "duplicate_id", f"the document {quoted(document)} stands twice for {quoted(query)}."
             )
         try:
             score = float(fields[4])
