@@ -62,7 +62,7 @@ def _headerless_integers(body: bytes | bytearray, delimiter: Delimiter) -> Count
     whole = integer_lists.integers(flat.translate(bytes.maketrans(b"\n" + delimiter.encode(), b",,")))
     if whole is None:
         return None
-    tp_u, incorrect_u, tp_v, incorrect_v = (np.ascontiguousarray(whole[place::4]) for place in range(4))
+    tp_u, incorrect_u, tp_v, incorrect_v = (np.ascontiguousarray(whole[column::4]) for column in range(4))
     return CountTable({"tp": tp_u, "incorrect": incorrect_u}, {"tp": tp_v, "incorrect": incorrect_v})
 
 
@@ -73,9 +73,9 @@ def from_rows(names: list[str], rows: Rows) -> CountTable:
         raise InvalidTest.at("", "no_items", "There is a header and no line below it; give at least one.")
     for line, row in rows:
         fields_of(line, row, len(names), f"{', '.join(names)}")
-    place = {name: position for position, name in enumerate(names)}
-    u, v = ({count: _column(rows, place[f"{count}_{system}"]) for count in counts} for system in ("u", "v"))
-    keys = {key: [row[place[key]] for _, row in rows] if key in place else None for key in KEYS}
+    index = {name: position for position, name in enumerate(names)}
+    u, v = ({count: _column(rows, index[f"{count}_{system}"]) for count in counts} for system in ("u", "v"))
+    keys = {key: [row[index[key]] for _, row in rows] if key in index else None for key in KEYS}
     return CountTable(u, v, ids=keys["id"], clusters=keys["cluster"])
 
 
@@ -98,12 +98,12 @@ def _count_names(names: list[str]) -> list[str]:
     return [name[:-2] for name in names if name.endswith("_u")]
 
 
-def _column(rows: Rows, place: int) -> Column:
-    values = [number_of(row[place], line, place + 1) for line, row in rows]
+def _column(rows: Rows, column: int) -> Column:
+    values = [number_of(row[column], line, column + 1) for line, row in rows]
     try:
         return columns.numbers(values, may_hold_booleans=False)
     except InvalidTest as error:
         flaw = error.flaws[0]
         line = rows[int(flaw.pointer[1:])][0]
-        detail = f"Field {place + 1} of line {line}: {flaw.detail}"
-        raise InvalidTest.at(f"/line/{line}/{place + 1}", flaw.code, detail) from None
+        detail = f"Field {column + 1} of line {line}: {flaw.detail}"
+        raise InvalidTest.at(f"/line/{line}/{column + 1}", flaw.code, detail) from None

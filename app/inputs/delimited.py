@@ -81,7 +81,7 @@ def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> Table | None:
             return Table(np.ascontiguousarray(whole[::2]), np.ascontiguousarray(whole[1::2]))
     try:
         fields = rest.decode().replace("\n", delimiter).split(delimiter)
-        column = {name: fields[place :: len(names)] for place, name in enumerate(names)}
+        column = {name: fields[index :: len(names)] for index, name in enumerate(names)}
         return Table(
             _plain_numbers(column["u"]), _plain_numbers(column["v"]), column.get("id"), column.get("cluster")
         )
@@ -146,20 +146,20 @@ def _with_header(names: list[str], rows: list[tuple[int, list[str]]]) -> Table:
             raise InvalidTest.at(
                 f"/line/1/{position + 1}", "duplicate_column", f"The column {name} stands twice."
             )
-    place = {name: position for position, name in enumerate(names)}
+    index = {name: position for position, name in enumerate(names)}
     if len(rows) == 1:
         raise InvalidTest.at("", "no_items", "There is a header and no line below it; give at least one.")
     u, v = [], []
     for line, row in rows[1:]:
         fields_of(line, row, len(names), "as many as the header")
-        u.append(number_of(row[place["u"]], line, place["u"] + 1))
-        v.append(number_of(row[place["v"]], line, place["v"] + 1))
-    table = _table(u, v, rows[1:], (place["u"] + 1, place["v"] + 1))
+        u.append(number_of(row[index["u"]], line, index["u"] + 1))
+        v.append(number_of(row[index["v"]], line, index["v"] + 1))
+    table = _table(u, v, rows[1:], (index["u"] + 1, index["v"] + 1))
     return Table(
         table.u,
         table.v,
-        ids=[row[place["id"]] for _, row in rows[1:]] if "id" in place else None,
-        clusters=[row[place["cluster"]] for _, row in rows[1:]] if "cluster" in place else None,
+        ids=[row[index["id"]] for _, row in rows[1:]] if "id" in index else None,
+        clusters=[row[index["cluster"]] for _, row in rows[1:]] if "cluster" in index else None,
     )
 
 

@@ -41,12 +41,12 @@ def read(body: bytes | bytearray, needed: Sequence[str], optional: Sequence[str]
     if not records:
         raise InvalidTest.at("", "no_items", "There is no line to test; give at least one.")
     known = {**{name: name for name in (*needed, *optional)}, **KEYS}
-    there = [name for name in known if name in records[0].value]
+    present = [name for name in known if name in records[0].value]
     for record in records:
-        _refuse_fields(record, there, needed, list(known))
-    if len(records) == 1 and "id" not in there:
+        _refuse_fields(record, present, needed, list(known))
+    if len(records) == 1 and "id" not in present:
         _refuse_whole_request(records[0], needed)
-    columns = {known[name]: [record.value[name] for record in records] for name in there}
+    columns = {known[name]: [record.value[name] for record in records] for name in present}
     return ItemLines(columns, [record.line for record in records])
 
 
@@ -60,15 +60,17 @@ def _refuse_whole_request(record: ndjson.Record, needed: Sequence[str]) -> None:
         raise InvalidTest.at(f"/line/{record.line}", "one_item_of_lists", detail)
 
 
-def _refuse_fields(record: ndjson.Record, there: list[str], needed: Sequence[str], known: list[str]) -> None:
-    place = f"/line/{record.line}"
+def _refuse_fields(
+    record: ndjson.Record, present: list[str], needed: Sequence[str], known: list[str]
+) -> None:
+    pointer = f"/line/{record.line}"
     for name in record.value:
         if name not in known:
             detail = f"Line {record.line:,} has the field {quoted(name)}; there are {', '.join(known)}."
-            raise InvalidTest.at(f"{place}/{name[:40]}", "unknown_field", detail)
-        if name not in there:
+            raise InvalidTest.at(f"{pointer}/{name[:40]}", "unknown_field", detail)
+        if name not in present:
             detail = f"Line {record.line:,} has the field {name} and the first line has not; all lines need the same."
-            raise InvalidTest.at(f"{place}/{name}", "different_fields", detail)
-    for name in (*needed, *there):
+            raise InvalidTest.at(f"{pointer}/{name}", "different_fields", detail)
+    for name in (*needed, *present):
         if name not in record.value:
-            raise InvalidTest.at(f"{place}/{name}", "missing", f"Line {record.line:,} has no field {name}.")
+            raise InvalidTest.at(f"{pointer}/{name}", "missing", f"Line {record.line:,} has no field {name}.")

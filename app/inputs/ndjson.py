@@ -33,23 +33,25 @@ def records(lines: Iterable[str], pointer: str = "") -> Iterator[Record]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        place = f"{pointer}/line/{number}"
-        value = decoded(line, place, f"Line {number:,}")
+        record_pointer = f"{pointer}/line/{number}"
+        value = decoded(line, record_pointer, f"Line {number:,}")
         if not isinstance(value, dict):
-            raise InvalidTest.at(place, "not_an_object", f"Line {number:,} is JSON but not an object.")
+            raise InvalidTest.at(
+                record_pointer, "not_an_object", f"Line {number:,} is JSON but not an object."
+            )
         yield Record(number, value)
 
 
-def decoded(text: str, place: str, what: str) -> Any:
+def decoded(text: str, pointer: str, what: str) -> Any:
     """The value of a JSON text; raises MalformedBody, or InvalidTest if an object has a key twice."""
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
+        value = dict(pairs)
+        if len(value) != len(pairs):
             twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
             detail = f"{what} has the key {quoted(twice)} twice in one object."
-            raise InvalidTest.at(place, "duplicate_key", detail)
-        return found
+            raise InvalidTest.at(pointer, "duplicate_key", detail)
+        return value
 
     try:
         value = json.loads(text)
@@ -62,4 +64,4 @@ def decoded(text: str, place: str, what: str) -> Any:
         detail = f"{what} has an integer with too many digits."
     except RecursionError:
         detail = f"{what} is nested too deeply."
-    raise MalformedBody(detail, flaws=(Flaw(place, "not_json", detail),))
+    raise MalformedBody(detail, flaws=(Flaw(pointer, "not_json", detail),))

@@ -69,12 +69,12 @@ def tuples(values: list[Any], *, may_hold_booleans: bool = True) -> Column:
 def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> NamedCounts:
     """`{name: [counts]}`; arrays of integers may stand in for lists. Raises InvalidTest."""
     _refuse_names(list(value))
-    found: dict[str, Column] = {}
+    result: dict[str, Column] = {}
     for name, column in value.items():
         if type(column) is not np.ndarray and type(column) is not list:
             raise InvalidTest.at(f"/{escape(name)}", "not_a_column", "Give a list with one count per item.")
         try:
-            found[name] = whole(
+            result[name] = whole(
                 column
                 if isinstance(column, np.ndarray)
                 else columns.numbers(column, may_hold_booleans=may_hold_booleans)
@@ -82,14 +82,14 @@ def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> Na
         except InvalidTest as error:
             flaws = (Flaw(f"/{escape(name)}{f.pointer}", f.code, f.detail) for f in error.flaws)
             raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
-    first = next(iter(found))
-    for name, counts in found.items():
-        if len(counts) != len(found[first]):
+    first = next(iter(result))
+    for name, counts in result.items():
+        if len(counts) != len(result[first]):
             detail = (
-                f"{quoted(first)} has {len(found[first]):,} counts and {quoted(name)} has {len(counts):,}."
+                f"{quoted(first)} has {len(result[first]):,} counts and {quoted(name)} has {len(counts):,}."
             )
             raise InvalidTest.at(f"/{escape(name)}", "length_mismatch", detail)
-    return NamedCounts(found)
+    return NamedCounts(result)
 
 
 def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> NamedCounts:
@@ -110,16 +110,16 @@ def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> 
                 f"All items need the same counts: {quoted(odd)} is not in this item and in the first one."
             )
             raise _at(index, "different_counts", detail)
-    found: dict[str, Column] = {}
+    result: dict[str, Column] = {}
     for name in names:
         try:
-            found[name] = whole(
+            result[name] = whole(
                 columns.numbers([value[name] for value in values], may_hold_booleans=may_hold_booleans)
             )
         except InvalidTest as error:
             flaws = (Flaw(f"{f.pointer}/{escape(name)}", f.code, f.detail) for f in error.flaws)
             raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
-    return NamedCounts(found, by_item=True)
+    return NamedCounts(result, by_item=True)
 
 
 def whole(column: Column) -> Column:
@@ -186,9 +186,9 @@ def _flat(values: list[Any], lengths: NDArray[np.int64], *, may_hold_booleans: b
         ends = np.cumsum(lengths)
         flaws = []
         for flaw in error.flaws:
-            place = int(flaw.pointer[1:])
-            item = int(np.searchsorted(ends, place, side="right"))
-            pointer = f"/{item}/{place - int(ends[item] - lengths[item])}"
+            position = int(flaw.pointer[1:])
+            item = int(np.searchsorted(ends, position, side="right"))
+            pointer = f"/{item}/{position - int(ends[item] - lengths[item])}"
             flaws.append(Flaw(pointer, flaw.code, flaw.detail))
         raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
 

@@ -63,7 +63,7 @@ def read(body: bytes | bytearray) -> Table | CountTable:
         raise InvalidTest.at("", "no_items", "The array has no rows; there is nothing to test.")
     flat = np.frombuffer(body, dtype=header.dtype, offset=header.offset)
     rows = flat.reshape(header.shape, order="F" if header.fortran_order else "C")
-    columns = [_column(rows[:, place], place) for place in range(header.shape[1])]
+    columns = [_column(rows[:, column], column) for column in range(header.shape[1])]
     if len(columns) == 2:
         return Table(columns[0], columns[1])
     first, second = HEADERLESS_COUNTS
@@ -86,16 +86,16 @@ def _header(start: bytes) -> Header:
     return Header(shape, fortran_order, dtype, stream.tell())
 
 
-def _column(values: NDArray[np.generic], place: int) -> Column:
+def _column(values: NDArray[np.generic], column: int) -> Column:
     kind = values.dtype.kind
     if kind == "f":
         reals = np.ascontiguousarray(values, dtype=np.float64)
         bad = np.flatnonzero(~np.isfinite(reals))
         if bad.size:
-            raise InvalidTest.at(f"/{bad[0]}/{place}", "not_finite", "This number is not finite.")
+            raise InvalidTest.at(f"/{bad[0]}/{column}", "not_finite", "This number is not finite.")
         return reals if values.dtype.itemsize == 8 else shortest_decimals(reals, values.dtype)
     if kind == "u" and values.size and int(values.max()) >= INT64:
         raise InvalidTest.at(
-            f"/{int(values.argmax())}/{place}", "integer_too_large", "Too large for 64 bits."
+            f"/{int(values.argmax())}/{column}", "integer_too_large", "Too large for 64 bits."
         )
     return np.ascontiguousarray(values, dtype=np.int64)

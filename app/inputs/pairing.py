@@ -179,10 +179,10 @@ def _refuse_unmatched(keyed: Mapping[str, ById], common: set[str]) -> None:
 def _reordered(column: ById, order: list[str]) -> Values:
     if column.ids == order:
         return column.values
-    place = {key: index for index, key in enumerate(column.ids)}
+    index = {key: row for row, key in enumerate(column.ids)}
     if isinstance(column.values, np.ndarray):
-        return column.values[np.fromiter(map(place.__getitem__, order), dtype=np.int64, count=len(order))]
-    return [column.values[place[key]] for key in order]
+        return column.values[np.fromiter(map(index.__getitem__, order), dtype=np.int64, count=len(order))]
+    return [column.values[index[key]] for key in order]
 
 
 def _clusters_of(ids: Sequence[str], clusters: Mapping[str, Any]) -> list[Any]:

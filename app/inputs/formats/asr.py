@@ -14,8 +14,8 @@ from ...statistics.paired import StatisticSpec
 from ..quoting import quoted
 from .count_files import CountFile, count_file, require_same
 from .format import FirstLook, Format, Sign
-from .number_text import Numerals
-from .outputs_by_id import Answers, counts, matched, scores
+from .number_text import NumberReader
+from .outputs_by_id import SystemOutputs, counts, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source
@@ -60,7 +60,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     )
 
 
-def _counted(source: Source, options: ReaderOptions, notes: list[str]) -> Answers:
+def _counted(source: Source, options: ReaderOptions, notes: list[str]) -> SystemOutputs:
     """A table of counts; `errors` is what it says, or the sum of its parts, and if both, they must agree."""
     file = count_file(source, IDS, CLUSTERS, options, notes)
     header = [name.lower() for name in file.columns()]
@@ -69,12 +69,12 @@ def _counted(source: Source, options: ReaderOptions, notes: list[str]) -> Answer
         detail = "the columns ref_words and errors (or substitutions, deletions and insertions) are needed."
         raise source.refused(1, "missing_column", detail)
     wanted = [*(("errors",) if "errors" in header else ()), "ref_words", *(PARTS if parts else ())]
-    answers = file.answers(wanted, Numerals(), row=True)
-    answers.values = [
+    outputs = file.outputs(wanted, NumberReader(), row=True)
+    outputs.values = [
         None if value is None else _row(file, index, dict(zip(wanted, value, strict=True)))
-        for index, value in enumerate(answers.values)
+        for index, value in enumerate(outputs.values)
     ]
-    return answers
+    return outputs
 
 
 def _row(file: CountFile, index: int, value: dict[str, int | float]) -> tuple[int | float, int | float]:
@@ -95,7 +95,7 @@ def _row(file: CountFile, index: int, value: dict[str, int | float]) -> tuple[in
 
 def _aligned(
     reference: Source, systems: list[Source], options: ReaderOptions, notes: list[str]
-) -> tuple[Answers, Answers]:
+) -> tuple[SystemOutputs, SystemOutputs]:
     """Transcripts against their references, utterance by utterance."""
     truth = transcript(reference, notes)
     if options.clusters not in (None, *CLUSTERS[:2]):
@@ -116,7 +116,7 @@ def _require_common_words(truth: Transcript, said: Transcript) -> None:
         raise said.source.refused(min(said.lines.values()), "labels_never_match", detail)
 
 
-def _system(truth: Transcript, said: Transcript, options: ReaderOptions, notes: list[str]) -> Answers:
+def _system(truth: Transcript, said: Transcript, options: ReaderOptions, notes: list[str]) -> SystemOutputs:
     extra = [key for key in said.lines if key not in truth.lines]
     if extra:
         detail = f"the utterance {quoted(extra[0])} is not in the references ({len(extra):,} are not)."
@@ -126,18 +126,18 @@ def _system(truth: Transcript, said: Transcript, options: ReaderOptions, notes: 
     errors = dict(
         zip(there, word_errors([truth.words[k] for k in there], [said.words[k] for k in there]), strict=True)
     )
-    answers = Answers(said.source)
+    outputs = SystemOutputs(said.source)
     for key, words in truth.words.items():
-        place = f"line/{said.lines[key]}" if key in said.lines else f"utterance/{key[:40]}"
+        path = f"line/{said.lines[key]}" if key in said.lines else f"utterance/{key[:40]}"
         match = SPEAKER.match(key)
         cluster = match[0] if match and options.clusters is not None else None
-        answers.add(key, (errors[key], len(words)) if key in errors else None, place, cluster)
+        outputs.add(key, (errors[key], len(words)) if key in errors else None, path, cluster)
     silent = sum(not words for words in said.words.values())
     if silent:
         notes.append(
             f"{said.source.role}: {silent:,} utterances have an empty hypothesis, which is all deletions."
         )
-    return answers
+    return outputs
 
 
 def _sign(look: FirstLook) -> Sign:

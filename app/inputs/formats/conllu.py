@@ -126,7 +126,7 @@ def _refuse_words(options: ReaderOptions, name: str) -> None:
 
 def treebank(source: Source, notes: list[str]) -> Treebank:
     """Read a file; raises MalformedBody or InvalidTest naming the line."""
-    found = Treebank(source)
+    bank = Treebank(source)
     document = sent_id = None
     words: list[Word] = []
     lines: list[int] = []
@@ -137,40 +137,40 @@ def treebank(source: Source, notes: list[str]) -> Treebank:
             elif match := SENT_ID.match(line):
                 sent_id = match["id"].strip()
         elif line.strip():
-            word = _word(found, number, line, len(words))
+            word = _word(bank, number, line, len(words))
             if word is not None:
                 words.append(word)
                 lines.append(number)
         elif words:
-            found.words.append(words)
-            found.lines.append(lines)
-            found.documents.append(document)
-            found.sent_ids.append(sent_id)
+            bank.words.append(words)
+            bank.lines.append(lines)
+            bank.documents.append(document)
+            bank.sent_ids.append(sent_id)
             words, lines, sent_id = [], [], None
-    if not found.words:
+    if not bank.words:
         raise source.empty()
     notes.append(
-        f"{source.role}: {len(found.words):,} sentences read from {source.label}; skipped {found.multiword:,} multiword "
-        f"tokens and {found.empty_nodes:,} empty nodes, which are not words."
+        f"{source.role}: {len(bank.words):,} sentences read from {source.label}; skipped {bank.multiword:,} multiword "
+        f"tokens and {bank.empty_nodes:,} empty nodes, which are not words."
     )
-    return found
+    return bank
 
 
-def _word(found: Treebank, number: int, line: str, before: int) -> Word | None:
+def _word(bank: Treebank, number: int, line: str, before: int) -> Word | None:
     fields = line.split("\t")
     if len(fields) != COLUMNS:
         detail = f"there are {len(fields)} columns between tabs; CoNLL-U has {COLUMNS}."
-        raise found.source.refused(number, "wrong_field_count", detail)
+        raise bank.source.refused(number, "wrong_field_count", detail)
     key = fields[ID]
     if RANGE.fullmatch(key):
-        found.multiword += 1
+        bank.multiword += 1
         return None
     if EMPTY_NODE.fullmatch(key):
-        found.empty_nodes += 1
+        bank.empty_nodes += 1
         return None
     if not WORD.fullmatch(key) or int(key) != before + 1:
         detail = f"the ID is {quoted(key)}; the word {before + 1} of the sentence is due here."
-        raise found.source.refused(number, "wrong_word_id", detail, "ID")
+        raise bank.source.refused(number, "wrong_word_id", detail, "ID")
     return fields
 
 
@@ -182,11 +182,11 @@ def _require_same_words(gold: Treebank, system: Treebank) -> None:
         if None not in ids and ids[0] != ids[1]:
             detail = f"sent_id is {quoted(ids[1])} here and {quoted(ids[0])} in gold (line {gold.lines[index][0]:,})."
             raise source.refused(system.lines[index][0], "sentence_mismatch", detail, "sent_id")
-        for place, (mine, other) in enumerate(zip(expected, words, strict=False)):
+        for position, (mine, other) in enumerate(zip(expected, words, strict=False)):
             if mine[FORM] != other[FORM]:
                 detail = f"the word is {quoted(other[FORM])} here and {quoted(mine[FORM])} in gold "
-                detail += f"(line {gold.lines[index][place]:,}); the tokens must be the same."
-                raise source.refused(system.lines[index][place], "token_mismatch", detail, "FORM")
+                detail += f"(line {gold.lines[index][position]:,}); the tokens must be the same."
+                raise source.refused(system.lines[index][position], "token_mismatch", detail, "FORM")
         if len(expected) != len(words):
             detail = f"this sentence has {len(words)} words and {len(expected)} in gold (line {gold.lines[index][0]:,})."
             raise source.refused(system.lines[index][0], "length_mismatch", detail)

@@ -18,8 +18,8 @@ from ..pairing import pair
 from ..quoting import quoted
 from .hidden_ids import refuse_hidden_ids
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
-from .number_text import Numerals, parsed
-from .outputs_by_id import Answers, matched, scores
+from .number_text import NumberReader, parsed
+from .outputs_by_id import SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, two_systems
 from .source import Source, below
@@ -98,25 +98,25 @@ def _keys(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | No
     return key, data.find((CLUSTER_NAME,))
 
 
-def _answers(
+def _outputs(
     data: FileTable, value: int, options: ReaderOptions, rows: list[int] | None = None
-) -> tuple[Answers, bool]:
+) -> tuple[SystemOutputs, bool]:
     """One system's values in column `value` of these rows (all when None), and whether items have clusters."""
     key, cluster = _keys(data, options)
     if key is None:
         _refuse_summary(data, value, cluster)
-    numerals = Numerals.of(options)
-    answers = Answers(data.source, by_order=key is None)
-    for count, place in enumerate(range(len(data.rows)) if rows is None else rows):
-        row = data.rows[place]
-        number = numerals.plain(parsed(row[value]))
-        answers.add(
+    number_reader = NumberReader.of(options)
+    outputs = SystemOutputs(data.source, by_order=key is None)
+    for count, index in enumerate(range(len(data.rows)) if rows is None else rows):
+        row = data.rows[index]
+        number = number_reader.plain(parsed(row[value]))
+        outputs.add(
             str(count) if key is None else row[key].strip(),
-            number if number is not None else numerals.of_text(row[value], data.pointer(place, value)),
-            f"line/{data.lines[place]}",
+            number if number is not None else number_reader.of_text(row[value], data.pointer(index, value)),
+            f"line/{data.lines[index]}",
             None if cluster is None else row[cluster].strip(),
         )
-    return answers, cluster is not None
+    return outputs, cluster is not None
 
 
 def _refuse_summary(data: FileTable, value: int, cluster: int | None) -> None:
@@ -137,11 +137,11 @@ def _refuse_summary(data: FileTable, value: int, cluster: int | None) -> None:
 
 
 def _reading(
-    u: Answers, v: Answers, clustered: bool, names: tuple[str, str] | None, options: ReaderOptions,
+    u: SystemOutputs, v: SystemOutputs, clustered: bool, names: tuple[str, str] | None, options: ReaderOptions,
     notes: list[str], format_: str,
 ) -> Reading:  # fmt: skip
     pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    notes.extend(Numerals.of(options).note())
+    notes.extend(NumberReader.of(options).note())
     return Reading("scores", scores(pairs), MEAN, tuple(notes), format_, names=names)
 
 
@@ -149,8 +149,8 @@ def _two_files(
     first: FileTable, second: FileTable, options: ReaderOptions, notes: list[str], format_: str
 ) -> Reading:
     values = _score(first, options), _score(second, options)
-    u, clustered_u = _answers(first, values[0], options)
-    v, clustered_v = _answers(second, values[1], options)
+    u, clustered_u = _outputs(first, values[0], options)
+    v, clustered_v = _outputs(second, values[1], options)
     if clustered_u != clustered_v:
         detail = "One file has a cluster column and the other has none."
         raise InvalidTest.at(second.source.pointer, "mixed_forms", detail)
@@ -168,9 +168,9 @@ def _two_files(
 def _beside(data: FileTable, value: int) -> dict[str, list[str]]:
     """The columns beside the scores."""
     return {
-        name: [row[place].strip() for row in data.rows]
-        for place, name in enumerate(data.header or [])
-        if place != value
+        name: [row[column].strip() for row in data.rows]
+        for column, name in enumerate(data.header or [])
+        if column != value
     }
 
 
@@ -211,7 +211,7 @@ def _other_columns(data: FileTable, options: ReaderOptions) -> list[str]:
     if options.system_column is not None:
         system = data.position(options.system_column, "system_column")
     keys = {*_keys(data, options), system}
-    return [name for place, name in enumerate(header) if place not in keys]
+    return [name for column, name in enumerate(header) if column not in keys]
 
 
 def _headerless(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
@@ -226,16 +226,16 @@ def _headerless(data: FileTable, options: ReaderOptions, notes: list[str], forma
         raise data.source.refused(data.lines[0], "wrong_field_count", detail)
     notes.append("There is no header: column 1 is u and column 2 is v.")
     return _reading(
-        _answers(data, 0, options)[0], _answers(data, 1, options)[0], False, None, options, notes, format_
+        _outputs(data, 0, options)[0], _outputs(data, 1, options)[0], False, None, options, notes, format_
     )
 
 
 def _wide(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
     chosen = two_systems(_other_columns(data, options), options, data.source, notes)
     names = chosen.u, chosen.v
-    places = [data.position(name, f"system_{role}") for name, role in zip(names, "uv", strict=True)]
-    u, clustered = _answers(data, places[0], options)
-    v, _ = _answers(data, places[1], options)
+    columns = [data.position(name, f"system_{role}") for name, role in zip(names, "uv", strict=True)]
+    u, clustered = _outputs(data, columns[0], options)
+    v, _ = _outputs(data, columns[1], options)
     reading = _reading(u, v, clustered, chosen.names, options, notes, format_)
     return replace(
         reading,
@@ -246,20 +246,20 @@ def _wide(data: FileTable, options: ReaderOptions, notes: list[str], format_: st
 
 
 def _long(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
-    place = data.find(SYSTEM_NAMES)
+    column = data.find(SYSTEM_NAMES)
     if options.system_column is not None:
-        place = data.position(options.system_column, "system_column")
-    assert place is not None
+        column = data.position(options.system_column, "system_column")
+    assert column is not None
     if _keys(data, options)[0] is None:
         raise choose(data.source.line(1), "id_column", "column of ids", data.header or [])
     rows: dict[str, list[int]] = {}
     for number, row in enumerate(data.rows):
-        rows.setdefault(row[place].strip(), []).append(number)
+        rows.setdefault(row[column].strip(), []).append(number)
     chosen = two_systems(list(rows), options, data.source, notes)
     names = chosen.u, chosen.v
     value = _score(data, options)
-    u, clustered = _answers(data, value, options, rows[names[0]])
-    v, _ = _answers(data, value, options, rows[names[1]])
+    u, clustered = _outputs(data, value, options, rows[names[0]])
+    v, _ = _outputs(data, value, options, rows[names[1]])
     others = len(data.rows) - len(u) - len(v)
     if others:
         notes.append(f"{others:,} lines of {len(rows) - 2} other systems were skipped.")

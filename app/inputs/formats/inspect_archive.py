@@ -27,7 +27,7 @@ DAMAGED = (
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What a test needs of a log. `places` are the archive members of the samples, if each has its own."""
+    """What a test needs of a log. `paths` are the archive members of the samples, if each has its own."""
 
     source: Source
     status: str
@@ -37,7 +37,7 @@ class Log:
     members: tuple[str, ...] = ()
     under: str = "samples"
 
-    def place(self, index: int) -> str:
+    def path(self, index: int) -> str:
         """The pointer to a sample below the file's."""
         return escaped(self.members[index]) if self.members else f"{self.under}/{index}"
 

@@ -17,8 +17,8 @@ from .format import FirstLook, Format, Sign
 from .inspect_archive import Log, load
 from .jsonl import key_of
 from .metrics import metric_of
-from .number_text import Number, Numerals, parsed
-from .outputs_by_id import Answers, Value, matched, scores
+from .number_text import Number, NumberReader, parsed
+from .outputs_by_id import SystemOutputs, Value, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source, escaped
@@ -43,11 +43,11 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     if logs[0].task != logs[1].task:
         notes.append(f"The logs are of two tasks, {logs[0].task[:60]} (u) and {logs[1].task[:60]} (v).")
     notes.append(f"The scorer is {scorers[0][:60]}.")
-    numerals = Numerals.of(options)
-    systems = [_answers(log, scorers[0], options, numerals, notes) for log in logs]
+    number_reader = NumberReader.of(options)
+    systems = [_outputs(log, scorers[0], options, number_reader, notes) for log in logs]
     clustered = options.clusters is not None or options.reduce_epochs == "none"
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    notes.extend(numerals.note())
+    notes.extend(number_reader.note())
     names = (logs[0].model, logs[1].model)
     metric = scorers[0] if options.metric is None else f"{scorers[0]}/{options.metric}"
     return Reading(
@@ -85,7 +85,7 @@ def _scorer(log: Log, options: ReaderOptions) -> str:
         there.update(dict.fromkeys(_scores(sample)))
     if not there:
         detail = f"{log.source.label}: no sample of this log has a score. Score it first (inspect score)."
-        raise InvalidTest.at(f"{log.source.pointer}/{log.place(0)}/scores", "unscored", detail)
+        raise InvalidTest.at(f"{log.source.pointer}/{log.path(0)}/scores", "unscored", detail)
     if options.scorer is None and len(there) > 1:
         raise choose(log.source.pointer, "scorer", "scorer", list(there))
     chosen = options.scorer if options.scorer is not None else next(iter(there))
@@ -102,37 +102,39 @@ def _scores(sample: dict[str, Any]) -> dict[str, Any]:
     return {"score": single} if isinstance(single, dict) else {}
 
 
-def _answers(log: Log, scorer: str, options: ReaderOptions, numerals: Numerals, notes: list[str]) -> Answers:
+def _outputs(
+    log: Log, scorer: str, options: ReaderOptions, number_reader: NumberReader, notes: list[str]
+) -> SystemOutputs:
     """The log's scores by sample id; its epochs together, or each an item of its own."""
     epochs: dict[str, dict[int, tuple[Value, int]]] = {}
     for index, sample in enumerate(log.samples):
-        key = key_of(sample.get("id"), log.source, log.place(index), "id")
+        key = key_of(sample.get("id"), log.source, log.path(index), "id")
         epoch = sample.get("epoch", 1)
         if not isinstance(epoch, int):
             raise InvalidTest.at(
-                f"{log.source.pointer}/{log.place(index)}/epoch", "not_a_key", "This is no epoch."
+                f"{log.source.pointer}/{log.path(index)}/epoch", "not_a_key", "This is no epoch."
             )
         of_sample = epochs.setdefault(key, {})
         if epoch in of_sample:
             detail = (
                 f"{log.source.label}: the sample {quoted(key)} stands here a second time in epoch {epoch}."
             )
-            raise InvalidTest.at(f"{log.source.pointer}/{log.place(index)}/id", "duplicate_id", detail)
-        of_sample[epoch] = (_value(log, index, scorer, options, numerals), index)
-    answers = Answers(log.source)
+            raise InvalidTest.at(f"{log.source.pointer}/{log.path(index)}/id", "duplicate_id", detail)
+        of_sample[epoch] = (_value(log, index, scorer, options, number_reader), index)
+    outputs = SystemOutputs(log.source)
     for key, runs in epochs.items():
         if options.reduce_epochs == "none":
             for epoch, (value, index) in runs.items():
                 own = _cluster(log, index, options.clusters) or key
-                answers.add(f"{key} epoch {epoch}", value, log.place(index), own)
+                outputs.add(f"{key} epoch {epoch}", value, log.path(index), own)
             continue
         value, index = _reduced(log, runs, options, notes)
-        answers.add(key, value, log.place(index), _cluster(log, index, options.clusters))
+        outputs.add(key, value, log.path(index), _cluster(log, index, options.clusters))
     most = max(map(len, epochs.values()))
     if most > 1:
         how = {"mean": "averaged", "max": "reduced to their maximum", "none": "taken as items of one cluster"}
         notes.append(f"{log.source.role}: up to {most} epochs of a sample were {how[options.reduce_epochs]}.")
-    return answers
+    return outputs
 
 
 def _reduced(
@@ -150,7 +152,9 @@ def _reduced(
     return (tuple(there) if len(there) > 1 else there[0]), first
 
 
-def _value(log: Log, index: int, scorer: str, options: ReaderOptions, numerals: Numerals) -> Number | None:
+def _value(
+    log: Log, index: int, scorer: str, options: ReaderOptions, number_reader: NumberReader
+) -> Number | None:
     """The score of a sample; none when it ended in an error, was invalidated, or was not scored."""
     sample = log.samples[index]
     if sample.get("error") is not None or sample.get("invalidation") is not None:
@@ -158,7 +162,7 @@ def _value(log: Log, index: int, scorer: str, options: ReaderOptions, numerals: 
     score = _scores(sample).get(scorer)
     if not isinstance(score, dict):
         return None
-    path = [log.place(index), "scores", escaped(scorer), "value"]
+    path = [log.path(index), "scores", escaped(scorer), "value"]
     value = score.get("value")
     if isinstance(value, dict):
         if options.metric is None or options.metric not in value:
@@ -166,10 +170,10 @@ def _value(log: Log, index: int, scorer: str, options: ReaderOptions, numerals: 
             raise choose(pointer, "metric", "value", list(value), f"{quoted(scorer)} gives several values. ")
         value = value[options.metric]
         path.append(escaped(options.metric))
-    return _number(value, numerals, "/".join((log.source.pointer, *path)))
+    return _number(value, number_reader, "/".join((log.source.pointer, *path)))
 
 
-def _number(value: Any, numerals: Numerals, pointer: str) -> Number | None:
+def _number(value: Any, number_reader: NumberReader, pointer: str) -> Number | None:
     if isinstance(value, str):
         if value == NO_ANSWER:
             return None
@@ -178,7 +182,7 @@ def _number(value: Any, numerals: Numerals, pointer: str) -> Number | None:
             detail = "A score must be a number, a boolean, or one of the letters C, I, P and N."
             raise InvalidTest.at(pointer, "not_a_number", detail)
         value = number
-    return numerals.of_json(value, pointer)
+    return number_reader.of_json(value, pointer)
 
 
 def _cluster(log: Log, index: int, name: str | None) -> str | None:
@@ -186,7 +190,7 @@ def _cluster(log: Log, index: int, name: str | None) -> str | None:
         return None
     metadata = log.samples[index].get("metadata")
     inner: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
-    return key_of(inner.get(name), log.source, f"{log.place(index)}/metadata", name)
+    return key_of(inner.get(name), log.source, f"{log.path(index)}/metadata", name)
 
 
 def _sign(look: FirstLook) -> Sign:

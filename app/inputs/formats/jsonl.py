@@ -18,8 +18,8 @@ from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .hidden_ids import refuse_hidden_ids
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
-from .number_text import Number, Numerals
-from .outputs_by_id import Answers, Value, matched, scores
+from .number_text import Number, NumberReader
+from .outputs_by_id import SystemOutputs, Value, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import Systems, both, by_names, two_systems
 from .source import Source, escaped
@@ -56,7 +56,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     first, second = both(files, format_)
     if first is not second:
         placed = list(records(first, notes)), list(records(second, notes))
-        u, v = (_answers(source, each, options) for source, each in zip((first, second), placed, strict=True))
+        u, v = (_outputs(source, each, options) for source, each in zip((first, second), placed, strict=True))
         fields = [
             _score_field(each, options, f"{source.pointer}/{each[0][0]}")
             for source, each in zip((first, second), placed, strict=True)
@@ -76,9 +76,9 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         named = Named(metric, direction_question=direction_question(*score_names), score_names=score_names)
     else:
         u, v, named = _one_file(first, list(records(first, notes)), options, notes)
-    clustered = any(cluster is not None for answers in (u, v) for cluster in answers.clusters)
+    clustered = any(cluster is not None for outputs in (u, v) for cluster in outputs.clusters)
     pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    notes.extend(Numerals.of(options).note())
+    notes.extend(NumberReader.of(options).note())
     return Reading(
         "scores", scores(pairs), MEAN, tuple(notes), format_,
         names=named.systems, metric=named.metric, role_question=named.question,
@@ -87,7 +87,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 
 def records(source: Source, notes: list[str]) -> Iterator[Placed]:
-    """Every object with its place: a line, or an index of the one array. Numbers in an array are scores."""
+    """Every object with its path: a line, or an index of the one array. Numbers in an array are scores."""
     text = source.text(notes)
     if not text.strip():
         raise source.empty()
@@ -109,14 +109,14 @@ def records(source: Source, notes: list[str]) -> Iterator[Placed]:
 
 def _one_file(
     source: Source, placed: list[Placed], options: ReaderOptions, notes: list[str]
-) -> tuple[Answers, Answers, Named]:
+) -> tuple[SystemOutputs, SystemOutputs, Named]:
     if not placed:
         raise source.empty()
     system = _named(placed, options.system_column, SYSTEM_NAMES)
     if system is None:
         wide = _fields(source, placed, options, notes)
         fields = wide.u, wide.v
-        u, v = (_answers(source, placed, options, field=name) for name in fields)
+        u, v = (_outputs(source, placed, options, field=name) for name in fields)
         directions = direction_question(*fields)
         return u, v, Named(metric_of_columns(fields), wide.names, wide.question, directions)
     if (
@@ -124,11 +124,11 @@ def _one_file(
     ):  # several lines of an item have no order of their own
         raise choose(f"{source.pointer}/{placed[0][0]}", "id_column", "field of ids", list(placed[0][1]))
     groups: dict[str, list[Placed]] = {}
-    for place, record in placed:
-        groups.setdefault(key_of(record.get(system), source, place, system), []).append((place, record))
+    for path, record in placed:
+        groups.setdefault(key_of(record.get(system), source, path, system), []).append((path, record))
     chosen = two_systems(list(groups), options, source, notes)
     field = _score_field(placed, options, f"{source.pointer}/{placed[0][0]}", system)
-    u, v = (_answers(source, groups[name], options, field=field) for name in (chosen.u, chosen.v))
+    u, v = (_outputs(source, groups[name], options, field=field) for name in (chosen.u, chosen.v))
     others = len(placed) - len(groups[chosen.u]) - len(groups[chosen.v])
     if others:
         notes.append(f"{others:,} lines of {len(groups) - 2} other systems were skipped.")
@@ -141,7 +141,7 @@ def _fields(source: Source, placed: list[Placed], options: ReaderOptions, notes:
 
     Beside texts and the like two fields of numbers need such names: one of them may be a length, or a latency.
     """
-    place, first = placed[0]
+    path, first = placed[0]
     others = _other_fields(placed, options)
     scored = [name for name in others if isinstance(first.get(name), int | float | list | None)]
     chosen = (options.system_u, options.system_v) != (None, None)
@@ -150,11 +150,11 @@ def _fields(source: Source, placed: list[Placed], options: ReaderOptions, notes:
     if chosen and len(others) != 2:
         for role, name in (("u", options.system_u), ("v", options.system_v)):
             if name is None or name.lower() not in {other.lower() for other in others}:
-                raise choose(f"{source.pointer}/{place}", f"system_{role}", f"field of {role}", list(first))
+                raise choose(f"{source.pointer}/{path}", f"system_{role}", f"field of {role}", list(first))
         return two_systems(others, options, source, notes)
     told = by_names(scored) if len(scored) > 1 else None
     if not chosen and (told is None and (len(scored) != 2 or len(others) != 2 or _are_counts(scored))):
-        raise choose(f"{source.pointer}/{place}", "system_u", "field of u", list(first))
+        raise choose(f"{source.pointer}/{path}", "system_u", "field of u", list(first))
     return two_systems(others if chosen else scored, options, source, notes)
 
 
@@ -191,35 +191,35 @@ def _other_fields(placed: list[Placed], options: ReaderOptions, system: str | No
     return [name for name in _all_fields(placed) if name not in keys]
 
 
-def _answers(
+def _outputs(
     source: Source, placed: list[Placed], options: ReaderOptions, *, field: str | None = None
-) -> Answers:
+) -> SystemOutputs:
     if not placed:
         raise source.empty()
     key = _named(placed, options.id_column, MORE_ID_NAMES)
     score = field or _score_field(placed, options, f"{source.pointer}/{placed[0][0]}")
     cluster = _named(placed, options.clusters, (CLUSTER_NAME,))
-    numerals = Numerals.of(options)
-    answers = Answers(source, by_order=key is None)
-    for count, (place, record) in enumerate(placed):
-        value: Value = numerals.plain(record.get(score))
+    number_reader = NumberReader.of(options)
+    outputs = SystemOutputs(source, by_order=key is None)
+    for count, (path, record) in enumerate(placed):
+        value: Value = number_reader.plain(record.get(score))
         if value is None:
-            pointer = f"{source.pointer}/{place}/{escaped(score)}"
+            pointer = f"{source.pointer}/{path}/{escaped(score)}"
             if score not in record:
-                detail = f"{source.label}, {place}: there is no field {escaped(score)}."
+                detail = f"{source.label}, {path}: there is no field {escaped(score)}."
                 raise InvalidTest.at(pointer, "missing_field", detail)
-            value = value_of(record[score], numerals, pointer)
-        answers.add(
-            str(count) if key is None else key_of(record.get(key), source, place, key),
+            value = value_of(record[score], number_reader, pointer)
+        outputs.add(
+            str(count) if key is None else key_of(record.get(key), source, path, key),
             value,
-            place,
-            None if cluster is None else key_of(record.get(cluster), source, place, cluster),
+            path,
+            None if cluster is None else key_of(record.get(cluster), source, path, cluster),
         )
     if key is None:
         _refuse_summary(source, placed, cluster)
     if options.id_column is None:
         _refuse_requests(source, placed, score, with_ids=key is not None)
-    return answers
+    return outputs
 
 
 def _refuse_requests(source: Source, placed: list[Placed], score: str, *, with_ids: bool) -> None:
@@ -249,10 +249,10 @@ def _refuse_summary(source: Source, placed: list[Placed], cluster: str | None) -
         values = [record.get(name) for _, record in placed]
         rows = summary_rows(values) if len(placed) > 1 and name != cluster else []
         if rows and all(values.count(values[row]) == 1 for row in rows):
-            place, value = placed[rows[-1]][0], values[rows[-1]]
-            detail = f"{source.label}, {place}: {escaped(name)} is {quoted(value)}: averages or totals are no item. "
+            path, value = placed[rows[-1]][0], values[rows[-1]]
+            detail = f"{source.label}, {path}: {escaped(name)} is {quoted(value)}: averages or totals are no item. "
             detail += f"Drop them; or say id_column={escaped(name)}, if it is one."
-            raise InvalidTest.at(f"{source.pointer}/{place}/{escaped(name)}", "summary_row", detail)
+            raise InvalidTest.at(f"{source.pointer}/{path}/{escaped(name)}", "summary_row", detail)
 
 
 def _beside(records: list[dict[str, Any]], score: str) -> dict[str, list[Any]]:
@@ -277,13 +277,13 @@ def _score_field(
     raise choose(pointer, "metric", "field of scores", found or list(record))
 
 
-def value_of(value: Any, numerals: Numerals, pointer: str) -> Value:
+def value_of(value: Any, number_reader: NumberReader, pointer: str) -> Value:
     """A number, a list of numbers, or None when there is none."""
     if not isinstance(value, list):
-        return numerals.of_json(value, pointer)
+        return number_reader.of_json(value, pointer)
     numbers: list[Number] = []
     for index, inner in enumerate(value):
-        number = numerals.of_json(inner, f"{pointer}/{index}")
+        number = number_reader.of_json(inner, f"{pointer}/{index}")
         if number is None:
             raise InvalidTest.at(
                 f"{pointer}/{index}", "missing_value", "One of several samples has no value."
@@ -292,14 +292,14 @@ def value_of(value: Any, numerals: Numerals, pointer: str) -> Value:
     return tuple(numbers) or None
 
 
-def key_of(value: Any, source: Source, place: str, name: str) -> str:
+def key_of(value: Any, source: Source, path: str, name: str) -> str:
     """An id or a cluster key as text; raises InvalidTest when it is neither a string nor an integer."""
     if isinstance(value, str):
         return value
     if isinstance(value, int):  # booleans too: true and false are fine names of clusters
         return str(value).lower() if isinstance(value, bool) else str(value)
-    detail = f"{source.label}, {place}: {escaped(name)} must be a string or an integer."
-    raise InvalidTest.at(f"{source.pointer}/{place}/{escaped(name)}", "not_a_key", detail)
+    detail = f"{source.label}, {path}: {escaped(name)} must be a string or an integer."
+    raise InvalidTest.at(f"{source.pointer}/{path}/{escaped(name)}", "not_a_key", detail)
 
 
 def _sign(look: FirstLook) -> Sign:

@@ -18,8 +18,8 @@ from .. import ndjson
 from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .jsonl import key_of
-from .number_text import Numerals
-from .outputs_by_id import Answers, Check, matched, scores
+from .number_text import NumberReader
+from .outputs_by_id import Check, SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import both
 from .source import Source, escaped
@@ -58,7 +58,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes.append(
         f"The metric is {escaped(metric)}; the filters are {u.filter[:40]} (u) and {v.filter[:40]} (v)."
     )
-    systems = [_answers(samples, metric, options) for samples in (u, v)]
+    systems = [_outputs(samples, metric, options) for samples in (u, v)]
     pairs = matched(
         *systems,
         on_missing=options.on_missing,
@@ -67,7 +67,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         check=_checker(u, v),
     )
     notes.extend(_unchecked(u, v))
-    notes.extend(Numerals.of(options).note())
+    notes.extend(NumberReader.of(options).note())
     names = (u.filter, v.filter) if first is second else None
     return Reading(
         "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names, metric=metric,
@@ -144,35 +144,35 @@ def _corpus_metric(source: Source, line: int, metric: str) -> InvalidTest:
     return source.refused(line, "corpus_metric", detail, metric)
 
 
-def _answers(samples: Samples, metric: str, options: ReaderOptions) -> Answers:
-    source, numerals = samples.source, Numerals.of(options)
-    answers = Answers(source)
+def _outputs(samples: Samples, metric: str, options: ReaderOptions) -> SystemOutputs:
+    source, number_reader = samples.source, NumberReader.of(options)
+    outputs = SystemOutputs(source)
     for record in samples.records:
-        value, place = record.value, f"line/{record.line}"
+        value, path = record.value, f"line/{record.line}"
         if metric not in value:
             raise source.refused(record.line, "missing_field", f"there is no {escaped(metric)}.", metric)
         if isinstance(value[metric], list | dict):
             raise _corpus_metric(source, record.line, metric)
-        answers.add(
-            key_of(value["doc_id"], source, place, "doc_id"),
-            numerals.of_json(value[metric], source.line(record.line, metric)),
-            place,
-            _cluster(value, options.clusters, source, place),
+        outputs.add(
+            key_of(value["doc_id"], source, path, "doc_id"),
+            number_reader.of_json(value[metric], source.line(record.line, metric)),
+            path,
+            _cluster(value, options.clusters, source, path),
         )
-    return answers
+    return outputs
 
 
-def _cluster(record: dict[str, Any], name: str | None, source: Source, place: str) -> str | None:
+def _cluster(record: dict[str, Any], name: str | None, source: Source, path: str) -> str | None:
     """A field of the record, or of its `doc`, that says the cluster."""
     if name is None:
         return None
     doc = record.get("doc")
     inner = doc.get(name) if isinstance(doc, dict) else None
-    return key_of(record.get(name, inner), source, place, name)
+    return key_of(record.get(name, inner), source, path, name)
 
 
 def _checker(u: Samples, v: Samples) -> Check:
-    def check(_u: Answers, place_u: int, _v: Answers, place_v: int) -> None:
+    def check(_u: SystemOutputs, place_u: int, _v: SystemOutputs, place_v: int) -> None:
         """The same document and the same target on both sides; the prompt may differ legitimately."""
         mine, other = u.records[place_u], v.records[place_v]
         for name in MUST_AGREE:

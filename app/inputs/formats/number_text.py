@@ -40,7 +40,7 @@ def is_missing(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Numerals:
+class NumberReader:
     """Reads numbers; with `decimals` rounded as numpy.round does: half to even of the double times a power of ten."""
 
     decimals: int | None = None
@@ -54,7 +54,7 @@ class Numerals:
         return number if type(number) is float and math.isfinite(number) else None
 
     @classmethod
-    def of(cls, options: ReaderOptions) -> Numerals:
+    def of(cls, options: ReaderOptions) -> NumberReader:
         """As the options say."""
         return cls(options.decimals)
 

@@ -19,8 +19,8 @@ from .. import ndjson
 from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .metrics import metric_of
-from .number_text import Number, Numerals
-from .outputs_by_id import Answers, matched, scores
+from .number_text import Number, NumberReader
+from .outputs_by_id import SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, by_names, role_question
 from .source import Source, escaped
@@ -67,9 +67,9 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         columns, question = _two(left, options, notes)
     else:
         columns = _one(left, options.system_u, "system_u"), _one(right, options.system_v, "system_v")
-    numerals = Numerals.of(options)
+    number_reader = NumberReader.of(options)
     systems = [
-        _answers(export, column, options, numerals, alone=first is second, notes=notes)
+        _outputs(export, column, options, number_reader, alone=first is second, notes=notes)
         for export, column in zip((left, right), columns, strict=True)
     ]
     others = sum(map(len, left.columns.values())) - len(left.columns[columns[0]])
@@ -79,7 +79,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         notes.append(f"{others:,} rows of other columns were skipped.")
     clustered = options.clusters is not None
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    notes.extend(numerals.note())
+    notes.extend(number_reader.note())
     names = columns[0][1], columns[1][1]
     if names[0] == names[1]:
         names = left.title(columns[0]), right.title(columns[1])
@@ -148,39 +148,39 @@ def _one(export: Export, wanted: str | None, option: str) -> tuple[int, str]:
     return found[0]
 
 
-def _answers(
+def _outputs(
     export: Export,
     column: tuple[int, str],
     options: ReaderOptions,
-    numerals: Numerals,
+    number_reader: NumberReader,
     *,
     alone: bool,
     notes: list[str],
-) -> Answers:
+) -> SystemOutputs:
     """The column's scores by test; runs of one test together."""
     runs: dict[str, list[int]] = {}
     for index in export.columns[column]:
         runs.setdefault(_key(export.rows[index], alone=alone), []).append(index)
-    answers = Answers(export.source)
+    outputs = SystemOutputs(export.source)
     repeated = 0
     for key, indices in runs.items():
-        values = [_value(export, index, options.metric or "score", numerals) for index in indices]
+        values = [_value(export, index, options.metric or "score", number_reader) for index in indices]
         repeated += len(values) > 1
         there = tuple(value for value in values if value is not None)
         missing = len(there) != len(values)
-        place = "/".join((*export.path, str(indices[values.index(None) if missing else 0])))
+        path = "/".join((*export.path, str(indices[values.index(None) if missing else 0])))
         if missing and there and options.on_missing == "drop":
             notes.append(
                 f"{export.title(column)[:80]}: {len(values) - len(there)} runs of a test without a score were left out."
             )
             missing = False
         value = None if missing else there if len(values) > 1 else there[0]
-        answers.add(key, value, place, _cluster(export, indices[0], options.clusters))
+        outputs.add(key, value, path, _cluster(export, indices[0], options.clusters))
     if repeated:
         notes.append(
             f"{export.title(column)[:80]}: {repeated:,} tests were run several times; their scores are averaged."
         )
-    return answers
+    return outputs
 
 
 def _key(row: Row, *, alone: bool) -> str:
@@ -193,7 +193,7 @@ def _key(row: Row, *, alone: bool) -> str:
     return json.dumps(asked, sort_keys=True)
 
 
-def _value(export: Export, index: int, metric: str, numerals: Numerals) -> Number | None:
+def _value(export: Export, index: int, metric: str, number_reader: NumberReader) -> Number | None:
     row = export.rows[index]
     if row.get("failureReason") == ERROR:
         return None
@@ -201,13 +201,13 @@ def _value(export: Export, index: int, metric: str, numerals: Numerals) -> Numbe
     if metric in ("score", "success"):
         if metric not in row:
             raise InvalidTest.at(pointer, "missing_field", f"This row has no {metric}.")
-        return numerals.of_json(row[metric], pointer)
+        return number_reader.of_json(row[metric], pointer)
     named = row.get("namedScores")
     there = named if isinstance(named, dict) else {}
     if metric not in there:
         why = f"This row has no score {quoted(metric)}. "
         raise choose(pointer, "metric", "score", ["score", "success", *there], why)
-    return numerals.of_json(there[metric], export.source.at(*export.path, index, "namedScores", metric))
+    return number_reader.of_json(there[metric], export.source.at(*export.path, index, "namedScores", metric))
 
 
 def _cluster(export: Export, index: int, name: str | None) -> str | None:

@@ -44,11 +44,11 @@ class FileTable:
 
     def position(self, name: str, option: str) -> int:
         """Where the column of this name stands; raises InvalidTest naming those there are."""
-        place = self.find((name.strip().lower(),))
-        if place is None:
+        column = self.find((name.strip().lower(),))
+        if column is None:
             why = f"There is no column {quoted(name)}. "
             raise choose(self.source.line(1), option, "column", self.header or [], why)
-        return place
+        return column
 
     def find(self, names: tuple[str, ...]) -> int | None:
         """Where the first of these names (in lower case) stands, if one does; case does not matter."""

@@ -14,8 +14,8 @@ from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from ..quoting import quoted
 from .format import FirstLook, Format, Sign
-from .number_text import Numerals
-from .outputs_by_id import Answers, matched, scores
+from .number_text import NumberReader
+from .outputs_by_id import SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source
@@ -33,16 +33,16 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     """Scores per query of two runs."""
     notes: list[str] = []
     u, v = needed(files, "u", format_), needed(files, "v", format_)
-    numerals = Numerals.of(options)
+    number_reader = NumberReader.of(options)
     if "qrels" in files:
         measure, systems = evaluated(files["qrels"], u, v, options, notes)
     else:
         rows = [_rows(source, notes) for source in (u, v)]
         measure = _measure(u, rows[0], options)
-        systems = _answers(u, rows[0], measure, numerals), _answers(v, rows[1], measure, numerals)
+        systems = _outputs(u, rows[0], measure, number_reader), _outputs(v, rows[1], measure, number_reader)
     notes.append(f"The measure is {measure[:40]}.")
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes)
-    notes.extend(numerals.note())
+    notes.extend(number_reader.note())
     better = True if MEASURE.fullmatch(measure) and measure not in NEITHER else None
     return Reading(
         "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, metric=measure,
@@ -86,14 +86,16 @@ def _measure(source: Source, rows: dict[str, list[Row]], options: ReaderOptions)
     return measures[0]
 
 
-def _answers(source: Source, rows: dict[str, list[Row]], measure: str, numerals: Numerals) -> Answers:
+def _outputs(
+    source: Source, rows: dict[str, list[Row]], measure: str, number_reader: NumberReader
+) -> SystemOutputs:
     if measure not in rows:
         why = f"{source.label} has no measure {quoted(measure)}. "
         raise choose(source.pointer, "measure", "measure", list(rows), why)
-    answers = Answers(source)
+    outputs = SystemOutputs(source)
     for number, query, value in rows[measure]:
-        answers.add(query, numerals.of_text(value, source.line(number, "value")), f"line/{number}")
-    return answers
+        outputs.add(query, number_reader.of_text(value, source.line(number, "value")), f"line/{number}")
+    return outputs
 
 
 # The measure that begins a line of `trec_eval -q`.

@@ -11,7 +11,7 @@ import re
 from ...errors import InvalidTest
 from ...extras import missing
 from ..quoting import quoted
-from .outputs_by_id import Answers
+from .outputs_by_id import SystemOutputs
 from .reader import ReaderOptions, choose
 from .source import Source
 
@@ -34,7 +34,7 @@ Ranked = dict[str, dict[str, float]]
 
 def evaluated(
     qrels: Source, u: Source, v: Source, options: ReaderOptions, notes: list[str]
-) -> tuple[str, tuple[Answers, Answers]]:
+) -> tuple[str, tuple[SystemOutputs, SystemOutputs]]:
     """The measure, and its value on every judged query of both runs.
 
     Raises
@@ -47,11 +47,13 @@ def evaluated(
         why = f"There is no {quoted(measure)}, or its cutoff is missing. "
         raise choose("/options/measure", "measure", "measure", COMMON, why)
     judged = _qrels(qrels, notes)
-    systems = [_answers(source, judged, measure, options.decimals, notes) for source in (u, v)]
+    systems = [_outputs(source, judged, measure, options.decimals, notes) for source in (u, v)]
     return measure, (systems[0], systems[1])
 
 
-def _answers(source: Source, judged: Judged, measure: str, decimals: int | None, notes: list[str]) -> Answers:
+def _outputs(
+    source: Source, judged: Judged, measure: str, decimals: int | None, notes: list[str]
+) -> SystemOutputs:
     ranked, lines = _run(source, notes)
     values = _values(judged, ranked, measure)
     unjudged = [query for query in ranked if query not in judged]
@@ -59,14 +61,14 @@ def _answers(source: Source, judged: Judged, measure: str, decimals: int | None,
         notes.append(
             f"{source.role}: {len(unjudged):,} queries without judgements were skipped, as trec_eval does."
         )
-    answers = Answers(source)
+    outputs = SystemOutputs(source)
     for query in judged:
         value: float | None = values.get(query)
-        place = f"line/{lines[query]}" if query in lines else f"query/{query[:40]}"
+        path = f"line/{lines[query]}" if query in lines else f"query/{query[:40]}"
         if value is not None and decimals is not None:
             value = float(f"{value:.{decimals}f}")  # as trec_eval's printf rounds it
-        answers.add(query, value, place)
-    return answers
+        outputs.add(query, value, path)
+    return outputs
 
 
 def _values(judged: Judged, ranked: Ranked, measure: str) -> dict[str, float]:
