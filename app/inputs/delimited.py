@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,7 +24,8 @@ Delimiter = Literal[",", "\t"]
 
 HEADER = ("id", "u", "v", "cluster")
 NEWLINE = ord("\n")
-FIELD_LIMIT_CHARS = 131_072
+# Of any table. A thousand named counts of two systems with ids and clusters are half of it.
+MAX_COLUMNS = 4_096
 MAX_NUMBER_CHARS = 400
 
 
@@ -65,7 +67,8 @@ def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> Table | None:
     """
     flat = bytes(body).rstrip(b"\r\n").replace(b"\r\n", b"\n")
     first, _, rest = flat.partition(b"\n")
-    names = [name.strip().lower() for name in first.decode("ascii", "replace").split(delimiter)]
+    fields_of_first = first.decode("ascii", "replace").split(delimiter, len(HEADER))
+    names = [name.strip().lower() for name in fields_of_first]
     if "u" not in names or "v" not in names:
         names, rest = ["u", "v"], flat
     if (
@@ -121,11 +124,65 @@ def rows_of(text: str, delimiter: Delimiter) -> list[tuple[int, list[str]]]:
     """Lines with something in them, with their numbers."""
     if "\0" in text:
         raise MalformedBody("The body has NUL characters; it is not delimited text.")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        return [(reader.line_num, row) for row in reader if row and any(field.strip() for field in row)]
+        return [(line, row) for line, row in csv_rows(text, delimiter) if any(field.strip() for field in row)]
+    except TooWide as error:
+        raise InvalidTest.at(
+            f"/line/{error.line}", "too_many_columns", f"Line {error.line} has {error}"
+        ) from None
+    except NotDelimited as error:
+        raise MalformedBody(f"Line {error.line} is not delimited text: {error}.") from None
+
+
+class RowError(Exception):
+    """A line cannot be split into fields; `line` is counted from one."""
+
+    def __init__(self, line: int, detail: str) -> None:
+        super().__init__(detail)
+        self.line = line
+
+
+class NotDelimited(RowError):
+    """The csv module refuses the line."""
+
+
+class TooWide(RowError):
+    """The line has more than MAX_COLUMNS fields."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line, f"more than {MAX_COLUMNS:,} fields, which is more than a table may have.")
+
+
+def csv_rows(text: str, delimiter: str, *, start: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """Rows, one at a time, with the number of their last line; `start` lines come before the text.
+
+    A line without quotes that is too wide is refused before it is split, so that a wide file costs no more than its
+    text.
+
+    Raises
+    ------
+    NotDelimited, TooWide
+        At the first such line.
+    """
+    begins_row = True  # the next line does not continue a quoted field
+
+    def checked() -> Iterator[str]:
+        nonlocal begins_row
+        for number, line in enumerate(io.StringIO(text, newline=""), start + 1):
+            if begins_row and line.count(delimiter) >= MAX_COLUMNS and '"' not in line:
+                raise TooWide(number)
+            begins_row = False
+            yield line
+
+    reader = csv.reader(checked(), delimiter=delimiter, strict=True)
+    try:
+        for row in reader:
+            if len(row) > MAX_COLUMNS:
+                raise TooWide(start + reader.line_num)
+            begins_row = True
+            yield start + reader.line_num, row
     except csv.Error as error:
-        raise MalformedBody(f"Line {reader.line_num} is not delimited text: {error}.") from None
+        raise NotDelimited(start + reader.line_num, str(error)) from None
 
 
 def _two_columns(rows: list[tuple[int, list[str]]]) -> Table:

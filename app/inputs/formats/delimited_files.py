@@ -7,16 +7,15 @@ blanks) are the long form.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ...errors import InvalidTest
 from ...statistics.paired import Counts, Scores, StatisticSpec
-from ...statistics.summary_rows import summary_rows
 from .. import count_table, delimited
 from ..pairing import pair
 from ..quoting import quoted
-from .hidden_ids import refuse_hidden_ids
+from .hidden_ids import averages_row, refuse_hidden_ids
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
 from .number_text import NumberReader, parsed
 from .outputs_by_id import SystemOutputs, matched, scores
@@ -128,12 +127,11 @@ def _refuse_summary(data: FileTable, value: int, cluster: int | None) -> None:
         The first or the last row calls itself `mean`, `total` or the like, in a column where nothing else does.
     """
     for column, name in enumerate(data.header or []):
-        cells = [row[column] for row in data.rows]
-        rows = [] if column in (value, cluster) else summary_rows(cells)
-        if rows and all(cells.count(cells[row]) == 1 for row in rows):
-            detail = f"the column {quoted(name)} says {quoted(cells[rows[-1]])} here: a row of averages or totals is no item. "
-            detail += f"Drop it; or say id_column={name[:40]}, if it is one."
-            raise data.source.refused(data.lines[rows[-1]], "summary_row", detail, column + 1)
+        row = None if column in (value, cluster) else averages_row(data.column(column))
+        if row is not None:
+            detail = f"the column {quoted(name)} says {quoted(data.rows[row][column])} here: a row of averages or totals is no item. "
+            detail += f"Remove it; or give id_column={name[:40]}, if it is an item."
+            raise data.source.refused(data.lines[row], "summary_row", detail, column + 1)
 
 
 def _reading(
@@ -155,7 +153,7 @@ def _two_files(
         detail = "One file has a cluster column and the other has none."
         raise InvalidTest.at(second.source.pointer, "mixed_forms", detail)
     if u.by_order and v.by_order:
-        refuse_hidden_ids(_beside(first, values[0]), _beside(second, values[1]), second.source.line(1))
+        refuse_hidden_ids(_shared_columns(first, second, values), second.source.line(1))
     metric = question = names = None
     if first.header is not None and second.header is not None:
         names = first.header[values[0]], second.header[values[1]]
@@ -165,13 +163,16 @@ def _two_files(
     return replace(reading, metric=metric, direction_question=question, score_names=names)
 
 
-def _beside(data: FileTable, value: int) -> dict[str, list[str]]:
-    """The columns beside the scores."""
-    return {
-        name: [row[column].strip() for row in data.rows]
-        for column, name in enumerate(data.header or [])
-        if column != value
-    }
+def _shared_columns(
+    first: FileTable, second: FileTable, scores_of: tuple[int, int]
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """The columns that both tables have under one name, one after the other; those of the scores are left out."""
+    columns = {name: column for column, name in enumerate(second.header or []) if column != scores_of[1]}
+    for column, name in enumerate(first.header or []):
+        if column != scores_of[0] and name in columns:
+            pair_of = ((first, column), (second, columns[name]))
+            u, v = ([field.strip() for field in data.column(index)] for data, index in pair_of)
+            yield name, u, v
 
 
 def _metric(data: FileTable, value: int) -> str | None:

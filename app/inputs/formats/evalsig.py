@@ -10,7 +10,7 @@ from ...statistics.paired import StatisticSpec
 from .. import ndjson
 from ..quoting import quoted
 from .format import FirstLook, Format, Sign
-from .jsonl import key_of, value_of
+from .json_records import key_of, value_of
 from .metrics import metric_of
 from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs, matched, scores

@@ -13,7 +13,7 @@ from ...statistics.paired import StatisticSpec
 from .. import ndjson
 from ..quoting import quoted
 from .format import FirstLook, Format, Sign
-from .jsonl import key_of
+from .json_records import key_of
 from .number_text import Number, NumberReader
 from .outputs_by_id import Check, SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading, choose

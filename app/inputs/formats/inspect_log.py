@@ -15,7 +15,7 @@ from ...statistics.paired import StatisticSpec
 from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .inspect_archive import Log, load
-from .jsonl import key_of
+from .json_records import key_of
 from .metrics import metric_of
 from .number_text import Number, NumberReader, parsed
 from .outputs_by_id import SystemOutputs, Value, matched, scores

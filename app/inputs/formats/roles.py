@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...errors import InvalidTest
+from ..delimited import MAX_COLUMNS
 from ..quoting import quoted
 from .reader import ReaderOptions, choose
 from .source import Source
@@ -123,6 +124,8 @@ def roles_of(names: Sequence[str]) -> list[Role | None]:
 
 def by_names(there: Sequence[str]) -> tuple[str, str] | None:
     """(candidate, baseline) where the names tell them: one of each; or two systems and one clear name."""
+    if len(there) > MAX_COLUMNS:
+        return None  # a long file may have as many systems as lines; only options choose among so many
     roles = roles_of(there)
     if roles.count("u") == roles.count("v") == 1:
         return there[roles.index("u")], there[roles.index("v")]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...errors import InvalidTest
+from ..delimited import MAX_COLUMNS, NotDelimited, TooWide, csv_rows
 from ..quoting import quoted
 from .number_text import parsed
 from .reader import DELIMITERS, ReaderOptions, choose
@@ -55,6 +56,10 @@ class FileTable:
         folded = [name.lower() for name in self.header or []]
         return next((folded.index(name) for name in names if name in folded), None)
 
+    def column(self, column: int) -> list[str]:
+        """The fields of a column."""
+        return [row[column] for row in self.rows]
+
     def pointer(self, row: int, column: int) -> str:
         """The pointer to a field, line and field counted from one."""
         return self.source.line(self.lines[row], column + 1)
@@ -68,7 +73,7 @@ def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable
     MalformedBody
         It is not delimited text in UTF-8.
     InvalidTest
-        A line has not as many fields as the first.
+        A line has not as many fields as the first, or more than MAX_COLUMNS.
     """
     lines = source.lines(notes)
     skipped = _comments_on_top(lines)
@@ -107,25 +112,38 @@ def _guessed(line: str) -> str:
 def _rows(
     source: Source, lines: list[str], start: int, delimiter: str, notes: list[str]
 ) -> tuple[list[Row], list[int]]:
-    if delimiter in (" ", "\t"):  # as their writers do: no quoting
-        split = [line.split(delimiter) if delimiter == "\t" else line.split() for line in lines[start:]]
-        numbered = list(enumerate(split, start + 1))
-    else:
-        reader = csv.reader(
-            io.StringIO("\n".join(lines[start:]) + "\n", newline=""), delimiter=delimiter, strict=True
-        )
-        numbered = []
-        try:
-            numbered.extend((start + reader.line_num, row) for row in reader)
-        except csv.Error as error:
-            raise source.malformed(start + reader.line_num, "not_delimited", f"{error}.") from None
-    kept = [(number, row) for number, row in numbered if any(field.strip() for field in row)]
-    if not kept:
+    rows: list[Row] = []
+    numbers: list[int] = []
+    empty = 0
+    try:
+        for number, row in _split(lines, start, delimiter):
+            if not any(field.strip() for field in row):
+                empty += 1
+                continue
+            if rows and len(row) != len(rows[0]):
+                detail = f"there are {len(row)} fields; the first line has {len(rows[0])}."
+                raise source.refused(number, "wrong_field_count", detail)
+            rows.append(row)
+            numbers.append(number)
+    except TooWide as error:
+        raise source.refused(error.line, "too_many_columns", f"there are {error}") from None
+    except NotDelimited as error:
+        raise source.malformed(error.line, "not_delimited", f"{error}.") from None
+    if not rows:
         raise source.empty()
-    if len(kept) != len(numbered):
-        notes.append(f"{source.label}: {len(numbered) - len(kept):,} empty lines were skipped.")
-    for number, row in kept:
-        if len(row) != len(kept[0][1]):
-            detail = f"there are {len(row)} fields; the first line has {len(kept[0][1])}."
-            raise source.refused(number, "wrong_field_count", detail)
-    return [row for _, row in kept], [number for number, _ in kept]
+    if empty:
+        notes.append(f"{source.label}: {empty:,} empty lines were skipped.")
+    return rows, numbers
+
+
+def _split(lines: list[str], start: int, delimiter: str) -> Iterator[tuple[int, Row]]:
+    """The rows from line `start` on, counted from zero, with their numbers, counted from one."""
+    if delimiter not in (" ", "\t"):
+        yield from csv_rows("\n".join(lines[start:]) + "\n", delimiter, start=start)
+        return
+    separator = delimiter if delimiter == "\t" else None
+    for number, line in enumerate(itertools.islice(lines, start, None), start + 1):
+        row = line.split(separator, MAX_COLUMNS)  # nothing is quoted in such files
+        if len(row) > MAX_COLUMNS:
+            raise TooWide(number)
+        yield number, row
