@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -29,6 +30,7 @@ ID_NAMES = (
 )
 SYSTEM_NAMES = ("system", "model", "system_id", "model_id", "run")
 CLUSTER_NAME = "cluster"
+NARROW = 16
 
 Row = list[str]
 
@@ -123,7 +125,8 @@ def _rows(
             if rows and len(row) != len(rows[0]):
                 detail = f"there are {len(row)} fields; the first line has {len(rows[0])}."
                 raise source.refused(number, "wrong_field_count", detail)
-            rows.append(row)
+            # Wide tables repeat themselves, most of all those that were small when compressed: equal fields are one string.
+            rows.append(row if len(row) <= NARROW else list(map(sys.intern, row)))
             numbers.append(number)
     except TooWide as error:
         raise source.refused(error.line, "too_many_columns", f"there are {error}") from None
