@@ -80,7 +80,7 @@ def from_rows(names: list[str], rows: Rows) -> CountTable:
 
 
 def _count_names(names: list[str]) -> list[str]:
-    there = set(names)
+    all_names = set(names)
     seen: set[str] = set()
     for position, name in enumerate(names):
         pointer = f"/line/1/{position + 1}"
@@ -92,7 +92,7 @@ def _count_names(names: list[str]) -> list[str]:
         if name in KEYS:
             continue
         other = name[:-2] + ("_v" if name.endswith("_u") else "_u")
-        if not name.endswith(("_u", "_v")) or len(name) < 3 or other not in there:
+        if not name.endswith(("_u", "_v")) or len(name) < 3 or other not in all_names:
             detail = f"Column {position + 1} of the header is neither id, cluster, nor one of a pair <count>_u, <count>_v."
             raise InvalidTest.at(pointer, "unknown_column", detail)
     return [name[:-2] for name in names if name.endswith("_u")]

@@ -40,8 +40,8 @@ def cut(body: bytes | bytearray) -> tuple[bytes | bytearray, Arrays]:
     pieces: list[bytes] = []
     arrays: Arrays = {}
     kept = 0
-    while found := CANDIDATE.search(body, kept):
-        start, end = found.start(), body.find(b"]", found.end())
+    while match := CANDIDATE.search(body, kept):
+        start, end = match.start(), body.find(b"]", match.end())
         array = None
         if end >= 0 and body[start - 1 : start] in AFTER_KEY:
             array = integers(bytes(body[start + 1 : end]))
@@ -71,10 +71,10 @@ def put_back(value: Any, arrays: Arrays) -> bool:
 
 def _exchange(part: dict[str, Any], names: Iterable[str], arrays: Arrays) -> int:
     """Put arrays in the place of these members that are placeholders; how many there were."""
-    found = [name for name in names if type(part[name]) is str and part[name] in arrays]
-    for name in found:
+    placeholders = [name for name in names if type(part[name]) is str and part[name] in arrays]
+    for name in placeholders:
         part[name] = arrays[part[name]]
-    return len(found)
+    return len(placeholders)
 
 
 def integers(text: bytes) -> NDArray[np.int64] | None:

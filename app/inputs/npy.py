@@ -55,10 +55,10 @@ def read(body: bytes | bytearray) -> Table | CountTable:
     if len(header.shape) != 2 or header.shape[1] not in (2, 4):
         detail = "The array must be N x 2 (u, v) or N x 4 (tp_u, incorrect_u, tp_v, incorrect_v)."
         raise InvalidTest.at("", "wrong_shape", detail)
-    there = len(body) - header.offset
-    if math.prod(header.shape) * header.dtype.itemsize != there:
+    data_bytes = len(body) - header.offset
+    if math.prod(header.shape) * header.dtype.itemsize != data_bytes:
         detail = f"The header claims {header.shape[0]:,} x {header.shape[1]} elements of {header.dtype.itemsize} bytes; "
-        raise MalformedBody(f"{detail}{there:,} bytes follow it.")
+        raise MalformedBody(f"{detail}{data_bytes:,} bytes follow it.")
     if header.shape[0] == 0:
         raise InvalidTest.at("", "no_items", "The array has no rows; there is nothing to test.")
     flat = np.frombuffer(body, dtype=header.dtype, offset=header.offset)

@@ -97,45 +97,53 @@ def _aligned(
     reference: Source, systems: list[Source], options: ReaderOptions, notes: list[str]
 ) -> tuple[SystemOutputs, SystemOutputs]:
     """Transcripts against their references, utterance by utterance."""
-    truth = transcript(reference, notes)
+    references = transcript(reference, notes)
     if options.clusters not in (None, *CLUSTERS[:2]):
         detail = (
             "Transcripts have clusters=call (or speaker): what an utterance's id has before its first - or _."
         )
         raise InvalidTest.at("/options/clusters", "invalid_option", detail)
-    u, v = (_system(truth, transcript(source, notes), options, notes) for source in systems)
+    u, v = (_system(references, transcript(source, notes), options, notes) for source in systems)
     return u, v
 
 
-def _require_common_words(truth: Transcript, said: Transcript) -> None:
+def _require_common_words(reference: Transcript, hypothesis: Transcript) -> None:
     """A transcript none of whose words is in the references is written in another way, or is another text."""
-    here, there = ({word for words in one.words.values() for word in words} for one in (said, truth))
-    if here and there and here.isdisjoint(there):
-        detail = f"no word of this file occurs in the references: here is {quoted(min(here))}, there {quoted(min(there))}. "
+    hypothesis_words, reference_words = (
+        {word for words in one.words.values() for word in words} for one in (hypothesis, reference)
+    )
+    if hypothesis_words and reference_words and hypothesis_words.isdisjoint(reference_words):
+        detail = f"no word of this file occurs in the references: here is {quoted(min(hypothesis_words))}, there {quoted(min(reference_words))}. "
         detail += "Capitals and punctuation count: write both the same way."
-        raise said.source.refused(min(said.lines.values()), "labels_never_match", detail)
+        raise hypothesis.source.refused(min(hypothesis.lines.values()), "labels_never_match", detail)
 
 
-def _system(truth: Transcript, said: Transcript, options: ReaderOptions, notes: list[str]) -> SystemOutputs:
-    extra = [key for key in said.lines if key not in truth.lines]
+def _system(
+    reference: Transcript, hypothesis: Transcript, options: ReaderOptions, notes: list[str]
+) -> SystemOutputs:
+    extra = [key for key in hypothesis.lines if key not in reference.lines]
     if extra:
         detail = f"the utterance {quoted(extra[0])} is not in the references ({len(extra):,} are not)."
-        raise said.source.refused(said.lines[extra[0]], "unmatched_ids", detail)
-    _require_common_words(truth, said)
-    there = [key for key in truth.words if key in said.words]
+        raise hypothesis.source.refused(hypothesis.lines[extra[0]], "unmatched_ids", detail)
+    _require_common_words(reference, hypothesis)
+    shared = [key for key in reference.words if key in hypothesis.words]
     errors = dict(
-        zip(there, word_errors([truth.words[k] for k in there], [said.words[k] for k in there]), strict=True)
+        zip(
+            shared,
+            word_errors([reference.words[k] for k in shared], [hypothesis.words[k] for k in shared]),
+            strict=True,
+        )
     )
-    outputs = SystemOutputs(said.source)
-    for key, words in truth.words.items():
-        path = f"line/{said.lines[key]}" if key in said.lines else f"utterance/{key[:40]}"
+    outputs = SystemOutputs(hypothesis.source)
+    for key, words in reference.words.items():
+        path = f"line/{hypothesis.lines[key]}" if key in hypothesis.lines else f"utterance/{key[:40]}"
         match = SPEAKER.match(key)
         cluster = match[0] if match and options.clusters is not None else None
         outputs.add(key, (errors[key], len(words)) if key in errors else None, path, cluster)
-    silent = sum(not words for words in said.words.values())
+    silent = sum(not words for words in hypothesis.words.values())
     if silent:
         notes.append(
-            f"{said.source.role}: {silent:,} utterances have an empty hypothesis, which is all deletions."
+            f"{hypothesis.source.role}: {silent:,} utterances have an empty hypothesis, which is all deletions."
         )
     return outputs
 

@@ -70,21 +70,21 @@ def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | No
     """The usual file, id,u,v[,cluster] without gaps or choices, ten times quicker; None for any other."""
     if options.given() or format_ not in PLAIN_DELIMITERS or b" " in source.content:
         return None
-    found = delimited.plain_table(source.content, PLAIN_DELIMITERS[format_])
-    if found is None or found.ids is None:
+    plain = delimited.plain_table(source.content, PLAIN_DELIMITERS[format_])
+    if plain is None or plain.ids is None:
         return None
     try:
         pairing = pair(
-            {"u": found.u, "v": found.v}, ids=found.ids, clusters=found.clusters, on_missing="error"
+            {"u": plain.u, "v": plain.v}, ids=plain.ids, clusters=plain.clusters, on_missing="error"
         ).pairing
     except InvalidTest:
         return None  # the slow reader knows the line
     notes = (
-        f"u: {len(found.u):,} items read from {source.label}.",
-        f"v: {len(found.v):,} items read from {source.label}.",
+        f"u: {len(plain.u):,} items read from {source.label}.",
+        f"v: {len(plain.v):,} items read from {source.label}.",
     )
-    pairing = replace(pairing, matched=len(found.u))
-    return Reading("scores", Scores(found.u, found.v, pairing), MEAN, notes, format_)
+    pairing = replace(pairing, matched=len(plain.u))
+    return Reading("scores", Scores(plain.u, plain.v, pairing), MEAN, notes, format_)
 
 
 def _keys(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | None]:
@@ -276,10 +276,10 @@ def _counts(
             "/options", "invalid_option", "Counts are taken as they are: no decimals and no systems."
         )
     try:
-        found = count_table.from_rows(names, list(zip(data.lines, data.rows, strict=True)))
-        sides = {f"u/{name}": column for name, column in found.u.items()}
-        sides |= {f"v/{name}": column for name, column in found.v.items()}
-        pairing = pair(sides, ids=found.ids, clusters=found.clusters, on_missing="error").pairing
+        counted = count_table.from_rows(names, list(zip(data.lines, data.rows, strict=True)))
+        sides = {f"u/{name}": column for name, column in counted.u.items()}
+        sides |= {f"v/{name}": column for name, column in counted.v.items()}
+        pairing = pair(sides, ids=counted.ids, clusters=counted.clusters, on_missing="error").pairing
     except InvalidTest as error:
         flaws = error.flaws
         if flaws and flaws[0].pointer.startswith("/ids/"):
@@ -288,7 +288,9 @@ def _counts(
         raise below(error, data.source.pointer) from None
     notes.append(f"{len(data.rows):,} items read from {data.source.label}.")
     spec = next(
-        (spec for names_, spec in COUNT_STATISTICS if names_ <= set(found.u)), StatisticSpec("expression")
+        (spec for names_, spec in COUNT_STATISTICS if names_ <= set(counted.u)), StatisticSpec("expression")
     )
     metric = "wer" if spec.name == "ratio" else None
-    return Reading("counts", Counts(found.u, found.v, pairing), spec, tuple(notes), format_, metric=metric)
+    return Reading(
+        "counts", Counts(counted.u, counted.v, pairing), spec, tuple(notes), format_, metric=metric
+    )

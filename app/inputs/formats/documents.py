@@ -35,21 +35,21 @@ def document_clusters(
     InvalidTest
         They are wanted, and some sentence is in none.
     """
-    there = list(dict.fromkeys(key for key in documents if key is not None))
+    names = list(dict.fromkeys(key for key in documents if key is not None))
     if wanted is None:
-        if there:
+        if names:
             notes.append(
-                f"{source.role} marks {len(there):,} documents; clusters=document would swap each as a whole."
+                f"{source.role} marks {len(names):,} documents; clusters=document would swap each as a whole."
             )
         return None
     if wanted != DOCUMENT:
         detail = "clusters can be document here."
         raise InvalidTest.at("/options/clusters", "invalid_option", detail)
     if None in documents:
-        detail = f"{source.label}: {'a sentence stands before the first' if there else 'there is no'} mark of a document "
+        detail = f"{source.label}: {'a sentence stands before the first' if names else 'there is no'} mark of a document "
         detail += "(# newdoc, -DOCSTART-), so documents cannot be clusters."
         raise InvalidTest.at(source.pointer, "no_documents", detail)
-    notes.append(f"The clusters are the {len(there):,} documents.")
+    notes.append(f"The clusters are the {len(names):,} documents.")
     return [key for key in documents if key is not None]
 
 

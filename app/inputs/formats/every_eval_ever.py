@@ -67,24 +67,30 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 def _records(source: Source, options: ReaderOptions, notes: list[str]) -> Records:
     """The samples of the one evaluation that is chosen, or there."""
-    found: dict[str, Records] = {}
+    by_evaluation: dict[str, Records] = {}
     for record in ndjson.records(source.lines(notes), source.pointer):
         path = f"line/{record.line}"
         name = key_of(record.value.get("evaluation_name"), source, path, "evaluation_name")
-        found.setdefault(name, []).append(record)
-    if not found:
+        by_evaluation.setdefault(name, []).append(record)
+    if not by_evaluation:
         raise source.empty()
-    if options.task is None and len(found) > 1:
+    if options.task is None and len(by_evaluation) > 1:
         raise choose(
-            source.pointer, "task", "evaluation", list(found), f"{source.label} has several evaluations. "
+            source.pointer,
+            "task",
+            "evaluation",
+            list(by_evaluation),
+            f"{source.label} has several evaluations. ",
         )
-    chosen = options.task if options.task is not None else next(iter(found))
-    if chosen not in found:
-        raise choose(source.pointer, "task", "evaluation", list(found), f"There is no {quoted(chosen)}. ")
-    others = sum(map(len, found.values())) - len(found[chosen])
+    chosen = options.task if options.task is not None else next(iter(by_evaluation))
+    if chosen not in by_evaluation:
+        raise choose(
+            source.pointer, "task", "evaluation", list(by_evaluation), f"There is no {quoted(chosen)}. "
+        )
+    others = sum(map(len, by_evaluation.values())) - len(by_evaluation[chosen])
     if others:
         notes.append(f"{source.role}: {others:,} lines of other evaluations were skipped.")
-    return found[chosen]
+    return by_evaluation[chosen]
 
 
 def _model(source: Source, records: Records) -> str:

@@ -93,10 +93,10 @@ def _archive(source: Source, max_bytes: int) -> Log:
     except DAMAGED:
         raise source.malformed(1, "not_a_zip", "the zip archive is damaged or truncated.") from None
     with archive:
-        there = archive.namelist()
-        if len(there) > MAX_MEMBERS:
+        names = archive.namelist()
+        if len(names) > MAX_MEMBERS:
             raise BodyTooLarge(f"{source.label}: the archive has more than {MAX_MEMBERS:,} members.")
-        if HEADER not in there:
+        if HEADER not in names:
             raise InvalidTest.at(
                 source.at("status"), "incomplete_log",
                 f"{source.label}: the archive has no {HEADER}: the evaluation did not finish writing it.",
@@ -105,9 +105,9 @@ def _archive(source: Source, max_bytes: int) -> Log:
         header = unpack.json(HEADER)
         if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
             raise _no_log(source, f"there is no object eval in {HEADER}")
-        if SUMMARIES in there:
+        if SUMMARIES in names:
             return _log(source, header, unpack.json(SUMMARIES), under=SUMMARIES)
-        members = tuple(name for name in there if name.startswith(SAMPLES) and name.endswith(".json"))
+        members = tuple(name for name in names if name.startswith(SAMPLES) and name.endswith(".json"))
         return _log(source, header, [unpack.json(name) for name in members], members=members)
 
 

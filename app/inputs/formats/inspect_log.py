@@ -80,24 +80,24 @@ def _log(source: Source, options: ReaderOptions, notes: list[str]) -> Log:
 
 def _scorer(log: Log, options: ReaderOptions) -> str:
     """The scorer chosen, or the only one there is."""
-    there: dict[str, None] = {}
+    scorers: dict[str, None] = {}
     for sample in log.samples:
-        there.update(dict.fromkeys(_scores(sample)))
-    if not there:
+        scorers.update(dict.fromkeys(_scores(sample)))
+    if not scorers:
         detail = f"{log.source.label}: no sample of this log has a score. Score it first (inspect score)."
         raise InvalidTest.at(f"{log.source.pointer}/{log.path(0)}/scores", "unscored", detail)
-    if options.scorer is None and len(there) > 1:
-        raise choose(log.source.pointer, "scorer", "scorer", list(there))
-    chosen = options.scorer if options.scorer is not None else next(iter(there))
-    if chosen not in there:
-        raise choose(log.source.pointer, "scorer", "scorer", list(there), f"There is no {quoted(chosen)}. ")
+    if options.scorer is None and len(scorers) > 1:
+        raise choose(log.source.pointer, "scorer", "scorer", list(scorers))
+    chosen = options.scorer if options.scorer is not None else next(iter(scorers))
+    if chosen not in scorers:
+        raise choose(log.source.pointer, "scorer", "scorer", list(scorers), f"There is no {quoted(chosen)}. ")
     return chosen
 
 
 def _scores(sample: dict[str, Any]) -> dict[str, Any]:
-    found = sample.get("scores")
-    if isinstance(found, dict):
-        return found
+    by_scorer = sample.get("scores")
+    if isinstance(by_scorer, dict):
+        return by_scorer
     single = sample.get("score")  # very early logs
     return {"score": single} if isinstance(single, dict) else {}
 
@@ -140,16 +140,16 @@ def _outputs(
 def _reduced(
     log: Log, runs: dict[int, tuple[Value, int]], options: ReaderOptions, notes: list[str]
 ) -> tuple[Value, int]:
-    there = [value for value, _ in runs.values() if isinstance(value, int | float)]
-    gone = [index for value, index in runs.values() if value is None]
+    numbers = [value for value, _ in runs.values() if isinstance(value, int | float)]
+    missing = [index for value, index in runs.values() if value is None]
     first = next(iter(runs.values()))[1]
-    if gone and (not there or options.on_missing == "error"):
-        return None, gone[0]
-    if gone:
-        notes.append(f"{log.source.role}: {len(gone)} epochs of a sample without a score were left out.")
+    if missing and (not numbers or options.on_missing == "error"):
+        return None, missing[0]
+    if missing:
+        notes.append(f"{log.source.role}: {len(missing)} epochs of a sample without a score were left out.")
     if options.reduce_epochs == "max":
-        return max(there), first
-    return (tuple(there) if len(there) > 1 else there[0]), first
+        return max(numbers), first
+    return (tuple(numbers) if len(numbers) > 1 else numbers[0]), first
 
 
 def _value(

@@ -77,36 +77,38 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 def _direction(samples: Samples, metric: str) -> bool | None:
     """What a log says of its metric's direction, as `higher_is_better` of the harness's results; most say nothing."""
-    found = samples.records[0].value.get("higher_is_better")
-    found = found.get(metric) if isinstance(found, dict) else found
-    return found if isinstance(found, bool) else None
+    direction = samples.records[0].value.get("higher_is_better")
+    direction = direction.get(metric) if isinstance(direction, dict) else direction
+    return direction if isinstance(direction, bool) else None
 
 
 def _samples(
     source: Source, wanted: str | None, role: str, options: ReaderOptions, notes: list[str]
 ) -> Samples:
     """The records of the filter that was chosen, or of the only one there is."""
-    found: dict[str, list[ndjson.Record]] = {}
+    by_filter: dict[str, list[ndjson.Record]] = {}
     for record in ndjson.records(source.lines(notes), source.pointer):
         if "doc_id" not in record.value:
             raise source.refused(
                 record.line, "missing_field", "there is no doc_id; is this a sample log?", "doc_id"
             )
         filter_ = record.value.get("filter", NO_FILTER)
-        found.setdefault(str(filter_), []).append(record)
-    if not found:
+        by_filter.setdefault(str(filter_), []).append(record)
+    if not by_filter:
         raise source.empty()
-    if wanted is None and len(found) > 1:
-        why = f"{source.label} has every document under {len(found)} filters. "
-        raise choose(source.pointer, "filter", "filter", list(found), why)
-    chosen = wanted if wanted is not None else next(iter(found))
-    if chosen not in found:
+    if wanted is None and len(by_filter) > 1:
+        why = f"{source.label} has every document under {len(by_filter)} filters. "
+        raise choose(source.pointer, "filter", "filter", list(by_filter), why)
+    chosen = wanted if wanted is not None else next(iter(by_filter))
+    if chosen not in by_filter:
         option = f"filter_{role}" if options.filter is None else "filter"
-        raise choose(source.pointer, option, "filter", list(found), f"There is no filter {quoted(chosen)}. ")
-    others = sum(map(len, found.values())) - len(found[chosen])
+        raise choose(
+            source.pointer, option, "filter", list(by_filter), f"There is no filter {quoted(chosen)}. "
+        )
+    others = sum(map(len, by_filter.values())) - len(by_filter[chosen])
     if others:
         notes.append(f"{role}: {others:,} lines of other filters were skipped.")
-    return Samples(source, chosen, found[chosen])
+    return Samples(source, chosen, by_filter[chosen])
 
 
 def _compare_tasks(first: Source, second: Source, notes: list[str]) -> None:
@@ -120,19 +122,19 @@ def _metric(u: Samples, v: Samples, options: ReaderOptions) -> str:
     first = u.records[0]
     pointer = u.source.line(first.line)
     listed = first.value.get("metrics")
-    there = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
     if options.metric is not None:
         for samples in (u, v):
             record = samples.records[0]
             if options.metric not in record.value:
                 why = f"There is no metric {quoted(options.metric)}. "
-                raise choose(samples.source.line(record.line), "metric", "metric", there, why)
+                raise choose(samples.source.line(record.line), "metric", "metric", names, why)
         return options.metric
-    usable = [name for name in there if not isinstance(first.value.get(name), list | dict)]
+    usable = [name for name in names if not isinstance(first.value.get(name), list | dict)]
     if len(usable) == 1:
         return usable[0]
-    if there and not usable:
-        raise _corpus_metric(u.source, first.line, there[0])
+    if names and not usable:
+        raise _corpus_metric(u.source, first.line, names[0])
     raise choose(pointer, "metric", "metric", usable or list(first.value))
 
 

@@ -80,18 +80,18 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
     notes: list[str] = []
     tables = [count_file(needed(files, r, format_), IDS, CLUSTERS, options, notes) for r in STATISTICS_ROLES]
     header = [name.lower() for name in tables[0].columns()]
-    there = [m for m, names in (("bleu", BLEU_COUNTS), ("ter", TER_COUNTS)) if set(names) <= set(header)]
+    available = [m for m, names in (("bleu", BLEU_COUNTS), ("ter", TER_COUNTS)) if set(names) <= set(header)]
     chosen = options.metric or (options.statistic if options.statistic in STATISTICS else None)
     if chosen is None:
-        if len(there) != 1:
-            raise choose(tables[0].data.source.line(1), "metric", "metric", [*there, *header])
-        chosen = there[0]
+        if len(available) != 1:
+            raise choose(tables[0].data.source.line(1), "metric", "metric", [*available, *header])
+        chosen = available[0]
     metric = chosen.lower()
     consumed = options.metric is None and options.statistic is not None and metric == options.statistic
     clustered = options.clusters is not None
-    if metric not in there:
+    if metric not in available:
         if metric not in header:
-            raise choose(tables[0].data.source.line(1), "metric", "metric", [*there, *header])
+            raise choose(tables[0].data.source.line(1), "metric", "metric", [*available, *header])
         number_reader = NumberReader.of(options)
         systems = [file.outputs([metric], number_reader, row=False) for file in tables]
         pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)

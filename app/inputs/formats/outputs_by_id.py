@@ -115,8 +115,8 @@ def matched(
 def _order(u: ById, v: ById) -> list[str]:
     if u.ids == v.ids:
         return u.ids
-    there = set(v.ids)
-    return [key for key in u.ids if key in there]
+    ids_of_v = set(v.ids)
+    return [key for key in u.ids if key in ids_of_v]
 
 
 def _same_form(u: SystemOutputs, v: SystemOutputs, notes: list[str]) -> None:
@@ -130,9 +130,9 @@ def _same_form(u: SystemOutputs, v: SystemOutputs, notes: list[str]) -> None:
 
 def _with_values(system: SystemOutputs, on_missing: OnMissing, notes: list[str], role: str) -> ById:
     """The items that have a value. Those without are named, and dropped only if the caller said so."""
-    gone = [index for index, value in enumerate(system.values) if value is None]
+    missing = [index for index, value in enumerate(system.values) if value is None]
     notes.append(f"{role}: {len(system):,} items read from {system.source.label}.")
-    if not gone:
+    if not missing:
         return ById(system.ids, system.values)
     if on_missing == "error":
         flaws = tuple(
@@ -141,32 +141,32 @@ def _with_values(system: SystemOutputs, on_missing: OnMissing, notes: list[str],
                 "missing_value",
                 f"The item {quoted(system.ids[index])} of {role} has no value.",
             )
-            for index in gone[:NAMED_IDS]
+            for index in missing[:NAMED_IDS]
         )
         detail = (
-            f"{system.source.label}: {len(gone):,} of {len(system):,} items of {role} have no value "
-            f"(the first is {quoted(system.ids[gone[0]])} at {system.paths[gone[0]]}). Missing is not zero: mend them, "
+            f"{system.source.label}: {len(missing):,} of {len(system):,} items of {role} have no value "
+            f"(the first is {quoted(system.ids[missing[0]])} at {system.paths[missing[0]]}). Missing is not zero: mend them, "
             "or say on_missing=drop to leave these items out."
         )
         raise InvalidTest(detail, flaws=flaws)
-    notes.append(f"{role}: {len(gone):,} items without a value were left out, as on_missing=drop says.")
+    notes.append(f"{role}: {len(missing):,} items without a value were left out, as on_missing=drop says.")
     keep = [index for index, value in enumerate(system.values) if value is not None]
     return ById([system.ids[index] for index in keep], [system.values[index] for index in keep])
 
 
 def _clusters(u: SystemOutputs, v: SystemOutputs) -> dict[str, str]:
     """The cluster of every item; both files must say the same where both say it."""
-    found: dict[str, str] = {}
+    cluster_of: dict[str, str] = {}
     for system in (u, v):
         for key, cluster, path in zip(system.ids, system.clusters, system.paths, strict=True):
             if cluster is None:
                 detail = f"{system.source.label}: the item {quoted(key)} has no cluster."
                 raise InvalidTest.at(f"{system.source.pointer}/{path}", "no_cluster", detail)
-            if found.setdefault(key, cluster) != cluster:
+            if cluster_of.setdefault(key, cluster) != cluster:
                 detail = f"{system.source.label}: the item {quoted(key)} is in cluster {quoted(cluster)} here and in "
-                detail += f"{quoted(found[key])} in u."
+                detail += f"{quoted(cluster_of[key])} in u."
                 raise InvalidTest.at(f"{system.source.pointer}/{path}", "cluster_mismatch", detail)
-    return found
+    return cluster_of
 
 
 def _in_files(u: SystemOutputs, v: SystemOutputs) -> Callable[[str], str]:

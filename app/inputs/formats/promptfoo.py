@@ -123,17 +123,17 @@ def _two(
     columns = list(export.columns)
     if options.system_u is None and options.system_v is None and len(columns) == 2:
         called = [export.called(column) for column in columns]
-        told = by_names(called) if called[0] != called[1] else None
-        u, v = reversed(columns) if told and told[0] == called[1] else columns
+        by_role = by_names(called) if called[0] != called[1] else None
+        u, v = reversed(columns) if by_role and by_role[0] == called[1] else columns
         titles = export.title(u), export.title(v)
-        how = "by their names" if told else "in the order of the file"
+        how = "by their names" if by_role else "in the order of the file"
         notes.append(f"u is column {titles[0][:80]} and v is column {titles[1][:80]}, {how}.")
-        return (u, v), None if told else role_question(called, titles)
-    found = _one(export, options.system_u, "system_u"), _one(export, options.system_v, "system_v")
-    if found[0] == found[1]:
+        return (u, v), None if by_role else role_question(called, titles)
+    chosen = _one(export, options.system_u, "system_u"), _one(export, options.system_v, "system_v")
+    if chosen[0] == chosen[1]:
         detail = "system_u and system_v are the same column."
         raise InvalidTest.at(export.source.pointer, "same_system", detail)
-    return found, None
+    return chosen, None
 
 
 def _one(export: Export, wanted: str | None, option: str) -> tuple[int, str]:
@@ -141,11 +141,11 @@ def _one(export: Export, wanted: str | None, option: str) -> tuple[int, str]:
     columns = list(export.columns)
     if wanted is None and len(columns) == 1:
         return columns[0]
-    found = [c for c in columns if wanted in (c[1], str(c[0]), export.title(c))]
-    if len(found) != 1:
+    matching = [c for c in columns if wanted in (c[1], str(c[0]), export.title(c))]
+    if len(matching) != 1:
         titles = [export.title(column) for column in columns]
         raise choose(export.source.pointer, option, "column (promptIdx:provider)", titles)
-    return found[0]
+    return matching[0]
 
 
 def _outputs(
@@ -166,15 +166,15 @@ def _outputs(
     for key, indices in runs.items():
         values = [_value(export, index, options.metric or "score", number_reader) for index in indices]
         repeated += len(values) > 1
-        there = tuple(value for value in values if value is not None)
-        missing = len(there) != len(values)
+        numbers = tuple(value for value in values if value is not None)
+        missing = len(numbers) != len(values)
         path = "/".join((*export.path, str(indices[values.index(None) if missing else 0])))
-        if missing and there and options.on_missing == "drop":
+        if missing and numbers and options.on_missing == "drop":
             notes.append(
-                f"{export.title(column)[:80]}: {len(values) - len(there)} runs of a test without a score were left out."
+                f"{export.title(column)[:80]}: {len(values) - len(numbers)} runs of a test without a score were left out."
             )
             missing = False
-        value = None if missing else there if len(values) > 1 else there[0]
+        value = None if missing else numbers if len(values) > 1 else numbers[0]
         outputs.add(key, value, path, _cluster(export, indices[0], options.clusters))
     if repeated:
         notes.append(
@@ -187,10 +187,10 @@ def _key(row: Row, *, alone: bool) -> str:
     """What a test asks, as canonical JSON. Tests that were edited between two files keep their variables."""
     case = row.get("testCase")
     inner: Row = case if isinstance(case, dict) else {}
-    asked = [row.get("vars", inner.get("vars")), row.get("description", inner.get("description"))]
+    identity = [row.get("vars", inner.get("vars")), row.get("description", inner.get("description"))]
     if alone:
-        asked.append(inner.get("assert"))
-    return json.dumps(asked, sort_keys=True)
+        identity.append(inner.get("assert"))
+    return json.dumps(identity, sort_keys=True)
 
 
 def _value(export: Export, index: int, metric: str, number_reader: NumberReader) -> Number | None:
@@ -202,12 +202,14 @@ def _value(export: Export, index: int, metric: str, number_reader: NumberReader)
         if metric not in row:
             raise InvalidTest.at(pointer, "missing_field", f"This row has no {metric}.")
         return number_reader.of_json(row[metric], pointer)
-    named = row.get("namedScores")
-    there = named if isinstance(named, dict) else {}
-    if metric not in there:
+    named_scores = row.get("namedScores")
+    scores_by_name = named_scores if isinstance(named_scores, dict) else {}
+    if metric not in scores_by_name:
         why = f"This row has no score {quoted(metric)}. "
-        raise choose(pointer, "metric", "score", ["score", "success", *there], why)
-    return number_reader.of_json(there[metric], export.source.at(*export.path, index, "namedScores", metric))
+        raise choose(pointer, "metric", "score", ["score", "success", *scores_by_name], why)
+    return number_reader.of_json(
+        scores_by_name[metric], export.source.at(*export.path, index, "namedScores", metric)
+    )
 
 
 def _cluster(export: Export, index: int, name: str | None) -> str | None:
@@ -217,9 +219,9 @@ def _cluster(export: Export, index: int, name: str | None) -> str | None:
     row = export.rows[index]
     case = row.get("testCase")
     metadata = case.get("metadata") if isinstance(case, dict) else None
-    for there in (row.get("vars"), metadata, row.get("metadata")):
-        if isinstance(there, dict) and isinstance(there.get(name), str | int):
-            return str(there[name])
+    for mapping in (row.get("vars"), metadata, row.get("metadata")):
+        if isinstance(mapping, dict) and isinstance(mapping.get(name), str | int):
+            return str(mapping[name])
     detail = f"Neither vars nor metadata of this row have {escaped(name)}."
     raise InvalidTest.at(export.source.at(*export.path, index), "no_cluster", detail)
 

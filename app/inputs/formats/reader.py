@@ -160,9 +160,9 @@ class Reading:
     score_names: tuple[str, str] | None = None
 
 
-def choose(pointer: str, option: str, what: str, there: list[str], why: str = "") -> InvalidTest:
+def choose(pointer: str, option: str, what: str, names: list[str], why: str = "") -> InvalidTest:
     """The refusal when something must be chosen: it names what there is."""
-    named = ", ".join(quoted(name) for name in there[:MAX_CHOICES])
-    more = f" and {len(there) - MAX_CHOICES:,} more" if len(there) > MAX_CHOICES else ""
-    detail = f"{why}Choose the {what} ({option}=); there {'is' if len(there) == 1 else 'are'}: {named}{more}."
+    named = ", ".join(quoted(name) for name in names[:MAX_CHOICES])
+    more = f" and {len(names) - MAX_CHOICES:,} more" if len(names) > MAX_CHOICES else ""
+    detail = f"{why}Choose the {what} ({option}=); there {'is' if len(names) == 1 else 'are'}: {named}{more}."
     return InvalidTest(detail, flaws=(Flaw(pointer, f"choose_{option}", detail),))

@@ -122,22 +122,22 @@ def roles_of(names: Sequence[str]) -> list[Role | None]:
     return [role_of(name, common) for name in names]
 
 
-def by_names(there: Sequence[str]) -> tuple[str, str] | None:
+def by_names(names: Sequence[str]) -> tuple[str, str] | None:
     """(candidate, baseline) where the names tell them: one of each; or two systems and one clear name."""
-    if len(there) > MAX_COLUMNS:
+    if len(names) > MAX_COLUMNS:
         return None  # a long file may have as many systems as lines; only options choose among so many
-    roles = roles_of(there)
+    roles = roles_of(names)
     if roles.count("u") == roles.count("v") == 1:
-        return there[roles.index("u")], there[roles.index("v")]
-    if len(there) != 2 or roles.count(None) != 1:
+        return names[roles.index("u")], names[roles.index("v")]
+    if len(names) != 2 or roles.count(None) != 1:
         return None
     known = 1 - roles.index(None)
-    if not CLEAR.keys() & (set(words(there[known])) - set(shared_words(there))):
+    if not CLEAR.keys() & (set(words(names[known])) - set(shared_words(names))):
         return None  # base and large, main and feature: not clear enough to conclude from one name
-    return (there[known], there[1 - known]) if roles[known] == "u" else (there[1 - known], there[known])
+    return (names[known], names[1 - known]) if roles[known] == "u" else (names[1 - known], names[known])
 
 
-def two_systems(there: Sequence[str], options: ReaderOptions, source: Source, notes: list[str]) -> Systems:
+def two_systems(names: Sequence[str], options: ReaderOptions, source: Source, notes: list[str]) -> Systems:
     """The two systems to compare, of those in one file.
 
     As system_u and system_v say (of two systems, one of them is enough); else those named u and v; else by names that
@@ -150,26 +150,26 @@ def two_systems(there: Sequence[str], options: ReaderOptions, source: Source, no
         There is no such system, or it is the same twice, or there are several and nothing chooses.
     """
     if (options.system_u, options.system_v) != (None, None):
-        return _chosen(there, options, source)
-    folded = {name.lower(): name for name in reversed(there)}
+        return _chosen(names, options, source)
+    folded = {name.lower(): name for name in reversed(names)}
     if {"u", "v"} <= set(folded):
-        found, how = (folded["u"], folded["v"]), ""
+        chosen, how = (folded["u"], folded["v"]), ""
     else:
-        told = by_names(there) if len(there) > 1 else None
-        if told is None and len(there) != 2:
+        by_role = by_names(names) if len(names) > 1 else None
+        if by_role is None and len(names) != 2:
             raise choose(
-                source.pointer, "system_u", "two systems", list(there), "Give system_u and system_v. "
+                source.pointer, "system_u", "two systems", list(names), "Give system_u and system_v. "
             )
-        found = told or (there[0], there[1])
-        how = "by their names" if told else "in the order of the file"
+        chosen = by_role or (names[0], names[1])
+        how = "by their names" if by_role else "in the order of the file"
     if how:
-        notes.append(f"u is {found[0][:80]} and v is {found[1][:80]}, {how}.")
-    rest = [name for name in there if name not in found]
+        notes.append(f"u is {chosen[0][:80]} and v is {chosen[1][:80]}, {how}.")
+    rest = [name for name in names if name not in chosen]
     if rest:
         more = f" and {len(rest) - 5:,} more" if len(rest) > 5 else ""
         named = ", ".join(quoted(name) for name in rest[:5])
         notes.append(f"{len(rest)} other columns or systems were skipped: {named}{more}.")
-    return Systems(*found, role_question(there, found) if how == "in the order of the file" else None)
+    return Systems(*chosen, role_question(names, chosen) if how == "in the order of the file" else None)
 
 
 def role_question(names: Sequence[str], choices: tuple[str, str]) -> str:
@@ -186,15 +186,18 @@ def role_question(names: Sequence[str], choices: tuple[str, str]) -> str:
     )
 
 
-def _chosen(there: Sequence[str], options: ReaderOptions, source: Source) -> Systems:
-    folded = {name.lower(): name for name in reversed(there)}
-    found: list[str | None] = []
+def _chosen(names: Sequence[str], options: ReaderOptions, source: Source) -> Systems:
+    folded = {name.lower(): name for name in reversed(names)}
+    matches: list[str | None] = []
     for role, name in zip("uv", (options.system_u, options.system_v), strict=True):
-        match = None if name is None else name if name in there else folded.get(name.lower())
-        if match is None and (name is not None or len(there) != 2):
-            raise choose(source.pointer, f"system_{role}", f"system {role}", list(there))
-        found.append(match)
-    u, v = (one if one is not None else next(name for name in there if name not in found) for one in found)
+        match = None if name is None else name if name in names else folded.get(name.lower())
+        if match is None and (name is not None or len(names) != 2):
+            raise choose(source.pointer, f"system_{role}", f"system {role}", list(names))
+        matches.append(match)
+    u, v = (
+        name if name is not None else next(other for other in names if other not in matches)
+        for name in matches
+    )
     refuse_same(u, v)
     return Systems(u, v)
 

@@ -123,29 +123,29 @@ def tag_columns(tokens: Tokens, token: int, wanted: int, options: str) -> list[i
     InvalidTest
         There are too few, or others besides (`options` choose among them), or a column has tags but for some values.
     """
-    there = []
+    tagged = []
     for column in range(token + 1, tokens.width):
         tags = sum(
             TAG.fullmatch(row[column]) is not None for sentence in tokens.sentences for row in sentence
         )
         if tags == sum(map(len, tokens.sentences)):
-            there.append(column)
+            tagged.append(column)
         elif tags * 2 > sum(map(len, tokens.sentences)) and _has_entities(tokens, column):
             raise _no_tags(tokens, column, "All others of this column are BIO tags", options)
-    if len(there) < wanted:
+    if len(tagged) < wanted:
         column = min(token + 1, tokens.width - 1) if wanted == 1 else tokens.width - 1
         needed = "1 column of BIO tags is" if wanted == 1 else f"{wanted} columns of BIO tags are"
-        why = f"{needed} needed after the token and {len(there)} {'is' if len(there) == 1 else 'are'} there"
+        why = f"{needed} needed after the token and {len(tagged)} {'is' if len(tagged) == 1 else 'are'} there"
         raise _no_tags(tokens, column, why, options)
     if wanted == 1:
-        if token and _counts_tokens(tokens) and there[0] == token + 1:
-            return there[:1]
-        if all(tokens.column(column) == tokens.column(there[0]) for column in there[1:]):
-            return there[:1]
-    elif len(there) == wanted or there[-wanted:] == list(range(tokens.width - wanted, tokens.width)):
-        return there[-wanted:]
-    columns = [f"{column + 1} ({_example(tokens, column)})" for column in there]
-    why = f"There are {len(there)} columns of BIO tags after the token, and they differ. Give {options}, counted from one. "
+        if token and _counts_tokens(tokens) and tagged[0] == token + 1:
+            return tagged[:1]
+        if all(tokens.column(column) == tokens.column(tagged[0]) for column in tagged[1:]):
+            return tagged[:1]
+    elif len(tagged) == wanted or tagged[-wanted:] == list(range(tokens.width - wanted, tokens.width)):
+        return tagged[-wanted:]
+    columns = [f"{column + 1} ({_example(tokens, column)})" for column in tagged]
+    why = f"There are {len(tagged)} columns of BIO tags after the token, and they differ. Give {options}, counted from one. "
     raise choose(tokens.source.pointer, "tag_column", "column of tags", columns, why)
 
 

@@ -55,7 +55,7 @@ Row = tuple[int, str, str]  # line, query, value
 
 def _rows(source: Source, notes: list[str]) -> dict[str, list[Row]]:
     """The lines of single queries by measure."""
-    found: dict[str, list[Row]] = {}
+    by_measure: dict[str, list[Row]] = {}
     averages = 0
     for number, line in enumerate(source.lines(notes), 1):
         if not line.strip():
@@ -67,13 +67,13 @@ def _rows(source: Source, notes: list[str]) -> dict[str, list[Row]]:
         if len(fields) != 3:
             detail = f"there are {len(fields)} fields; trec_eval -q writes measure, query and value."
             raise source.refused(number, "wrong_field_count", detail)
-        found.setdefault(fields[0], []).append((number, fields[1], fields[2]))
-    if not found:
+        by_measure.setdefault(fields[0], []).append((number, fields[1], fields[2]))
+    if not by_measure:
         detail = f"{source.label} has averages over all queries only, which cannot be tested; run trec_eval with -q."
         raise InvalidTest.at(source.pointer, "averages_only", detail)
     if averages:
         notes.append(f"{source.role}: {averages:,} lines of averages over all queries were skipped.")
-    return found
+    return by_measure
 
 
 def _measure(source: Source, rows: dict[str, list[Row]], options: ReaderOptions) -> str:

@@ -84,7 +84,7 @@ def _values(judged: Judged, ranked: Ranked, measure: str) -> dict[str, float]:
 
 
 def _qrels(source: Source, notes: list[str]) -> Judged:
-    found: Judged = {}
+    judged: Judged = {}
     n = 0
     for number, line in enumerate(source.lines(notes), 1):
         fields = line.split()
@@ -94,7 +94,7 @@ def _qrels(source: Source, notes: list[str]) -> Judged:
             detail = f"there are {len(fields)} fields; qrels have query, 0, document and relevance."
             raise source.refused(number, "wrong_field_count", detail)
         query, _, document, relevance = fields
-        of_query = found.setdefault(query, {})
+        of_query = judged.setdefault(query, {})
         if document in of_query:
             raise source.refused(
                 number,
@@ -106,15 +106,15 @@ def _qrels(source: Source, notes: list[str]) -> Judged:
             raise source.refused(number, "not_a_number", detail, 4)
         of_query[document] = int(relevance)
         n += 1
-    if not found:
+    if not judged:
         raise source.empty()
-    notes.append(f"{n:,} judgements of {len(found):,} queries read from {source.label}.")
-    return found
+    notes.append(f"{n:,} judgements of {len(judged):,} queries read from {source.label}.")
+    return judged
 
 
 def _run(source: Source, notes: list[str]) -> tuple[Ranked, dict[str, int]]:
     """Scores by query and document, and the first line of every query."""
-    found: Ranked = {}
+    ranked: Ranked = {}
     first: dict[str, int] = {}
     n = 0
     for number, line in enumerate(source.lines(notes), 1):
@@ -125,7 +125,7 @@ def _run(source: Source, notes: list[str]) -> tuple[Ranked, dict[str, int]]:
             detail = f"there are {len(fields)} fields; a run has query, Q0, document, rank, score and tag."
             raise source.refused(number, "wrong_field_count", detail)
         query, document = fields[0], fields[2]
-        of_query = found.setdefault(query, {})
+        of_query = ranked.setdefault(query, {})
         first.setdefault(query, number)
         if document in of_query:
             raise source.refused(
@@ -139,7 +139,9 @@ def _run(source: Source, notes: list[str]) -> tuple[Ranked, dict[str, int]]:
             raise source.refused(number, "not_a_number", "the score is not a finite number.", 5)
         of_query[document] = score
         n += 1
-    if not found:
+    if not ranked:
         raise source.empty()
-    notes.append(f"{source.role}: {n:,} ranked documents of {len(found):,} queries read from {source.label}.")
-    return found, first
+    notes.append(
+        f"{source.role}: {n:,} ranked documents of {len(ranked):,} queries read from {source.label}."
+    )
+    return ranked, first
