@@ -1,6 +1,6 @@
 """Delimited tables of counts: `tp_u,incorrect_u,tp_v,incorrect_v` without a header, or named in one.
 
-The headerless form is that of rycolab/paired-perm-test. With a header, every count stands twice, as `<name>_u` and
+The headerless form is that of rycolab/paired-perm-test. With a header, every count has two columns, `<name>_u` and
 `<name>_v`, in any order, beside `id` and `cluster`, which may be missing.
 """
 
@@ -40,7 +40,7 @@ def read(body: bytes | bytearray, delimiter: Delimiter) -> CountTable:
     MalformedBody
         It is not UTF-8 or not delimited text.
     InvalidTest
-        A line or the header is not as it should be; pointers are `/line/<n>[/<field>]`, from one.
+        A line or the header is wrong; pointers are `/line/<n>[/<field>]`, from one.
     """
     quick = _headerless_integers(body, delimiter)
     if quick is not None:
@@ -55,7 +55,7 @@ def read(body: bytes | bytearray, delimiter: Delimiter) -> CountTable:
 
 
 def _headerless_integers(body: bytes | bytearray, delimiter: Delimiter) -> CountTable | None:
-    """The usual case at C speed; None for anything else, which the slow reader understands or refuses."""
+    """A fast path at C speed for the usual body; None for anything else, which the slow reader reads or refuses."""
     flat = bytes(body).rstrip(b"\r\n").replace(b"\r\n", b"\n")
     if not is_grid(flat, HEADERLESS, delimiter):
         return None
@@ -86,7 +86,7 @@ def _count_names(names: list[str]) -> list[str]:
         pointer = f"/line/1/{position + 1}"
         if name in seen:
             raise InvalidTest.at(
-                pointer, "duplicate_column", f"Column {position + 1} has an earlier one's name."
+                pointer, "duplicate_column", f"Column {position + 1} has the name of an earlier column."
             )
         seen.add(name)
         if name in KEYS:

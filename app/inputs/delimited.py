@@ -31,7 +31,7 @@ MAX_NUMBER_CHARS = 400
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What a delimited body says: two columns of numbers and, with a header, ids and cluster keys."""
+    """A delimited body: two columns of numbers and, with a header, ids and cluster keys."""
 
     u: Column
     v: Column
@@ -45,7 +45,7 @@ def read(body: bytes | bytearray, delimiter: Delimiter) -> Table:
     Raises
     ------
         MalformedBody: it is not UTF-8 or not delimited text.
-        InvalidTest: a line has not as many fields as it should, or a field is not a finite number. Pointers
+        InvalidTest: a line has too many or too few fields, or a field is not a finite number. Pointers
             name the line and the field, both counted from one (`/line/3/2`).
     """
     quick = plain_table(body, delimiter)
@@ -61,7 +61,7 @@ def read(body: bytes | bytearray, delimiter: Delimiter) -> Table:
 
 
 def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> Table | None:
-    """The usual case, ten times quicker: no quotes, no empty lines, JSON-like numbers. None for anything else.
+    """A fast path for the usual body: no quotes, no empty lines, JSON-like numbers. None for anything else.
 
     Fields are cut at C speed once it is known that every line has as many as the first one.
     """
@@ -89,7 +89,7 @@ def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> Table | None:
             _plain_numbers(column["u"]), _plain_numbers(column["v"]), column.get("id"), column.get("cluster")
         )
     except (ValueError, InvalidTest):
-        return None  # the slow reader knows the line
+        return None  # the slow reader names the line
 
 
 def is_grid(text: bytes, names: list[str], delimiter: Delimiter) -> bool:
@@ -201,7 +201,7 @@ def _with_header(names: list[str], rows: list[tuple[int, list[str]]]) -> Table:
             raise InvalidTest.at(f"/line/1/{position + 1}", "unknown_column", detail)
         if name in names[:position]:
             raise InvalidTest.at(
-                f"/line/1/{position + 1}", "duplicate_column", f"The column {name} stands twice."
+                f"/line/1/{position + 1}", "duplicate_column", f"There are two columns {name}."
             )
     index = {name: position for position, name in enumerate(names)}
     if len(rows) == 1:
@@ -221,7 +221,7 @@ def _with_header(names: list[str], rows: list[tuple[int, list[str]]]) -> Table:
 
 
 def fields_of(line: int, row: list[str], wanted: int, why: str) -> None:
-    """Refuse a line that has not as many fields as it should."""
+    """Refuse a line with too many or too few fields."""
     if len(row) != wanted:
         detail = f"Line {line} has {len(row)} field{'s' * (len(row) != 1)}; {wanted} are needed: {why}."
         raise InvalidTest.at(f"/line/{line}", "wrong_field_count", detail)
@@ -245,7 +245,7 @@ def number_of(text: str, line: int, field: int) -> int | float:
 def _table(
     u: list[int | float], v: list[int | float], rows: list[tuple[int, list[str]]], fields: tuple[int, int]
 ) -> Table:
-    """Both columns as arrays; what is wrong with a number is told by line and field."""
+    """Both columns as arrays; errors point to line and field."""
     arrays = []
     for values, field in ((u, fields[0]), (v, fields[1])):
         try:

@@ -1,7 +1,7 @@
-"""Lines of JSON with one item each: `{"id": …, "u": …, "v": …, "cluster": …}`, whatever u and v are.
+"""Lines of JSON with one item each: `{"id": …, "u": …, "v": …, "cluster": …}`.
 
 The fields are the columns of the JSON request, so that a line may hold numbers, lists of samples, named counts or
-labels; their values are judged where those of a request are.
+labels; their values are validated like those of a request.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def read(body: bytes | bytearray, needed: Sequence[str], optional: Sequence[str]
         It is not UTF-8, or a line is not JSON.
     InvalidTest
         A line lacks a field, or has one that is unknown or that other lines lack; pointers are `/line/<n>/<field>`.
-        Or the only line has lists and no id: it may be a whole request.
+        Or the only line has lists and no id: it may be a whole JSON request.
     """
     records = list(ndjson.records(text_of(body).split("\n")))
     if not records:
@@ -69,7 +69,7 @@ def _refuse_fields(
             detail = f"Line {record.line:,} has the field {quoted(name)}; there are {', '.join(known)}."
             raise InvalidTest.at(f"{pointer}/{name[:40]}", "unknown_field", detail)
         if name not in present:
-            detail = f"Line {record.line:,} has the field {name} and the first line has not; all lines need the same."
+            detail = f"Line {record.line:,} has the field {name} and the first line does not; all lines need the same fields."
             raise InvalidTest.at(f"{pointer}/{name}", "different_fields", detail)
     for name in (*needed, *present):
         if name not in record.value:

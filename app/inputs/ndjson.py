@@ -1,4 +1,4 @@
-"""Lines of JSON: one object a line, empty lines skipped, numbers exactly as JSON writes them."""
+"""Lines of JSON: one object a line, empty lines skipped, numbers exact."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .quoting import quoted
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An object and the line it stands on, counted from one."""
+    """An object and its line, counted from one."""
 
     line: int
     value: dict[str, Any]
@@ -55,7 +55,7 @@ def decoded(text: str, pointer: str, what: str) -> Any:
 
     try:
         value = json.loads(text)
-        # Every key brings a colon of its own, so that most records need no second, slower look at their keys.
+        # Every key has a colon of its own, so that most records need no second, slower parse of their keys.
         flat = type(value) is dict and text.count(":") == len(value)
         return value if flat else json.loads(text, object_pairs_hook=members)
     except json.JSONDecodeError as error:

@@ -1,6 +1,6 @@
 """Columns with several numbers per item: repeated samples, tuples of effects, named counts.
 
-Like the plain ones they are checked at C speed, and looked at one by one only to name the culprit. Pointers are
+Like plain columns they are checked at C speed, and item by item only to report an error. Pointers are
 relative to the column: `/17/2` is the third number of the eighteenth item, `/tp/17` its count of that name.
 """
 
@@ -28,7 +28,7 @@ MAX_DECIMALS = 12
 
 @dataclass(frozen=True, slots=True)
 class NamedCounts:
-    """Counts by name, shape (n,) each. `by_item` remembers that they came as one object per item."""
+    """Counts by name, shape (n,) each. `by_item` is true if they came as one object per item."""
 
     columns: Mapping[str, Column]
     by_item: bool = False
@@ -142,7 +142,7 @@ def to_decimals(values: Column | Repeated, decimals: int) -> Column | Repeated:
     if values.dtype == np.int64:
         return values
     scaled = values * 10.0**decimals
-    few = np.abs(scaled) < MAX_COUNT  # beyond it there are no decimals to lose
+    few = np.abs(scaled) < MAX_COUNT  # larger numbers have no decimals
     return np.where(few, np.rint(np.where(few, scaled, 0.0)) / 10.0**decimals, values)
 
 
@@ -197,7 +197,7 @@ def _refuse_names(names: list[str]) -> None:
     if not names:
         raise InvalidTest.at("", "no_counts", "There are no counts; give at least one, by name.")
     if len(names) > MAX_COUNT_NAMES:
-        detail = f"There are {len(names):,} names of counts; at most {MAX_COUNT_NAMES:,} are taken."
+        detail = f"There are {len(names):,} names of counts; at most {MAX_COUNT_NAMES:,} are allowed."
         raise InvalidTest.at("", "too_many_counts", detail)
 
 

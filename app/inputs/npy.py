@@ -1,7 +1,6 @@
 """NumPy's .npy files: an N x 2 array of scores, or an N x 4 array of counts. Nothing is ever unpickled.
 
-Only the header is left to NumPy, which reads it as a literal. What it claims is held against the bytes that are
-there before any array is made.
+NumPy reads only the header, as a literal. Its shape is checked against the number of bytes before any array is made.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ INT64 = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a .npy file says of its array."""
+    """The header of a .npy file."""
 
     shape: tuple[int, ...]
     fortran_order: bool
@@ -44,7 +43,7 @@ def read(body: bytes | bytearray) -> Table | CountTable:
     Raises
     ------
     MalformedBody
-        It is not a .npy file, or not a whole one.
+        It is not a complete .npy file.
     InvalidTest
         Its array is not N x 2 or N x 4 numbers, all finite; pointers are `/<row>/<column>`, from zero.
     """
@@ -77,10 +76,10 @@ def _header(start: bytes) -> Header:
         if version not in READERS:
             raise MalformedBody(f"This is version {version[0]}.{version[1]} of .npy; 1.0 and 2.0 are read.")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what NumPy thinks of old headers is of no use to the caller
+            warnings.simplefilter("ignore")  # NumPy's warnings about old headers do not help the caller
             shape, fortran_order, dtype = READERS[version](stream, max_header_size=MAX_HEADER_BYTES)
     except (ValueError, TypeError, SyntaxError, TokenError, MemoryError, RecursionError):
-        raise MalformedBody("This is not a .npy file with a header that can be read.") from None
+        raise MalformedBody("This is not a .npy file with a readable header.") from None
     if any(type(length) is not int or length < 0 for length in shape):
         raise MalformedBody("The header's shape is not one of an array.")
     return Header(shape, fortran_order, dtype, stream.tell())

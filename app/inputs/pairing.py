@@ -1,7 +1,7 @@
-"""Which items of the systems belong together, and which of them swap together.
+"""Which items of the systems form pairs, and which items swap together.
 
 Columns given as arrays are paired by their order; columns given as `{id: value}` objects by id, in the order of
-the first one. Nothing is matched by guessing and nothing is dropped unless the caller says so.
+the first one. Nothing is matched by guessing, and nothing is dropped without on_missing=drop.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Given = Values | ById
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """Columns of one length and in one order, under the names they were given by."""
+    """Columns of one length and in one order, by name."""
 
     columns: dict[str, Values]
     pairing: Pairing
@@ -113,7 +113,7 @@ def _unique(ids: Sequence[Any]) -> None:
     flaws = []
     for index, key in enumerate(ids):
         if key in seen:
-            detail = f"The id {quoted(key)} stands here a second time; ids must be unique."
+            detail = f"The id {quoted(key)} is a duplicate; ids must be unique."
             flaws.append(Flaw(f"/ids/{index}", "duplicate_id", detail))
             if len(flaws) == NAMED_IDS:
                 break
@@ -139,7 +139,7 @@ def _by_id(
             _refuse_unmatched(keyed, common)
     if not matched:
         raise InvalidTest.at(
-            f"/{first}", "no_common_ids", "No id stands in all columns; there is nothing to pair."
+            f"/{first}", "no_common_ids", "No id is in all columns; there is nothing to pair."
         )
     columns = {name: _reordered(column, matched) for name, column in keyed.items()}
     if clusters is not None and not isinstance(clusters, Mapping):
@@ -171,7 +171,7 @@ def _refuse_unmatched(keyed: Mapping[str, ById], common: set[str]) -> None:
             counts.append(f"{len(alone):,} of {len(column.ids):,} ids in {name}")
     detail = (
         f"The ids do not match: {' and '.join(counts)} have no counterpart. "
-        'Mend them, or say "on_missing": "drop" to test the items that match.'
+        'Add them, or give "on_missing": "drop" to test only the items that match.'
     )
     raise InvalidTest(detail, flaws=tuple(flaws))
 

@@ -1,7 +1,7 @@
 """Speech recognition: counts per utterance in a table, or `.trn` transcripts aligned here.
 
 Counts are `errors` and `ref_words`; their ratio is the word error rate, and is exact. The cluster is the call, or
-speaker: a column of the table, or what an utterance's id has before its first `-` or `_`, as NIST's sclite has it.
+speaker: a column of the table, or the part of an utterance's id before its first `-` or `_`, as in NIST's sclite.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 
 def _counted(source: Source, options: ReaderOptions, notes: list[str]) -> SystemOutputs:
-    """A table of counts; `errors` is what it says, or the sum of its parts, and if both, they must agree."""
+    """A table of counts; `errors` is its column or the sum of its parts, which must agree if both are there."""
     file = count_file(source, IDS, CLUSTERS, options, notes)
     header = [name.lower() for name in file.columns()]
     parts = all(part in header for part in PARTS)
@@ -99,16 +99,14 @@ def _aligned(
     """Transcripts against their references, utterance by utterance."""
     references = transcript(reference, notes)
     if options.clusters not in (None, *CLUSTERS[:2]):
-        detail = (
-            "Transcripts have clusters=call (or speaker): what an utterance's id has before its first - or _."
-        )
+        detail = "Transcripts have clusters=call (or speaker): the part of an utterance's id before its first - or _."
         raise InvalidTest.at("/options/clusters", "invalid_option", detail)
     u, v = (_system(references, transcript(source, notes), options, notes) for source in systems)
     return u, v
 
 
 def _require_common_words(reference: Transcript, hypothesis: Transcript) -> None:
-    """A transcript none of whose words is in the references is written in another way, or is another text."""
+    """Refuse a transcript none of whose words is in the references: its spelling or its text differs."""
     hypothesis_words, reference_words = (
         {word for words in one.words.values() for word in words} for one in (hypothesis, reference)
     )

@@ -4,7 +4,7 @@
 * `u` and `v` alone: the last two columns of tags are gold and prediction, as conlleval reads them;
 * one `file`: the last three are gold, u and v.
 
-Where other columns of tags differ from these, they must be chosen.
+If other columns of tags differ from these, they must be chosen.
 
 Items are sentences of tags; span_f1 takes each apart. Documents (`# newdoc`, `-DOCSTART-`, or a table `documents` with
 one line a sentence) can be clusters.
@@ -108,7 +108,7 @@ def _one_file(source: Source, options: ReaderOptions, notes: list[str]) -> Sides
 
 
 def _beside(system: Tokens, token: int, options: ReaderOptions, roles: tuple[str, ...]) -> list[int]:
-    """The columns of gold and predictions that stand in one file: all chosen, or none."""
+    """The columns of gold and predictions in one file: all are chosen, or none."""
     if options.tag_column is not None:
         detail = (
             "Gold and predictions are in one file here: give tag_column_gold, tag_column_u and tag_column_v."
@@ -153,7 +153,7 @@ def _pairing(base: Tokens, documents: Source | None, options: ReaderOptions, not
     marks = base.documents
     if documents is not None:
         if options.clusters != DOCUMENT:
-            detail = "A file of documents is of use with clusters=document only."
+            detail = "A file of documents is used with clusters=document only."
             raise InvalidTest.at(documents.pointer, "unused_file", detail)
         marks = list(from_file(documents, len(base.sentences), options, notes))
     keys = document_clusters(marks, options.clusters, base.source, notes)

@@ -1,11 +1,11 @@
 """CoNLL-U, gold and two systems over the same tokens: UPOS, XPOS, LEMMA, UAS and LAS.
 
-Items are sentences (or words); a document, as `# newdoc` says, can be a cluster. Only words are scored: lines of
+Items are sentences (or words); a document (`# newdoc`) can be a cluster. Only words are scored: lines of
 multiword tokens (`3-4`) and empty nodes (`8.1`) are skipped, and counted in the notes. LAS compares the universal part
 of DEPREL, before the colon, as conll18_ud_eval.py does; las_full compares all of it.
 
-Why not the `conllu` package: it gives no line numbers, takes rows that are too short as if their columns were `_`, and
-lets blanks separate columns, where we must name the line. It is the oracle of this reader's test.
+The `conllu` package is not used because it gives no line numbers, fills up short rows with `_`, and lets blanks
+separate columns. It is the oracle of this reader's test.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ SCORED_COLUMNS: Mapping[str, Mapping[str, int]] = {
 
 @dataclass(slots=True)
 class Treebank:
-    """The sentences of a file: their words, and the lines these stand on."""
+    """The sentences of a file: their words, and the lines of the words."""
 
     source: Source
     words: list[list[Word]] = field(default_factory=list)
@@ -120,7 +120,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 def _refuse_words(options: ReaderOptions, name: str) -> None:
     if options.items == "word":
         raise InvalidTest.at(
-            "/options/items", "invalid_option", f"{name} is of whole sentences: items=word has no meaning."
+            "/options/items", "invalid_option", f"{name} scores whole sentences: items=word does not apply."
         )
 
 
@@ -169,13 +169,13 @@ def _word(bank: Treebank, number: int, line: str, before: int) -> Word | None:
         bank.empty_nodes += 1
         return None
     if not WORD.fullmatch(key) or int(key) != before + 1:
-        detail = f"the ID is {quoted(key)}; the word {before + 1} of the sentence is due here."
+        detail = f"the ID is {quoted(key)}; word {before + 1} of the sentence was expected."
         raise bank.source.refused(number, "wrong_word_id", detail, "ID")
     return fields
 
 
 def _require_same_words(gold: Treebank, system: Treebank) -> None:
-    """The same sentences with the same words; anything else is another tokenisation and no pairing."""
+    """Require the same sentences with the same words; another tokenisation cannot be paired."""
     source = system.source
     for index, (expected, words) in enumerate(zip(gold.words, system.words, strict=False)):
         ids = gold.sent_ids[index], system.sent_ids[index]
@@ -196,7 +196,7 @@ def _require_same_words(gold: Treebank, system: Treebank) -> None:
 
 
 def _require_annotated(bank: Treebank, metric: str) -> None:
-    """A column that is `_` throughout was never predicted; scoring it would say so of the system."""
+    """Refuse a column that is `_` throughout: it was not filled in, and scoring it would count as errors."""
     for name, column in SCORED_COLUMNS[metric].items():
         if _values(bank, column) == {"_"}:
             detail = f"{bank.source.label}: the column {name}, which {metric} compares, is _ in every line; it was not filled in."
@@ -204,7 +204,7 @@ def _require_annotated(bank: Treebank, metric: str) -> None:
 
 
 def _require_same_labels(gold: Treebank, system: Treebank, metric: str) -> None:
-    """A column none of whose values occurs in gold has other labels than gold's, or other columns."""
+    """Refuse a column none of whose values occurs in gold: its labels differ from gold's, or it is another column."""
     for name, column in SCORED_COLUMNS[metric].items():
         mine, other = _values(gold, column), _values(system, column)
         if metric == "las":

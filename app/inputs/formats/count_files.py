@@ -18,7 +18,7 @@ NO_CLUSTER = "_"
 
 @dataclass(frozen=True, slots=True)
 class CountFile:
-    """One system's table, and where its ids and clusters stand."""
+    """One system's table, and its columns of ids and clusters."""
 
     data: FileTable
     key: int
@@ -57,7 +57,7 @@ def count_file(
     Raises
     ------
     InvalidTest
-        There is no header, or no column of ids, or none of the clusters asked for.
+        There is no header, no column of ids, or no column of the clusters given.
     """
     data = table(source, options, notes)
     if data.header is None:
@@ -83,7 +83,7 @@ def count_file(
 
 
 def require_same(u: SystemOutputs, v: SystemOutputs, column: int, name: str, why: str) -> None:
-    """Refuse pairs whose value in position `column` differs: what the reference alone decides."""
+    """Refuse pairs that differ in the value `column`, which depends on the reference alone."""
     for key, mine in u.index.items():
         other = v.index.get(key)
         if other is None or u.values[mine] is None or v.values[other] is None:

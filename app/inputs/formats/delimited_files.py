@@ -33,7 +33,7 @@ USES = frozenset(
 )  # fmt: skip
 PLAIN_DELIMITERS: Mapping[str, delimited.Delimiter] = {"csv": ",", "tsv": "\t"}
 MEAN = StatisticSpec("mean_difference")
-# What to test by default where the names of the counts say it; other counts need a statistic to be named.
+# The default statistics of known counts; other counts need a named statistic.
 COUNT_STATISTICS = (
     ({"tp", "incorrect"}, StatisticSpec("f1")),
     ({"tp", "fp", "fn"}, StatisticSpec("f1")),
@@ -67,7 +67,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 
 def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | None:
-    """The usual file, id,u,v[,cluster] without gaps or choices, ten times quicker; None for any other."""
+    """The usual file, id,u,v[,cluster] without missing values or options, ten times faster; None for any other."""
     if options.given() or format_ not in PLAIN_DELIMITERS or b" " in source.content:
         return None
     plain = delimited.plain_table(source.content, PLAIN_DELIMITERS[format_])
@@ -78,7 +78,7 @@ def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | No
             {"u": plain.u, "v": plain.v}, ids=plain.ids, clusters=plain.clusters, on_missing="error"
         ).pairing
     except InvalidTest:
-        return None  # the slow reader knows the line
+        return None  # the slow reader names the line
     notes = (
         f"u: {len(plain.u):,} items read from {source.label}.",
         f"v: {len(plain.v):,} items read from {source.label}.",
@@ -88,7 +88,7 @@ def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | No
 
 
 def _keys(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | None]:
-    """Where the id and the cluster stand, if they do."""
+    """The columns of ids and clusters, if there are any."""
     key = data.find(ID_NAMES)
     if options.id_column is not None:
         key = data.position(options.id_column, "id_column")
@@ -119,17 +119,17 @@ def _outputs(
 
 
 def _refuse_summary(data: FileTable, value: int, cluster: int | None) -> None:
-    """Refuse a row of averages where no column is known to hold ids: it would be paired as an item, by its order.
+    """Refuse a row of averages if there is no column of ids: it would be paired by order, as an item.
 
     Raises
     ------
     InvalidTest
-        The first or the last row calls itself `mean`, `total` or the like, in a column where nothing else does.
+        The first or the last row is named `mean`, `total` or the like, in a column where no other row is.
     """
     for column, name in enumerate(data.header or []):
         row = None if column in (value, cluster) else averages_row(data.column(column))
         if row is not None:
-            detail = f"the column {quoted(name)} says {quoted(data.rows[row][column])} here: a row of averages or totals is no item. "
+            detail = f"the column {quoted(name)} says {quoted(data.rows[row][column])} here: a row of averages or totals is not an item. "
             detail += f"Remove it; or give id_column={name[:40]}, if it is an item."
             raise data.source.refused(data.lines[row], "summary_row", detail, column + 1)
 
@@ -176,12 +176,12 @@ def _shared_columns(
 
 
 def _metric(data: FileTable, value: int) -> str | None:
-    """What the column of scores says that it holds."""
+    """The metric that the column of scores is named after."""
     return None if data.header is None else metric_of(data.header[value])
 
 
 def _score(data: FileTable, options: ReaderOptions) -> int:
-    """The column of scores: as chosen, named score, or the only one that is no key."""
+    """The column of scores: as chosen, named score, or the only one that is not a key."""
     wanted = options.score_column or options.metric
     if data.header is None:
         if wanted is not None:
@@ -222,8 +222,8 @@ def _headerless(data: FileTable, options: ReaderOptions, notes: list[str], forma
     if width == 4:
         return _counts(data, count_table.HEADERLESS, options, notes, format_)
     if width != 2:
-        detail = f"{width} columns without a header could mean anything; two are u,v, four are "
-        detail += f"{','.join(count_table.HEADERLESS)}; otherwise give a header."
+        detail = f"{width} columns without a header are ambiguous; two are u,v, four are "
+        detail += f"{','.join(count_table.HEADERLESS)}; otherwise add a header."
         raise data.source.refused(data.lines[0], "wrong_field_count", detail)
     notes.append("There is no header: column 1 is u and column 2 is v.")
     return _reading(
@@ -273,7 +273,7 @@ def _counts(
 ) -> Reading:
     if options.decimals is not None or options.system_u or options.system_v:
         raise InvalidTest.at(
-            "/options", "invalid_option", "Counts are taken as they are: no decimals and no systems."
+            "/options", "invalid_option", "Counts are used as they are: decimals and systems do not apply."
         )
     try:
         counted = count_table.from_rows(names, list(zip(data.lines, data.rows, strict=True)))

@@ -51,7 +51,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     if any("sample_hash" not in record.value for records in kept for record in records):
         notes.append("sample_hash is not everywhere: it was compared only where it is.")
     notes.append(
-        f"The number is evaluation.{metric}; whether lower is better stands in the aggregate file, not here."
+        f"The number is evaluation.{metric}; whether lower is better is in the aggregate file, not in this one."
     )
     notes.extend(number_reader.note())
     return Reading(
@@ -66,7 +66,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 
 def _records(source: Source, options: ReaderOptions, notes: list[str]) -> Records:
-    """The samples of the one evaluation that is chosen, or there."""
+    """The samples of the evaluation that was chosen, or of the only one."""
     by_evaluation: dict[str, Records] = {}
     for record in ndjson.records(source.lines(notes), source.pointer):
         path = f"line/{record.line}"
@@ -121,7 +121,7 @@ def _outputs(
 
 
 def _value(source: Source, record: ndjson.Record, metric: str, number_reader: NumberReader) -> Number | None:
-    """The number; a sample that ended in an error has none, whatever was written for it."""
+    """The number; a sample that ended in an error has none, whatever its field says."""
     if record.value.get("error") is not None:
         return None
     evaluation = record.value.get("evaluation")

@@ -1,4 +1,4 @@
-"""What columns show that nobody has named: ids in another order, and rows of averages. Such files are refused."""
+"""Signs in unnamed columns that a file cannot be paired by order: ids in another order, and rows of averages."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 
 def _graded(log: Log, scorer: str) -> bool:
-    """Whether the scores are letters or booleans, right or wrong: then more is better, whatever the scorer's name."""
+    """Whether the scores are letters or booleans (right or wrong), so that higher is better, whatever the scorer's name."""
     scores = [_scores(sample).get(scorer) for sample in log.samples]
     values = [score.get("value") for score in scores if isinstance(score, dict)]
     return all(isinstance(value, bool) or value in (*LETTERS, NO_ANSWER) for value in values)
@@ -69,10 +69,12 @@ def _log(source: Source, options: ReaderOptions, notes: list[str]) -> Log:
         if not options.allow_incomplete:
             detail = (
                 f"{source.label}: the status of this log is {quoted(log.status)}, not success. Finish the evaluation, or "
-                "say allow_incomplete=true to test the samples that are there."
+                "give allow_incomplete=true to test the samples that it has."
             )
             raise InvalidTest.at(source.at("status"), "incomplete_log", detail)
-        notes.append(f"{source.label}: the status is {log.status[:20]}; allow_incomplete=true was said.")
+        notes.append(
+            f"{source.label}: the status is {log.status[:20]}; read because of allow_incomplete=true."
+        )
     if not log.samples:
         raise source.empty()
     return log
@@ -105,20 +107,18 @@ def _scores(sample: dict[str, Any]) -> dict[str, Any]:
 def _outputs(
     log: Log, scorer: str, options: ReaderOptions, number_reader: NumberReader, notes: list[str]
 ) -> SystemOutputs:
-    """The log's scores by sample id; its epochs together, or each an item of its own."""
+    """The log's scores by sample id; epochs are combined, or each is an item."""
     epochs: dict[str, dict[int, tuple[Value, int]]] = {}
     for index, sample in enumerate(log.samples):
         key = key_of(sample.get("id"), log.source, log.path(index), "id")
         epoch = sample.get("epoch", 1)
         if not isinstance(epoch, int):
             raise InvalidTest.at(
-                f"{log.source.pointer}/{log.path(index)}/epoch", "not_a_key", "This is no epoch."
+                f"{log.source.pointer}/{log.path(index)}/epoch", "not_a_key", "An epoch must be an integer."
             )
         of_sample = epochs.setdefault(key, {})
         if epoch in of_sample:
-            detail = (
-                f"{log.source.label}: the sample {quoted(key)} stands here a second time in epoch {epoch}."
-            )
+            detail = f"{log.source.label}: the sample {quoted(key)} has epoch {epoch} twice."
             raise InvalidTest.at(f"{log.source.pointer}/{log.path(index)}/id", "duplicate_id", detail)
         of_sample[epoch] = (_value(log, index, scorer, options, number_reader), index)
     outputs = SystemOutputs(log.source)

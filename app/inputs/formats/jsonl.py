@@ -186,7 +186,7 @@ def _refuse_summary(file: Records, cluster: str | None) -> None:
     for name, records in suspects.items():
         if all(counts[name, record.value[name]] == 1 for record in records):
             path, record = records[-1]
-            detail = f"{file.source.label}, {path}: {escaped(name)} is {quoted(record[name])}: averages or totals are no item. "
+            detail = f"{file.source.label}, {path}: {escaped(name)} is {quoted(record[name])}: averages or totals are not an item. "
             detail += f"Remove them; or give id_column={escaped(name)}, if it is an item."
             raise InvalidTest.at(f"{file.source.pointer}/{path}/{escaped(name)}", "summary_row", detail)
 

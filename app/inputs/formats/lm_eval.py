@@ -51,7 +51,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         why = "One file is compared with itself only by two filters. "
         raise choose(first.pointer, "filter_u", "two filters, u's and, with filter_v=, v's", [u.filter], why)
     if u.filter != v.filter and not (options.filter_u and options.filter_v):
-        detail = f"u has the filter {quoted(u.filter)} and v has {quoted(v.filter)}; say filter_u and filter_v to mean it."
+        detail = f"u has the filter {quoted(u.filter)} and v has {quoted(v.filter)}; give filter_u and filter_v if this is intended."
         raise InvalidTest.at(v.source.pointer, "filter_mismatch", detail)
     _compare_tasks(first, second, notes)
     metric = _metric(u, v, options)
@@ -76,7 +76,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 
 def _direction(samples: Samples, metric: str) -> bool | None:
-    """What a log says of its metric's direction, as `higher_is_better` of the harness's results; most say nothing."""
+    """The direction of a metric if the log has it, as `higher_is_better` of the harness's results; most do not."""
     direction = samples.records[0].value.get("higher_is_better")
     direction = direction.get(metric) if isinstance(direction, dict) else direction
     return direction if isinstance(direction, bool) else None
@@ -140,8 +140,8 @@ def _metric(u: Samples, v: Samples, options: ReaderOptions) -> str:
 
 def _corpus_metric(source: Source, line: int, metric: str) -> InvalidTest:
     detail = (
-        f"{escaped(metric)} is a corpus metric: what an item has is a part of it and not a score of its own, so a mean "
-        "of items would be another metric."
+        f"{escaped(metric)} is a corpus metric: an item has only a part of it and no score of its own, so a mean "
+        "over items would be another metric."
     )
     return source.refused(line, "corpus_metric", detail, metric)
 
@@ -165,7 +165,7 @@ def _outputs(samples: Samples, metric: str, options: ReaderOptions) -> SystemOut
 
 
 def _cluster(record: dict[str, Any], name: str | None, source: Source, path: str) -> str | None:
-    """A field of the record, or of its `doc`, that says the cluster."""
+    """The cluster: a field of the record, or of its `doc`."""
     if name is None:
         return None
     doc = record.get("doc")

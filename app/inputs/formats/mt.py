@@ -109,7 +109,7 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
         )
     if options.decimals is not None:
         raise InvalidTest.at(
-            "/options", "invalid_option", "Counts are taken as they are: decimals= has no meaning."
+            "/options", "invalid_option", "Counts are used as they are: decimals= does not apply."
         )
     names = BLEU_COUNTS if metric == "bleu" else TER_COUNTS
     systems = [file.outputs(names, NumberReader(), row=True) for file in tables]

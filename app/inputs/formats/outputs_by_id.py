@@ -1,4 +1,4 @@
-"""What each system got on each item, by id; and how two of them become paired columns."""
+"""The outputs of each system by item id, and how those of two systems become paired columns."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SystemOutputs:
         before = self.index.setdefault(key, len(self.ids))
         if before != len(self.ids):
             detail = (
-                f"{self.source.label}: the id {quoted(key)} stands at {path} and already at {self.paths[before]}; "
+                f"{self.source.label}: the id {quoted(key)} at {path} is already at {self.paths[before]}; "
                 "ids must be unique."
             )
             raise InvalidTest.at(f"{self.source.pointer}/{path}", "duplicate_id", detail)
@@ -88,7 +88,7 @@ def matched(
     Raises
     ------
     InvalidTest
-        Values are missing, or ids do not match, and nobody said drop; or clusters differ.
+        Values are missing or ids do not match, without on_missing=drop; or clusters differ.
     """
     for system in (u, v):
         if not len(system):
@@ -129,7 +129,7 @@ def _same_form(u: SystemOutputs, v: SystemOutputs, notes: list[str]) -> None:
 
 
 def _with_values(system: SystemOutputs, on_missing: OnMissing, notes: list[str], role: str) -> ById:
-    """The items that have a value. Those without are named, and dropped only if the caller said so."""
+    """The items that have a value. Those without are refused, or dropped with on_missing=drop."""
     missing = [index for index, value in enumerate(system.values) if value is None]
     notes.append(f"{role}: {len(system):,} items read from {system.source.label}.")
     if not missing:
@@ -145,17 +145,17 @@ def _with_values(system: SystemOutputs, on_missing: OnMissing, notes: list[str],
         )
         detail = (
             f"{system.source.label}: {len(missing):,} of {len(system):,} items of {role} have no value "
-            f"(the first is {quoted(system.ids[missing[0]])} at {system.paths[missing[0]]}). Missing is not zero: mend them, "
-            "or say on_missing=drop to leave these items out."
+            f"(the first is {quoted(system.ids[missing[0]])} at {system.paths[missing[0]]}). Missing is not zero: add them, "
+            "or give on_missing=drop to leave these items out."
         )
         raise InvalidTest(detail, flaws=flaws)
-    notes.append(f"{role}: {len(missing):,} items without a value were left out, as on_missing=drop says.")
+    notes.append(f"{role}: {len(missing):,} items without a value were left out (on_missing=drop).")
     keep = [index for index, value in enumerate(system.values) if value is not None]
     return ById([system.ids[index] for index in keep], [system.values[index] for index in keep])
 
 
 def _clusters(u: SystemOutputs, v: SystemOutputs) -> dict[str, str]:
-    """The cluster of every item; both files must say the same where both say it."""
+    """The cluster of every item; the files must agree about the items that both have."""
     cluster_of: dict[str, str] = {}
     for system in (u, v):
         for key, cluster, path in zip(system.ids, system.clusters, system.paths, strict=True):
@@ -178,7 +178,7 @@ def _in_files(u: SystemOutputs, v: SystemOutputs) -> Callable[[str], str]:
 def _note_unmatched(pairing: Pairing, notes: list[str]) -> None:
     for role, count in (("u", pairing.only_u), ("v", pairing.only_v)):
         if count:
-            notes.append(f"{count:,} items that only {role} has were left out, as on_missing=drop says.")
+            notes.append(f"{count:,} items that only {role} has were left out (on_missing=drop).")
 
 
 def scores(values: Matched) -> Scores:

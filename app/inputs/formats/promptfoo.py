@@ -1,8 +1,8 @@
 """promptfoo results (`promptfoo eval -o results.json`, version 3): prompts and providers are columns of one table.
 
-Two columns of one file, or one column of each of two files. A test is known by what it asks: its variables and
+Two columns of one file, or one column of each of two files. A test is identified by its variables and
 description; in one file also by its assertions. `--repeat` runs a test several times: its scores are averaged. A row
-with failureReason 2 ended in an error of the provider and has no score, whatever is written for it.
+with failureReason 2 ended in an error of the provider and has no score, whatever its field says.
 (src/types/index.ts: EvaluateResult, EvaluateSummaryV3.)
 """
 
@@ -41,9 +41,9 @@ class Export:
     columns: dict[tuple[int, str], list[int]]
 
     def called(self, column: tuple[int, str]) -> str:
-        """The names that somebody gave to a column, its provider's and its prompt's; the provider where nobody did.
+        """The labels of a column's provider and prompt; the provider's id if there are none.
 
-        A prompt without a name has its own text as its label, which says nothing of its role.
+        The label of a prompt without one is its own text, which tells nothing about its role.
         """
         row = self.rows[self.columns[column][0]]
         parts = [part for part in (row.get("provider"), row.get("prompt")) if isinstance(part, dict)]
@@ -52,7 +52,7 @@ class Export:
         return " ".join(named) or column[1]
 
     def title(self, column: tuple[int, str]) -> str:
-        """How a column can be asked for when its provider alone is not enough."""
+        """The column's unique name, for when its provider alone is ambiguous."""
         return f"{column[0]}:{column[1]}"
 
 
@@ -86,7 +86,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     return Reading(
         "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names,
         metric=None if options.metric is None else metric_of(options.metric),
-        higher_is_better=True,  # a score says how far an assertion holds
+        higher_is_better=True,  # a score is the degree to which an assertion holds
         role_question=question,
     )  # fmt: skip
 
@@ -119,7 +119,7 @@ def _export(source: Source, notes: list[str]) -> Export:
 def _two(
     export: Export, options: ReaderOptions, notes: list[str]
 ) -> tuple[tuple[tuple[int, str], tuple[int, str]], str | None]:
-    """The two columns, and what a gate must ask where nothing says which is the candidate's."""
+    """The two columns, and what a gate must ask if nothing tells which is the candidate's."""
     columns = list(export.columns)
     if options.system_u is None and options.system_v is None and len(columns) == 2:
         called = [export.called(column) for column in columns]
@@ -184,7 +184,7 @@ def _outputs(
 
 
 def _key(row: Row, *, alone: bool) -> str:
-    """What a test asks, as canonical JSON. Tests that were edited between two files keep their variables."""
+    """The identity of a test, as canonical JSON; its variables stay the same when a test is edited."""
     case = row.get("testCase")
     inner: Row = case if isinstance(case, dict) else {}
     identity = [row.get("vars", inner.get("vars")), row.get("description", inner.get("description"))]
@@ -213,7 +213,7 @@ def _value(export: Export, index: int, metric: str, number_reader: NumberReader)
 
 
 def _cluster(export: Export, index: int, name: str | None) -> str | None:
-    """A variable, or a member of the test's metadata, that says the cluster."""
+    """The cluster: a variable, or a member of the test's metadata."""
     if name is None:
         return None
     row = export.rows[index]

@@ -1,4 +1,4 @@
-"""Delimited text of any kind as named columns: commas, tabs, pipes, semicolons or blanks; comments on top."""
+"""Delimited text as named columns: commas, tabs, pipes, semicolons or blanks, below comments."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class FileTable:
     delimiter: str
 
     def position(self, name: str, option: str) -> int:
-        """Where the column of this name stands; raises InvalidTest naming those there are."""
+        """The index of the column of this name; raises InvalidTest that lists the columns."""
         column = self.find((name.strip().lower(),))
         if column is None:
             why = f"There is no column {quoted(name)}. "
@@ -54,7 +54,7 @@ class FileTable:
         return column
 
     def find(self, names: tuple[str, ...]) -> int | None:
-        """Where the first of these names (in lower case) stands, if one does; case does not matter."""
+        """The index of the first of these names (in lower case) that is a column; case does not matter."""
         folded = [name.lower() for name in self.header or []]
         return next((folded.index(name) for name in names if name in folded), None)
 
@@ -75,7 +75,7 @@ def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable
     MalformedBody
         It is not delimited text in UTF-8.
     InvalidTest
-        A line has not as many fields as the first, or more than MAX_COLUMNS.
+        A line has more or fewer fields than the first, or more than MAX_COLUMNS.
     """
     lines = source.lines(notes)
     skipped = _comments_on_top(lines)
@@ -92,7 +92,7 @@ def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable
     for position, name in enumerate(map(str.lower, names)):
         if name in seen:
             raise source.refused(
-                numbers[0], "duplicate_column", f"the column {quoted(name)} stands twice.", position + 1
+                numbers[0], "duplicate_column", f"there are two columns {quoted(name)}.", position + 1
             )
         seen.add(name)
     if len(rows) == 1:

@@ -41,7 +41,7 @@ def read_tokens(source: Source, notes: list[str]) -> Tokens:
     Raises
     ------
     InvalidTest
-        A line has not as many columns as the others.
+        A line has more or fewer columns than the others.
     """
     lines = source.lines(notes)
     by_tab = _separated_by_tabs(lines)
@@ -113,15 +113,15 @@ def _counts_tokens(tokens: Tokens) -> bool:
 
 
 def tag_columns(tokens: Tokens, token: int, wanted: int, options: str) -> list[int]:
-    """The columns of BIO tags after the token, when it is certain which they are.
+    """The columns of BIO tags after the token, if they are certain.
 
     As many as are `wanted`; or all there are, if these agree; or the last ones of the file, where gold and predictions
-    stand beside each other, as conlleval reads them. Behind an index and a token the tag follows (UNER).
+    stand beside each other, as conlleval reads them. After an index and a token the tag follows (UNER).
 
     Raises
     ------
     InvalidTest
-        There are too few, or others besides (`options` choose among them), or a column has tags but for some values.
+        There are too few, or too many (`options` choose among them), or a column has tags except for some values.
     """
     tagged = []
     for column in range(token + 1, tokens.width):
@@ -131,7 +131,7 @@ def tag_columns(tokens: Tokens, token: int, wanted: int, options: str) -> list[i
         if tags == sum(map(len, tokens.sentences)):
             tagged.append(column)
         elif tags * 2 > sum(map(len, tokens.sentences)) and _has_entities(tokens, column):
-            raise _no_tags(tokens, column, "All others of this column are BIO tags", options)
+            raise _no_tags(tokens, column, "All other values of this column are BIO tags", options)
     if len(tagged) < wanted:
         column = min(token + 1, tokens.width - 1) if wanted == 1 else tokens.width - 1
         needed = "1 column of BIO tags is" if wanted == 1 else f"{wanted} columns of BIO tags are"
@@ -154,13 +154,13 @@ def _has_entities(tokens: Tokens, column: int) -> bool:
 
 
 def _example(tokens: Tokens, column: int) -> str:
-    """A tag of the column that is not O, if it has one."""
+    """A tag of the column other than O, if it has one."""
     values = (row[column] for sentence in tokens.sentences for row in sentence)
     return next((value for value in values if value != "O"), "O")
 
 
 def _no_tags(tokens: Tokens, column: int, why: str, options: str) -> InvalidTest:
-    """The refusal that names the first value of a column which is no tag."""
+    """The refusal that names the first value of a column that is not a tag."""
     number, value = next(
         (
             (number, row[column])
@@ -175,7 +175,7 @@ def _no_tags(tokens: Tokens, column: int, why: str, options: str) -> InvalidTest
 
 
 def chosen(tokens: Tokens, column: int) -> int:
-    """Where the column of this number stands, which is counted from one; raises InvalidTest if there is none."""
+    """The index of a column whose number is counted from one; raises InvalidTest if there is none."""
     if column > tokens.width:
         detail = f"there are {tokens.width} columns, and no column {column}."
         raise tokens.source.refused(tokens.lines[0][0], "wrong_field_count", detail)

@@ -2,7 +2,7 @@
 
 A line of output is `measure query value`, padded with blanks; values have four decimals, so they lie on a lattice.
 Lines of `all` queries and of the run's id are no items. trec_eval leaves out a query that a run has no document for;
-here that is a missing item, which on_missing decides about.
+here that is a missing item, subject to on_missing.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from .source import Source
 DEFAULT_MEASURE = "map"
 COMMON = ["map", "ndcg", "ndcg_cut_10", "P_10", "recip_rank", "bpref", "Rprec", "recall_1000", "success_10"]
 RUN_FIELDS, QRELS_FIELDS = 6, 4
-# What may be asked of pytrec_eval. It is C: success_0 aborts the process, runid reads memory that nobody set, and
-# ndcg walks through every level of relevance, a million of which take minutes.
+# Measures that are safe. pytrec_eval is C: success_0 aborts the process, runid reads uninitialised memory, and
+# ndcg loops over every level of relevance, a million of which take minutes.
 MEASURE = re.compile(
     r"(?:gm_)?map|Rprec|bpref|recip_rank|ndcg|ndcg_rel|Rndcg|infAP|11pt_avg|binG|G|num_(?:ret|rel|rel_ret)|"
     r"set_(?:P|recall|map|F)|(?:P|recall|success|relative_P|map_cut|ndcg_cut)_[1-9][0-9]{0,5}|"
@@ -40,7 +40,7 @@ def evaluated(
     Raises
     ------
     InvalidTest
-        A line is not as it should be, there is no such measure, or pytrec_eval is not installed.
+        A line is wrong, there is no such measure, or pytrec_eval is not installed.
     """
     measure = options.measure or DEFAULT_MEASURE
     if MEASURE.fullmatch(measure) is None:
@@ -129,7 +129,9 @@ def _run(source: Source, notes: list[str]) -> tuple[Ranked, dict[str, int]]:
         first.setdefault(query, number)
         if document in of_query:
             raise source.refused(
-                number, "duplicate_id", f"the document {quoted(document)} stands twice for {quoted(query)}."
+                number,
+                "duplicate_id",
+                f"the document {quoted(document)} is ranked twice for {quoted(query)}.",
             )
         try:
             score = float(fields[4])
