@@ -25,8 +25,8 @@ IN_WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r'\b(system_[uv])=(?=")'), lambda m: f"{option(m[1])} "),
     (re.compile(r"\bhigher_is_better=(true|false)"), lambda m: DIRECTIONS[m[1]]),
     (re.compile(r"\((\w+)=\)"), lambda m: f"({option(m[1])})"),
-    (re.compile(r"\b(say|with) (\w+)=(?=\W|$)"), lambda m: f"{m[1]} {option(m[2])}"),
-    (re.compile(r'\bsay "(\w+)": "(\w+)"'), lambda m: f"say {option(m[1])} {m[2]}"),
+    (re.compile(r"\b(say|with|give) (\w+)=(?=\W|$)"), lambda m: f"{m[1]} {option(m[2])}"),
+    (re.compile(r'\b(say|give) "(\w+)": "(\w+)"'), lambda m: f"{m[1]} {option(m[2])} {m[3]}"),
 )
 
 

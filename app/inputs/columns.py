@@ -1,8 +1,8 @@
-"""Lists of decoded values become columns: arrays of numbers, or checked lists of labels.
+"""Lists of decoded values as columns: arrays of numbers, or checked lists of labels.
 
 Numbers are exact. Integers stay integers (int64), decimals are the doubles nearest to what was written, and a
-column that mixes both must lose nothing in the mixture. Everything here is quick when the data is right, at C
-speed and without a Python loop over the items, and only looks for the culprit when it is not.
+column of both must keep all values exactly. Correct data is checked at C speed, without a Python loop over the items;
+only incorrect data is searched for the item to report.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NAMES = {
 def numbers(values: list[Any], *, may_hold_booleans: bool = True) -> Column:
     """A column of shape (n,): int64 when every value is an integer, float64 otherwise.
 
-    `may_hold_booleans=False` is a promise of the reader that saves a pass over the values.
+    `may_hold_booleans=False` promises that there are none, which saves a pass over the values.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def _decimals(values: list[Any]) -> NDArray[np.float64]:
 
 
 def _not_numbers(values: list[Any]) -> InvalidTest:
-    """An error that names the first few values that are not finite numbers of ours."""
+    """An error that names the first few values that are not valid numbers."""
     flaws: list[Flaw] = []
     for index, value in enumerate(values):
         flaw = _flaw_of(value, f"/{index}")
@@ -106,7 +106,7 @@ def labels(values: list[Any]) -> list[Any]:
 
     Raises
     ------
-        InvalidTest: something else stands there. Pointers are relative to the column (`/17` or `/17/2`).
+        InvalidTest: something else is there. Pointers are relative to the column (`/17` or `/17/2`).
     """
     kinds = set(map(type, values))
     if kinds <= LABELS:
@@ -145,7 +145,7 @@ def keys(values: list[Any]) -> list[Any]:
 
     Raises
     ------
-        InvalidTest: something else stands there. Pointers are relative to the column.
+        InvalidTest: something else is there. Pointers are relative to the column.
     """
     if not set(map(type, values)) <= LABELS:
         _refuse_keys(values)

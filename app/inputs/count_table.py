@@ -1,6 +1,6 @@
 """Delimited tables of counts: `tp_u,incorrect_u,tp_v,incorrect_v` without a header, or named in one.
 
-The headerless form is that of rycolab/paired-perm-test. With a header, every count stands twice, as `<name>_u` and
+The headerless form is that of rycolab/paired-perm-test. With a header, every count has two columns, `<name>_u` and
 `<name>_v`, in any order, beside `id` and `cluster`, which may be missing.
 """
 
@@ -40,7 +40,7 @@ def read(body: bytes | bytearray, delimiter: Delimiter) -> CountTable:
     MalformedBody
         It is not UTF-8 or not delimited text.
     InvalidTest
-        A line or the header is not as it should be; pointers are `/line/<n>[/<field>]`, from one.
+        A line or the header is wrong; pointers are `/line/<n>[/<field>]`, from one.
     """
     quick = _headerless_integers(body, delimiter)
     if quick is not None:
@@ -55,14 +55,14 @@ def read(body: bytes | bytearray, delimiter: Delimiter) -> CountTable:
 
 
 def _headerless_integers(body: bytes | bytearray, delimiter: Delimiter) -> CountTable | None:
-    """The usual case at C speed; None for anything else, which the slow reader understands or refuses."""
+    """A fast path at C speed for the usual body; None for anything else, which the slow reader reads or refuses."""
     flat = bytes(body).rstrip(b"\r\n").replace(b"\r\n", b"\n")
     if not is_grid(flat, HEADERLESS, delimiter):
         return None
     whole = integer_lists.integers(flat.translate(bytes.maketrans(b"\n" + delimiter.encode(), b",,")))
     if whole is None:
         return None
-    tp_u, incorrect_u, tp_v, incorrect_v = (np.ascontiguousarray(whole[place::4]) for place in range(4))
+    tp_u, incorrect_u, tp_v, incorrect_v = (np.ascontiguousarray(whole[column::4]) for column in range(4))
     return CountTable({"tp": tp_u, "incorrect": incorrect_u}, {"tp": tp_v, "incorrect": incorrect_v})
 
 
@@ -73,37 +73,37 @@ def from_rows(names: list[str], rows: Rows) -> CountTable:
         raise InvalidTest.at("", "no_items", "There is a header and no line below it; give at least one.")
     for line, row in rows:
         fields_of(line, row, len(names), f"{', '.join(names)}")
-    place = {name: position for position, name in enumerate(names)}
-    u, v = ({count: _column(rows, place[f"{count}_{system}"]) for count in counts} for system in ("u", "v"))
-    keys = {key: [row[place[key]] for _, row in rows] if key in place else None for key in KEYS}
+    index = {name: position for position, name in enumerate(names)}
+    u, v = ({count: _column(rows, index[f"{count}_{system}"]) for count in counts} for system in ("u", "v"))
+    keys = {key: [row[index[key]] for _, row in rows] if key in index else None for key in KEYS}
     return CountTable(u, v, ids=keys["id"], clusters=keys["cluster"])
 
 
 def _count_names(names: list[str]) -> list[str]:
-    there = set(names)
+    all_names = set(names)
     seen: set[str] = set()
     for position, name in enumerate(names):
         pointer = f"/line/1/{position + 1}"
         if name in seen:
             raise InvalidTest.at(
-                pointer, "duplicate_column", f"Column {position + 1} has an earlier one's name."
+                pointer, "duplicate_column", f"Column {position + 1} has the name of an earlier column."
             )
         seen.add(name)
         if name in KEYS:
             continue
         other = name[:-2] + ("_v" if name.endswith("_u") else "_u")
-        if not name.endswith(("_u", "_v")) or len(name) < 3 or other not in there:
+        if not name.endswith(("_u", "_v")) or len(name) < 3 or other not in all_names:
             detail = f"Column {position + 1} of the header is neither id, cluster, nor one of a pair <count>_u, <count>_v."
             raise InvalidTest.at(pointer, "unknown_column", detail)
     return [name[:-2] for name in names if name.endswith("_u")]
 
 
-def _column(rows: Rows, place: int) -> Column:
-    values = [number_of(row[place], line, place + 1) for line, row in rows]
+def _column(rows: Rows, column: int) -> Column:
+    values = [number_of(row[column], line, column + 1) for line, row in rows]
     try:
         return columns.numbers(values, may_hold_booleans=False)
     except InvalidTest as error:
         flaw = error.flaws[0]
         line = rows[int(flaw.pointer[1:])][0]
-        detail = f"Field {place + 1} of line {line}: {flaw.detail}"
-        raise InvalidTest.at(f"/line/{line}/{place + 1}", flaw.code, detail) from None
+        detail = f"Field {column + 1} of line {line}: {flaw.detail}"
+        raise InvalidTest.at(f"/line/{line}/{column + 1}", flaw.code, detail) from None

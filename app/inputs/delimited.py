@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,13 +24,14 @@ Delimiter = Literal[",", "\t"]
 
 HEADER = ("id", "u", "v", "cluster")
 NEWLINE = ord("\n")
-FIELD_LIMIT_CHARS = 131_072
+# Of any table. A thousand named counts of two systems with ids and clusters are half of it.
+MAX_COLUMNS = 4_096
 MAX_NUMBER_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What a delimited body says: two columns of numbers and, with a header, ids and cluster keys."""
+    """A delimited body: two columns of numbers and, with a header, ids and cluster keys."""
 
     u: Column
     v: Column
@@ -43,7 +45,7 @@ def read(body: bytes | bytearray, delimiter: Delimiter) -> Table:
     Raises
     ------
         MalformedBody: it is not UTF-8 or not delimited text.
-        InvalidTest: a line has not as many fields as it should, or a field is not a finite number. Pointers
+        InvalidTest: a line has too many or too few fields, or a field is not a finite number. Pointers
             name the line and the field, both counted from one (`/line/3/2`).
     """
     quick = plain_table(body, delimiter)
@@ -59,13 +61,14 @@ def read(body: bytes | bytearray, delimiter: Delimiter) -> Table:
 
 
 def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> Table | None:
-    """The usual case, ten times quicker: no quotes, no empty lines, JSON-like numbers. None for anything else.
+    """A fast path for the usual body: no quotes, no empty lines, JSON-like numbers. None for anything else.
 
     Fields are cut at C speed once it is known that every line has as many as the first one.
     """
     flat = bytes(body).rstrip(b"\r\n").replace(b"\r\n", b"\n")
     first, _, rest = flat.partition(b"\n")
-    names = [name.strip().lower() for name in first.decode("ascii", "replace").split(delimiter)]
+    fields_of_first = first.decode("ascii", "replace").split(delimiter, len(HEADER))
+    names = [name.strip().lower() for name in fields_of_first]
     if "u" not in names or "v" not in names:
         names, rest = ["u", "v"], flat
     if (
@@ -81,12 +84,12 @@ def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> Table | None:
             return Table(np.ascontiguousarray(whole[::2]), np.ascontiguousarray(whole[1::2]))
     try:
         fields = rest.decode().replace("\n", delimiter).split(delimiter)
-        column = {name: fields[place :: len(names)] for place, name in enumerate(names)}
+        column = {name: fields[index :: len(names)] for index, name in enumerate(names)}
         return Table(
             _plain_numbers(column["u"]), _plain_numbers(column["v"]), column.get("id"), column.get("cluster")
         )
     except (ValueError, InvalidTest):
-        return None  # the slow reader knows the line
+        return None  # the slow reader names the line
 
 
 def is_grid(text: bytes, names: list[str], delimiter: Delimiter) -> bool:
@@ -121,11 +124,65 @@ def rows_of(text: str, delimiter: Delimiter) -> list[tuple[int, list[str]]]:
     """Lines with something in them, with their numbers."""
     if "\0" in text:
         raise MalformedBody("The body has NUL characters; it is not delimited text.")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        return [(reader.line_num, row) for row in reader if row and any(field.strip() for field in row)]
+        return [(line, row) for line, row in csv_rows(text, delimiter) if any(field.strip() for field in row)]
+    except TooWide as error:
+        raise InvalidTest.at(
+            f"/line/{error.line}", "too_many_columns", f"Line {error.line} has {error}"
+        ) from None
+    except NotDelimited as error:
+        raise MalformedBody(f"Line {error.line} is not delimited text: {error}.") from None
+
+
+class RowError(Exception):
+    """A line cannot be split into fields; `line` is counted from one."""
+
+    def __init__(self, line: int, detail: str) -> None:
+        super().__init__(detail)
+        self.line = line
+
+
+class NotDelimited(RowError):
+    """The csv module refuses the line."""
+
+
+class TooWide(RowError):
+    """The line has more than MAX_COLUMNS fields."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line, f"more than {MAX_COLUMNS:,} fields, which is more than a table may have.")
+
+
+def csv_rows(text: str, delimiter: str, *, start: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """Rows, one at a time, with the number of their last line; `start` lines come before the text.
+
+    A line without quotes that is too wide is refused before it is split, so that a wide file costs no more than its
+    text.
+
+    Raises
+    ------
+    NotDelimited, TooWide
+        At the first such line.
+    """
+    begins_row = True  # the next line does not continue a quoted field
+
+    def checked() -> Iterator[str]:
+        nonlocal begins_row
+        for number, line in enumerate(io.StringIO(text, newline=""), start + 1):
+            if begins_row and line.count(delimiter) >= MAX_COLUMNS and '"' not in line:
+                raise TooWide(number)
+            begins_row = False
+            yield line
+
+    reader = csv.reader(checked(), delimiter=delimiter, strict=True)
+    try:
+        for row in reader:
+            if len(row) > MAX_COLUMNS:
+                raise TooWide(start + reader.line_num)
+            begins_row = True
+            yield start + reader.line_num, row
     except csv.Error as error:
-        raise MalformedBody(f"Line {reader.line_num} is not delimited text: {error}.") from None
+        raise NotDelimited(start + reader.line_num, str(error)) from None
 
 
 def _two_columns(rows: list[tuple[int, list[str]]]) -> Table:
@@ -144,27 +201,27 @@ def _with_header(names: list[str], rows: list[tuple[int, list[str]]]) -> Table:
             raise InvalidTest.at(f"/line/1/{position + 1}", "unknown_column", detail)
         if name in names[:position]:
             raise InvalidTest.at(
-                f"/line/1/{position + 1}", "duplicate_column", f"The column {name} stands twice."
+                f"/line/1/{position + 1}", "duplicate_column", f"There are two columns {name}."
             )
-    place = {name: position for position, name in enumerate(names)}
+    index = {name: position for position, name in enumerate(names)}
     if len(rows) == 1:
         raise InvalidTest.at("", "no_items", "There is a header and no line below it; give at least one.")
     u, v = [], []
     for line, row in rows[1:]:
         fields_of(line, row, len(names), "as many as the header")
-        u.append(number_of(row[place["u"]], line, place["u"] + 1))
-        v.append(number_of(row[place["v"]], line, place["v"] + 1))
-    table = _table(u, v, rows[1:], (place["u"] + 1, place["v"] + 1))
+        u.append(number_of(row[index["u"]], line, index["u"] + 1))
+        v.append(number_of(row[index["v"]], line, index["v"] + 1))
+    table = _table(u, v, rows[1:], (index["u"] + 1, index["v"] + 1))
     return Table(
         table.u,
         table.v,
-        ids=[row[place["id"]] for _, row in rows[1:]] if "id" in place else None,
-        clusters=[row[place["cluster"]] for _, row in rows[1:]] if "cluster" in place else None,
+        ids=[row[index["id"]] for _, row in rows[1:]] if "id" in index else None,
+        clusters=[row[index["cluster"]] for _, row in rows[1:]] if "cluster" in index else None,
     )
 
 
 def fields_of(line: int, row: list[str], wanted: int, why: str) -> None:
-    """Refuse a line that has not as many fields as it should."""
+    """Refuse a line with too many or too few fields."""
     if len(row) != wanted:
         detail = f"Line {line} has {len(row)} field{'s' * (len(row) != 1)}; {wanted} are needed: {why}."
         raise InvalidTest.at(f"/line/{line}", "wrong_field_count", detail)
@@ -188,7 +245,7 @@ def number_of(text: str, line: int, field: int) -> int | float:
 def _table(
     u: list[int | float], v: list[int | float], rows: list[tuple[int, list[str]]], fields: tuple[int, int]
 ) -> Table:
-    """Both columns as arrays; what is wrong with a number is told by line and field."""
+    """Both columns as arrays; errors point to line and field."""
     arrays = []
     for values, field in ((u, fields[0]), (v, fields[1])):
         try:

@@ -1,8 +1,8 @@
-"""Content codings undone: gzip and zstd, one at a time, and never beyond a cap on the inflated size.
+"""Decompress content codings: gzip and zstd, one at a time, up to a limit on the inflated size.
 
-A body is inflated piece by piece and given up as soon as it is over the cap: a small body that would become a large
-one costs no more than the cap. It is read piece by piece, too: what a decoder finds behind the end of a member is copied,
-so that the rest of a body, given to it whole, would be copied as often as there are members.
+A body is inflated piece by piece and refused as soon as it is over the limit, so that a small body that inflates to a
+large one costs no more than the limit. It is also read piece by piece: a decoder copies the bytes after the end of a
+member, so that a body given as a whole would be copied once for every member.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 PIECE_BYTES = 2**18
 GZIP_WINDOW_BITS = 16 + zlib.MAX_WBITS  # 16: with gzip's header and checksum, not zlib's
-# RFC 9659: in HTTP a zstd window is at most 8 MB. It is the memory that a stranger's body may claim.
+# RFC 9659: in HTTP a zstd window is at most 8 MB. It limits the memory that an untrusted body may claim.
 ZSTD_WINDOW_LOG = 23
 CODINGS = ("gzip", "zstd")
 FED_BYTES = 2**16
-# bgzip and pzstd write a member for every so many bytes, so that large files have hundreds.
+# bgzip and pzstd start a new member for each block, so that large files have hundreds.
 MAX_MEMBERS = 1000
 
 
 class _Source:
-    """Compressed bytes, a piece at a time; what a decoder has no use for comes back."""
+    """Compressed bytes, a piece at a time; bytes that a decoder did not use can be given back."""
 
     def __init__(self, body: bytes | bytearray) -> None:
         self._view = memoryview(body)
@@ -44,17 +44,17 @@ class _Source:
         return self._at >= len(self._view)
 
     def take(self) -> memoryview:
-        """The next piece; of no length at the end."""
+        """The next piece; empty at the end."""
         piece = self._view[self._at : self._at + FED_BYTES]
         self._at += len(piece)
         return piece
 
     def give_back(self, size: int) -> None:
-        """The last so many bytes belong to what follows."""
+        """Return the last `size` bytes, which belong to what follows."""
         self._at -= size
 
     def skip_zeros(self) -> None:
-        """Go on behind zeros."""
+        """Skip zero bytes."""
         while not self.empty:
             piece = self.take()
             left = len(bytes(piece).lstrip(b"\0"))
@@ -64,7 +64,7 @@ class _Source:
 
 
 class _Decoder(Protocol):
-    """What both codings look like from here."""
+    """The interface of both decoders."""
 
     def pieces(self, source: _Source) -> Iterator[bytes]: ...
 
@@ -83,7 +83,7 @@ class _Gzip:
             # Some writers pad with zeros to a block's end, and gzip itself lets them.
             source.skip_zeros()
         if not source.empty:
-            raise MalformedBody(f"The gzip data has more than {MAX_MEMBERS} members; compress it in one go.")
+            raise MalformedBody(f"The gzip data has more than {MAX_MEMBERS} members; compress it as one.")
 
     def _member(self, source: _Source) -> Iterator[bytes]:
         member = zlib.decompressobj(GZIP_WINDOW_BITS)
@@ -112,7 +112,7 @@ class _Zstd:
             except zstd.ZstdError as error:
                 raise MalformedBody(f"The data is not valid zstd: {error}.") from None
         if not source.empty:
-            raise MalformedBody(f"The zstd data has more than {MAX_MEMBERS} frames; compress it in one go.")
+            raise MalformedBody(f"The zstd data has more than {MAX_MEMBERS} frames; compress it as one.")
 
     def _frame(self, source: _Source) -> Iterator[bytes]:
         options = {int(zstd.DecompressionParameter.window_log_max): ZSTD_WINDOW_LOG}
@@ -140,17 +140,17 @@ def decode(body: bytes | bytearray, content_encoding: str | None, *, max_bytes: 
     names = [name.strip().lower() for name in (content_encoding or "").split(",")]
     codings = [name for name in names if name not in {"", "identity"}]
     if len(codings) > 1:
-        raise UnsupportedMedia("Content codings on top of each other are not taken; give one: gzip or zstd.")
+        raise UnsupportedMedia("Several content codings are not supported; give one: gzip or zstd.")
     if not codings:
         return bytes(body)
     coding = codings[0].removeprefix("x-")  # RFC 9110, section 8.4.1.3: x-gzip is gzip
     if coding not in CODINGS:
-        raise UnsupportedMedia(f"This content coding is not taken; give {' or '.join(CODINGS)}, or none.")
+        raise UnsupportedMedia(f"This content coding is not supported; give {' or '.join(CODINGS)}, or none.")
     return _inflated(body, _Gzip() if coding == "gzip" else _Zstd(), max_bytes)
 
 
 def inflated(content: bytes, *, max_bytes: int) -> bytes:
-    """The content of a file, inflated if its first bytes say that it is gzip or zstd.
+    """The content of a file, inflated if its first bytes are those of gzip or zstd.
 
     Raises
     ------
@@ -172,6 +172,6 @@ def _inflated(body: bytes | bytearray, decoder: _Decoder, max_bytes: int) -> byt
     for piece in decoder.pieces(_Source(body)):
         size += len(piece)
         if size > max_bytes:
-            raise BodyTooLarge(f"Inflated, this is more than the {max_bytes:,} bytes that are taken.")
+            raise BodyTooLarge(f"Inflated, this is more than the {max_bytes:,} bytes allowed.")
         parts.append(piece)
     return b"".join(parts)

@@ -1,7 +1,7 @@
-"""Lines of JSON with one item each: `{"id": …, "u": …, "v": …, "cluster": …}`, whatever u and v are.
+"""Lines of JSON with one item each: `{"id": …, "u": …, "v": …, "cluster": …}`.
 
 The fields are the columns of the JSON request, so that a line may hold numbers, lists of samples, named counts or
-labels; their values are judged where those of a request are.
+labels; their values are validated like those of a request.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import InvalidTest
 from . import ndjson
 from .delimited import text_of
-from .pairing import shown
+from .quoting import quoted
 
 KEYS = {"id": "ids", "cluster": "clusters"}
 
@@ -35,18 +35,18 @@ def read(body: bytes | bytearray, needed: Sequence[str], optional: Sequence[str]
         It is not UTF-8, or a line is not JSON.
     InvalidTest
         A line lacks a field, or has one that is unknown or that other lines lack; pointers are `/line/<n>/<field>`.
-        Or the only line has lists and no id: it may be a whole request.
+        Or the only line has lists and no id: it may be a whole JSON request.
     """
     records = list(ndjson.records(text_of(body).split("\n")))
     if not records:
         raise InvalidTest.at("", "no_items", "There is no line to test; give at least one.")
     known = {**{name: name for name in (*needed, *optional)}, **KEYS}
-    there = [name for name in known if name in records[0].value]
+    present = [name for name in known if name in records[0].value]
     for record in records:
-        _refuse_fields(record, there, needed, list(known))
-    if len(records) == 1 and "id" not in there:
+        _refuse_fields(record, present, needed, list(known))
+    if len(records) == 1 and "id" not in present:
         _refuse_whole_request(records[0], needed)
-    columns = {known[name]: [record.value[name] for record in records] for name in there}
+    columns = {known[name]: [record.value[name] for record in records] for name in present}
     return ItemLines(columns, [record.line for record in records])
 
 
@@ -60,15 +60,17 @@ def _refuse_whole_request(record: ndjson.Record, needed: Sequence[str]) -> None:
         raise InvalidTest.at(f"/line/{record.line}", "one_item_of_lists", detail)
 
 
-def _refuse_fields(record: ndjson.Record, there: list[str], needed: Sequence[str], known: list[str]) -> None:
-    place = f"/line/{record.line}"
+def _refuse_fields(
+    record: ndjson.Record, present: list[str], needed: Sequence[str], known: list[str]
+) -> None:
+    pointer = f"/line/{record.line}"
     for name in record.value:
         if name not in known:
-            detail = f"Line {record.line:,} has the field {shown(name)}; there are {', '.join(known)}."
-            raise InvalidTest.at(f"{place}/{name[:40]}", "unknown_field", detail)
-        if name not in there:
-            detail = f"Line {record.line:,} has the field {name} and the first line has not; all lines need the same."
-            raise InvalidTest.at(f"{place}/{name}", "different_fields", detail)
-    for name in (*needed, *there):
+            detail = f"Line {record.line:,} has the field {quoted(name)}; there are {', '.join(known)}."
+            raise InvalidTest.at(f"{pointer}/{name[:40]}", "unknown_field", detail)
+        if name not in present:
+            detail = f"Line {record.line:,} has the field {name} and the first line does not; all lines need the same fields."
+            raise InvalidTest.at(f"{pointer}/{name}", "different_fields", detail)
+    for name in (*needed, *present):
         if name not in record.value:
-            raise InvalidTest.at(f"{place}/{name}", "missing", f"Line {record.line:,} has no field {name}.")
+            raise InvalidTest.at(f"{pointer}/{name}", "missing", f"Line {record.line:,} has no field {name}.")

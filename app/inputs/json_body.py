@@ -1,9 +1,8 @@
-"""A JSON body becomes Python values: strictly, and without parsing it twice unless it looks wrong.
+"""Decode a JSON body strictly, and parse it twice only if it may have duplicate keys.
 
-Refused, each with its own sentence: what is not JSON, what is not UTF-8, lone surrogates, a byte order mark,
-nesting deeper than the parser goes, and objects that name a key twice. The parser alone would keep the last of
-two equal keys, and half of somebody's data would be gone silently. NaN and Infinity, which other JSON writers
-let through, are read here only so that the columns can refuse them by their place.
+Refused with a message for each: invalid JSON, invalid UTF-8, lone surrogates, a byte order mark, too deep nesting, and
+objects with duplicate keys. The parser alone would keep the last of two equal keys and silently lose data. NaN and
+Infinity, which some JSON writers emit, are read here only so that the columns can refuse them with a pointer.
 """
 
 from __future__ import annotations
@@ -16,28 +15,28 @@ from pydantic_core import from_json
 
 from ..errors import InvalidTest, MalformedBody
 from . import integer_lists
+from .quoting import quoted
 
 BOM = b"\xef\xbb\xbf"
-SHOWN_KEY_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What a body says. `no_booleans` promises that no true and no false stand in it."""
+    """A decoded body. `no_booleans` means that it contains neither true nor false."""
 
     value: Any
     no_booleans: bool
 
 
 def decode(body: bytes | bytearray) -> Decoded:
-    """The value that a JSON body says; long lists of integers may already be arrays.
+    """The value of a JSON body; long lists of integers may already be arrays.
 
     Raises
     ------
     MalformedBody
         It is not JSON.
     InvalidTest
-        An object in it has a key twice.
+        An object in it has a duplicate key.
     """
     if body.startswith(BOM):
         raise MalformedBody("The body starts with a byte order mark; send UTF-8 without one.")
@@ -46,7 +45,7 @@ def decode(body: bytes | bytearray) -> Decoded:
         try:
             return _decoded(rest, arrays)
         except MalformedBody:
-            pass  # a list in the middle of a string, or not JSON: the parser says which, and where
+            pass  # a list in the middle of a string, or invalid JSON: parse it whole to report it
     return _decoded(body, {})
 
 
@@ -68,12 +67,12 @@ def _decoded(body: bytes | bytearray, arrays: integer_lists.Arrays) -> Decoded:
 
 
 def may_hold_booleans(body: bytes | bytearray) -> bool:
-    """Whether true or false can stand in a body. Looking for one byte first is ten times quicker."""
+    """Whether a body may contain true or false. Searching for one byte first is ten times faster."""
     return (b"r" in body and b"true" in body) or (b"f" in body and b"false" in body)
 
 
 def may_repeat_keys(body: bytes | bytearray, value: Any) -> bool:
-    """Whether there are more colons than keys. Exact when False: every key brings a colon of its own."""
+    """Whether there are more colons than keys. False is certain: every key has a colon of its own."""
     seen = key_count(value)
     if body.count(b":") == seen:
         return False
@@ -85,7 +84,7 @@ def may_repeat_keys(body: bytes | bytearray, value: Any) -> bool:
 def key_count(value: Any) -> int:
     """How many keys the objects in a value have, looking only where a valid request has objects.
 
-    Objects inside lists are not looked into: their colons make the slow, exact check decide.
+    Objects inside lists are not counted: their colons lead to the slow, exact check.
     """
     if type(value) is not dict:
         return 0
@@ -97,11 +96,11 @@ def key_count(value: Any) -> int:
 
 
 def refuse_repeated_keys(body: bytes | bytearray) -> None:
-    """Parse once more, with eyes for nothing but keys.
+    """Parse once more, only to check the keys.
 
     Raises
     ------
-        InvalidTest: a key stands twice in one object.
+        InvalidTest: a key occurs twice in one object.
     """
 
     def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -121,13 +120,12 @@ def refuse_repeated_keys(body: bytes | bytearray) -> None:
 
 
 class RepeatedKey(Exception):
-    """A key that stands twice in one object."""
+    """A key that occurs twice in one object."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self.key = key
 
     def flaw(self) -> InvalidTest:
-        """The error that names it. Where in the body it stands is not known, only its name."""
-        shown = self.key if len(self.key) <= SHOWN_KEY_CHARS else self.key[:SHOWN_KEY_CHARS] + "…"
-        return InvalidTest.at("", "duplicate_key", f"The key {json.dumps(shown)} stands twice in one object.")
+        """The error that names it. Its position in the body is not known."""
+        return InvalidTest.at("", "duplicate_key", f"The key {quoted(self.key)} occurs twice in one object.")

@@ -1,4 +1,4 @@
-"""Lines of JSON: one object a line, empty lines skipped, numbers exactly as JSON writes them."""
+"""Lines of JSON: one object a line, empty lines skipped, numbers exact."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Flaw, InvalidTest, MalformedBody
-from .json_body import SHOWN_KEY_CHARS
+from .quoting import quoted
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An object and the line it stands on, counted from one."""
+    """An object and its line, counted from one."""
 
     line: int
     value: dict[str, Any]
@@ -33,27 +33,29 @@ def records(lines: Iterable[str], pointer: str = "") -> Iterator[Record]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        place = f"{pointer}/line/{number}"
-        value = decoded(line, place, f"Line {number:,}")
+        record_pointer = f"{pointer}/line/{number}"
+        value = decoded(line, record_pointer, f"Line {number:,}")
         if not isinstance(value, dict):
-            raise InvalidTest.at(place, "not_an_object", f"Line {number:,} is JSON but not an object.")
+            raise InvalidTest.at(
+                record_pointer, "not_an_object", f"Line {number:,} is JSON but not an object."
+            )
         yield Record(number, value)
 
 
-def decoded(text: str, place: str, what: str) -> Any:
+def decoded(text: str, pointer: str, what: str) -> Any:
     """The value of a JSON text; raises MalformedBody, or InvalidTest if an object has a key twice."""
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
+        value = dict(pairs)
+        if len(value) != len(pairs):
             twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-            detail = f"{what} has the key {json.dumps(twice[:SHOWN_KEY_CHARS])} twice in one object."
-            raise InvalidTest.at(place, "duplicate_key", detail)
-        return found
+            detail = f"{what} has the key {quoted(twice)} twice in one object."
+            raise InvalidTest.at(pointer, "duplicate_key", detail)
+        return value
 
     try:
         value = json.loads(text)
-        # Every key brings a colon of its own, so that most records need no second, slower look at their keys.
+        # Every key has a colon of its own, so that most records need no second, slower parse of their keys.
         flat = type(value) is dict and text.count(":") == len(value)
         return value if flat else json.loads(text, object_pairs_hook=members)
     except json.JSONDecodeError as error:
@@ -62,4 +64,4 @@ def decoded(text: str, place: str, what: str) -> Any:
         detail = f"{what} has an integer with too many digits."
     except RecursionError:
         detail = f"{what} is nested too deeply."
-    raise MalformedBody(detail, flaws=(Flaw(place, "not_json", detail),))
+    raise MalformedBody(detail, flaws=(Flaw(pointer, "not_json", detail),))

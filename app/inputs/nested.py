@@ -1,6 +1,6 @@
 """Columns with several numbers per item: repeated samples, tuples of effects, named counts.
 
-Like the plain ones they are checked at C speed, and looked at one by one only to name the culprit. Pointers are
+Like plain columns they are checked at C speed, and item by item only to report an error. Pointers are
 relative to the column: `/17/2` is the third number of the eighteenth item, `/tp/17` its count of that name.
 """
 
@@ -18,7 +18,7 @@ from ..errors import Flaw, InvalidTest
 from ..statistics.paired import Column, Repeated
 from . import columns
 from .columns import NAMES
-from .pairing import shown
+from .quoting import quoted
 
 MAX_COUNT_NAMES = 1_000
 MAX_TUPLE = 100
@@ -28,7 +28,7 @@ MAX_DECIMALS = 12
 
 @dataclass(frozen=True, slots=True)
 class NamedCounts:
-    """Counts by name, shape (n,) each. `by_item` remembers that they came as one object per item."""
+    """Counts by name, shape (n,) each. `by_item` is true if they came as one object per item."""
 
     columns: Mapping[str, Column]
     by_item: bool = False
@@ -69,12 +69,12 @@ def tuples(values: list[Any], *, may_hold_booleans: bool = True) -> Column:
 def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> NamedCounts:
     """`{name: [counts]}`; arrays of integers may stand in for lists. Raises InvalidTest."""
     _refuse_names(list(value))
-    found: dict[str, Column] = {}
+    result: dict[str, Column] = {}
     for name, column in value.items():
         if type(column) is not np.ndarray and type(column) is not list:
             raise InvalidTest.at(f"/{escape(name)}", "not_a_column", "Give a list with one count per item.")
         try:
-            found[name] = whole(
+            result[name] = whole(
                 column
                 if isinstance(column, np.ndarray)
                 else columns.numbers(column, may_hold_booleans=may_hold_booleans)
@@ -82,12 +82,14 @@ def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> Na
         except InvalidTest as error:
             flaws = (Flaw(f"/{escape(name)}{f.pointer}", f.code, f.detail) for f in error.flaws)
             raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
-    first = next(iter(found))
-    for name, counts in found.items():
-        if len(counts) != len(found[first]):
-            detail = f"{shown(first)} has {len(found[first]):,} counts and {shown(name)} has {len(counts):,}."
+    first = next(iter(result))
+    for name, counts in result.items():
+        if len(counts) != len(result[first]):
+            detail = (
+                f"{quoted(first)} has {len(result[first]):,} counts and {quoted(name)} has {len(counts):,}."
+            )
             raise InvalidTest.at(f"/{escape(name)}", "length_mismatch", detail)
-    return NamedCounts(found)
+    return NamedCounts(result)
 
 
 def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> NamedCounts:
@@ -104,18 +106,20 @@ def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> 
     for index, value in enumerate(values):
         if value.keys() != values[0].keys():
             odd = next(iter(value.keys() ^ values[0].keys()))
-            detail = f"All items need the same counts: {shown(odd)} is not in this item and in the first one."
+            detail = (
+                f"All items need the same counts: {quoted(odd)} is not in this item and in the first one."
+            )
             raise _at(index, "different_counts", detail)
-    found: dict[str, Column] = {}
+    result: dict[str, Column] = {}
     for name in names:
         try:
-            found[name] = whole(
+            result[name] = whole(
                 columns.numbers([value[name] for value in values], may_hold_booleans=may_hold_booleans)
             )
         except InvalidTest as error:
             flaws = (Flaw(f"{f.pointer}/{escape(name)}", f.code, f.detail) for f in error.flaws)
             raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
-    return NamedCounts(found, by_item=True)
+    return NamedCounts(result, by_item=True)
 
 
 def whole(column: Column) -> Column:
@@ -138,7 +142,7 @@ def to_decimals(values: Column | Repeated, decimals: int) -> Column | Repeated:
     if values.dtype == np.int64:
         return values
     scaled = values * 10.0**decimals
-    few = np.abs(scaled) < MAX_COUNT  # beyond it there are no decimals to lose
+    few = np.abs(scaled) < MAX_COUNT  # larger numbers have no decimals
     return np.where(few, np.rint(np.where(few, scaled, 0.0)) / 10.0**decimals, values)
 
 
@@ -182,9 +186,9 @@ def _flat(values: list[Any], lengths: NDArray[np.int64], *, may_hold_booleans: b
         ends = np.cumsum(lengths)
         flaws = []
         for flaw in error.flaws:
-            place = int(flaw.pointer[1:])
-            item = int(np.searchsorted(ends, place, side="right"))
-            pointer = f"/{item}/{place - int(ends[item] - lengths[item])}"
+            position = int(flaw.pointer[1:])
+            item = int(np.searchsorted(ends, position, side="right"))
+            pointer = f"/{item}/{position - int(ends[item] - lengths[item])}"
             flaws.append(Flaw(pointer, flaw.code, flaw.detail))
         raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
 
@@ -193,7 +197,7 @@ def _refuse_names(names: list[str]) -> None:
     if not names:
         raise InvalidTest.at("", "no_counts", "There are no counts; give at least one, by name.")
     if len(names) > MAX_COUNT_NAMES:
-        detail = f"There are {len(names):,} names of counts; at most {MAX_COUNT_NAMES:,} are taken."
+        detail = f"There are {len(names):,} names of counts; at most {MAX_COUNT_NAMES:,} are allowed."
         raise InvalidTest.at("", "too_many_counts", detail)
 
 

@@ -1,7 +1,6 @@
 """NumPy's .npy files: an N x 2 array of scores, or an N x 4 array of counts. Nothing is ever unpickled.
 
-Only the header is left to NumPy, which reads it as a literal. What it claims is held against the bytes that are
-there before any array is made.
+NumPy reads only the header, as a literal. Its shape is checked against the number of bytes before any array is made.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ INT64 = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a .npy file says of its array."""
+    """The header of a .npy file."""
 
     shape: tuple[int, ...]
     fortran_order: bool
@@ -44,7 +43,7 @@ def read(body: bytes | bytearray) -> Table | CountTable:
     Raises
     ------
     MalformedBody
-        It is not a .npy file, or not a whole one.
+        It is not a complete .npy file.
     InvalidTest
         Its array is not N x 2 or N x 4 numbers, all finite; pointers are `/<row>/<column>`, from zero.
     """
@@ -55,15 +54,15 @@ def read(body: bytes | bytearray) -> Table | CountTable:
     if len(header.shape) != 2 or header.shape[1] not in (2, 4):
         detail = "The array must be N x 2 (u, v) or N x 4 (tp_u, incorrect_u, tp_v, incorrect_v)."
         raise InvalidTest.at("", "wrong_shape", detail)
-    there = len(body) - header.offset
-    if math.prod(header.shape) * header.dtype.itemsize != there:
+    data_bytes = len(body) - header.offset
+    if math.prod(header.shape) * header.dtype.itemsize != data_bytes:
         detail = f"The header claims {header.shape[0]:,} x {header.shape[1]} elements of {header.dtype.itemsize} bytes; "
-        raise MalformedBody(f"{detail}{there:,} bytes follow it.")
+        raise MalformedBody(f"{detail}{data_bytes:,} bytes follow it.")
     if header.shape[0] == 0:
         raise InvalidTest.at("", "no_items", "The array has no rows; there is nothing to test.")
     flat = np.frombuffer(body, dtype=header.dtype, offset=header.offset)
     rows = flat.reshape(header.shape, order="F" if header.fortran_order else "C")
-    columns = [_column(rows[:, place], place) for place in range(header.shape[1])]
+    columns = [_column(rows[:, column], column) for column in range(header.shape[1])]
     if len(columns) == 2:
         return Table(columns[0], columns[1])
     first, second = HEADERLESS_COUNTS
@@ -77,25 +76,25 @@ def _header(start: bytes) -> Header:
         if version not in READERS:
             raise MalformedBody(f"This is version {version[0]}.{version[1]} of .npy; 1.0 and 2.0 are read.")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what NumPy thinks of old headers is of no use to the caller
+            warnings.simplefilter("ignore")  # NumPy's warnings about old headers do not help the caller
             shape, fortran_order, dtype = READERS[version](stream, max_header_size=MAX_HEADER_BYTES)
     except (ValueError, TypeError, SyntaxError, TokenError, MemoryError, RecursionError):
-        raise MalformedBody("This is not a .npy file with a header that can be read.") from None
+        raise MalformedBody("This is not a .npy file with a readable header.") from None
     if any(type(length) is not int or length < 0 for length in shape):
         raise MalformedBody("The header's shape is not one of an array.")
     return Header(shape, fortran_order, dtype, stream.tell())
 
 
-def _column(values: NDArray[np.generic], place: int) -> Column:
+def _column(values: NDArray[np.generic], column: int) -> Column:
     kind = values.dtype.kind
     if kind == "f":
         reals = np.ascontiguousarray(values, dtype=np.float64)
         bad = np.flatnonzero(~np.isfinite(reals))
         if bad.size:
-            raise InvalidTest.at(f"/{bad[0]}/{place}", "not_finite", "This number is not finite.")
+            raise InvalidTest.at(f"/{bad[0]}/{column}", "not_finite", "This number is not finite.")
         return reals if values.dtype.itemsize == 8 else shortest_decimals(reals, values.dtype)
     if kind == "u" and values.size and int(values.max()) >= INT64:
         raise InvalidTest.at(
-            f"/{int(values.argmax())}/{place}", "integer_too_large", "Too large for 64 bits."
+            f"/{int(values.argmax())}/{column}", "integer_too_large", "Too large for 64 bits."
         )
     return np.ascontiguousarray(values, dtype=np.int64)

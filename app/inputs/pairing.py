@@ -1,12 +1,11 @@
-"""Which items of the systems belong together, and which of them swap together.
+"""Which items of the systems form pairs, and which items swap together.
 
 Columns given as arrays are paired by their order; columns given as `{id: value}` objects by id, in the order of
-the first one. Nothing is matched by guessing and nothing is dropped unless the caller says so.
+the first one. Nothing is matched by guessing, and nothing is dropped without on_missing=drop.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,10 +15,10 @@ from numpy.typing import NDArray
 
 from ..errors import Flaw, InvalidTest
 from ..statistics.paired import Pairing
+from .quoting import quoted
 
 OnMissing = Literal["error", "drop"]
 NAMED_IDS = 5
-SHOWN_ID_CHARS = 40
 
 Values = Sequence[Any] | NDArray[Any]
 
@@ -41,7 +40,7 @@ Given = Values | ById
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """Columns of one length and in one order, under the names they were given by."""
+    """Columns of one length and in one order, by name."""
 
     columns: dict[str, Values]
     pairing: Pairing
@@ -114,7 +113,7 @@ def _unique(ids: Sequence[Any]) -> None:
     flaws = []
     for index, key in enumerate(ids):
         if key in seen:
-            detail = f"The id {shown(key)} stands here a second time; ids must be unique."
+            detail = f"The id {quoted(key)} is a duplicate; ids must be unique."
             flaws.append(Flaw(f"/ids/{index}", "duplicate_id", detail))
             if len(flaws) == NAMED_IDS:
                 break
@@ -140,7 +139,7 @@ def _by_id(
             _refuse_unmatched(keyed, common)
     if not matched:
         raise InvalidTest.at(
-            f"/{first}", "no_common_ids", "No id stands in all columns; there is nothing to pair."
+            f"/{first}", "no_common_ids", "No id is in all columns; there is nothing to pair."
         )
     columns = {name: _reordered(column, matched) for name, column in keyed.items()}
     if clusters is not None and not isinstance(clusters, Mapping):
@@ -166,13 +165,13 @@ def _refuse_unmatched(keyed: Mapping[str, ById], common: set[str]) -> None:
     for name, column in keyed.items():
         alone = [key for key in column.ids if key not in common]
         if alone:
-            named = ", ".join(shown(key) for key in alone[:NAMED_IDS])
+            named = ", ".join(quoted(key) for key in alone[:NAMED_IDS])
             more = f" and {len(alone) - NAMED_IDS:,} more" if len(alone) > NAMED_IDS else ""
             flaws.append(Flaw(f"/{name}", "unmatched_ids", f"Without a counterpart: {named}{more}."))
             counts.append(f"{len(alone):,} of {len(column.ids):,} ids in {name}")
     detail = (
         f"The ids do not match: {' and '.join(counts)} have no counterpart. "
-        'Mend them, or say "on_missing": "drop" to test the items that match.'
+        'Add them, or give "on_missing": "drop" to test only the items that match.'
     )
     raise InvalidTest(detail, flaws=tuple(flaws))
 
@@ -180,16 +179,16 @@ def _refuse_unmatched(keyed: Mapping[str, ById], common: set[str]) -> None:
 def _reordered(column: ById, order: list[str]) -> Values:
     if column.ids == order:
         return column.values
-    place = {key: index for index, key in enumerate(column.ids)}
+    index = {key: row for row, key in enumerate(column.ids)}
     if isinstance(column.values, np.ndarray):
-        return column.values[np.fromiter(map(place.__getitem__, order), dtype=np.int64, count=len(order))]
-    return [column.values[place[key]] for key in order]
+        return column.values[np.fromiter(map(index.__getitem__, order), dtype=np.int64, count=len(order))]
+    return [column.values[index[key]] for key in order]
 
 
 def _clusters_of(ids: Sequence[str], clusters: Mapping[str, Any]) -> list[Any]:
     missing = [key for key in ids if key not in clusters]
     if missing:
-        named = ", ".join(shown(key) for key in missing[:NAMED_IDS])
+        named = ", ".join(quoted(key) for key in missing[:NAMED_IDS])
         detail = f"{len(missing):,} of {len(ids):,} items have no cluster: {named}."
         raise InvalidTest.at("/clusters", "unmatched_ids", detail)
     return [clusters[key] for key in ids]
@@ -201,9 +200,3 @@ def _coded(keys: Sequence[Any] | None) -> tuple[NDArray[np.int64] | None, int | 
         return None, None
     code = {key: index for index, key in enumerate(dict.fromkeys(keys))}
     return np.fromiter(map(code.__getitem__, keys), dtype=np.int64, count=len(keys)), len(code)
-
-
-def shown(key: object) -> str:
-    """An id as an error may name it: quoted, escaped, and cut to a length that names but does not echo."""
-    text = key if isinstance(key, str) else str(key)
-    return json.dumps(text if len(text) <= SHOWN_ID_CHARS else text[:SHOWN_ID_CHARS] + "…")

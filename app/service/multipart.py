@@ -16,7 +16,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from ..errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody
 from ..inputs import encodings
 from ..inputs.formats.reader import UploadedFile
-from ..inputs.pairing import shown
+from ..inputs.quoting import quoted
 
 MAX_FIELD_CHARS = 10_000
 MAX_PART_HEADERS = 8
@@ -108,7 +108,7 @@ def read(
             continue
         if name in files:
             raise InvalidTest.at(
-                f"/files/{name[:40]}", "duplicate_file", f"There are two files {shown(name)}."
+                f"/files/{name[:40]}", "duplicate_file", f"There are two files {quoted(name)}."
             )
         content = _inflated(bytes(part.content), name, left)
         left -= len(content)
@@ -160,10 +160,10 @@ def _text(content: bytearray, name: str) -> str:
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        detail = f"The field {shown(name)} is not UTF-8."
+        detail = f"The field {quoted(name)} is not UTF-8."
         raise MalformedBody(detail, flaws=(Flaw(pointer, "not_utf8", detail),)) from None
     if len(text) > MAX_FIELD_CHARS:
-        detail = f"A field has at most {MAX_FIELD_CHARS:,} characters; {shown(name)} has {len(text):,}. Is it a file?"
+        detail = f"A field has at most {MAX_FIELD_CHARS:,} characters; {quoted(name)} has {len(text):,}. Is it a file?"
         raise InvalidTest.at(pointer, "field_too_long", detail)
     return text
 

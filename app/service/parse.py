@@ -15,7 +15,8 @@ from ..inference.record import Caution, ReadingRecord
 from ..inputs import encodings, nested
 from ..inputs.formats.reader import Kind, Reading
 from ..inputs.nested import NamedCounts
-from ..inputs.pairing import ById, Given, pair, shown
+from ..inputs.pairing import ById, Given, pair
+from ..inputs.quoting import quoted
 from ..reports.representations import BY_NAME
 from ..statistics import direction
 from ..statistics.corpus import counting_seconds
@@ -175,7 +176,7 @@ def _cautions_of_order(reading: Reading, options: Options) -> tuple[Caution, ...
     if reading.role_question is None or options.alternative == "two-sided":
         return ()
     u, v = reading.names or ("the first", "the second")
-    detail = f"U is {shown(u)} and V is {shown(v)} only because of their order in the file; "
+    detail = f"U is {quoted(u)} and V is {quoted(v)} only because of their order in the file; "
     return (Caution("roles_by_order", f"{detail}set system_u and system_v to be certain."),)
 
 

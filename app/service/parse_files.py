@@ -15,7 +15,7 @@ from ..errors import InvalidTest, relocated
 from ..inputs.formats import catalogue
 from ..inputs.formats.reader import OPTION_NAMES, ReaderOptions, Reading, UploadedFile
 from ..inputs.formats.roles import ROLES
-from ..inputs.pairing import shown
+from ..inputs.quoting import quoted
 from ..statistics.paired import StatisticSpec
 from . import multipart
 from .messages import Job, Limits, TestKind
@@ -106,7 +106,7 @@ def _spec(reading: Reading, name: str | None, parameters: dict[str, Any]) -> Sta
     kind: TestKind = "predictions" if reading.kind == "segments" else reading.kind
     named = {entry.name for entry in entries(reading.kind)}
     if name not in named:
-        detail = f"The files were read as {reading.kind}, which have no statistic {shown(name)}; "
+        detail = f"The files were read as {reading.kind}, which have no statistic {quoted(name)}; "
         detail += f"there are {', '.join(sorted(named))}."
         raise InvalidTest.at("/statistic/name", "unknown_statistic", detail)
     statistic = validated(STATISTIC_MODELS[kind], {"name": name, **merged}, prefix="/statistic")

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from ..errors import Flaw, InvalidTest
-from ..inputs.pairing import shown
+from ..inputs.quoting import quoted
 from ..statistics.catalogue import ENTRIES
 from .messages import TestKind
 from .schema.statistics import STATISTIC_MODELS
@@ -61,7 +61,7 @@ def options_of(
     flaws: list[Flaw] = []
     for name, text in given:
         if name not in known:
-            detail = f"There is no {what} {shown(name)} here; there are {', '.join(known)}."
+            detail = f"There is no {what} {quoted(name)} here; there are {', '.join(known)}."
             flaws.append(Flaw(pointer(name), "unknown_parameter", detail))
         elif name in seen:
             flaws.append(Flaw(pointer(name), "duplicate_parameter", f"{name} is given twice."))

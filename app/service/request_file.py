@@ -17,7 +17,7 @@ from ..errors import InputError, InvalidTest, relocated
 from ..inputs import json_body
 from ..inputs.formats.catalogue import ALIASES, AUTO
 from ..inputs.formats.delimited_files import COUNT_STATISTICS
-from ..inputs.formats.jsonl import MORE_ID_NAMES
+from ..inputs.formats.json_fields import MORE_ID_NAMES
 from ..inputs.formats.reader import Kind, Reading, UploadedFile
 from ..inputs.formats.source import UTF8_BOM
 from ..statistics.catalogue import STATISTICS

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ..errors import MAX_FLAWS, Flaw, InvalidTest
-from ..inputs.pairing import shown
+from ..inputs.quoting import quoted
 from .schema.fields import escape
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -60,7 +60,7 @@ def _unknown(model: type[BaseModel], value: dict[str, Any], prefix: str) -> list
                 Flaw(
                     f"{prefix}/{_short(key)}",
                     "unknown_field",
-                    f"There is no field {shown(key)}; there are {known}.",
+                    f"There is no field {quoted(key)}; there are {known}.",
                 )
             )
             if len(flaws) == MAX_FLAWS:

@@ -23,8 +23,8 @@ from collections.abc import Mapping
 
 from ...statistics.paired import StatisticSpec
 from .format import FirstLook, Format, Sign
-from .number_text import Numerals
-from .outputs_by_id import Answers, matched, scores
+from .number_text import NumberReader
+from .outputs_by_id import SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading
 from .roles import needed
 from .source import Source
@@ -33,14 +33,14 @@ from .source import Source
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
     """Scores of two systems."""
     notes: list[str] = []
-    numerals = Numerals.of(options)
+    number_reader = NumberReader.of(options)
     systems = []
     for role in ("u", "v"):
         source = needed(files, role, format_)
-        system = Answers(source)
+        system = SystemOutputs(source)
         for number, line in enumerate(source.text(notes).splitlines(), 1):
             key, _, value = line.partition(" = ")
-            system.add(key, numerals.of_text(value, source.line(number, "value")), f"line/{number}")
+            system.add(key, number_reader.of_text(value, source.line(number, "value")), f"line/{number}")
         systems.append(system)
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=False)
     return Reading("scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_)

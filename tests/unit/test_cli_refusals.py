@@ -33,7 +33,7 @@ __all__ = ["scores"]  # a fixture
         (["test", "SCORES", "--alpha", "0.1", "-O", "alpha=0.2"], "alpha is given twice"),
         (["test", "SCORES", "-O", "gold=x"], "gold is a file"),
         (["test", "SCORES", "-O", "colour=red"], "  at --colour\n"),
-        (["test", "SCORES", "--gold", "SCORES"], "no use for a file gold"),
+        (["test", "SCORES", "--gold", "SCORES"], "file gold"),
         (["test", "SCORES", "--input-format", "excel"], "  at --input-format\n"),
         (["test", "SCORES", "-f", "junit"], "  at --format\n"),
         (["test", "SCORES", "--theme", "dark"], "  at --theme\n"),

@@ -1,7 +1,7 @@
 """Speech recognition: counts per utterance in a table, or `.trn` transcripts aligned here.
 
 Counts are `errors` and `ref_words`; their ratio is the word error rate, and is exact. The cluster is the call, or
-speaker: a column of the table, or what an utterance's id has before its first `-` or `_`, as NIST's sclite has it.
+speaker: a column of the table, or the part of an utterance's id before its first `-` or `_`, as in NIST's sclite.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Mapping
 
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
-from ..pairing import shown
+from ..quoting import quoted
 from .count_files import CountFile, count_file, require_same
 from .format import FirstLook, Format, Sign
-from .number_text import Numerals
-from .outputs_by_id import Answers, counts, matched, scores
+from .number_text import NumberReader
+from .outputs_by_id import SystemOutputs, counts, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source
@@ -60,8 +60,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     )
 
 
-def _counted(source: Source, options: ReaderOptions, notes: list[str]) -> Answers:
-    """A table of counts; `errors` is what it says, or the sum of its parts, and if both, they must agree."""
+def _counted(source: Source, options: ReaderOptions, notes: list[str]) -> SystemOutputs:
+    """A table of counts; `errors` is its column or the sum of its parts, which must agree if both are there."""
     file = count_file(source, IDS, CLUSTERS, options, notes)
     header = [name.lower() for name in file.columns()]
     parts = all(part in header for part in PARTS)
@@ -69,12 +69,12 @@ def _counted(source: Source, options: ReaderOptions, notes: list[str]) -> Answer
         detail = "the columns ref_words and errors (or substitutions, deletions and insertions) are needed."
         raise source.refused(1, "missing_column", detail)
     wanted = [*(("errors",) if "errors" in header else ()), "ref_words", *(PARTS if parts else ())]
-    answers = file.answers(wanted, Numerals(), row=True)
-    answers.values = [
+    outputs = file.outputs(wanted, NumberReader(), row=True)
+    outputs.values = [
         None if value is None else _row(file, index, dict(zip(wanted, value, strict=True)))
-        for index, value in enumerate(answers.values)
+        for index, value in enumerate(outputs.values)
     ]
-    return answers
+    return outputs
 
 
 def _row(file: CountFile, index: int, value: dict[str, int | float]) -> tuple[int | float, int | float]:
@@ -95,49 +95,55 @@ def _row(file: CountFile, index: int, value: dict[str, int | float]) -> tuple[in
 
 def _aligned(
     reference: Source, systems: list[Source], options: ReaderOptions, notes: list[str]
-) -> tuple[Answers, Answers]:
+) -> tuple[SystemOutputs, SystemOutputs]:
     """Transcripts against their references, utterance by utterance."""
-    truth = transcript(reference, notes)
+    references = transcript(reference, notes)
     if options.clusters not in (None, *CLUSTERS[:2]):
-        detail = (
-            "Transcripts have clusters=call (or speaker): what an utterance's id has before its first - or _."
-        )
+        detail = "Transcripts have clusters=call (or speaker): the part of an utterance's id before its first - or _."
         raise InvalidTest.at("/options/clusters", "invalid_option", detail)
-    u, v = (_system(truth, transcript(source, notes), options, notes) for source in systems)
+    u, v = (_system(references, transcript(source, notes), options, notes) for source in systems)
     return u, v
 
 
-def _require_common_words(truth: Transcript, said: Transcript) -> None:
-    """A transcript none of whose words is in the references is written in another way, or is another text."""
-    here, there = ({word for words in one.words.values() for word in words} for one in (said, truth))
-    if here and there and here.isdisjoint(there):
-        detail = f"no word of this file occurs in the references: here is {shown(min(here))}, there {shown(min(there))}. "
-        detail += "Capitals and punctuation count: write both the same way."
-        raise said.source.refused(min(said.lines.values()), "labels_never_match", detail)
-
-
-def _system(truth: Transcript, said: Transcript, options: ReaderOptions, notes: list[str]) -> Answers:
-    extra = [key for key in said.lines if key not in truth.lines]
-    if extra:
-        detail = f"the utterance {shown(extra[0])} is not in the references ({len(extra):,} are not)."
-        raise said.source.refused(said.lines[extra[0]], "unmatched_ids", detail)
-    _require_common_words(truth, said)
-    there = [key for key in truth.words if key in said.words]
-    errors = dict(
-        zip(there, word_errors([truth.words[k] for k in there], [said.words[k] for k in there]), strict=True)
+def _require_common_words(reference: Transcript, hypothesis: Transcript) -> None:
+    """Refuse a transcript none of whose words is in the references: its spelling or its text differs."""
+    hypothesis_words, reference_words = (
+        {word for words in one.words.values() for word in words} for one in (hypothesis, reference)
     )
-    answers = Answers(said.source)
-    for key, words in truth.words.items():
-        place = f"line/{said.lines[key]}" if key in said.lines else f"utterance/{key[:40]}"
+    if hypothesis_words and reference_words and hypothesis_words.isdisjoint(reference_words):
+        detail = f"no word of this file occurs in the references: here is {quoted(min(hypothesis_words))}, there {quoted(min(reference_words))}. "
+        detail += "Capitals and punctuation count: write both the same way."
+        raise hypothesis.source.refused(min(hypothesis.lines.values()), "labels_never_match", detail)
+
+
+def _system(
+    reference: Transcript, hypothesis: Transcript, options: ReaderOptions, notes: list[str]
+) -> SystemOutputs:
+    extra = [key for key in hypothesis.lines if key not in reference.lines]
+    if extra:
+        detail = f"the utterance {quoted(extra[0])} is not in the references ({len(extra):,} are not)."
+        raise hypothesis.source.refused(hypothesis.lines[extra[0]], "unmatched_ids", detail)
+    _require_common_words(reference, hypothesis)
+    shared = [key for key in reference.words if key in hypothesis.words]
+    errors = dict(
+        zip(
+            shared,
+            word_errors([reference.words[k] for k in shared], [hypothesis.words[k] for k in shared]),
+            strict=True,
+        )
+    )
+    outputs = SystemOutputs(hypothesis.source)
+    for key, words in reference.words.items():
+        path = f"line/{hypothesis.lines[key]}" if key in hypothesis.lines else f"utterance/{key[:40]}"
         match = SPEAKER.match(key)
         cluster = match[0] if match and options.clusters is not None else None
-        answers.add(key, (errors[key], len(words)) if key in errors else None, place, cluster)
-    silent = sum(not words for words in said.words.values())
+        outputs.add(key, (errors[key], len(words)) if key in errors else None, path, cluster)
+    silent = sum(not words for words in hypothesis.words.values())
     if silent:
         notes.append(
-            f"{said.source.role}: {silent:,} utterances have an empty hypothesis, which is all deletions."
+            f"{hypothesis.source.role}: {silent:,} utterances have an empty hypothesis, which is all deletions."
         )
-    return answers
+    return outputs
 
 
 def _sign(look: FirstLook) -> Sign:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from ...errors import InvalidTest
-from ..pairing import shown
+from ..quoting import quoted
 from . import (
     asr,
     conll,
@@ -36,7 +36,7 @@ KINDS: Mapping[Kind, str] = {
     "predictions": "Labels and tags, with gold",
     "segments": "Translations, with references",
 }
-# In this order they are listed, and of equal signs the first decides.
+# In the order in which they are listed; of equal signs the first decides.
 _ALL: tuple[Format, ...] = (
     asr.FORMAT,
     mt.COUNTS,
@@ -56,7 +56,7 @@ _ALL: tuple[Format, ...] = (
 )
 FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in _ALL}
 ALIASES: Mapping[str, str] = {alias: format_.name for format_ in _ALL for alias in format_.aliases}
-# `statistic` may name a statistic of the data as well, which is not for the reader to judge.
+# `statistic` may also name the statistic to compute, which readers do not check.
 ALWAYS = frozenset(("statistic",))
 
 
@@ -66,9 +66,9 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     Raises
     ------
     MalformedBody
-        A file cannot be parsed as what it says it is; the line is named.
+        A file cannot be parsed in its format; the line is named.
     InvalidTest
-        What it says is no valid test, a choice must be made, or an option or a file has no use; pointers are
+        The data is not a valid test, a choice must be made, or an option or a file is not used; pointers are
         `/files/<role>/…` and `/options/<name>`.
     """
     if not files:
@@ -79,7 +79,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     if guessed:
         name = guess(by_role)
     if name not in FORMATS:
-        detail = f"There is no format {shown(format_)}; there are: auto, {', '.join(FORMATS)}."
+        detail = f"There is no format {quoted(format_)}; there are: auto, {', '.join(FORMATS)}."
         raise InvalidTest.at("/options/format", "unknown_format", detail)
     reader = FORMATS[name]
     only(by_role, reader.roles, name)
@@ -96,13 +96,13 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
 
 
 def guess(files: Mapping[str, Source]) -> str:
-    """The name of the format that the files' first bytes show most surely; InvalidTest when none does."""
+    """The format with the surest sign in the files' first bytes; raises InvalidTest when there is none."""
     look = FirstLook(files)
     signs = {format_.name: format_.sign(look) for format_ in _ALL}
     best = max(signs, key=lambda name: signs[name])
     if signs[best] is Sign.NONE:
         label = look.source.label
-        detail = f"{label}: the format cannot be told from its first bytes; name it with format=."
+        detail = f"{label}: the format cannot be recognised from its first bytes; name it with format=."
         raise InvalidTest.at("/options/format", "unknown_format", detail)
     return best
 
@@ -110,5 +110,5 @@ def guess(files: Mapping[str, Source]) -> str:
 def _refuse_unused(given: Collection[str], uses: Collection[str], name: str) -> None:
     for option in sorted(given):
         if option not in uses:
-            detail = f"The format {name} has no use for {option}; it has for: {', '.join(sorted(uses))}."
+            detail = f"The format {name} does not use {option}; it uses: {', '.join(sorted(uses))}."
             raise InvalidTest.at(f"/options/{option}", "unused_option", detail)

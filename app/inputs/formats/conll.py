@@ -4,7 +4,7 @@
 * `u` and `v` alone: the last two columns of tags are gold and prediction, as conlleval reads them;
 * one `file`: the last three are gold, u and v.
 
-Where other columns of tags differ from these, they must be chosen.
+If other columns of tags differ from these, they must be chosen.
 
 Items are sentences of tags; span_f1 takes each apart. Documents (`# newdoc`, `-DOCSTART-`, or a table `documents` with
 one line a sentence) can be clusters.
@@ -16,13 +16,13 @@ from collections.abc import Mapping
 
 from ...errors import InvalidTest
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
-from ..pairing import shown
+from ..quoting import quoted
 from .documents import DOCUMENT, coded, document_clusters, from_file
 from .format import FirstLook, Format, Sign
 from .reader import ReaderOptions, Reading
 from .roles import both, needed
 from .source import Source
-from .tag_columns import TAG, Tokens, chosen, tag_columns, token_column, tokens
+from .tag_columns import TAG, Tokens, chosen, read_tokens, tag_columns, token_column
 
 ROLES = ("gold", "u", "v", "file", "documents")
 USES = frozenset(
@@ -56,37 +56,37 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     return Reading("predictions", data, spec, tuple(notes), format_)
 
 
-Found = tuple[Tokens, tuple[Sequences, Sequences, Sequences]]
+Sides = tuple[Tokens, tuple[Sequences, Sequences, Sequences]]
 
 
 def _three_files(
     files: Mapping[str, Source], options: ReaderOptions, notes: list[str], format_: str
-) -> Found:
-    gold, u, v = (tokens(needed(files, role, format_), notes) for role in ("gold", "u", "v"))
+) -> Sides:
+    gold, u, v = (read_tokens(needed(files, role, format_), notes) for role in ("gold", "u", "v"))
     for system in (u, v):
         _require_same(gold, system, token_column(gold, options), token_column(system, options), "token")
-    sides = [_tags(found, options, notes) for found in (gold, u, v)]
+    sides = [_tags(system, options, notes) for system in (gold, u, v)]
     return gold, (sides[0], sides[1], sides[2])
 
 
-def _tags(found: Tokens, options: ReaderOptions, notes: list[str]) -> Sequences:
-    role = found.source.role
+def _tags(system: Tokens, options: ReaderOptions, notes: list[str]) -> Sequences:
+    role = system.source.role
     own = getattr(options, f"tag_column_{role}")
     column = options.tag_column if own is None else own
     if column is None:
         names = f"tag_column_{role}= (or tag_column= for all files)"
-        place = tag_columns(found, token_column(found, options), 1, names)[0]
+        index = tag_columns(system, token_column(system, options), 1, names)[0]
     else:
-        place = chosen(found, column)
-    if found.width > 2:
+        index = chosen(system, column)
+    if system.width > 2:
         notes.append(
-            f"{role}: the tags are column {place + 1} of {found.width}; tag_column_{role} chooses another."
+            f"{role}: the tags are column {index + 1} of {system.width}; tag_column_{role} chooses another."
         )
-    return found.column(place)
+    return system.column(index)
 
 
-def _two_files(first: Source, second: Source, options: ReaderOptions, notes: list[str]) -> Found:
-    u, v = tokens(first, notes), tokens(second, notes)
+def _two_files(first: Source, second: Source, options: ReaderOptions, notes: list[str]) -> Sides:
+    u, v = read_tokens(first, notes), read_tokens(second, notes)
     token_u, token_v = token_column(u, options), token_column(v, options)
     _require_same(u, v, token_u, token_v, "token")
     gold_u, column_u = _beside(u, token_u, options, ("gold", "u"))
@@ -99,16 +99,16 @@ def _two_files(first: Source, second: Source, options: ReaderOptions, notes: lis
     return u, (u.column(gold_u), u.column(column_u), v.column(column_v))
 
 
-def _one_file(source: Source, options: ReaderOptions, notes: list[str]) -> Found:
-    found = tokens(source, notes)
-    places = _beside(found, token_column(found, options), options, ("gold", "u", "v"))
-    notes.append(f"Columns {', '.join(str(place + 1) for place in places)} are gold, u and v.")
-    gold, u, v = (found.column(place) for place in places)
-    return found, (gold, u, v)
+def _one_file(source: Source, options: ReaderOptions, notes: list[str]) -> Sides:
+    system = read_tokens(source, notes)
+    columns = _beside(system, token_column(system, options), options, ("gold", "u", "v"))
+    notes.append(f"Columns {', '.join(str(column + 1) for column in columns)} are gold, u and v.")
+    gold, u, v = (system.column(column) for column in columns)
+    return system, (gold, u, v)
 
 
-def _beside(found: Tokens, token: int, options: ReaderOptions, roles: tuple[str, ...]) -> list[int]:
-    """The columns of gold and predictions that stand in one file: all chosen, or none."""
+def _beside(system: Tokens, token: int, options: ReaderOptions, roles: tuple[str, ...]) -> list[int]:
+    """The columns of gold and predictions in one file: all are chosen, or none."""
     if options.tag_column is not None:
         detail = (
             "Gold and predictions are in one file here: give tag_column_gold, tag_column_u and tag_column_v."
@@ -116,24 +116,27 @@ def _beside(found: Tokens, token: int, options: ReaderOptions, roles: tuple[str,
         raise InvalidTest.at("/options/tag_column", "invalid_option", detail)
     columns = [getattr(options, f"tag_column_{role}") for role in roles]
     if columns.count(None) == len(columns):
-        return tag_columns(found, token, len(roles), " and ".join(f"tag_column_{role}=" for role in roles))
+        return tag_columns(system, token, len(roles), " and ".join(f"tag_column_{role}=" for role in roles))
     if None in columns or len(set(columns)) < len(columns):
         names = " and ".join(f"tag_column_{role}" for role in roles)
         detail = f"Give {names}, each another column, or none of them."
         raise InvalidTest.at(f"/options/tag_column_{roles[0]}", "invalid_option", detail)
-    return [chosen(found, column) for column in columns]
+    return [chosen(system, column) for column in columns]
 
 
 def _require_same(base: Tokens, system: Tokens, mine: int, other: int, what: str) -> None:
     """The same sentences, and the same values in a column of each."""
     source, role = system.source, base.source.role
     for index, (expected, rows) in enumerate(zip(base.sentences, system.sentences, strict=False)):
-        for place, (wanted, row) in enumerate(zip(expected, rows, strict=False)):
+        for position, (wanted, row) in enumerate(zip(expected, rows, strict=False)):
             if wanted[mine] != row[other]:
-                detail = f"the {what} is {shown(row[other])} here and {shown(wanted[mine])} in {role} "
-                detail += f"(line {base.lines[index][place]:,}); they must be the same."
+                detail = f"the {what} is {quoted(row[other])} here and {quoted(wanted[mine])} in {role} "
+                detail += f"(line {base.lines[index][position]:,}); they must be the same."
                 raise source.refused(
-                    system.lines[index][place], f"{what.rsplit(maxsplit=1)[-1]}_mismatch", detail, other + 1
+                    system.lines[index][position],
+                    f"{what.rsplit(maxsplit=1)[-1]}_mismatch",
+                    detail,
+                    other + 1,
                 )
         if len(expected) != len(rows):
             detail = f"this sentence has {len(rows)} tokens and {len(expected)} in {role} "
@@ -150,7 +153,7 @@ def _pairing(base: Tokens, documents: Source | None, options: ReaderOptions, not
     marks = base.documents
     if documents is not None:
         if options.clusters != DOCUMENT:
-            detail = "A file of documents is of use with clusters=document only."
+            detail = "A file of documents is used with clusters=document only."
             raise InvalidTest.at(documents.pointer, "unused_file", detail)
         marks = list(from_file(documents, len(base.sentences), options, notes))
     keys = document_clusters(marks, options.clusters, base.source, notes)

@@ -1,11 +1,11 @@
 """CoNLL-U, gold and two systems over the same tokens: UPOS, XPOS, LEMMA, UAS and LAS.
 
-Items are sentences (or words); a document, as `# newdoc` says, can be a cluster. Only words are scored: lines of
+Items are sentences (or words); a document (`# newdoc`) can be a cluster. Only words are scored: lines of
 multiword tokens (`3-4`) and empty nodes (`8.1`) are skipped, and counted in the notes. LAS compares the universal part
 of DEPREL, before the colon, as conll18_ud_eval.py does; las_full compares all of it.
 
-Why not the `conllu` package: it gives no line numbers, takes rows that are too short as if their columns were `_`, and
-lets blanks separate columns, where we must name the line. It is the oracle of this reader's test.
+The `conllu` package is not used because it gives no line numbers, fills up short rows with `_`, and lets blanks
+separate columns. It is the oracle of this reader's test.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import InvalidTest
 from ...statistics.paired import Counts, Pairing, Scores, StatisticSpec
-from ..pairing import shown
+from ..quoting import quoted
 from .documents import coded, document_clusters
 from .format import FirstLook, Format, Sign
 from .reader import ReaderOptions, Reading, choose
@@ -67,7 +67,7 @@ SCORED_COLUMNS: Mapping[str, Mapping[str, int]] = {
 
 @dataclass(slots=True)
 class Treebank:
-    """The sentences of a file: their words, and the lines these stand on."""
+    """The sentences of a file: their words, and the lines of the words."""
 
     source: Source
     words: list[list[Word]] = field(default_factory=list)
@@ -120,13 +120,13 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 def _refuse_words(options: ReaderOptions, name: str) -> None:
     if options.items == "word":
         raise InvalidTest.at(
-            "/options/items", "invalid_option", f"{name} is of whole sentences: items=word has no meaning."
+            "/options/items", "invalid_option", f"{name} scores whole sentences: items=word does not apply."
         )
 
 
 def treebank(source: Source, notes: list[str]) -> Treebank:
     """Read a file; raises MalformedBody or InvalidTest naming the line."""
-    found = Treebank(source)
+    bank = Treebank(source)
     document = sent_id = None
     words: list[Word] = []
     lines: list[int] = []
@@ -137,56 +137,56 @@ def treebank(source: Source, notes: list[str]) -> Treebank:
             elif match := SENT_ID.match(line):
                 sent_id = match["id"].strip()
         elif line.strip():
-            word = _word(found, number, line, len(words))
+            word = _word(bank, number, line, len(words))
             if word is not None:
                 words.append(word)
                 lines.append(number)
         elif words:
-            found.words.append(words)
-            found.lines.append(lines)
-            found.documents.append(document)
-            found.sent_ids.append(sent_id)
+            bank.words.append(words)
+            bank.lines.append(lines)
+            bank.documents.append(document)
+            bank.sent_ids.append(sent_id)
             words, lines, sent_id = [], [], None
-    if not found.words:
+    if not bank.words:
         raise source.empty()
     notes.append(
-        f"{source.role}: {len(found.words):,} sentences read from {source.label}; skipped {found.multiword:,} multiword "
-        f"tokens and {found.empty_nodes:,} empty nodes, which are not words."
+        f"{source.role}: {len(bank.words):,} sentences read from {source.label}; skipped {bank.multiword:,} multiword "
+        f"tokens and {bank.empty_nodes:,} empty nodes, which are not words."
     )
-    return found
+    return bank
 
 
-def _word(found: Treebank, number: int, line: str, before: int) -> Word | None:
+def _word(bank: Treebank, number: int, line: str, before: int) -> Word | None:
     fields = line.split("\t")
     if len(fields) != COLUMNS:
         detail = f"there are {len(fields)} columns between tabs; CoNLL-U has {COLUMNS}."
-        raise found.source.refused(number, "wrong_field_count", detail)
+        raise bank.source.refused(number, "wrong_field_count", detail)
     key = fields[ID]
     if RANGE.fullmatch(key):
-        found.multiword += 1
+        bank.multiword += 1
         return None
     if EMPTY_NODE.fullmatch(key):
-        found.empty_nodes += 1
+        bank.empty_nodes += 1
         return None
     if not WORD.fullmatch(key) or int(key) != before + 1:
-        detail = f"the ID is {shown(key)}; the word {before + 1} of the sentence is due here."
-        raise found.source.refused(number, "wrong_word_id", detail, "ID")
+        detail = f"the ID is {quoted(key)}; word {before + 1} of the sentence was expected."
+        raise bank.source.refused(number, "wrong_word_id", detail, "ID")
     return fields
 
 
 def _require_same_words(gold: Treebank, system: Treebank) -> None:
-    """The same sentences with the same words; anything else is another tokenisation and no pairing."""
+    """Require the same sentences with the same words; another tokenisation cannot be paired."""
     source = system.source
     for index, (expected, words) in enumerate(zip(gold.words, system.words, strict=False)):
         ids = gold.sent_ids[index], system.sent_ids[index]
         if None not in ids and ids[0] != ids[1]:
-            detail = f"sent_id is {shown(ids[1])} here and {shown(ids[0])} in gold (line {gold.lines[index][0]:,})."
+            detail = f"sent_id is {quoted(ids[1])} here and {quoted(ids[0])} in gold (line {gold.lines[index][0]:,})."
             raise source.refused(system.lines[index][0], "sentence_mismatch", detail, "sent_id")
-        for place, (mine, other) in enumerate(zip(expected, words, strict=False)):
+        for position, (mine, other) in enumerate(zip(expected, words, strict=False)):
             if mine[FORM] != other[FORM]:
-                detail = f"the word is {shown(other[FORM])} here and {shown(mine[FORM])} in gold "
-                detail += f"(line {gold.lines[index][place]:,}); the tokens must be the same."
-                raise source.refused(system.lines[index][place], "token_mismatch", detail, "FORM")
+                detail = f"the word is {quoted(other[FORM])} here and {quoted(mine[FORM])} in gold "
+                detail += f"(line {gold.lines[index][position]:,}); the tokens must be the same."
+                raise source.refused(system.lines[index][position], "token_mismatch", detail, "FORM")
         if len(expected) != len(words):
             detail = f"this sentence has {len(words)} words and {len(expected)} in gold (line {gold.lines[index][0]:,})."
             raise source.refused(system.lines[index][0], "length_mismatch", detail)
@@ -196,7 +196,7 @@ def _require_same_words(gold: Treebank, system: Treebank) -> None:
 
 
 def _require_annotated(bank: Treebank, metric: str) -> None:
-    """A column that is `_` throughout was never predicted; scoring it would say so of the system."""
+    """Refuse a column that is `_` throughout: it was not filled in, and scoring it would count as errors."""
     for name, column in SCORED_COLUMNS[metric].items():
         if _values(bank, column) == {"_"}:
             detail = f"{bank.source.label}: the column {name}, which {metric} compares, is _ in every line; it was not filled in."
@@ -204,13 +204,13 @@ def _require_annotated(bank: Treebank, metric: str) -> None:
 
 
 def _require_same_labels(gold: Treebank, system: Treebank, metric: str) -> None:
-    """A column none of whose values occurs in gold has other labels than gold's, or other columns."""
+    """Refuse a column none of whose values occurs in gold: its labels differ from gold's, or it is another column."""
     for name, column in SCORED_COLUMNS[metric].items():
         mine, other = _values(gold, column), _values(system, column)
         if metric == "las":
             mine, other = set(map(_universal, mine)), set(map(_universal, other))
         if column != HEAD and mine.isdisjoint(other):
-            detail = f"no {name} of this file occurs in gold: here is {shown(min(other))}, in gold {shown(min(mine))}."
+            detail = f"no {name} of this file occurs in gold: here is {quoted(min(other))}, in gold {quoted(min(mine))}."
             raise system.source.refused(system.lines[0][0], "labels_never_match", detail, name)
 
 

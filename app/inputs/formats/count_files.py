@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...errors import InvalidTest
-from ..pairing import shown
-from .number_text import Numerals
-from .outputs_by_id import Answers
+from ..quoting import quoted
+from .number_text import NumberReader
+from .outputs_by_id import SystemOutputs
 from .reader import ReaderOptions, choose
 from .source import Source
 from .table import FileTable, table
@@ -18,7 +18,7 @@ NO_CLUSTER = "_"
 
 @dataclass(frozen=True, slots=True)
 class CountFile:
-    """One system's table, and where its ids and clusters stand."""
+    """One system's table, and its columns of ids and clusters."""
 
     data: FileTable
     key: int
@@ -27,24 +27,26 @@ class CountFile:
     def columns(self) -> list[str]:
         """The names of the columns of numbers."""
         header = self.data.header or []
-        return [name for place, name in enumerate(header) if place != self.key]
+        return [name for column, name in enumerate(header) if column != self.key]
 
-    def answers(self, names: Sequence[str], numerals: Numerals, *, row: bool) -> Answers:
+    def outputs(self, names: Sequence[str], number_reader: NumberReader, *, row: bool) -> SystemOutputs:
         """The values of these columns: rows of them, or one number each when not `row`."""
         data = self.data
-        places = [data.position(name, "metric") for name in names]
-        answers = Answers(data.source)
+        columns = [data.position(name, "metric") for name in names]
+        outputs = SystemOutputs(data.source)
         for index, fields in enumerate(data.rows):
-            values = [numerals.of_text(fields[place], data.pointer(index, place)) for place in places]
+            values = [
+                number_reader.of_text(fields[column], data.pointer(index, column)) for column in columns
+            ]
             whole = None if None in values else tuple(value for value in values if value is not None)
             cluster = None if self.cluster is None else fields[self.cluster].strip()
-            answers.add(
+            outputs.add(
                 fields[self.key].strip(),
                 whole if row or whole is None else whole[0],
                 f"line/{data.lines[index]}",
                 None if cluster == NO_CLUSTER else cluster,
             )
-        return answers
+        return outputs
 
 
 def count_file(
@@ -55,7 +57,7 @@ def count_file(
     Raises
     ------
     InvalidTest
-        There is no header, or no column of ids, or none of the clusters asked for.
+        There is no header, no column of ids, or no column of the clusters given.
     """
     data = table(source, options, notes)
     if data.header is None:
@@ -63,32 +65,32 @@ def count_file(
     if options.id_column is not None:
         key = data.position(options.id_column, "id_column")
     else:
-        found = data.find(ids)
-        if found is None:
+        named = data.find(ids)
+        if named is None:
             raise choose(source.line(1), "id_column", "column of ids", data.header)
-        key = found
+        key = named
     cluster = None
     if options.clusters is not None:
         cluster = data.position(options.clusters, "clusters")
-    elif (place := data.find(clusters)) is not None:
-        there = dict.fromkeys(row[place].strip() for row in data.rows)
-        if list(there) != [NO_CLUSTER]:
-            name = data.header[place]
+    elif (column := data.find(clusters)) is not None:
+        keys = dict.fromkeys(row[column].strip() for row in data.rows)
+        if list(keys) != [NO_CLUSTER]:
+            name = data.header[column]
             notes.append(
-                f"{source.role}: the column {shown(name)} has {len(there):,} values; clusters={name[:40]} would swap each as a whole."
+                f"{source.role}: the column {quoted(name)} has {len(keys):,} values; clusters={name[:40]} would swap each as a whole."
             )
     return CountFile(data, key, cluster)
 
 
-def require_same(u: Answers, v: Answers, place: int, name: str, why: str) -> None:
-    """Refuse pairs whose value in position `place` differs: what the reference alone decides."""
+def require_same(u: SystemOutputs, v: SystemOutputs, column: int, name: str, why: str) -> None:
+    """Refuse pairs that differ in the value `column`, which depends on the reference alone."""
     for key, mine in u.index.items():
         other = v.index.get(key)
         if other is None or u.values[mine] is None or v.values[other] is None:
             continue
-        if u.values[mine][place] != v.values[other][place]:
+        if u.values[mine][column] != v.values[other][column]:
             detail = (
-                f"{v.source.label}: {name} of {shown(key)} is {v.values[other][place]} and in u it is "
-                f"{u.values[mine][place]}; {why}"
+                f"{v.source.label}: {name} of {quoted(key)} is {v.values[other][column]} and in u it is "
+                f"{u.values[mine][column]}; {why}"
             )
-            raise InvalidTest.at(f"{v.source.pointer}/{v.places[other]}/{name}", f"{name}_mismatch", detail)
+            raise InvalidTest.at(f"{v.source.pointer}/{v.paths[other]}/{name}", f"{name}_mismatch", detail)

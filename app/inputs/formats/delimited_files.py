@@ -7,18 +7,18 @@ blanks) are the long form.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ...errors import InvalidTest
 from ...statistics.paired import Counts, Scores, StatisticSpec
-from ...statistics.summary_rows import summary_rows
 from .. import count_table, delimited
-from ..pairing import pair, shown
-from .hidden_ids import refuse_hidden_ids
+from ..pairing import pair
+from ..quoting import quoted
+from .hidden_ids import averages_row, refuse_hidden_ids
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
-from .number_text import Numerals, parsed
-from .outputs_by_id import Answers, matched, scores
+from .number_text import NumberReader, parsed
+from .outputs_by_id import SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, two_systems
 from .source import Source, below
@@ -33,7 +33,7 @@ USES = frozenset(
 )  # fmt: skip
 PLAIN_DELIMITERS: Mapping[str, delimited.Delimiter] = {"csv": ",", "tsv": "\t"}
 MEAN = StatisticSpec("mean_difference")
-# What to test by default where the names of the counts say it; other counts need a statistic to be named.
+# The default statistics of known counts; other counts need a named statistic.
 COUNT_STATISTICS = (
     ({"tp", "incorrect"}, StatisticSpec("f1")),
     ({"tp", "fp", "fn"}, StatisticSpec("f1")),
@@ -67,28 +67,28 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 
 def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | None:
-    """The usual file, id,u,v[,cluster] without gaps or choices, ten times quicker; None for any other."""
+    """The usual file, id,u,v[,cluster] without missing values or options, ten times faster; None for any other."""
     if options.given() or format_ not in PLAIN_DELIMITERS or b" " in source.content:
         return None
-    found = delimited.plain_table(source.content, PLAIN_DELIMITERS[format_])
-    if found is None or found.ids is None:
+    plain = delimited.plain_table(source.content, PLAIN_DELIMITERS[format_])
+    if plain is None or plain.ids is None:
         return None
     try:
         pairing = pair(
-            {"u": found.u, "v": found.v}, ids=found.ids, clusters=found.clusters, on_missing="error"
+            {"u": plain.u, "v": plain.v}, ids=plain.ids, clusters=plain.clusters, on_missing="error"
         ).pairing
     except InvalidTest:
-        return None  # the slow reader knows the line
+        return None  # the slow reader names the line
     notes = (
-        f"u: {len(found.u):,} items read from {source.label}.",
-        f"v: {len(found.v):,} items read from {source.label}.",
+        f"u: {len(plain.u):,} items read from {source.label}.",
+        f"v: {len(plain.v):,} items read from {source.label}.",
     )
-    pairing = replace(pairing, matched=len(found.u))
-    return Reading("scores", Scores(found.u, found.v, pairing), MEAN, notes, format_)
+    pairing = replace(pairing, matched=len(plain.u))
+    return Reading("scores", Scores(plain.u, plain.v, pairing), MEAN, notes, format_)
 
 
 def _keys(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | None]:
-    """Where the id and the cluster stand, if they do."""
+    """The columns of ids and clusters, if there are any."""
     key = data.find(ID_NAMES)
     if options.id_column is not None:
         key = data.position(options.id_column, "id_column")
@@ -97,50 +97,49 @@ def _keys(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | No
     return key, data.find((CLUSTER_NAME,))
 
 
-def _answers(
+def _outputs(
     data: FileTable, value: int, options: ReaderOptions, rows: list[int] | None = None
-) -> tuple[Answers, bool]:
+) -> tuple[SystemOutputs, bool]:
     """One system's values in column `value` of these rows (all when None), and whether items have clusters."""
     key, cluster = _keys(data, options)
     if key is None:
         _refuse_summary(data, value, cluster)
-    numerals = Numerals.of(options)
-    answers = Answers(data.source, by_order=key is None)
-    for count, place in enumerate(range(len(data.rows)) if rows is None else rows):
-        row = data.rows[place]
-        number = numerals.plain(parsed(row[value]))
-        answers.add(
+    number_reader = NumberReader.of(options)
+    outputs = SystemOutputs(data.source, by_order=key is None)
+    for count, index in enumerate(range(len(data.rows)) if rows is None else rows):
+        row = data.rows[index]
+        number = number_reader.plain(parsed(row[value]))
+        outputs.add(
             str(count) if key is None else row[key].strip(),
-            number if number is not None else numerals.of_text(row[value], data.pointer(place, value)),
-            f"line/{data.lines[place]}",
+            number if number is not None else number_reader.of_text(row[value], data.pointer(index, value)),
+            f"line/{data.lines[index]}",
             None if cluster is None else row[cluster].strip(),
         )
-    return answers, cluster is not None
+    return outputs, cluster is not None
 
 
 def _refuse_summary(data: FileTable, value: int, cluster: int | None) -> None:
-    """Refuse a row of averages where no column is known to hold ids: it would be paired as an item, by its order.
+    """Refuse a row of averages if there is no column of ids: it would be paired by order, as an item.
 
     Raises
     ------
     InvalidTest
-        The first or the last row calls itself `mean`, `total` or the like, in a column where nothing else does.
+        The first or the last row is named `mean`, `total` or the like, in a column where no other row is.
     """
     for column, name in enumerate(data.header or []):
-        cells = [row[column] for row in data.rows]
-        rows = [] if column in (value, cluster) else summary_rows(cells)
-        if rows and all(cells.count(cells[row]) == 1 for row in rows):
-            detail = f"the column {shown(name)} says {shown(cells[rows[-1]])} here: a row of averages or totals is no item. "
-            detail += f"Drop it; or say id_column={name[:40]}, if it is one."
-            raise data.source.refused(data.lines[rows[-1]], "summary_row", detail, column + 1)
+        row = None if column in (value, cluster) else averages_row(data.column(column))
+        if row is not None:
+            detail = f"the column {quoted(name)} says {quoted(data.rows[row][column])} here: a row of averages or totals is not an item. "
+            detail += f"Remove it; or give id_column={name[:40]}, if it is an item."
+            raise data.source.refused(data.lines[row], "summary_row", detail, column + 1)
 
 
 def _reading(
-    u: Answers, v: Answers, clustered: bool, names: tuple[str, str] | None, options: ReaderOptions,
+    u: SystemOutputs, v: SystemOutputs, clustered: bool, names: tuple[str, str] | None, options: ReaderOptions,
     notes: list[str], format_: str,
 ) -> Reading:  # fmt: skip
     pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    notes.extend(Numerals.of(options).note())
+    notes.extend(NumberReader.of(options).note())
     return Reading("scores", scores(pairs), MEAN, tuple(notes), format_, names=names)
 
 
@@ -148,13 +147,13 @@ def _two_files(
     first: FileTable, second: FileTable, options: ReaderOptions, notes: list[str], format_: str
 ) -> Reading:
     values = _score(first, options), _score(second, options)
-    u, clustered_u = _answers(first, values[0], options)
-    v, clustered_v = _answers(second, values[1], options)
+    u, clustered_u = _outputs(first, values[0], options)
+    v, clustered_v = _outputs(second, values[1], options)
     if clustered_u != clustered_v:
         detail = "One file has a cluster column and the other has none."
         raise InvalidTest.at(second.source.pointer, "mixed_forms", detail)
     if u.by_order and v.by_order:
-        refuse_hidden_ids(_beside(first, values[0]), _beside(second, values[1]), second.source.line(1))
+        refuse_hidden_ids(_shared_columns(first, second, values), second.source.line(1))
     metric = question = names = None
     if first.header is not None and second.header is not None:
         names = first.header[values[0]], second.header[values[1]]
@@ -164,22 +163,25 @@ def _two_files(
     return replace(reading, metric=metric, direction_question=question, score_names=names)
 
 
-def _beside(data: FileTable, value: int) -> dict[str, list[str]]:
-    """The columns beside the scores."""
-    return {
-        name: [row[place].strip() for row in data.rows]
-        for place, name in enumerate(data.header or [])
-        if place != value
-    }
+def _shared_columns(
+    first: FileTable, second: FileTable, scores_of: tuple[int, int]
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """The columns that both tables have under one name, one after the other; those of the scores are left out."""
+    columns = {name: column for column, name in enumerate(second.header or []) if column != scores_of[1]}
+    for column, name in enumerate(first.header or []):
+        if column != scores_of[0] and name in columns:
+            pair_of = ((first, column), (second, columns[name]))
+            u, v = ([field.strip() for field in data.column(index)] for data, index in pair_of)
+            yield name, u, v
 
 
 def _metric(data: FileTable, value: int) -> str | None:
-    """What the column of scores says that it holds."""
+    """The metric that the column of scores is named after."""
     return None if data.header is None else metric_of(data.header[value])
 
 
 def _score(data: FileTable, options: ReaderOptions) -> int:
-    """The column of scores: as chosen, named score, or the only one that is no key."""
+    """The column of scores: as chosen, named score, or the only one that is not a key."""
     wanted = options.score_column or options.metric
     if data.header is None:
         if wanted is not None:
@@ -210,7 +212,7 @@ def _other_columns(data: FileTable, options: ReaderOptions) -> list[str]:
     if options.system_column is not None:
         system = data.position(options.system_column, "system_column")
     keys = {*_keys(data, options), system}
-    return [name for place, name in enumerate(header) if place not in keys]
+    return [name for column, name in enumerate(header) if column not in keys]
 
 
 def _headerless(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
@@ -220,21 +222,21 @@ def _headerless(data: FileTable, options: ReaderOptions, notes: list[str], forma
     if width == 4:
         return _counts(data, count_table.HEADERLESS, options, notes, format_)
     if width != 2:
-        detail = f"{width} columns without a header could mean anything; two are u,v, four are "
-        detail += f"{','.join(count_table.HEADERLESS)}; otherwise give a header."
+        detail = f"{width} columns without a header are ambiguous; two are u,v, four are "
+        detail += f"{','.join(count_table.HEADERLESS)}; otherwise add a header."
         raise data.source.refused(data.lines[0], "wrong_field_count", detail)
     notes.append("There is no header: column 1 is u and column 2 is v.")
     return _reading(
-        _answers(data, 0, options)[0], _answers(data, 1, options)[0], False, None, options, notes, format_
+        _outputs(data, 0, options)[0], _outputs(data, 1, options)[0], False, None, options, notes, format_
     )
 
 
 def _wide(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
     chosen = two_systems(_other_columns(data, options), options, data.source, notes)
     names = chosen.u, chosen.v
-    places = [data.position(name, f"system_{role}") for name, role in zip(names, "uv", strict=True)]
-    u, clustered = _answers(data, places[0], options)
-    v, _ = _answers(data, places[1], options)
+    columns = [data.position(name, f"system_{role}") for name, role in zip(names, "uv", strict=True)]
+    u, clustered = _outputs(data, columns[0], options)
+    v, _ = _outputs(data, columns[1], options)
     reading = _reading(u, v, clustered, chosen.names, options, notes, format_)
     return replace(
         reading,
@@ -245,20 +247,20 @@ def _wide(data: FileTable, options: ReaderOptions, notes: list[str], format_: st
 
 
 def _long(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
-    place = data.find(SYSTEM_NAMES)
+    column = data.find(SYSTEM_NAMES)
     if options.system_column is not None:
-        place = data.position(options.system_column, "system_column")
-    assert place is not None
+        column = data.position(options.system_column, "system_column")
+    assert column is not None
     if _keys(data, options)[0] is None:
         raise choose(data.source.line(1), "id_column", "column of ids", data.header or [])
     rows: dict[str, list[int]] = {}
     for number, row in enumerate(data.rows):
-        rows.setdefault(row[place].strip(), []).append(number)
+        rows.setdefault(row[column].strip(), []).append(number)
     chosen = two_systems(list(rows), options, data.source, notes)
     names = chosen.u, chosen.v
     value = _score(data, options)
-    u, clustered = _answers(data, value, options, rows[names[0]])
-    v, _ = _answers(data, value, options, rows[names[1]])
+    u, clustered = _outputs(data, value, options, rows[names[0]])
+    v, _ = _outputs(data, value, options, rows[names[1]])
     others = len(data.rows) - len(u) - len(v)
     if others:
         notes.append(f"{others:,} lines of {len(rows) - 2} other systems were skipped.")
@@ -271,13 +273,13 @@ def _counts(
 ) -> Reading:
     if options.decimals is not None or options.system_u or options.system_v:
         raise InvalidTest.at(
-            "/options", "invalid_option", "Counts are taken as they are: no decimals and no systems."
+            "/options", "invalid_option", "Counts are used as they are: decimals and systems do not apply."
         )
     try:
-        found = count_table.from_rows(names, list(zip(data.lines, data.rows, strict=True)))
-        sides = {f"u/{name}": column for name, column in found.u.items()}
-        sides |= {f"v/{name}": column for name, column in found.v.items()}
-        pairing = pair(sides, ids=found.ids, clusters=found.clusters, on_missing="error").pairing
+        counted = count_table.from_rows(names, list(zip(data.lines, data.rows, strict=True)))
+        sides = {f"u/{name}": column for name, column in counted.u.items()}
+        sides |= {f"v/{name}": column for name, column in counted.v.items()}
+        pairing = pair(sides, ids=counted.ids, clusters=counted.clusters, on_missing="error").pairing
     except InvalidTest as error:
         flaws = error.flaws
         if flaws and flaws[0].pointer.startswith("/ids/"):
@@ -286,7 +288,9 @@ def _counts(
         raise below(error, data.source.pointer) from None
     notes.append(f"{len(data.rows):,} items read from {data.source.label}.")
     spec = next(
-        (spec for names_, spec in COUNT_STATISTICS if names_ <= set(found.u)), StatisticSpec("expression")
+        (spec for names_, spec in COUNT_STATISTICS if names_ <= set(counted.u)), StatisticSpec("expression")
     )
     metric = "wer" if spec.name == "ratio" else None
-    return Reading("counts", Counts(found.u, found.v, pairing), spec, tuple(notes), format_, metric=metric)
+    return Reading(
+        "counts", Counts(counted.u, counted.v, pairing), spec, tuple(notes), format_, metric=metric
+    )

@@ -1,4 +1,4 @@
-"""Documents as clusters: what the marks in a file, or a file of its own, say about every sentence."""
+"""Documents as clusters: the document of every sentence, from marks in a file or from a file of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import InvalidTest
 from ...statistics.paired import Pairing
-from ..pairing import shown
+from ..quoting import quoted
 from .reader import ReaderOptions
 from .source import Source
 from .table import table
@@ -28,44 +28,44 @@ def coded(keys: Sequence[object]) -> Pairing:
 def document_clusters(
     documents: Sequence[str | None], wanted: str | None, source: Source, notes: list[str]
 ) -> list[str] | None:
-    """The document of every sentence when they are wanted as clusters; None when they are not.
+    """The document of every sentence if documents are the clusters, else None.
 
     Raises
     ------
     InvalidTest
-        They are wanted, and some sentence is in none.
+        They are the clusters, and some sentence is in none.
     """
-    there = list(dict.fromkeys(key for key in documents if key is not None))
+    names = list(dict.fromkeys(key for key in documents if key is not None))
     if wanted is None:
-        if there:
+        if names:
             notes.append(
-                f"{source.role} marks {len(there):,} documents; clusters=document would swap each as a whole."
+                f"{source.role} marks {len(names):,} documents; clusters=document would swap each as a whole."
             )
         return None
     if wanted != DOCUMENT:
         detail = "clusters can be document here."
         raise InvalidTest.at("/options/clusters", "invalid_option", detail)
     if None in documents:
-        detail = f"{source.label}: {'a sentence stands before the first' if there else 'there is no'} mark of a document "
+        detail = f"{source.label}: {'a sentence comes before the first' if names else 'there is no'} mark of a document "
         detail += "(# newdoc, -DOCSTART-), so documents cannot be clusters."
         raise InvalidTest.at(source.pointer, "no_documents", detail)
-    notes.append(f"The clusters are the {len(there):,} documents.")
+    notes.append(f"The clusters are the {len(names):,} documents.")
     return [key for key in documents if key is not None]
 
 
 def from_file(source: Source, n: int, options: ReaderOptions, notes: list[str]) -> list[str]:
     """The document of each of n sentences: the last column of a table, in the order of the sentences.
 
-    A header is known by its being a line more; between blanks there are no columns, unless `delimiter` says so.
+    One line more than sentences means that the first is a header; blanks separate columns only with `delimiter`.
 
     Raises
     ------
     InvalidTest
-        It has not one line a sentence.
+        It does not have one line for each sentence.
     """
     names = _names(source, options, notes)
     if len(names) == n + 1:
-        notes.append(f"{source.label}: the first line, {shown(names[0])}, is the header.")
+        notes.append(f"{source.label}: the first line, {quoted(names[0])}, is the header.")
         return names[1:]
     if len(names) != n:
         detail = f"{source.label} has {len(names):,} lines for {n:,} sentences; one for each is needed, and perhaps a header."

@@ -8,12 +8,12 @@ from typing import Any
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..pairing import shown
+from ..quoting import quoted
 from .format import FirstLook, Format, Sign
-from .jsonl import key_of, value_of
+from .json_records import key_of, value_of
 from .metrics import metric_of
-from .number_text import Numerals
-from .outputs_by_id import Answers, matched, scores
+from .number_text import NumberReader
+from .outputs_by_id import SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading
 from .roles import needed
 from .source import Source, escaped
@@ -34,13 +34,13 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     first, second = _frame(u, notes), _frame(v, notes)
     for name in MUST_AGREE:
         if first.get(name) != second.get(name):
-            detail = f"{name} is {shown(first.get(name))} in u and {shown(second.get(name))} in v."
+            detail = f"{name} is {quoted(first.get(name))} in u and {quoted(second.get(name))} in v."
             raise InvalidTest.at(v.at(name), f"{name}_mismatch", detail)
-    numerals = Numerals.of(options)
-    systems = [_answers(source, frame, numerals) for source, frame in ((u, first), (v, second))]
+    number_reader = NumberReader.of(options)
+    systems = [_outputs(source, frame, number_reader) for source, frame in ((u, first), (v, second))]
     with_cluster = [any(key is not None for key in system.clusters) for system in systems]
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=any(with_cluster))
-    notes.extend(numerals.note())
+    notes.extend(number_reader.note())
     names = (str(first.get("model_id", u.name)), str(second.get("model_id", v.name)))
     metric = first.get("metric_name")
     return Reading(
@@ -57,10 +57,10 @@ def _frame(source: Source, notes: list[str]) -> dict[str, Any]:
     return frame
 
 
-def _answers(source: Source, frame: dict[str, Any], numerals: Numerals) -> Answers:
-    answers = Answers(source)
+def _outputs(source: Source, frame: dict[str, Any], number_reader: NumberReader) -> SystemOutputs:
+    outputs = SystemOutputs(source)
     for index, item in enumerate(frame["items"]):
-        place = f"items/{index}"
+        path = f"items/{index}"
         if not isinstance(item, dict):
             raise InvalidTest.at(source.at("items", index), "not_an_object", "An item is not an object.")
         if "score" not in item:
@@ -68,13 +68,13 @@ def _answers(source: Source, frame: dict[str, Any], numerals: Numerals) -> Answe
                 source.at("items", index, "score"), "missing_field", "This item has no score."
             )
         cluster = item.get("cluster_id")
-        answers.add(
-            key_of(item.get("item_id"), source, place, "item_id"),
-            value_of(item["score"], numerals, source.at("items", index, "score")),
-            place,
-            None if cluster is None else key_of(cluster, source, place, escaped("cluster_id")),
+        outputs.add(
+            key_of(item.get("item_id"), source, path, "item_id"),
+            value_of(item["score"], number_reader, source.at("items", index, "score")),
+            path,
+            None if cluster is None else key_of(cluster, source, path, escaped("cluster_id")),
         )
-    return answers
+    return outputs
 
 
 def _sign(look: FirstLook) -> Sign:

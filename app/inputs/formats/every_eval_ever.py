@@ -11,11 +11,11 @@ from typing import Any
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..pairing import shown
+from ..quoting import quoted
 from .format import FirstLook, Format, Sign
-from .jsonl import key_of
-from .number_text import Number, Numerals
-from .outputs_by_id import Answers, Check, matched, scores
+from .json_records import key_of
+from .number_text import Number, NumberReader
+from .outputs_by_id import Check, SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source, escaped
@@ -33,12 +33,12 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     metric = options.metric or "score"
     if metric not in METRICS:
         raise choose("/options/metric", "metric", "metric", list(METRICS))
-    numerals = Numerals.of(options)
+    number_reader = NumberReader.of(options)
     systems, names, kept = [], [], []
     for role in ("u", "v"):
         source = needed(files, role, format_)
         records = _records(source, options, notes)
-        systems.append(_answers(source, records, metric, numerals, options))
+        systems.append(_outputs(source, records, metric, number_reader, options))
         names.append(_model(source, records))
         kept.append(records)
     pairs = matched(
@@ -51,9 +51,9 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     if any("sample_hash" not in record.value for records in kept for record in records):
         notes.append("sample_hash is not everywhere: it was compared only where it is.")
     notes.append(
-        f"The number is evaluation.{metric}; whether lower is better stands in the aggregate file, not here."
+        f"The number is evaluation.{metric}; whether lower is better is in the aggregate file, not in this one."
     )
-    notes.extend(numerals.note())
+    notes.extend(number_reader.note())
     return Reading(
         "scores",
         scores(pairs),
@@ -66,25 +66,31 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 
 def _records(source: Source, options: ReaderOptions, notes: list[str]) -> Records:
-    """The samples of the one evaluation that is chosen, or there."""
-    found: dict[str, Records] = {}
+    """The samples of the evaluation that was chosen, or of the only one."""
+    by_evaluation: dict[str, Records] = {}
     for record in ndjson.records(source.lines(notes), source.pointer):
-        place = f"line/{record.line}"
-        name = key_of(record.value.get("evaluation_name"), source, place, "evaluation_name")
-        found.setdefault(name, []).append(record)
-    if not found:
+        path = f"line/{record.line}"
+        name = key_of(record.value.get("evaluation_name"), source, path, "evaluation_name")
+        by_evaluation.setdefault(name, []).append(record)
+    if not by_evaluation:
         raise source.empty()
-    if options.task is None and len(found) > 1:
+    if options.task is None and len(by_evaluation) > 1:
         raise choose(
-            source.pointer, "task", "evaluation", list(found), f"{source.label} has several evaluations. "
+            source.pointer,
+            "task",
+            "evaluation",
+            list(by_evaluation),
+            f"{source.label} has several evaluations. ",
         )
-    chosen = options.task if options.task is not None else next(iter(found))
-    if chosen not in found:
-        raise choose(source.pointer, "task", "evaluation", list(found), f"There is no {shown(chosen)}. ")
-    others = sum(map(len, found.values())) - len(found[chosen])
+    chosen = options.task if options.task is not None else next(iter(by_evaluation))
+    if chosen not in by_evaluation:
+        raise choose(
+            source.pointer, "task", "evaluation", list(by_evaluation), f"There is no {quoted(chosen)}. "
+        )
+    others = sum(map(len, by_evaluation.values())) - len(by_evaluation[chosen])
     if others:
         notes.append(f"{source.role}: {others:,} lines of other evaluations were skipped.")
-    return found[chosen]
+    return by_evaluation[chosen]
 
 
 def _model(source: Source, records: Records) -> str:
@@ -96,37 +102,37 @@ def _model(source: Source, records: Records) -> str:
     return models[0]
 
 
-def _answers(
-    source: Source, records: Records, metric: str, numerals: Numerals, options: ReaderOptions
-) -> Answers:
-    answers = Answers(source)
+def _outputs(
+    source: Source, records: Records, metric: str, number_reader: NumberReader, options: ReaderOptions
+) -> SystemOutputs:
+    outputs = SystemOutputs(source)
     for record in records:
-        place = f"line/{record.line}"
+        path = f"line/{record.line}"
         metadata = record.value.get("metadata")
         inner: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
         name = options.clusters
-        answers.add(
-            key_of(record.value.get("sample_id"), source, place, "sample_id"),
-            _value(source, record, metric, numerals),
-            place,
-            None if name is None else key_of(inner.get(name), source, f"{place}/metadata", name),
+        outputs.add(
+            key_of(record.value.get("sample_id"), source, path, "sample_id"),
+            _value(source, record, metric, number_reader),
+            path,
+            None if name is None else key_of(inner.get(name), source, f"{path}/metadata", name),
         )
-    return answers
+    return outputs
 
 
-def _value(source: Source, record: ndjson.Record, metric: str, numerals: Numerals) -> Number | None:
-    """The number; a sample that ended in an error has none, whatever was written for it."""
+def _value(source: Source, record: ndjson.Record, metric: str, number_reader: NumberReader) -> Number | None:
+    """The number; a sample that ended in an error has none, whatever its field says."""
     if record.value.get("error") is not None:
         return None
     evaluation = record.value.get("evaluation")
     if not isinstance(evaluation, dict) or metric not in evaluation:
         detail = f"there is no evaluation.{escaped(metric)}."
         raise source.refused(record.line, "missing_field", detail, "evaluation", metric)
-    return numerals.of_json(evaluation[metric], source.line(record.line, "evaluation", metric))
+    return number_reader.of_json(evaluation[metric], source.line(record.line, "evaluation", metric))
 
 
 def _checker(u: Records, v: Records) -> Check:
-    def check(_u: Answers, place_u: int, second: Answers, place_v: int) -> None:
+    def check(_u: SystemOutputs, place_u: int, second: SystemOutputs, place_v: int) -> None:
         mine, other = u[place_u], v[place_v]
         hashes = mine.value.get("sample_hash"), other.value.get("sample_hash")
         if None not in hashes and hashes[0] != hashes[1]:

@@ -1,4 +1,4 @@
-"""What a file format is: a reader, the files and options it takes, and how its files are recognised."""
+"""A file format: a reader, the files and options it takes, and how its files are recognised."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMMENT = re.compile(r"#\s*(?:newdoc|newpar|[\w.]+\s*=)")
 
 
 class Sign(IntEnum):
-    """How surely files are of a format. The surest sign decides; of equal ones, the format that is listed first."""
+    """How certain it is that files have a format. The surest sign decides; of equal ones, the format listed first."""
 
     NONE = 0
     LINES = 1  # numbers or text, line by line
@@ -31,7 +31,7 @@ class Sign(IntEnum):
 
 
 class FirstLook:
-    """The files as far as a guess looks at them: roles, and the first bytes of one file as text or JSON."""
+    """The part of the files that a guess looks at: roles, and the first bytes of one file as text or JSON."""
 
     def __init__(self, files: Mapping[str, Source]) -> None:
         self.roles = frozenset(files)

@@ -19,7 +19,7 @@ HEADER = "header.json"
 SUMMARIES = "summaries.json"
 SAMPLES = "samples/"
 MAX_MEMBERS = 1_000_000
-# What zipfile raises on archives that someone cut, or wrote to do harm; RuntimeError is a password wanted.
+# What zipfile raises on archives that are truncated or malicious; RuntimeError asks for a password.
 DAMAGED = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, IndexError, OverflowError, RuntimeError,
 )  # fmt: skip
@@ -27,7 +27,7 @@ DAMAGED = (
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What a test needs of a log. `places` are the archive members of the samples, if each has its own."""
+    """The parts of a log that a test needs. `members` are the archive members of the samples, if each has its own."""
 
     source: Source
     status: str
@@ -37,7 +37,7 @@ class Log:
     members: tuple[str, ...] = ()
     under: str = "samples"
 
-    def place(self, index: int) -> str:
+    def path(self, index: int) -> str:
         """The pointer to a sample below the file's."""
         return escaped(self.members[index]) if self.members else f"{self.under}/{index}"
 
@@ -48,11 +48,11 @@ def load(source: Source, max_bytes: int, notes: list[str]) -> Log:
     Raises
     ------
     MalformedBody
-        It is neither JSON nor a zip archive that is whole.
+        It is neither JSON nor a complete zip archive.
     InvalidTest
         It is not a log of Inspect, or its compression cannot be read here.
     BodyTooLarge
-        What must be read of the archive is over `max_bytes`.
+        The members that must be read are over `max_bytes`.
     """
     if source.content.startswith(ZIP_MAGIC):
         return _archive(source, max_bytes)
@@ -93,10 +93,10 @@ def _archive(source: Source, max_bytes: int) -> Log:
     except DAMAGED:
         raise source.malformed(1, "not_a_zip", "the zip archive is damaged or truncated.") from None
     with archive:
-        there = archive.namelist()
-        if len(there) > MAX_MEMBERS:
+        names = archive.namelist()
+        if len(names) > MAX_MEMBERS:
             raise BodyTooLarge(f"{source.label}: the archive has more than {MAX_MEMBERS:,} members.")
-        if HEADER not in there:
+        if HEADER not in names:
             raise InvalidTest.at(
                 source.at("status"), "incomplete_log",
                 f"{source.label}: the archive has no {HEADER}: the evaluation did not finish writing it.",
@@ -105,14 +105,14 @@ def _archive(source: Source, max_bytes: int) -> Log:
         header = unpack.json(HEADER)
         if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
             raise _no_log(source, f"there is no object eval in {HEADER}")
-        if SUMMARIES in there:
+        if SUMMARIES in names:
             return _log(source, header, unpack.json(SUMMARIES), under=SUMMARIES)
-        members = tuple(name for name in there if name.startswith(SAMPLES) and name.endswith(".json"))
+        members = tuple(name for name in names if name.startswith(SAMPLES) and name.endswith(".json"))
         return _log(source, header, [unpack.json(name) for name in members], members=members)
 
 
 class _Unpacker:
-    """Reads members until together they are over the cap."""
+    """Reads members up to a limit on their total size."""
 
     def __init__(self, source: Source, archive: zipfile.ZipFile, max_bytes: int) -> None:
         self.source = source
@@ -136,6 +136,6 @@ class _Unpacker:
             raise MalformedBody(detail, flaws=(Flaw(source.at(name), "not_a_zip", detail),)) from None
         self.left -= len(content)
         if self.left < 0:
-            raise BodyTooLarge(f"{source.label}: unpacked, the log is larger than is taken.")
+            raise BodyTooLarge(f"{source.label}: unpacked, the log is larger than allowed.")
         text = Source(source.role, source.name, content).text([])
         return ndjson.decoded(text, source.at(name), f"{source.label}, {name[:80]}")

@@ -12,13 +12,13 @@ from typing import Any
 
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
-from ..pairing import shown
+from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .inspect_archive import Log, load
-from .jsonl import key_of
+from .json_records import key_of
 from .metrics import metric_of
-from .number_text import Number, Numerals, parsed
-from .outputs_by_id import Answers, Value, matched, scores
+from .number_text import Number, NumberReader, parsed
+from .outputs_by_id import SystemOutputs, Value, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source, escaped
@@ -38,16 +38,16 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     logs = [_log(needed(files, role, format_), options, notes) for role in ("u", "v")]
     scorers = [_scorer(log, options) for log in logs]
     if scorers[0] != scorers[1]:
-        detail = f"u is scored by {shown(scorers[0])} and v by {shown(scorers[1])}; choose a scorer that both have."
+        detail = f"u is scored by {quoted(scorers[0])} and v by {quoted(scorers[1])}; choose a scorer that both have."
         raise InvalidTest.at(logs[1].source.pointer, "scorer_mismatch", detail)
     if logs[0].task != logs[1].task:
         notes.append(f"The logs are of two tasks, {logs[0].task[:60]} (u) and {logs[1].task[:60]} (v).")
     notes.append(f"The scorer is {scorers[0][:60]}.")
-    numerals = Numerals.of(options)
-    systems = [_answers(log, scorers[0], options, numerals, notes) for log in logs]
+    number_reader = NumberReader.of(options)
+    systems = [_outputs(log, scorers[0], options, number_reader, notes) for log in logs]
     clustered = options.clusters is not None or options.reduce_epochs == "none"
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    notes.extend(numerals.note())
+    notes.extend(number_reader.note())
     names = (logs[0].model, logs[1].model)
     metric = scorers[0] if options.metric is None else f"{scorers[0]}/{options.metric}"
     return Reading(
@@ -57,7 +57,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 
 def _graded(log: Log, scorer: str) -> bool:
-    """Whether the scores are letters or booleans, right or wrong: then more is better, whatever the scorer's name."""
+    """Whether the scores are letters or booleans (right or wrong), so that higher is better, whatever the scorer's name."""
     scores = [_scores(sample).get(scorer) for sample in log.samples]
     values = [score.get("value") for score in scores if isinstance(score, dict)]
     return all(isinstance(value, bool) or value in (*LETTERS, NO_ANSWER) for value in values)
@@ -68,11 +68,13 @@ def _log(source: Source, options: ReaderOptions, notes: list[str]) -> Log:
     if log.status != "success":
         if not options.allow_incomplete:
             detail = (
-                f"{source.label}: the status of this log is {shown(log.status)}, not success. Finish the evaluation, or "
-                "say allow_incomplete=true to test the samples that are there."
+                f"{source.label}: the status of this log is {quoted(log.status)}, not success. Finish the evaluation, or "
+                "give allow_incomplete=true to test the samples that it has."
             )
             raise InvalidTest.at(source.at("status"), "incomplete_log", detail)
-        notes.append(f"{source.label}: the status is {log.status[:20]}; allow_incomplete=true was said.")
+        notes.append(
+            f"{source.label}: the status is {log.status[:20]}; read because of allow_incomplete=true."
+        )
     if not log.samples:
         raise source.empty()
     return log
@@ -80,77 +82,79 @@ def _log(source: Source, options: ReaderOptions, notes: list[str]) -> Log:
 
 def _scorer(log: Log, options: ReaderOptions) -> str:
     """The scorer chosen, or the only one there is."""
-    there: dict[str, None] = {}
+    scorers: dict[str, None] = {}
     for sample in log.samples:
-        there.update(dict.fromkeys(_scores(sample)))
-    if not there:
+        scorers.update(dict.fromkeys(_scores(sample)))
+    if not scorers:
         detail = f"{log.source.label}: no sample of this log has a score. Score it first (inspect score)."
-        raise InvalidTest.at(f"{log.source.pointer}/{log.place(0)}/scores", "unscored", detail)
-    if options.scorer is None and len(there) > 1:
-        raise choose(log.source.pointer, "scorer", "scorer", list(there))
-    chosen = options.scorer if options.scorer is not None else next(iter(there))
-    if chosen not in there:
-        raise choose(log.source.pointer, "scorer", "scorer", list(there), f"There is no {shown(chosen)}. ")
+        raise InvalidTest.at(f"{log.source.pointer}/{log.path(0)}/scores", "unscored", detail)
+    if options.scorer is None and len(scorers) > 1:
+        raise choose(log.source.pointer, "scorer", "scorer", list(scorers))
+    chosen = options.scorer if options.scorer is not None else next(iter(scorers))
+    if chosen not in scorers:
+        raise choose(log.source.pointer, "scorer", "scorer", list(scorers), f"There is no {quoted(chosen)}. ")
     return chosen
 
 
 def _scores(sample: dict[str, Any]) -> dict[str, Any]:
-    found = sample.get("scores")
-    if isinstance(found, dict):
-        return found
+    by_scorer = sample.get("scores")
+    if isinstance(by_scorer, dict):
+        return by_scorer
     single = sample.get("score")  # very early logs
     return {"score": single} if isinstance(single, dict) else {}
 
 
-def _answers(log: Log, scorer: str, options: ReaderOptions, numerals: Numerals, notes: list[str]) -> Answers:
-    """The log's scores by sample id; its epochs together, or each an item of its own."""
+def _outputs(
+    log: Log, scorer: str, options: ReaderOptions, number_reader: NumberReader, notes: list[str]
+) -> SystemOutputs:
+    """The log's scores by sample id; epochs are combined, or each is an item."""
     epochs: dict[str, dict[int, tuple[Value, int]]] = {}
     for index, sample in enumerate(log.samples):
-        key = key_of(sample.get("id"), log.source, log.place(index), "id")
+        key = key_of(sample.get("id"), log.source, log.path(index), "id")
         epoch = sample.get("epoch", 1)
         if not isinstance(epoch, int):
             raise InvalidTest.at(
-                f"{log.source.pointer}/{log.place(index)}/epoch", "not_a_key", "This is no epoch."
+                f"{log.source.pointer}/{log.path(index)}/epoch", "not_a_key", "An epoch must be an integer."
             )
         of_sample = epochs.setdefault(key, {})
         if epoch in of_sample:
-            detail = (
-                f"{log.source.label}: the sample {shown(key)} stands here a second time in epoch {epoch}."
-            )
-            raise InvalidTest.at(f"{log.source.pointer}/{log.place(index)}/id", "duplicate_id", detail)
-        of_sample[epoch] = (_value(log, index, scorer, options, numerals), index)
-    answers = Answers(log.source)
+            detail = f"{log.source.label}: the sample {quoted(key)} has epoch {epoch} twice."
+            raise InvalidTest.at(f"{log.source.pointer}/{log.path(index)}/id", "duplicate_id", detail)
+        of_sample[epoch] = (_value(log, index, scorer, options, number_reader), index)
+    outputs = SystemOutputs(log.source)
     for key, runs in epochs.items():
         if options.reduce_epochs == "none":
             for epoch, (value, index) in runs.items():
                 own = _cluster(log, index, options.clusters) or key
-                answers.add(f"{key} epoch {epoch}", value, log.place(index), own)
+                outputs.add(f"{key} epoch {epoch}", value, log.path(index), own)
             continue
         value, index = _reduced(log, runs, options, notes)
-        answers.add(key, value, log.place(index), _cluster(log, index, options.clusters))
+        outputs.add(key, value, log.path(index), _cluster(log, index, options.clusters))
     most = max(map(len, epochs.values()))
     if most > 1:
         how = {"mean": "averaged", "max": "reduced to their maximum", "none": "taken as items of one cluster"}
         notes.append(f"{log.source.role}: up to {most} epochs of a sample were {how[options.reduce_epochs]}.")
-    return answers
+    return outputs
 
 
 def _reduced(
     log: Log, runs: dict[int, tuple[Value, int]], options: ReaderOptions, notes: list[str]
 ) -> tuple[Value, int]:
-    there = [value for value, _ in runs.values() if isinstance(value, int | float)]
-    gone = [index for value, index in runs.values() if value is None]
+    numbers = [value for value, _ in runs.values() if isinstance(value, int | float)]
+    missing = [index for value, index in runs.values() if value is None]
     first = next(iter(runs.values()))[1]
-    if gone and (not there or options.on_missing == "error"):
-        return None, gone[0]
-    if gone:
-        notes.append(f"{log.source.role}: {len(gone)} epochs of a sample without a score were left out.")
+    if missing and (not numbers or options.on_missing == "error"):
+        return None, missing[0]
+    if missing:
+        notes.append(f"{log.source.role}: {len(missing)} epochs of a sample without a score were left out.")
     if options.reduce_epochs == "max":
-        return max(there), first
-    return (tuple(there) if len(there) > 1 else there[0]), first
+        return max(numbers), first
+    return (tuple(numbers) if len(numbers) > 1 else numbers[0]), first
 
 
-def _value(log: Log, index: int, scorer: str, options: ReaderOptions, numerals: Numerals) -> Number | None:
+def _value(
+    log: Log, index: int, scorer: str, options: ReaderOptions, number_reader: NumberReader
+) -> Number | None:
     """The score of a sample; none when it ended in an error, was invalidated, or was not scored."""
     sample = log.samples[index]
     if sample.get("error") is not None or sample.get("invalidation") is not None:
@@ -158,18 +162,18 @@ def _value(log: Log, index: int, scorer: str, options: ReaderOptions, numerals: 
     score = _scores(sample).get(scorer)
     if not isinstance(score, dict):
         return None
-    path = [log.place(index), "scores", escaped(scorer), "value"]
+    path = [log.path(index), "scores", escaped(scorer), "value"]
     value = score.get("value")
     if isinstance(value, dict):
         if options.metric is None or options.metric not in value:
             pointer = "/".join((log.source.pointer, *path))
-            raise choose(pointer, "metric", "value", list(value), f"{shown(scorer)} gives several values. ")
+            raise choose(pointer, "metric", "value", list(value), f"{quoted(scorer)} gives several values. ")
         value = value[options.metric]
         path.append(escaped(options.metric))
-    return _number(value, numerals, "/".join((log.source.pointer, *path)))
+    return _number(value, number_reader, "/".join((log.source.pointer, *path)))
 
 
-def _number(value: Any, numerals: Numerals, pointer: str) -> Number | None:
+def _number(value: Any, number_reader: NumberReader, pointer: str) -> Number | None:
     if isinstance(value, str):
         if value == NO_ANSWER:
             return None
@@ -178,7 +182,7 @@ def _number(value: Any, numerals: Numerals, pointer: str) -> Number | None:
             detail = "A score must be a number, a boolean, or one of the letters C, I, P and N."
             raise InvalidTest.at(pointer, "not_a_number", detail)
         value = number
-    return numerals.of_json(value, pointer)
+    return number_reader.of_json(value, pointer)
 
 
 def _cluster(log: Log, index: int, name: str | None) -> str | None:
@@ -186,7 +190,7 @@ def _cluster(log: Log, index: int, name: str | None) -> str | None:
         return None
     metadata = log.samples[index].get("metadata")
     inner: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
-    return key_of(inner.get(name), log.source, f"{log.place(index)}/metadata", name)
+    return key_of(inner.get(name), log.source, f"{log.path(index)}/metadata", name)
 
 
 def _sign(look: FirstLook) -> Sign:

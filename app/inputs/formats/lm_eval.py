@@ -15,11 +15,11 @@ from typing import Any
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..pairing import shown
+from ..quoting import quoted
 from .format import FirstLook, Format, Sign
-from .jsonl import key_of
-from .number_text import Numerals
-from .outputs_by_id import Answers, Check, matched, scores
+from .json_records import key_of
+from .number_text import NumberReader
+from .outputs_by_id import Check, SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import both
 from .source import Source, escaped
@@ -51,14 +51,14 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         why = "One file is compared with itself only by two filters. "
         raise choose(first.pointer, "filter_u", "two filters, u's and, with filter_v=, v's", [u.filter], why)
     if u.filter != v.filter and not (options.filter_u and options.filter_v):
-        detail = f"u has the filter {shown(u.filter)} and v has {shown(v.filter)}; say filter_u and filter_v to mean it."
+        detail = f"u has the filter {quoted(u.filter)} and v has {quoted(v.filter)}; give filter_u and filter_v if this is intended."
         raise InvalidTest.at(v.source.pointer, "filter_mismatch", detail)
     _compare_tasks(first, second, notes)
     metric = _metric(u, v, options)
     notes.append(
         f"The metric is {escaped(metric)}; the filters are {u.filter[:40]} (u) and {v.filter[:40]} (v)."
     )
-    systems = [_answers(samples, metric, options) for samples in (u, v)]
+    systems = [_outputs(samples, metric, options) for samples in (u, v)]
     pairs = matched(
         *systems,
         on_missing=options.on_missing,
@@ -67,7 +67,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         check=_checker(u, v),
     )
     notes.extend(_unchecked(u, v))
-    notes.extend(Numerals.of(options).note())
+    notes.extend(NumberReader.of(options).note())
     names = (u.filter, v.filter) if first is second else None
     return Reading(
         "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names, metric=metric,
@@ -76,37 +76,39 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 
 def _direction(samples: Samples, metric: str) -> bool | None:
-    """What a log says of its metric's direction, as `higher_is_better` of the harness's results; most say nothing."""
-    found = samples.records[0].value.get("higher_is_better")
-    found = found.get(metric) if isinstance(found, dict) else found
-    return found if isinstance(found, bool) else None
+    """The direction of a metric if the log has it, as `higher_is_better` of the harness's results; most do not."""
+    direction = samples.records[0].value.get("higher_is_better")
+    direction = direction.get(metric) if isinstance(direction, dict) else direction
+    return direction if isinstance(direction, bool) else None
 
 
 def _samples(
     source: Source, wanted: str | None, role: str, options: ReaderOptions, notes: list[str]
 ) -> Samples:
     """The records of the filter that was chosen, or of the only one there is."""
-    found: dict[str, list[ndjson.Record]] = {}
+    by_filter: dict[str, list[ndjson.Record]] = {}
     for record in ndjson.records(source.lines(notes), source.pointer):
         if "doc_id" not in record.value:
             raise source.refused(
                 record.line, "missing_field", "there is no doc_id; is this a sample log?", "doc_id"
             )
         filter_ = record.value.get("filter", NO_FILTER)
-        found.setdefault(str(filter_), []).append(record)
-    if not found:
+        by_filter.setdefault(str(filter_), []).append(record)
+    if not by_filter:
         raise source.empty()
-    if wanted is None and len(found) > 1:
-        why = f"{source.label} has every document under {len(found)} filters. "
-        raise choose(source.pointer, "filter", "filter", list(found), why)
-    chosen = wanted if wanted is not None else next(iter(found))
-    if chosen not in found:
+    if wanted is None and len(by_filter) > 1:
+        why = f"{source.label} has every document under {len(by_filter)} filters. "
+        raise choose(source.pointer, "filter", "filter", list(by_filter), why)
+    chosen = wanted if wanted is not None else next(iter(by_filter))
+    if chosen not in by_filter:
         option = f"filter_{role}" if options.filter is None else "filter"
-        raise choose(source.pointer, option, "filter", list(found), f"There is no filter {shown(chosen)}. ")
-    others = sum(map(len, found.values())) - len(found[chosen])
+        raise choose(
+            source.pointer, option, "filter", list(by_filter), f"There is no filter {quoted(chosen)}. "
+        )
+    others = sum(map(len, by_filter.values())) - len(by_filter[chosen])
     if others:
         notes.append(f"{role}: {others:,} lines of other filters were skipped.")
-    return Samples(source, chosen, found[chosen])
+    return Samples(source, chosen, by_filter[chosen])
 
 
 def _compare_tasks(first: Source, second: Source, notes: list[str]) -> None:
@@ -120,64 +122,64 @@ def _metric(u: Samples, v: Samples, options: ReaderOptions) -> str:
     first = u.records[0]
     pointer = u.source.line(first.line)
     listed = first.value.get("metrics")
-    there = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
     if options.metric is not None:
         for samples in (u, v):
             record = samples.records[0]
             if options.metric not in record.value:
-                why = f"There is no metric {shown(options.metric)}. "
-                raise choose(samples.source.line(record.line), "metric", "metric", there, why)
+                why = f"There is no metric {quoted(options.metric)}. "
+                raise choose(samples.source.line(record.line), "metric", "metric", names, why)
         return options.metric
-    usable = [name for name in there if not isinstance(first.value.get(name), list | dict)]
+    usable = [name for name in names if not isinstance(first.value.get(name), list | dict)]
     if len(usable) == 1:
         return usable[0]
-    if there and not usable:
-        raise _corpus_metric(u.source, first.line, there[0])
+    if names and not usable:
+        raise _corpus_metric(u.source, first.line, names[0])
     raise choose(pointer, "metric", "metric", usable or list(first.value))
 
 
 def _corpus_metric(source: Source, line: int, metric: str) -> InvalidTest:
     detail = (
-        f"{escaped(metric)} is a corpus metric: what an item has is a part of it and not a score of its own, so a mean "
-        "of items would be another metric."
+        f"{escaped(metric)} is a corpus metric: an item has only a part of it and no score of its own, so a mean "
+        "over items would be another metric."
     )
     return source.refused(line, "corpus_metric", detail, metric)
 
 
-def _answers(samples: Samples, metric: str, options: ReaderOptions) -> Answers:
-    source, numerals = samples.source, Numerals.of(options)
-    answers = Answers(source)
+def _outputs(samples: Samples, metric: str, options: ReaderOptions) -> SystemOutputs:
+    source, number_reader = samples.source, NumberReader.of(options)
+    outputs = SystemOutputs(source)
     for record in samples.records:
-        value, place = record.value, f"line/{record.line}"
+        value, path = record.value, f"line/{record.line}"
         if metric not in value:
             raise source.refused(record.line, "missing_field", f"there is no {escaped(metric)}.", metric)
         if isinstance(value[metric], list | dict):
             raise _corpus_metric(source, record.line, metric)
-        answers.add(
-            key_of(value["doc_id"], source, place, "doc_id"),
-            numerals.of_json(value[metric], source.line(record.line, metric)),
-            place,
-            _cluster(value, options.clusters, source, place),
+        outputs.add(
+            key_of(value["doc_id"], source, path, "doc_id"),
+            number_reader.of_json(value[metric], source.line(record.line, metric)),
+            path,
+            _cluster(value, options.clusters, source, path),
         )
-    return answers
+    return outputs
 
 
-def _cluster(record: dict[str, Any], name: str | None, source: Source, place: str) -> str | None:
-    """A field of the record, or of its `doc`, that says the cluster."""
+def _cluster(record: dict[str, Any], name: str | None, source: Source, path: str) -> str | None:
+    """The cluster: a field of the record, or of its `doc`."""
     if name is None:
         return None
     doc = record.get("doc")
     inner = doc.get(name) if isinstance(doc, dict) else None
-    return key_of(record.get(name, inner), source, place, name)
+    return key_of(record.get(name, inner), source, path, name)
 
 
 def _checker(u: Samples, v: Samples) -> Check:
-    def check(_u: Answers, place_u: int, _v: Answers, place_v: int) -> None:
+    def check(_u: SystemOutputs, place_u: int, _v: SystemOutputs, place_v: int) -> None:
         """The same document and the same target on both sides; the prompt may differ legitimately."""
         mine, other = u.records[place_u], v.records[place_v]
         for name in MUST_AGREE:
             if name in mine.value and name in other.value and mine.value[name] != other.value[name]:
-                detail = f"{name} of doc_id {shown(mine.value['doc_id'])} is not that of u (line {mine.line:,} there): "
+                detail = f"{name} of doc_id {quoted(mine.value['doc_id'])} is not that of u (line {mine.line:,} there): "
                 detail += "the two files are not about the same documents."
                 raise v.source.refused(other.line, f"{name}_mismatch", detail, name)
 

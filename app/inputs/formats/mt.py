@@ -13,7 +13,7 @@ from .count_files import count_file
 from .documents import DOCUMENT, coded, from_file
 from .format import FirstLook, Format, Sign
 from .metrics import metric_of
-from .number_text import Number, Numerals
+from .number_text import Number, NumberReader
 from .outputs_by_id import counts, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
@@ -53,7 +53,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
             )
             raise InvalidTest.at(f"/files/{role}", "length_mismatch", detail)
     notes.append(f"{len(texts[0]):,} segments, paired by line; {len(texts) - 2} reference(s) each.")
-    references = [list(found) for found in zip(*texts[2:], strict=True)]
+    references = [list(segment) for segment in zip(*texts[2:], strict=True)]
     data = Segments(texts[0], texts[1], references, _documents(files, len(texts[0]), options, notes))
     return Reading("segments", data, StatisticSpec("bleu"), tuple(notes), format_)
 
@@ -80,23 +80,23 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
     notes: list[str] = []
     tables = [count_file(needed(files, r, format_), IDS, CLUSTERS, options, notes) for r in STATISTICS_ROLES]
     header = [name.lower() for name in tables[0].columns()]
-    there = [m for m, names in (("bleu", BLEU_COUNTS), ("ter", TER_COUNTS)) if set(names) <= set(header)]
-    asked = options.metric or (options.statistic if options.statistic in STATISTICS else None)
-    if asked is None:
-        if len(there) != 1:
-            raise choose(tables[0].data.source.line(1), "metric", "metric", [*there, *header])
-        asked = there[0]
-    metric = asked.lower()
+    available = [m for m, names in (("bleu", BLEU_COUNTS), ("ter", TER_COUNTS)) if set(names) <= set(header)]
+    chosen = options.metric or (options.statistic if options.statistic in STATISTICS else None)
+    if chosen is None:
+        if len(available) != 1:
+            raise choose(tables[0].data.source.line(1), "metric", "metric", [*available, *header])
+        chosen = available[0]
+    metric = chosen.lower()
     consumed = options.metric is None and options.statistic is not None and metric == options.statistic
     clustered = options.clusters is not None
-    if metric not in there:
+    if metric not in available:
         if metric not in header:
-            raise choose(tables[0].data.source.line(1), "metric", "metric", [*there, *header])
-        numerals = Numerals.of(options)
-        systems = [file.answers([metric], numerals, row=False) for file in tables]
+            raise choose(tables[0].data.source.line(1), "metric", "metric", [*available, *header])
+        number_reader = NumberReader.of(options)
+        systems = [file.outputs([metric], number_reader, row=False) for file in tables]
         pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
         notes.append(f"The score of a segment is its {metric[:40]}.")
-        notes.extend(numerals.note())
+        notes.extend(number_reader.note())
         mean = StatisticSpec("mean_difference")
         return Reading(
             "scores",
@@ -109,15 +109,15 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
         )
     if options.decimals is not None:
         raise InvalidTest.at(
-            "/options", "invalid_option", "Counts are taken as they are: decimals= has no meaning."
+            "/options", "invalid_option", "Counts are used as they are: decimals= does not apply."
         )
     names = BLEU_COUNTS if metric == "bleu" else TER_COUNTS
-    systems = [file.answers(names, Numerals(), row=True) for file in tables]
+    systems = [file.outputs(names, NumberReader(), row=True) for file in tables]
     for file, system in zip(tables, systems, strict=True):
-        for place, row in enumerate(system.values):
+        for index, row in enumerate(system.values):
             if row is not None and not all(_is_count(value) for value in row):
                 raise file.data.source.refused(
-                    file.data.lines[place], "not_a_count", "a count is not a whole number from 0."
+                    file.data.lines[index], "not_a_count", "a count is not a whole number from 0."
                 )
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
     return Reading(

@@ -1,4 +1,4 @@
-"""Numbers as files write them: exact, missing, or refused; and rounded only when asked.
+"""Numbers in files: exact, missing, or refused; rounded only by the option `decimals`.
 
 Integral text is an integer, other decimal text the nearest double, whose shortest form is what was written.
 Missing is missing (null, NaN, an empty field, NOANSWER) and never zero.
@@ -22,7 +22,7 @@ EXACT_DOUBLE = 2**53
 
 
 def parsed(text: str) -> Number | None:
-    """The number a text says, or None when it says none; infinities and NaN are not numbers."""
+    """The number that a text spells, or None; infinities and NaN are not numbers."""
     if len(text) > MAX_NUMBER_CHARS or not text.isascii() or "_" in text:
         return None
     try:
@@ -35,18 +35,18 @@ def parsed(text: str) -> Number | None:
 
 
 def is_missing(text: str) -> bool:
-    """Whether a field says that there is no value."""
+    """Whether a field means that there is no value."""
     return text.strip().lower() in MISSING
 
 
 @dataclass(frozen=True, slots=True)
-class Numerals:
+class NumberReader:
     """Reads numbers; with `decimals` rounded as numpy.round does: half to even of the double times a power of ten."""
 
     decimals: int | None = None
 
     def plain(self, number: Any) -> Number | None:
-        """A value that is a number and about which nothing is to be decided: the usual case, quickly."""
+        """The value if it is a number that needs no rounding or checking, else None: a fast path for the usual case."""
         if self.decimals is not None:
             return None
         if type(number) is int:
@@ -54,18 +54,18 @@ class Numerals:
         return number if type(number) is float and math.isfinite(number) else None
 
     @classmethod
-    def of(cls, options: ReaderOptions) -> Numerals:
-        """As the options say."""
+    def of(cls, options: ReaderOptions) -> NumberReader:
+        """The reader for these options."""
         return cls(options.decimals)
 
     def note(self) -> tuple[str, ...]:
-        """What was done to the numbers, for the reading."""
+        """What was done to the numbers, for the notes of the reading."""
         if self.decimals is not None:
             return (f"Scores were rounded as numpy.round does, decimals={self.decimals}.",)
         return ()
 
     def of_text(self, text: str, pointer: str) -> Number | None:
-        """The number in a field; None when it says that there is none.
+        """The number in a field; None when it is missing.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class Numerals:
     def _rounded(self, value: Number, pointer: str) -> Number:
         if self.decimals is not None and isinstance(value, float):
             scaled = value * 10**self.decimals
-            if abs(scaled) < EXACT_DOUBLE:  # beyond it there are no decimals to lose
+            if abs(scaled) < EXACT_DOUBLE:  # larger numbers have no decimals
                 value = round(scaled) / 10**self.decimals
         if isinstance(value, int) and not -INT64 <= value < INT64:
             raise InvalidTest.at(pointer, "integer_too_large", "This integer does not fit into 64 bits.")

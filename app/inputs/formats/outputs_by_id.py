@@ -1,4 +1,4 @@
-"""What each system got on each item, by id; and how two of them become paired columns."""
+"""The outputs of each system by item id, and how those of two systems become paired columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from ...errors import Flaw, InvalidTest, relocated
 from ...statistics.paired import Column, Counts, Pairing, Repeated, Scores
 from .. import columns
-from ..pairing import NAMED_IDS, ById, OnMissing, pair, shown
+from ..pairing import NAMED_IDS, ById, OnMissing, pair
+from ..quoting import quoted
 from .number_text import Number
 from .source import Source
 
@@ -20,10 +21,10 @@ Value = Number | tuple[Number, ...] | None
 
 
 @dataclass(slots=True)
-class Answers:
+class SystemOutputs:
     """One system's values in the order of its file.
 
-    `by_order` says that the file has no ids: the keys are then running numbers. `places` are pointers below the
+    `by_order` says that the file has no ids: the keys are then running numbers. `paths` are pointers below the
     source's, to the records.
     """
 
@@ -31,11 +32,11 @@ class Answers:
     by_order: bool = False
     ids: list[str] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     clusters: list[str | None] = field(default_factory=list)
     index: dict[str, int] = field(default_factory=dict)
 
-    def add(self, key: str, value: Value, place: str, cluster: str | None = None) -> None:
+    def add(self, key: str, value: Value, path: str, cluster: str | None = None) -> None:
         """One more item.
 
         Raises
@@ -46,13 +47,13 @@ class Answers:
         before = self.index.setdefault(key, len(self.ids))
         if before != len(self.ids):
             detail = (
-                f"{self.source.label}: the id {shown(key)} stands at {place} and already at {self.places[before]}; "
+                f"{self.source.label}: the id {quoted(key)} at {path} is already at {self.paths[before]}; "
                 "ids must be unique."
             )
-            raise InvalidTest.at(f"{self.source.pointer}/{place}", "duplicate_id", detail)
+            raise InvalidTest.at(f"{self.source.pointer}/{path}", "duplicate_id", detail)
         self.ids.append(key)
         self.values.append(value)
-        self.places.append(place)
+        self.paths.append(path)
         self.clusters.append(cluster)
 
     def __len__(self) -> int:
@@ -70,34 +71,34 @@ class Matched:
     pairing: Pairing
 
 
-Check = Callable[[Answers, int, Answers, int], None]
+Check = Callable[[SystemOutputs, int, SystemOutputs, int], None]
 
 
 def matched(
-    u: Answers,
-    v: Answers,
+    u: SystemOutputs,
+    v: SystemOutputs,
     *,
     on_missing: OnMissing,
     notes: list[str],
     clustered: bool = False,
     check: Check | None = None,
 ) -> Matched:
-    """Pair two systems by id; `check` sees the two places of every item that both have.
+    """Pair two systems by id; `check` sees the two indices of every item that both have.
 
     Raises
     ------
     InvalidTest
-        Values are missing, or ids do not match, and nobody said drop; or clusters differ.
+        Values are missing or ids do not match, without on_missing=drop; or clusters differ.
     """
     for system in (u, v):
         if not len(system):
             raise system.source.empty()
     _same_form(u, v, notes)
     if check is not None:
-        for key, place in u.index.items():
+        for key, index in u.index.items():
             other = v.index.get(key)
             if other is not None:
-                check(u, place, v, other)
+                check(u, index, v, other)
     clusters = _clusters(u, v) if clustered else None
     if u.by_order and len(u) != len(v):
         detail = f"u has {len(u):,} items and v has {len(v):,}, and there are no ids to pair them by."
@@ -114,11 +115,11 @@ def matched(
 def _order(u: ById, v: ById) -> list[str]:
     if u.ids == v.ids:
         return u.ids
-    there = set(v.ids)
-    return [key for key in u.ids if key in there]
+    ids_of_v = set(v.ids)
+    return [key for key in u.ids if key in ids_of_v]
 
 
-def _same_form(u: Answers, v: Answers, notes: list[str]) -> None:
+def _same_form(u: SystemOutputs, v: SystemOutputs, notes: list[str]) -> None:
     if u.by_order != v.by_order:
         without = u if u.by_order else v
         detail = f"{without.source.label}: this file has no ids and the other has; both need them."
@@ -127,48 +128,48 @@ def _same_form(u: Answers, v: Answers, notes: list[str]) -> None:
         notes.append("The files have no ids: items were paired by their order.")
 
 
-def _with_values(system: Answers, on_missing: OnMissing, notes: list[str], role: str) -> ById:
-    """The items that have a value. Those without are named, and dropped only if the caller said so."""
-    gone = [place for place, value in enumerate(system.values) if value is None]
+def _with_values(system: SystemOutputs, on_missing: OnMissing, notes: list[str], role: str) -> ById:
+    """The items that have a value. Those without are refused, or dropped with on_missing=drop."""
+    missing = [index for index, value in enumerate(system.values) if value is None]
     notes.append(f"{role}: {len(system):,} items read from {system.source.label}.")
-    if not gone:
+    if not missing:
         return ById(system.ids, system.values)
     if on_missing == "error":
         flaws = tuple(
             Flaw(
-                f"{system.source.pointer}/{system.places[place]}",
+                f"{system.source.pointer}/{system.paths[index]}",
                 "missing_value",
-                f"The item {shown(system.ids[place])} of {role} has no value.",
+                f"The item {quoted(system.ids[index])} of {role} has no value.",
             )
-            for place in gone[:NAMED_IDS]
+            for index in missing[:NAMED_IDS]
         )
         detail = (
-            f"{system.source.label}: {len(gone):,} of {len(system):,} items of {role} have no value "
-            f"(the first is {shown(system.ids[gone[0]])} at {system.places[gone[0]]}). Missing is not zero: mend them, "
-            "or say on_missing=drop to leave these items out."
+            f"{system.source.label}: {len(missing):,} of {len(system):,} items of {role} have no value "
+            f"(the first is {quoted(system.ids[missing[0]])} at {system.paths[missing[0]]}). Missing is not zero: add them, "
+            "or give on_missing=drop to leave these items out."
         )
         raise InvalidTest(detail, flaws=flaws)
-    notes.append(f"{role}: {len(gone):,} items without a value were left out, as on_missing=drop says.")
-    keep = [place for place, value in enumerate(system.values) if value is not None]
-    return ById([system.ids[place] for place in keep], [system.values[place] for place in keep])
+    notes.append(f"{role}: {len(missing):,} items without a value were left out (on_missing=drop).")
+    keep = [index for index, value in enumerate(system.values) if value is not None]
+    return ById([system.ids[index] for index in keep], [system.values[index] for index in keep])
 
 
-def _clusters(u: Answers, v: Answers) -> dict[str, str]:
-    """The cluster of every item; both files must say the same where both say it."""
-    found: dict[str, str] = {}
+def _clusters(u: SystemOutputs, v: SystemOutputs) -> dict[str, str]:
+    """The cluster of every item; the files must agree about the items that both have."""
+    cluster_of: dict[str, str] = {}
     for system in (u, v):
-        for key, cluster, place in zip(system.ids, system.clusters, system.places, strict=True):
+        for key, cluster, path in zip(system.ids, system.clusters, system.paths, strict=True):
             if cluster is None:
-                detail = f"{system.source.label}: the item {shown(key)} has no cluster."
-                raise InvalidTest.at(f"{system.source.pointer}/{place}", "no_cluster", detail)
-            if found.setdefault(key, cluster) != cluster:
-                detail = f"{system.source.label}: the item {shown(key)} is in cluster {shown(cluster)} here and in "
-                detail += f"{shown(found[key])} in u."
-                raise InvalidTest.at(f"{system.source.pointer}/{place}", "cluster_mismatch", detail)
-    return found
+                detail = f"{system.source.label}: the item {quoted(key)} has no cluster."
+                raise InvalidTest.at(f"{system.source.pointer}/{path}", "no_cluster", detail)
+            if cluster_of.setdefault(key, cluster) != cluster:
+                detail = f"{system.source.label}: the item {quoted(key)} is in cluster {quoted(cluster)} here and in "
+                detail += f"{quoted(cluster_of[key])} in u."
+                raise InvalidTest.at(f"{system.source.pointer}/{path}", "cluster_mismatch", detail)
+    return cluster_of
 
 
-def _in_files(u: Answers, v: Answers) -> Callable[[str], str]:
+def _in_files(u: SystemOutputs, v: SystemOutputs) -> Callable[[str], str]:
     """The map of pointers into a JSON request to pointers to the files."""
     sources = {"/u": u.source.pointer, "/v": v.source.pointer}
     return lambda pointer: sources.get(pointer, f"/files{pointer}")
@@ -177,7 +178,7 @@ def _in_files(u: Answers, v: Answers) -> Callable[[str], str]:
 def _note_unmatched(pairing: Pairing, notes: list[str]) -> None:
     for role, count in (("u", pairing.only_u), ("v", pairing.only_v)):
         if count:
-            notes.append(f"{count:,} items that only {role} has were left out, as on_missing=drop says.")
+            notes.append(f"{count:,} items that only {role} has were left out (on_missing=drop).")
 
 
 def scores(values: Matched) -> Scores:
@@ -191,7 +192,7 @@ def counts(values: Matched, names: Sequence[str]) -> Counts:
 
 
 def _named(rows: list[Any], names: Sequence[str], role: str) -> dict[str, Column]:
-    return {name: _numbers([row[place] for row in rows], role) for place, name in enumerate(names)}
+    return {name: _numbers([row[index] for row in rows], role) for index, name in enumerate(names)}
 
 
 def _column(values: list[Any], role: str) -> Column | Repeated:

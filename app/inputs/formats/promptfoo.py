@@ -1,8 +1,8 @@
 """promptfoo results (`promptfoo eval -o results.json`, version 3): prompts and providers are columns of one table.
 
-Two columns of one file, or one column of each of two files. A test is known by what it asks: its variables and
+Two columns of one file, or one column of each of two files. A test is identified by its variables and
 description; in one file also by its assertions. `--repeat` runs a test several times: its scores are averaged. A row
-with failureReason 2 ended in an error of the provider and has no score, whatever is written for it.
+with failureReason 2 ended in an error of the provider and has no score, whatever its field says.
 (src/types/index.ts: EvaluateResult, EvaluateSummaryV3.)
 """
 
@@ -16,11 +16,11 @@ from typing import Any
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..pairing import shown
+from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .metrics import metric_of
-from .number_text import Number, Numerals
-from .outputs_by_id import Answers, matched, scores
+from .number_text import Number, NumberReader
+from .outputs_by_id import SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, by_names, role_question
 from .source import Source, escaped
@@ -41,9 +41,9 @@ class Export:
     columns: dict[tuple[int, str], list[int]]
 
     def called(self, column: tuple[int, str]) -> str:
-        """The names that somebody gave to a column, its provider's and its prompt's; the provider where nobody did.
+        """The labels of a column's provider and prompt; the provider's id if there are none.
 
-        A prompt without a name has its own text as its label, which says nothing of its role.
+        The label of a prompt without one is its own text, which tells nothing about its role.
         """
         row = self.rows[self.columns[column][0]]
         parts = [part for part in (row.get("provider"), row.get("prompt")) if isinstance(part, dict)]
@@ -52,7 +52,7 @@ class Export:
         return " ".join(named) or column[1]
 
     def title(self, column: tuple[int, str]) -> str:
-        """How a column can be asked for when its provider alone is not enough."""
+        """The column's unique name, for when its provider alone is ambiguous."""
         return f"{column[0]}:{column[1]}"
 
 
@@ -67,9 +67,9 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         columns, question = _two(left, options, notes)
     else:
         columns = _one(left, options.system_u, "system_u"), _one(right, options.system_v, "system_v")
-    numerals = Numerals.of(options)
+    number_reader = NumberReader.of(options)
     systems = [
-        _answers(export, column, options, numerals, alone=first is second, notes=notes)
+        _outputs(export, column, options, number_reader, alone=first is second, notes=notes)
         for export, column in zip((left, right), columns, strict=True)
     ]
     others = sum(map(len, left.columns.values())) - len(left.columns[columns[0]])
@@ -79,14 +79,14 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         notes.append(f"{others:,} rows of other columns were skipped.")
     clustered = options.clusters is not None
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    notes.extend(numerals.note())
+    notes.extend(number_reader.note())
     names = columns[0][1], columns[1][1]
     if names[0] == names[1]:
         names = left.title(columns[0]), right.title(columns[1])
     return Reading(
         "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names,
         metric=None if options.metric is None else metric_of(options.metric),
-        higher_is_better=True,  # a score says how far an assertion holds
+        higher_is_better=True,  # a score is the degree to which an assertion holds
         role_question=question,
     )  # fmt: skip
 
@@ -119,21 +119,21 @@ def _export(source: Source, notes: list[str]) -> Export:
 def _two(
     export: Export, options: ReaderOptions, notes: list[str]
 ) -> tuple[tuple[tuple[int, str], tuple[int, str]], str | None]:
-    """The two columns, and what a gate must ask where nothing says which is the candidate's."""
+    """The two columns, and what a gate must ask if nothing tells which is the candidate's."""
     columns = list(export.columns)
     if options.system_u is None and options.system_v is None and len(columns) == 2:
         called = [export.called(column) for column in columns]
-        told = by_names(called) if called[0] != called[1] else None
-        u, v = reversed(columns) if told and told[0] == called[1] else columns
+        by_role = by_names(called) if called[0] != called[1] else None
+        u, v = reversed(columns) if by_role and by_role[0] == called[1] else columns
         titles = export.title(u), export.title(v)
-        how = "by their names" if told else "in the order of the file"
+        how = "by their names" if by_role else "in the order of the file"
         notes.append(f"u is column {titles[0][:80]} and v is column {titles[1][:80]}, {how}.")
-        return (u, v), None if told else role_question(called, titles)
-    found = _one(export, options.system_u, "system_u"), _one(export, options.system_v, "system_v")
-    if found[0] == found[1]:
+        return (u, v), None if by_role else role_question(called, titles)
+    chosen = _one(export, options.system_u, "system_u"), _one(export, options.system_v, "system_v")
+    if chosen[0] == chosen[1]:
         detail = "system_u and system_v are the same column."
         raise InvalidTest.at(export.source.pointer, "same_system", detail)
-    return found, None
+    return chosen, None
 
 
 def _one(export: Export, wanted: str | None, option: str) -> tuple[int, str]:
@@ -141,59 +141,59 @@ def _one(export: Export, wanted: str | None, option: str) -> tuple[int, str]:
     columns = list(export.columns)
     if wanted is None and len(columns) == 1:
         return columns[0]
-    found = [c for c in columns if wanted in (c[1], str(c[0]), export.title(c))]
-    if len(found) != 1:
+    matching = [c for c in columns if wanted in (c[1], str(c[0]), export.title(c))]
+    if len(matching) != 1:
         titles = [export.title(column) for column in columns]
         raise choose(export.source.pointer, option, "column (promptIdx:provider)", titles)
-    return found[0]
+    return matching[0]
 
 
-def _answers(
+def _outputs(
     export: Export,
     column: tuple[int, str],
     options: ReaderOptions,
-    numerals: Numerals,
+    number_reader: NumberReader,
     *,
     alone: bool,
     notes: list[str],
-) -> Answers:
+) -> SystemOutputs:
     """The column's scores by test; runs of one test together."""
     runs: dict[str, list[int]] = {}
     for index in export.columns[column]:
         runs.setdefault(_key(export.rows[index], alone=alone), []).append(index)
-    answers = Answers(export.source)
+    outputs = SystemOutputs(export.source)
     repeated = 0
     for key, indices in runs.items():
-        values = [_value(export, index, options.metric or "score", numerals) for index in indices]
+        values = [_value(export, index, options.metric or "score", number_reader) for index in indices]
         repeated += len(values) > 1
-        there = tuple(value for value in values if value is not None)
-        missing = len(there) != len(values)
-        place = "/".join((*export.path, str(indices[values.index(None) if missing else 0])))
-        if missing and there and options.on_missing == "drop":
+        numbers = tuple(value for value in values if value is not None)
+        missing = len(numbers) != len(values)
+        path = "/".join((*export.path, str(indices[values.index(None) if missing else 0])))
+        if missing and numbers and options.on_missing == "drop":
             notes.append(
-                f"{export.title(column)[:80]}: {len(values) - len(there)} runs of a test without a score were left out."
+                f"{export.title(column)[:80]}: {len(values) - len(numbers)} runs of a test without a score were left out."
             )
             missing = False
-        value = None if missing else there if len(values) > 1 else there[0]
-        answers.add(key, value, place, _cluster(export, indices[0], options.clusters))
+        value = None if missing else numbers if len(values) > 1 else numbers[0]
+        outputs.add(key, value, path, _cluster(export, indices[0], options.clusters))
     if repeated:
         notes.append(
             f"{export.title(column)[:80]}: {repeated:,} tests were run several times; their scores are averaged."
         )
-    return answers
+    return outputs
 
 
 def _key(row: Row, *, alone: bool) -> str:
-    """What a test asks, as canonical JSON. Tests that were edited between two files keep their variables."""
+    """The identity of a test, as canonical JSON; its variables stay the same when a test is edited."""
     case = row.get("testCase")
     inner: Row = case if isinstance(case, dict) else {}
-    asked = [row.get("vars", inner.get("vars")), row.get("description", inner.get("description"))]
+    identity = [row.get("vars", inner.get("vars")), row.get("description", inner.get("description"))]
     if alone:
-        asked.append(inner.get("assert"))
-    return json.dumps(asked, sort_keys=True)
+        identity.append(inner.get("assert"))
+    return json.dumps(identity, sort_keys=True)
 
 
-def _value(export: Export, index: int, metric: str, numerals: Numerals) -> Number | None:
+def _value(export: Export, index: int, metric: str, number_reader: NumberReader) -> Number | None:
     row = export.rows[index]
     if row.get("failureReason") == ERROR:
         return None
@@ -201,25 +201,27 @@ def _value(export: Export, index: int, metric: str, numerals: Numerals) -> Numbe
     if metric in ("score", "success"):
         if metric not in row:
             raise InvalidTest.at(pointer, "missing_field", f"This row has no {metric}.")
-        return numerals.of_json(row[metric], pointer)
-    named = row.get("namedScores")
-    there = named if isinstance(named, dict) else {}
-    if metric not in there:
-        why = f"This row has no score {shown(metric)}. "
-        raise choose(pointer, "metric", "score", ["score", "success", *there], why)
-    return numerals.of_json(there[metric], export.source.at(*export.path, index, "namedScores", metric))
+        return number_reader.of_json(row[metric], pointer)
+    named_scores = row.get("namedScores")
+    scores_by_name = named_scores if isinstance(named_scores, dict) else {}
+    if metric not in scores_by_name:
+        why = f"This row has no score {quoted(metric)}. "
+        raise choose(pointer, "metric", "score", ["score", "success", *scores_by_name], why)
+    return number_reader.of_json(
+        scores_by_name[metric], export.source.at(*export.path, index, "namedScores", metric)
+    )
 
 
 def _cluster(export: Export, index: int, name: str | None) -> str | None:
-    """A variable, or a member of the test's metadata, that says the cluster."""
+    """The cluster: a variable, or a member of the test's metadata."""
     if name is None:
         return None
     row = export.rows[index]
     case = row.get("testCase")
     metadata = case.get("metadata") if isinstance(case, dict) else None
-    for there in (row.get("vars"), metadata, row.get("metadata")):
-        if isinstance(there, dict) and isinstance(there.get(name), str | int):
-            return str(there[name])
+    for mapping in (row.get("vars"), metadata, row.get("metadata")):
+        if isinstance(mapping, dict) and isinstance(mapping.get(name), str | int):
+            return str(mapping[name])
     detail = f"Neither vars nor metadata of this row have {escaped(name)}."
     raise InvalidTest.at(export.source.at(*export.path, index), "no_cluster", detail)
 

@@ -1,4 +1,4 @@
-"""What goes into a reader and what comes out: files, options, and a reading that says what it did."""
+"""The input and output of a reader: files, options, and a reading with notes on how it was made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Literal
 from ...errors import Flaw, InvalidTest
 from ...statistics.paired import Paired, StatisticSpec
 from ..nested import MAX_DECIMALS
-from ..pairing import OnMissing, shown
+from ..pairing import OnMissing
+from ..quoting import quoted
 from .options import CHOICES, INTEGERS
 
 Kind = Literal["scores", "counts", "predictions", "segments", "effects"]
@@ -33,7 +34,7 @@ MAX_INFLATED_BYTES = 256 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """A file as it was handed over, its content coding already undone."""
+    """An uploaded file; its content is already decompressed."""
 
     name: str
     content: bytes
@@ -41,7 +42,7 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class ReaderOptions:
-    """How to read. An option that the format has no use for is refused, not ignored.
+    """How to read. An option that the format does not use is refused, not ignored.
 
     Raises
     ------
@@ -95,13 +96,13 @@ class ReaderOptions:
     def of_form(
         cls, form: Mapping[str, str], *, max_inflated_bytes: int = MAX_INFLATED_BYTES
     ) -> ReaderOptions:
-        """The options that form fields or query parameters say; every name must be one of `OPTION_NAMES`."""
+        """The options in form fields or query parameters; every name must be one of `OPTION_NAMES`."""
         values: dict[str, str | int | bool] = {}
         for name, text in form.items():
             if name not in OPTION_NAMES:
                 raise _refused(
                     name[:40],
-                    f"There is no reader option {shown(name)}; there are: {', '.join(OPTION_NAMES)}.",
+                    f"There is no reader option {quoted(name)}; there are: {', '.join(OPTION_NAMES)}.",
                 )
             if name in INTEGERS:
                 if not (text.isascii() and text.isdigit() and len(text) < 10):
@@ -116,7 +117,7 @@ class ReaderOptions:
         return cls(max_inflated_bytes=max_inflated_bytes, **values)  # type: ignore[arg-type]
 
     def given(self) -> frozenset[str]:
-        """The names of the options that are not at their defaults."""
+        """The names of the options that differ from their defaults."""
         blank = _DEFAULTS
         return frozenset(name for name in OPTION_NAMES if getattr(self, name) != getattr(blank, name))
 
@@ -159,9 +160,9 @@ class Reading:
     score_names: tuple[str, str] | None = None
 
 
-def choose(pointer: str, option: str, what: str, there: list[str], why: str = "") -> InvalidTest:
-    """The refusal when something must be chosen: it names what there is."""
-    named = ", ".join(shown(name) for name in there[:MAX_CHOICES])
-    more = f" and {len(there) - MAX_CHOICES:,} more" if len(there) > MAX_CHOICES else ""
-    detail = f"{why}Choose the {what} ({option}=); there {'is' if len(there) == 1 else 'are'}: {named}{more}."
+def choose(pointer: str, option: str, what: str, names: list[str], why: str = "") -> InvalidTest:
+    """The refusal when something must be chosen; it lists the choices."""
+    named = ", ".join(quoted(name) for name in names[:MAX_CHOICES])
+    more = f" and {len(names) - MAX_CHOICES:,} more" if len(names) > MAX_CHOICES else ""
+    detail = f"{why}Choose the {what} ({option}=); there {'is' if len(names) == 1 else 'are'}: {named}{more}."
     return InvalidTest(detail, flaws=(Flaw(pointer, f"choose_{option}", detail),))

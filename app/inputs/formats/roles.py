@@ -1,4 +1,4 @@
-"""Which files a reader needs and can use; and which of two systems in one file is U, the candidate."""
+"""Which files a reader needs and takes; and which of two systems in one file is U, the candidate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...errors import InvalidTest
-from ..pairing import shown
+from ..delimited import MAX_COLUMNS
+from ..quoting import quoted
 from .reader import ReaderOptions, choose
 from .source import Source
 
@@ -27,13 +28,13 @@ ROLES: Mapping[str, str] = {
 }
 
 Role = Literal["u", "v"]
-# These say a role wherever they stand in a name (gpt4-baseline, candidate_v2).
+# These mean a role wherever they occur in a name (gpt4-baseline, candidate_v2).
 CLEAR: Mapping[str, Role] = {"candidate": "u", "baseline": "v"}
-# These are parts of other names, too (bert-base, new-york, ControlNet): they say a role only when nothing else is there.
+# These are parts of other names, too (bert-base, new-york, ControlNet): they mean a role only on their own.
 BRIEF: Mapping[str, Role] = {
     "new": "u", "pr": "u", "treatment": "u", "base": "v", "old": "v", "reference": "v", "main": "v", "control": "v",
 }  # fmt: skip
-# What is written beside a role's name and says nothing: score_baseline, new_model.
+# Words beside a role that mean nothing: score_baseline, new_model.
 DECORATION = frozenset(
     ("score", "scores", "model", "system", "run", "result", "results", "output", "outputs", "eval")
 )
@@ -43,7 +44,7 @@ WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True)
 class Systems:
-    """The two systems of a file. `question` is what a gate must ask: None when names or options told who is U."""
+    """The two systems of a file. `question` is what a gate must ask: None when names or options tell which is U."""
 
     u: str
     v: str
@@ -51,7 +52,7 @@ class Systems:
 
     @property
     def names(self) -> tuple[str, str] | None:
-        """What they are called; None for u and v, which say their roles and no names."""
+        """Their names; None for u and v, which are roles."""
         return None if (self.u.lower(), self.v.lower()) == ("u", "v") else (self.u, self.v)
 
 
@@ -62,7 +63,7 @@ def role_label(role: str) -> str:
 
 
 def needed(files: Mapping[str, Source], role: str, format_: str) -> Source:
-    """The file in this role; raises InvalidTest when it is not there."""
+    """The file in this role; raises InvalidTest if it is missing."""
     if role not in files:
         detail = f"The format {format_} needs a file {role}: {ROLES[role]}."
         raise InvalidTest.at(f"/files/{role}", "missing_file", detail)
@@ -77,12 +78,10 @@ def both(files: Mapping[str, Source], format_: str) -> tuple[Source, Source]:
 
 
 def only(files: Mapping[str, Source], allowed: Collection[str], format_: str) -> None:
-    """Refuse a file that the format has no use for, and a system given twice."""
+    """Refuse a file that the format does not take, and a system given twice."""
     for role in files:
         if role not in allowed:
-            detail = (
-                f"The format {format_} has no use for a file {role[:40]}; it takes: {', '.join(allowed)}."
-            )
+            detail = f"The format {format_} does not take a file {role[:40]}; it takes: {', '.join(allowed)}."
             raise InvalidTest.at(f"/files/{role[:40]}", "unused_file", detail)
     if "file" in files and ("u" in files or "v" in files):
         detail = "Give both systems in one file, or each in its own (u and v); not both ways."
@@ -101,7 +100,7 @@ def shared_words(names: Sequence[str]) -> list[str]:
 
 
 def role_of(name: str, beside: Collection[str] = ()) -> Role | None:
-    """What a name says of its system's role; words in `beside` say nothing, because the other system has them too.
+    """The role that a name tells; words in `beside` are ignored, because the other system has them too.
 
     >>> role_of("score_baseline"), role_of("New model"), role_of("bert-base"), role_of("gpt4")
     ('v', 'u', None, None)
@@ -116,29 +115,31 @@ def role_of(name: str, beside: Collection[str] = ()) -> Role | None:
 
 
 def roles_of(names: Sequence[str]) -> list[Role | None]:
-    """The roles that names say, each beside the others."""
+    """The roles that the names tell, each compared to the others."""
     common = frozenset(shared_words(names))
     return [role_of(name, common) for name in names]
 
 
-def by_names(there: Sequence[str]) -> tuple[str, str] | None:
-    """(candidate, baseline) where the names tell them: one of each; or two systems and one clear name."""
-    roles = roles_of(there)
+def by_names(names: Sequence[str]) -> tuple[str, str] | None:
+    """(candidate, baseline) if the names tell them: one of each, or two systems and one clear name."""
+    if len(names) > MAX_COLUMNS:
+        return None  # a long file may have as many systems as lines; only options choose among so many
+    roles = roles_of(names)
     if roles.count("u") == roles.count("v") == 1:
-        return there[roles.index("u")], there[roles.index("v")]
-    if len(there) != 2 or roles.count(None) != 1:
+        return names[roles.index("u")], names[roles.index("v")]
+    if len(names) != 2 or roles.count(None) != 1:
         return None
     known = 1 - roles.index(None)
-    if not CLEAR.keys() & (set(words(there[known])) - set(shared_words(there))):
+    if not CLEAR.keys() & (set(words(names[known])) - set(shared_words(names))):
         return None  # base and large, main and feature: not clear enough to conclude from one name
-    return (there[known], there[1 - known]) if roles[known] == "u" else (there[1 - known], there[known])
+    return (names[known], names[1 - known]) if roles[known] == "u" else (names[1 - known], names[known])
 
 
-def two_systems(there: Sequence[str], options: ReaderOptions, source: Source, notes: list[str]) -> Systems:
+def two_systems(names: Sequence[str], options: ReaderOptions, source: Source, notes: list[str]) -> Systems:
     """The two systems to compare, of those in one file.
 
-    As system_u and system_v say (of two systems, one of them is enough); else those named u and v; else by names that
-    say who is the candidate and who the baseline; else, when there are just two, in the order of the file, which is
+    Those given by system_u and system_v (of two systems, one is enough); else those named u and v; else by names that
+    tell the candidate and the baseline; else, when there are just two, in the order of the file, which is
     enough for a test, and not for a gate.
 
     Raises
@@ -147,51 +148,54 @@ def two_systems(there: Sequence[str], options: ReaderOptions, source: Source, no
         There is no such system, or it is the same twice, or there are several and nothing chooses.
     """
     if (options.system_u, options.system_v) != (None, None):
-        return _chosen(there, options, source)
-    folded = {name.lower(): name for name in reversed(there)}
+        return _chosen(names, options, source)
+    folded = {name.lower(): name for name in reversed(names)}
     if {"u", "v"} <= set(folded):
-        found, how = (folded["u"], folded["v"]), ""
+        chosen, how = (folded["u"], folded["v"]), ""
     else:
-        told = by_names(there) if len(there) > 1 else None
-        if told is None and len(there) != 2:
+        by_role = by_names(names) if len(names) > 1 else None
+        if by_role is None and len(names) != 2:
             raise choose(
-                source.pointer, "system_u", "two systems", list(there), "Give system_u and system_v. "
+                source.pointer, "system_u", "two systems", list(names), "Give system_u and system_v. "
             )
-        found = told or (there[0], there[1])
-        how = "by their names" if told else "in the order of the file"
+        chosen = by_role or (names[0], names[1])
+        how = "by their names" if by_role else "in the order of the file"
     if how:
-        notes.append(f"u is {found[0][:80]} and v is {found[1][:80]}, {how}.")
-    rest = [name for name in there if name not in found]
+        notes.append(f"u is {chosen[0][:80]} and v is {chosen[1][:80]}, {how}.")
+    rest = [name for name in names if name not in chosen]
     if rest:
         more = f" and {len(rest) - 5:,} more" if len(rest) > 5 else ""
-        named = ", ".join(shown(name) for name in rest[:5])
+        named = ", ".join(quoted(name) for name in rest[:5])
         notes.append(f"{len(rest)} other columns or systems were skipped: {named}{more}.")
-    return Systems(*found, role_question(there, found) if how == "in the order of the file" else None)
+    return Systems(*chosen, role_question(names, chosen) if how == "in the order of the file" else None)
 
 
 def role_question(names: Sequence[str], choices: tuple[str, str]) -> str:
-    """What to say so that a gate knows the candidate, both ways; `choices` are values of system_u and system_v."""
-    first, second = (shown(choice) for choice in choices)
+    """Which options tell a gate the candidate, both ways; `choices` are values of system_u and system_v."""
+    first, second = (quoted(choice) for choice in choices)
     roles = roles_of(names)
     why = f"Nothing says which of {first} and {second} is the candidate."
     if roles[0] is not None and roles[0] == roles[1]:
         kind = "a candidate" if roles[0] == "u" else "a baseline"
         why = f"Both {first} and {second} are called {kind}."
     return (
-        f"{why} Say either system_u={first} and system_v={second} (the candidate is {first}), "
+        f"{why} Give either system_u={first} and system_v={second} (the candidate is {first}), "
         f"or system_u={second} and system_v={first} (it is {second})."
     )
 
 
-def _chosen(there: Sequence[str], options: ReaderOptions, source: Source) -> Systems:
-    folded = {name.lower(): name for name in reversed(there)}
-    found: list[str | None] = []
+def _chosen(names: Sequence[str], options: ReaderOptions, source: Source) -> Systems:
+    folded = {name.lower(): name for name in reversed(names)}
+    matches: list[str | None] = []
     for role, name in zip("uv", (options.system_u, options.system_v), strict=True):
-        match = None if name is None else name if name in there else folded.get(name.lower())
-        if match is None and (name is not None or len(there) != 2):
-            raise choose(source.pointer, f"system_{role}", f"system {role}", list(there))
-        found.append(match)
-    u, v = (one if one is not None else next(name for name in there if name not in found) for one in found)
+        match = None if name is None else name if name in names else folded.get(name.lower())
+        if match is None and (name is not None or len(names) != 2):
+            raise choose(source.pointer, f"system_{role}", f"system {role}", list(names))
+        matches.append(match)
+    u, v = (
+        name if name is not None else next(other for other in names if other not in matches)
+        for name in matches
+    )
     refuse_same(u, v)
     return Systems(u, v)
 
@@ -199,5 +203,5 @@ def _chosen(there: Sequence[str], options: ReaderOptions, source: Source) -> Sys
 def refuse_same(u: str, v: str) -> None:
     """Refuse one system in both roles, which is never better nor worse; raises InvalidTest."""
     if u == v:
-        detail = f"system_u and system_v are the same: {shown(u)}. Give two."
+        detail = f"system_u and system_v are the same: {quoted(u)}. Give two."
         raise InvalidTest.at("/options/system_v", "same_system", detail)

@@ -1,4 +1,4 @@
-"""A file under the role it was uploaded for: its text, its lines, and pointers into it.
+"""An uploaded file in its role: its text, its lines, and pointers into it.
 
 Pointers are `/files/<role>/line/<n>[/<field>]` for files of lines (counted from one), and
 `/files/<role>/<JSON pointer>` for one JSON document.
@@ -24,7 +24,7 @@ def escaped(name: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file in its role: `u`, `v`, `gold`, `qrels`, …, or `file` when it holds all there is."""
+    """One file in its role: `u`, `v`, `gold`, `qrels`, …, or `file` when it holds both systems."""
 
     role: str
     name: str
@@ -32,12 +32,12 @@ class Source:
 
     @property
     def pointer(self) -> str:
-        """Where the file stands in the request."""
+        """The pointer to the file in the request."""
         return f"/files/{self.role}"
 
     @property
     def label(self) -> str:
-        """How notes and errors call it: its role, and its name."""
+        """Its role and name, for notes and errors."""
         return f"{self.role} ({self.name[:SHOWN_NAME_CHARS]})" if self.name else self.role
 
     def line(self, number: int, *below: object) -> str:
@@ -82,7 +82,7 @@ class Source:
         return lines
 
     def empty(self) -> InvalidTest:
-        """The refusal of a file with nothing in it."""
+        """The refusal of an empty file."""
         return InvalidTest.at(self.pointer, "no_items", f"{self.label}: there is nothing in this file.")
 
     def malformed(self, line: int, code: str, detail: str) -> MalformedBody:

@@ -1,13 +1,15 @@
-"""Delimited text of any kind as named columns: commas, tabs, pipes, semicolons or blanks; comments on top."""
+"""Delimited text as named columns: commas, tabs, pipes, semicolons or blanks, below comments."""
 
 from __future__ import annotations
 
-import csv
-import io
+import itertools
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...errors import InvalidTest
-from ..pairing import shown
+from ..delimited import MAX_COLUMNS, NotDelimited, TooWide, csv_rows
+from ..quoting import quoted
 from .number_text import parsed
 from .reader import DELIMITERS, ReaderOptions, choose
 from .source import Source
@@ -28,6 +30,7 @@ ID_NAMES = (
 )
 SYSTEM_NAMES = ("system", "model", "system_id", "model_id", "run")
 CLUSTER_NAME = "cluster"
+NARROW = 16
 
 Row = list[str]
 
@@ -43,17 +46,21 @@ class FileTable:
     delimiter: str
 
     def position(self, name: str, option: str) -> int:
-        """Where the column of this name stands; raises InvalidTest naming those there are."""
-        place = self.find((name.strip().lower(),))
-        if place is None:
-            why = f"There is no column {shown(name)}. "
+        """The index of the column of this name; raises InvalidTest that lists the columns."""
+        column = self.find((name.strip().lower(),))
+        if column is None:
+            why = f"There is no column {quoted(name)}. "
             raise choose(self.source.line(1), option, "column", self.header or [], why)
-        return place
+        return column
 
     def find(self, names: tuple[str, ...]) -> int | None:
-        """Where the first of these names (in lower case) stands, if one does; case does not matter."""
+        """The index of the first of these names (in lower case) that is a column; case does not matter."""
         folded = [name.lower() for name in self.header or []]
         return next((folded.index(name) for name in names if name in folded), None)
+
+    def column(self, column: int) -> list[str]:
+        """The fields of a column."""
+        return [row[column] for row in self.rows]
 
     def pointer(self, row: int, column: int) -> str:
         """The pointer to a field, line and field counted from one."""
@@ -68,7 +75,7 @@ def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable
     MalformedBody
         It is not delimited text in UTF-8.
     InvalidTest
-        A line has not as many fields as the first.
+        A line has more or fewer fields than the first, or more than MAX_COLUMNS.
     """
     lines = source.lines(notes)
     skipped = _comments_on_top(lines)
@@ -85,7 +92,7 @@ def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable
     for position, name in enumerate(map(str.lower, names)):
         if name in seen:
             raise source.refused(
-                numbers[0], "duplicate_column", f"the column {shown(name)} stands twice.", position + 1
+                numbers[0], "duplicate_column", f"there are two columns {quoted(name)}.", position + 1
             )
         seen.add(name)
     if len(rows) == 1:
@@ -107,25 +114,39 @@ def _guessed(line: str) -> str:
 def _rows(
     source: Source, lines: list[str], start: int, delimiter: str, notes: list[str]
 ) -> tuple[list[Row], list[int]]:
-    if delimiter in (" ", "\t"):  # as their writers do: no quoting
-        split = [line.split(delimiter) if delimiter == "\t" else line.split() for line in lines[start:]]
-        numbered = list(enumerate(split, start + 1))
-    else:
-        reader = csv.reader(
-            io.StringIO("\n".join(lines[start:]) + "\n", newline=""), delimiter=delimiter, strict=True
-        )
-        numbered = []
-        try:
-            numbered.extend((start + reader.line_num, row) for row in reader)
-        except csv.Error as error:
-            raise source.malformed(start + reader.line_num, "not_delimited", f"{error}.") from None
-    kept = [(number, row) for number, row in numbered if any(field.strip() for field in row)]
-    if not kept:
+    rows: list[Row] = []
+    numbers: list[int] = []
+    empty = 0
+    try:
+        for number, row in _split(lines, start, delimiter):
+            if not any(field.strip() for field in row):
+                empty += 1
+                continue
+            if rows and len(row) != len(rows[0]):
+                detail = f"there are {len(row)} fields; the first line has {len(rows[0])}."
+                raise source.refused(number, "wrong_field_count", detail)
+            # Wide tables repeat themselves, most of all those that were small when compressed: equal fields are one string.
+            rows.append(row if len(row) <= NARROW else list(map(sys.intern, row)))
+            numbers.append(number)
+    except TooWide as error:
+        raise source.refused(error.line, "too_many_columns", f"there are {error}") from None
+    except NotDelimited as error:
+        raise source.malformed(error.line, "not_delimited", f"{error}.") from None
+    if not rows:
         raise source.empty()
-    if len(kept) != len(numbered):
-        notes.append(f"{source.label}: {len(numbered) - len(kept):,} empty lines were skipped.")
-    for number, row in kept:
-        if len(row) != len(kept[0][1]):
-            detail = f"there are {len(row)} fields; the first line has {len(kept[0][1])}."
-            raise source.refused(number, "wrong_field_count", detail)
-    return [row for _, row in kept], [number for number, _ in kept]
+    if empty:
+        notes.append(f"{source.label}: {empty:,} empty lines were skipped.")
+    return rows, numbers
+
+
+def _split(lines: list[str], start: int, delimiter: str) -> Iterator[tuple[int, Row]]:
+    """The rows from line `start` on, counted from zero, with their numbers, counted from one."""
+    if delimiter not in (" ", "\t"):
+        yield from csv_rows("\n".join(lines[start:]) + "\n", delimiter, start=start)
+        return
+    separator = delimiter if delimiter == "\t" else None
+    for number, line in enumerate(itertools.islice(lines, start, None), start + 1):
+        row = line.split(separator, MAX_COLUMNS)  # nothing is quoted in such files
+        if len(row) > MAX_COLUMNS:
+            raise TooWide(number)
+        yield number, row

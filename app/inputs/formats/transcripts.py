@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...errors import InvalidTest
 from ...extras import missing
-from ..pairing import shown
+from ..quoting import quoted
 from .source import Source
 
 UTTERANCE = re.compile(r"(?P<words>.*)\((?P<id>[^()\s]+)\)\s*")
@@ -35,7 +35,7 @@ def transcript(source: Source, notes: list[str]) -> Transcript:
             raise source.refused(number, "no_id", "there is no (utterance-id) at the end.")
         key = match["id"]
         if key in lines:
-            detail = f"the utterance {shown(key)} stands already on line {lines[key]:,}."
+            detail = f"the utterance {quoted(key)} is already on line {lines[key]:,}."
             raise source.refused(number, "duplicate_id", detail)
         words[key], lines[key] = match["words"].split(), number
     if not words:

@@ -2,7 +2,7 @@
 
 A line of output is `measure query value`, padded with blanks; values have four decimals, so they lie on a lattice.
 Lines of `all` queries and of the run's id are no items. trec_eval leaves out a query that a run has no document for;
-here that is a missing item, which on_missing decides about.
+here that is a missing item, subject to on_missing.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Mapping
 
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
-from ..pairing import shown
+from ..quoting import quoted
 from .format import FirstLook, Format, Sign
-from .number_text import Numerals
-from .outputs_by_id import Answers, matched, scores
+from .number_text import NumberReader
+from .outputs_by_id import SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source
@@ -33,16 +33,16 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     """Scores per query of two runs."""
     notes: list[str] = []
     u, v = needed(files, "u", format_), needed(files, "v", format_)
-    numerals = Numerals.of(options)
+    number_reader = NumberReader.of(options)
     if "qrels" in files:
         measure, systems = evaluated(files["qrels"], u, v, options, notes)
     else:
         rows = [_rows(source, notes) for source in (u, v)]
         measure = _measure(u, rows[0], options)
-        systems = _answers(u, rows[0], measure, numerals), _answers(v, rows[1], measure, numerals)
+        systems = _outputs(u, rows[0], measure, number_reader), _outputs(v, rows[1], measure, number_reader)
     notes.append(f"The measure is {measure[:40]}.")
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes)
-    notes.extend(numerals.note())
+    notes.extend(number_reader.note())
     better = True if MEASURE.fullmatch(measure) and measure not in NEITHER else None
     return Reading(
         "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, metric=measure,
@@ -55,7 +55,7 @@ Row = tuple[int, str, str]  # line, query, value
 
 def _rows(source: Source, notes: list[str]) -> dict[str, list[Row]]:
     """The lines of single queries by measure."""
-    found: dict[str, list[Row]] = {}
+    by_measure: dict[str, list[Row]] = {}
     averages = 0
     for number, line in enumerate(source.lines(notes), 1):
         if not line.strip():
@@ -67,13 +67,13 @@ def _rows(source: Source, notes: list[str]) -> dict[str, list[Row]]:
         if len(fields) != 3:
             detail = f"there are {len(fields)} fields; trec_eval -q writes measure, query and value."
             raise source.refused(number, "wrong_field_count", detail)
-        found.setdefault(fields[0], []).append((number, fields[1], fields[2]))
-    if not found:
+        by_measure.setdefault(fields[0], []).append((number, fields[1], fields[2]))
+    if not by_measure:
         detail = f"{source.label} has averages over all queries only, which cannot be tested; run trec_eval with -q."
         raise InvalidTest.at(source.pointer, "averages_only", detail)
     if averages:
         notes.append(f"{source.role}: {averages:,} lines of averages over all queries were skipped.")
-    return found
+    return by_measure
 
 
 def _measure(source: Source, rows: dict[str, list[Row]], options: ReaderOptions) -> str:
@@ -86,14 +86,16 @@ def _measure(source: Source, rows: dict[str, list[Row]], options: ReaderOptions)
     return measures[0]
 
 
-def _answers(source: Source, rows: dict[str, list[Row]], measure: str, numerals: Numerals) -> Answers:
+def _outputs(
+    source: Source, rows: dict[str, list[Row]], measure: str, number_reader: NumberReader
+) -> SystemOutputs:
     if measure not in rows:
-        why = f"{source.label} has no measure {shown(measure)}. "
+        why = f"{source.label} has no measure {quoted(measure)}. "
         raise choose(source.pointer, "measure", "measure", list(rows), why)
-    answers = Answers(source)
+    outputs = SystemOutputs(source)
     for number, query, value in rows[measure]:
-        answers.add(query, numerals.of_text(value, source.line(number, "value")), f"line/{number}")
-    return answers
+        outputs.add(query, number_reader.of_text(value, source.line(number, "value")), f"line/{number}")
+    return outputs
 
 
 # The measure that begins a line of `trec_eval -q`.

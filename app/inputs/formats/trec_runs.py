@@ -10,16 +10,16 @@ import re
 
 from ...errors import InvalidTest
 from ...extras import missing
-from ..pairing import shown
-from .outputs_by_id import Answers
+from ..quoting import quoted
+from .outputs_by_id import SystemOutputs
 from .reader import ReaderOptions, choose
 from .source import Source
 
 DEFAULT_MEASURE = "map"
 COMMON = ["map", "ndcg", "ndcg_cut_10", "P_10", "recip_rank", "bpref", "Rprec", "recall_1000", "success_10"]
 RUN_FIELDS, QRELS_FIELDS = 6, 4
-# What may be asked of pytrec_eval. It is C: success_0 aborts the process, runid reads memory that nobody set, and
-# ndcg walks through every level of relevance, a million of which take minutes.
+# Measures that are safe. pytrec_eval is C: success_0 aborts the process, runid reads uninitialised memory, and
+# ndcg loops over every level of relevance, a million of which take minutes.
 MEASURE = re.compile(
     r"(?:gm_)?map|Rprec|bpref|recip_rank|ndcg|ndcg_rel|Rndcg|infAP|11pt_avg|binG|G|num_(?:ret|rel|rel_ret)|"
     r"set_(?:P|recall|map|F)|(?:P|recall|success|relative_P|map_cut|ndcg_cut)_[1-9][0-9]{0,5}|"
@@ -34,24 +34,26 @@ Ranked = dict[str, dict[str, float]]
 
 def evaluated(
     qrels: Source, u: Source, v: Source, options: ReaderOptions, notes: list[str]
-) -> tuple[str, tuple[Answers, Answers]]:
+) -> tuple[str, tuple[SystemOutputs, SystemOutputs]]:
     """The measure, and its value on every judged query of both runs.
 
     Raises
     ------
     InvalidTest
-        A line is not as it should be, there is no such measure, or pytrec_eval is not installed.
+        A line is wrong, there is no such measure, or pytrec_eval is not installed.
     """
     measure = options.measure or DEFAULT_MEASURE
     if MEASURE.fullmatch(measure) is None:
-        why = f"There is no {shown(measure)}, or its cutoff is missing. "
+        why = f"There is no {quoted(measure)}, or its cutoff is missing. "
         raise choose("/options/measure", "measure", "measure", COMMON, why)
     judged = _qrels(qrels, notes)
-    systems = [_answers(source, judged, measure, options.decimals, notes) for source in (u, v)]
+    systems = [_outputs(source, judged, measure, options.decimals, notes) for source in (u, v)]
     return measure, (systems[0], systems[1])
 
 
-def _answers(source: Source, judged: Judged, measure: str, decimals: int | None, notes: list[str]) -> Answers:
+def _outputs(
+    source: Source, judged: Judged, measure: str, decimals: int | None, notes: list[str]
+) -> SystemOutputs:
     ranked, lines = _run(source, notes)
     values = _values(judged, ranked, measure)
     unjudged = [query for query in ranked if query not in judged]
@@ -59,14 +61,14 @@ def _answers(source: Source, judged: Judged, measure: str, decimals: int | None,
         notes.append(
             f"{source.role}: {len(unjudged):,} queries without judgements were skipped, as trec_eval does."
         )
-    answers = Answers(source)
+    outputs = SystemOutputs(source)
     for query in judged:
         value: float | None = values.get(query)
-        place = f"line/{lines[query]}" if query in lines else f"query/{query[:40]}"
+        path = f"line/{lines[query]}" if query in lines else f"query/{query[:40]}"
         if value is not None and decimals is not None:
             value = float(f"{value:.{decimals}f}")  # as trec_eval's printf rounds it
-        answers.add(query, value, place)
-    return answers
+        outputs.add(query, value, path)
+    return outputs
 
 
 def _values(judged: Judged, ranked: Ranked, measure: str) -> dict[str, float]:
@@ -82,7 +84,7 @@ def _values(judged: Judged, ranked: Ranked, measure: str) -> dict[str, float]:
 
 
 def _qrels(source: Source, notes: list[str]) -> Judged:
-    found: Judged = {}
+    judged: Judged = {}
     n = 0
     for number, line in enumerate(source.lines(notes), 1):
         fields = line.split()
@@ -92,25 +94,27 @@ def _qrels(source: Source, notes: list[str]) -> Judged:
             detail = f"there are {len(fields)} fields; qrels have query, 0, document and relevance."
             raise source.refused(number, "wrong_field_count", detail)
         query, _, document, relevance = fields
-        of_query = found.setdefault(query, {})
+        of_query = judged.setdefault(query, {})
         if document in of_query:
             raise source.refused(
-                number, "duplicate_id", f"the document {shown(document)} is judged twice for {shown(query)}."
+                number,
+                "duplicate_id",
+                f"the document {quoted(document)} is judged twice for {quoted(query)}.",
             )
         if not RELEVANCE.fullmatch(relevance) or abs(int(relevance)) > MAX_RELEVANCE:
             detail = f"the relevance is not an integer from -{MAX_RELEVANCE:,} to {MAX_RELEVANCE:,}."
             raise source.refused(number, "not_a_number", detail, 4)
         of_query[document] = int(relevance)
         n += 1
-    if not found:
+    if not judged:
         raise source.empty()
-    notes.append(f"{n:,} judgements of {len(found):,} queries read from {source.label}.")
-    return found
+    notes.append(f"{n:,} judgements of {len(judged):,} queries read from {source.label}.")
+    return judged
 
 
 def _run(source: Source, notes: list[str]) -> tuple[Ranked, dict[str, int]]:
     """Scores by query and document, and the first line of every query."""
-    found: Ranked = {}
+    ranked: Ranked = {}
     first: dict[str, int] = {}
     n = 0
     for number, line in enumerate(source.lines(notes), 1):
@@ -121,11 +125,13 @@ def _run(source: Source, notes: list[str]) -> tuple[Ranked, dict[str, int]]:
             detail = f"there are {len(fields)} fields; a run has query, Q0, document, rank, score and tag."
             raise source.refused(number, "wrong_field_count", detail)
         query, document = fields[0], fields[2]
-        of_query = found.setdefault(query, {})
+        of_query = ranked.setdefault(query, {})
         first.setdefault(query, number)
         if document in of_query:
             raise source.refused(
-                number, "duplicate_id", f"the document {shown(document)} stands twice for {shown(query)}."
+                number,
+                "duplicate_id",
+                f"the document {quoted(document)} is ranked twice for {quoted(query)}.",
             )
         try:
             score = float(fields[4])
@@ -135,7 +141,9 @@ def _run(source: Source, notes: list[str]) -> tuple[Ranked, dict[str, int]]:
             raise source.refused(number, "not_a_number", "the score is not a finite number.", 5)
         of_query[document] = score
         n += 1
-    if not found:
+    if not ranked:
         raise source.empty()
-    notes.append(f"{source.role}: {n:,} ranked documents of {len(found):,} queries read from {source.label}.")
-    return found, first
+    notes.append(
+        f"{source.role}: {n:,} ranked documents of {len(ranked):,} queries read from {source.label}."
+    )
+    return ranked, first

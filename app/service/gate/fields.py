@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import InvalidTest, MalformedBody
 from ...inputs import json_body
 from ...inputs.formats.roles import ROLES
-from ...inputs.pairing import shown
+from ...inputs.quoting import quoted
 from ..parse_files import option_pointer
 from ..pointers import PointerMap
 from ..query import literal
@@ -93,7 +93,7 @@ def _overrides(text: str) -> list[dict[str, str]]:
             raise _not_metrics(f"/options/metrics/{index}")
         for name in member:
             if name in ROLES or name == "metrics":
-                detail = f"{shown(name)} cannot differ by metric."
+                detail = f"{quoted(name)} cannot differ by metric."
                 raise InvalidTest.at(f"/options/metrics/{index}", "not_by_metric", detail)
     return [{name: _text(member) for name, member in override.items()} for override in value]
 

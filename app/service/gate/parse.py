@@ -10,7 +10,7 @@ from ...errors import InvalidTest, relocated
 from ...inference.gate.record import GateTerms, OnInconclusive
 from ...inference.record import Caution
 from ...inputs import json_body
-from ...inputs.pairing import shown
+from ...inputs.quoting import quoted
 from ..body_decoders import DecodedBody
 from ..media_types import MULTIPART
 from ..messages import Job
@@ -222,7 +222,7 @@ def _refuse_equal_names(metrics: Sequence[ParsedMetric], pointer: str) -> None:
     seen: set[str] = set()
     for index, metric in enumerate(metrics):
         if metric.name in seen:
-            detail = f"Two metrics are called {shown(metric.name)}: give each a name of its own."
+            detail = f"Two metrics are called {quoted(metric.name)}: give each a name of its own."
             raise InvalidTest.at(pointer.format(index), "duplicate_name", detail)
         seen.add(metric.name)
 

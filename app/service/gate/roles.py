@@ -10,7 +10,7 @@ from ...errors import InvalidTest
 from ...inference.record import Caution
 from ...inputs.formats.reader import Reading
 from ...inputs.formats.roles import roles_of
-from ...inputs.pairing import shown
+from ...inputs.quoting import quoted
 from ...statistics.catalogue import DEFAULT_EXPRESSION
 from ...statistics.direction import of_name
 from ...statistics.paired import Effects, Scores
@@ -37,7 +37,7 @@ def direction(
     question = None if test.reading is None else test.reading.direction_question
     if requested is None and known is None and (question is not None or not _plain(test)):
         detail = question or (
-            f"Whether a higher {shown(what)} is better is not known: set higher_is_better=true, or "
+            f"Whether a higher {quoted(what)} is better is not known: set higher_is_better=true, or "
             "higher_is_better=false where lower is better."
         )
         raise InvalidTest.at(pointer_map("/higher_is_better"), "choose_direction", detail)
@@ -46,7 +46,7 @@ def direction(
     if known is None or known == requested:
         return requested, ()
     usual, other = ("lower", "higher") if requested else ("higher", "lower")
-    detail = f"A {usual} {shown(what)} is usually better; this gate prefers the {other} one, as higher_is_better asks."
+    detail = f"A {usual} {quoted(what)} is usually better; this gate prefers the {other} one, as higher_is_better asks."
     return requested, (Caution("direction_contradicts_name", detail),)
 
 
@@ -65,7 +65,7 @@ def swapped(test: ParsedTest) -> tuple[Caution, ...]:
     for u, v in ((options.name_u, options.name_v), *(pair for pair in names if pair is not None)):
         if roles_of((u, v)) == ["v", "u"]:
             detail = (
-                f"By their names {shown(v)} is the candidate and {shown(u)} the baseline; the gate has them the other "
+                f"By their names {quoted(v)} is the candidate and {quoted(u)} the baseline; the gate has them the other "
                 "way round, as they were given."
             )
             return (Caution("roles_contradict_names", detail),)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from app.errors import InvalidTest
-from app.inputs.pairing import ById, pair, shown
+from app.inputs.pairing import ById, pair
+from app.inputs.quoting import quoted
 
 
 def by_id(**values: int) -> ById:
@@ -93,7 +94,7 @@ def test_clusters_keyed_by_id_follow_the_items() -> None:
 
 
 def test_long_and_hostile_ids_are_named_short_and_escaped() -> None:
-    text = shown("\r\n<script>" + "x" * 10_000)
+    text = quoted("\r\n<script>" + "x" * 10_000)
     assert len(text) < 70
     assert "\n" not in text
     assert json.loads(text).startswith("\r\n<script>")

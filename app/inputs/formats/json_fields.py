@@ -1,0 +1,86 @@
+"""Which fields of JSON records hold the id, the cluster, the system and the scores."""
+
+from __future__ import annotations
+
+from .json_records import Records
+from .reader import ReaderOptions, choose
+from .roles import Systems, by_names, two_systems
+from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES
+
+SCORE_NAMES = ("score", "correct", "value", "accuracy", "acc", "exact_match", "is_correct")
+MORE_ID_NAMES = (*ID_NAMES, "question_id", "idx")
+
+
+def id_field(file: Records, options: ReaderOptions) -> str | None:
+    """The field of ids, if there is one."""
+    return _field(file, options.id_column, MORE_ID_NAMES)
+
+
+def cluster_field(file: Records, options: ReaderOptions) -> str | None:
+    """The field of clusters, if there is one."""
+    return _field(file, options.clusters, (CLUSTER_NAME,))
+
+
+def system_field(file: Records, options: ReaderOptions) -> str | None:
+    """The field that names a record's system, if there is one."""
+    return _field(file, options.system_column, SYSTEM_NAMES)
+
+
+def score_field(file: Records, options: ReaderOptions, system: str | None = None) -> str:
+    """The field of scores: as chosen, by its name, or the only one that is not a key; raises InvalidTest."""
+    chosen = options.score_column or options.metric
+    if chosen is not None:
+        return _field(file, chosen, ()) or chosen
+    named = [name for name in file.first if name.lower() in SCORE_NAMES]
+    if len(named) == 1:
+        return named[0]
+    others = _other_fields(file, options, system)
+    if len(others) == 1:
+        return others[0]
+    raise choose(file.pointer, "metric", "field of scores", named or list(file.first))
+
+
+def system_score_fields(file: Records, options: ReaderOptions, notes: list[str]) -> Systems:
+    """The fields with the scores of the two systems: as chosen, u and v, or by names that tell the candidate.
+
+    Next to texts and the like, two fields of numbers need such names: one of them may be a length, or a latency.
+    Raises InvalidTest when they must be chosen.
+    """
+    others = _other_fields(file, options)
+    numeric = [name for name in others if isinstance(file.first.get(name), int | float | list | None)]
+    chosen = (options.system_u, options.system_v) != (None, None)
+    if {"u", "v"} <= {name.lower() for name in others}:
+        return two_systems(others, options, file.source, notes)
+    if chosen and len(others) != 2:
+        for role, name in (("u", options.system_u), ("v", options.system_v)):
+            if name is None or name.lower() not in {other.lower() for other in others}:
+                raise choose(file.pointer, f"system_{role}", f"field of {role}", list(file.first))
+        return two_systems(others, options, file.source, notes)
+    if not chosen:
+        certain = len(numeric) > 1 and by_names(numeric) is not None
+        only_two = len(numeric) == len(others) == 2 and not _are_counts(numeric)
+        if not (certain or only_two):
+            raise choose(file.pointer, "system_u", "field of u", list(file.first))
+    return two_systems(others if chosen else numeric, options, file.source, notes)
+
+
+def _are_counts(names: list[str]) -> bool:
+    """Whether these are named like a table's counts (tp_u, tp_v): then not their order but their names say the system."""
+    return all(name.lower().endswith(("_u", "_v")) for name in names)
+
+
+def _field(file: Records, chosen: str | None, names: tuple[str, ...]) -> str | None:
+    """The field called `chosen`, or else the first of these names; case does not matter, as in a table.
+
+    A field counts even if only some records have it: the others are then refused, and the field is not overlooked.
+    """
+    folded = {name.lower(): name for name in reversed(file.fields)}
+    if chosen is not None:
+        return chosen if chosen in file.fields else folded.get(chosen.lower(), chosen)
+    return next((name if name in file.fields else folded[name] for name in names if name in folded), None)
+
+
+def _other_fields(file: Records, options: ReaderOptions, system: str | None = None) -> list[str]:
+    """The fields that are neither id, cluster nor system."""
+    keys = {id_field(file, options), cluster_field(file, options), system}
+    return [name for name in file.fields if name not in keys]

@@ -1,0 +1,128 @@
+"""JSON files of records: one object a line, or one array of objects; and their ids and values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ...errors import InvalidTest
+from .. import ndjson
+from ..delimited import MAX_COLUMNS
+from .number_text import Number, NumberReader
+from .outputs_by_id import Value
+from .source import Source, escaped
+
+
+class Record(NamedTuple):
+    """An object, and its pointer below the file's: its line, or its index in the array."""
+
+    path: str
+    value: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The records of a file, or some of them.
+
+    `fields` are all their fields in the order in which they first occur; `common` are those that every record has.
+    """
+
+    source: Source
+    records: list[Record]
+    fields: tuple[str, ...]
+    common: frozenset[str]
+
+    @classmethod
+    def of(cls, source: Source, records: list[Record]) -> Records:
+        """These records of a file; raises InvalidTest if there are none, or if they have too many fields."""
+        if not records:
+            raise source.empty()
+        # Most records have the same fields, so that there are few tuples of them.
+        rows = dict.fromkeys(tuple(record.value) for record in records)
+        fields = tuple(dict.fromkeys(name for row in rows for name in row))
+        if len(fields) > MAX_COLUMNS:
+            raise _too_many_fields(source, source.pointer, len(fields))
+        return cls(source, records, fields, frozenset(fields).intersection(*rows))
+
+    @property
+    def first(self) -> dict[str, Any]:
+        """The first record."""
+        return self.records[0].value
+
+    @property
+    def pointer(self) -> str:
+        """The pointer to the first record."""
+        return f"{self.source.pointer}/{self.records[0].path}"
+
+    def column(self, field: str) -> list[Any]:
+        """The values of a field; None where a record has no such field."""
+        return [record.value.get(field) for record in self.records]
+
+
+def read_records(source: Source, notes: list[str]) -> Records:
+    """Read a file. A number in an array is a record with the field `score`.
+
+    Raises
+    ------
+    MalformedBody
+        It is not JSON.
+    InvalidTest
+        There are no records, something else is among them, or they have more than MAX_COLUMNS fields.
+    """
+    return Records.of(source, list(_checked(source, _records(source, source.text(notes)))))
+
+
+def _records(source: Source, text: str) -> Iterator[Record]:
+    if not text.lstrip().startswith("["):
+        lines = (line.removesuffix("\r") for line in text.split("\n"))
+        for record in ndjson.records(lines, source.pointer):
+            yield Record(f"line/{record.line}", record.value)
+        return
+    for index, value in enumerate(ndjson.decoded(text, source.pointer, source.label)):
+        if isinstance(value, dict):
+            yield Record(str(index), value)
+        elif isinstance(value, int | float) or value is None:
+            yield Record(str(index), {"score": value})
+        else:
+            raise InvalidTest.at(
+                source.at(index), "not_an_object", "An element is neither an object nor a number."
+            )
+
+
+def _checked(source: Source, records: Iterable[Record]) -> Iterator[Record]:
+    """The records as they come, so that a wide one is refused before those after it are parsed."""
+    for record in records:
+        if len(record.value) > MAX_COLUMNS:
+            raise _too_many_fields(source, f"{source.pointer}/{record.path}", len(record.value))
+        yield record
+
+
+def _too_many_fields(source: Source, pointer: str, count: int) -> InvalidTest:
+    detail = f"{source.label}: there are {count:,} different fields; at most {MAX_COLUMNS:,} are read."
+    return InvalidTest.at(pointer, "too_many_fields", detail)
+
+
+def value_of(value: Any, number_reader: NumberReader, pointer: str) -> Value:
+    """A number, a list of numbers, or None when there is none."""
+    if not isinstance(value, list):
+        return number_reader.of_json(value, pointer)
+    numbers: list[Number] = []
+    for index, sample in enumerate(value):
+        number = number_reader.of_json(sample, f"{pointer}/{index}")
+        if number is None:
+            raise InvalidTest.at(
+                f"{pointer}/{index}", "missing_value", "One of several samples has no value."
+            )
+        numbers.append(number)
+    return tuple(numbers) or None
+
+
+def key_of(value: Any, source: Source, path: str, name: str) -> str:
+    """An id or a cluster key as text; raises InvalidTest when it is neither a string nor an integer."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):  # booleans too: true and false are valid names of clusters
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    detail = f"{source.label}, {path}: {escaped(name)} must be a string or an integer."
+    raise InvalidTest.at(f"{source.pointer}/{path}/{escaped(name)}", "not_a_key", detail)
