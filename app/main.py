@@ -13,22 +13,22 @@ from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
 from . import __version__
-from .api.error_middleware import LastResortMiddleware
+from .api.error_middleware import ErrorMiddleware
 from .api.openapi.document import TITLE, document
 from .api.routes import add_routes
 from .errors import ExactpermError
 from .execution import malloc
 from .execution.executor import Executor
 from .execution.ipc import Unbounded
-from .ops.auth import DoorMiddleware
+from .ops.auth import AuthMiddleware
 from .ops.cors import CorsMiddleware, origins_of
 from .ops.drain import Drain, DrainMiddleware, GraceMiddleware
 from .ops.head_requests import HeadMiddleware
-from .ops.health_checks import Condition
+from .ops.health_checks import HealthChecks
 from .ops.keys import Keys
 from .ops.logs import RequestLine
 from .ops.metrics import Metrics
-from .ops.observability import EnvelopeMiddleware
+from .ops.observability import ObservabilityMiddleware
 from .ops.route_templates import Templates
 from .ops.tracing import spans_to
 from .service import pipeline
@@ -60,7 +60,7 @@ def create_app(
     executor = executor_of(settings) if executor is None else executor
     executor.warm_up_with(partial(start_worker, settings.log_format), first)
     drain = Drain()
-    condition = Condition(executor, drain)
+    health = HealthChecks(executor, drain)
     metrics = Metrics(executor, versions())
     spans = spans_to(settings.otlp_endpoint, __version__)
 
@@ -68,7 +68,7 @@ def create_app(
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         try:
             await executor.start()
-            await _test(executor, condition, settings)
+            await _test(executor, health, settings)
             pipeline.warm_up(first, b"", Unbounded())  # small tests run here, too
             watching = asyncio.create_task(malloc.give_back_after_peaks(metrics.held_bytes))
             yield
@@ -91,23 +91,23 @@ def create_app(
     app.state.executor = executor
     app.state.drain = drain
     app.state.metrics = metrics
-    add_routes(app, settings, executor, condition, metrics)
+    add_routes(app, settings, executor, health, metrics)
     # The last added is the outermost.
     app.add_middleware(HeadMiddleware)
-    app.add_middleware(DoorMiddleware, keys=Keys.of(settings.api_key_digests))
+    app.add_middleware(AuthMiddleware, keys=Keys.of(settings.api_key_digests))
     app.add_middleware(GraceMiddleware, drain=drain)
-    app.add_middleware(LastResortMiddleware)
+    app.add_middleware(ErrorMiddleware)
     if origins := origins_of(settings.cors_origins):
         app.add_middleware(CorsMiddleware, origins=origins)
     app.add_middleware(
-        EnvelopeMiddleware, templates=Templates(app.routes), metrics=metrics, line=line, spans=spans
+        ObservabilityMiddleware, templates=Templates(app.routes), metrics=metrics, line=line, spans=spans
     )
     app.add_middleware(DrainMiddleware, drain=drain)
     app.openapi = lambda: _remembered(app)  # type: ignore[method-assign]
     return app
 
 
-async def _test(executor: Executor, condition: Condition, settings: Settings) -> None:
+async def _test(executor: Executor, health: HealthChecks, settings: Settings) -> None:
     """Compute what is known beforehand, in a warm worker; the service is not ready unless it comes out right."""
     try:
         wrong = await executor.run(self_test, KNOWN, b"", settings.worker_start_timeout_s)
@@ -115,7 +115,7 @@ async def _test(executor: Executor, condition: Condition, settings: Settings) ->
         wrong = [type(error).__name__]
     if wrong:
         log.error("the self-test failed, the service will not be ready: %s", ", ".join(wrong))
-    condition.tested(wrong)
+    health.tested(wrong)
 
 
 def _remembered(app: FastAPI) -> dict[str, object]:

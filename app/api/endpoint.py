@@ -1,4 +1,4 @@
-"""The front desk: takes a request for a test in, and decides where it is computed.
+"""The front endpoint: takes a request for a test in, and decides where it is computed.
 
 Small bodies are decoded in the web process and, when their price is known to be small, answered there; they do
 not pay for a process hop. Everything else goes to a worker as raw bytes and comes back as a rendered answer: the
@@ -31,7 +31,7 @@ from .body_digest import BodyDigest
 from .negotiation import body_of, representation, theme
 from .over_deadline import over_deadline
 from .preconditions import unless_known
-from .request_body import Guest, Room, disconnected, receive_body
+from .request_body import ByteBudget, Reservation, disconnected, receive_body
 from .sliced_response import SlicedResponse
 from .turns import Turns
 
@@ -41,27 +41,27 @@ CLIENT_LEFT = 499  # nobody reads it; it is for the log only
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class TestEndpoint:
     """What an endpoint needs to answer."""
 
     settings: Settings
     executor: Executor
     limits: Limits
     cache: Cache[RenderedResponse]
-    room: Room
+    budget: ByteBudget
     in_place: InPlace
     turns: Turns = field(default_factory=Turns)
 
     async def answer(self, request: Request, kind: Kind) -> Response:
         """Answer a request for a test, or for the plan of one."""
-        guest = self.room.guest()
+        reservation = self.budget.reserve()
         try:
-            return await self._answer(request, kind, guest)
+            return await self._answer(request, kind, reservation)
         except BaseException:
-            guest.leave()  # else it leaves with the response
+            reservation.leave()  # else it leaves with the response
             raise
 
-    async def _answer(self, request: Request, kind: Kind, guest: Guest) -> Response:
+    async def _answer(self, request: Request, kind: Kind, reservation: Reservation) -> Response:
         received_at = time.monotonic()
         request_id = str(request.scope.get("request_id", ""))
         try:
@@ -74,7 +74,7 @@ class Desk:
                 request.receive,
                 request.headers.get("content-length"),
                 self.settings.max_body_bytes,
-                guest,
+                reservation,
                 digest,
             )
             rendered = unless_known(
@@ -82,15 +82,15 @@ class Desk:
                 request.headers.get("if-none-match"),
                 request_id,
             )
-            self.room.answer(guest, rendered)
+            self.budget.answer(reservation, rendered)
         except ExactpermError as error:
-            guest.leave()
+            reservation.leave()
             rendered = problems.of_error(error, request_id, retry_after_s=self.settings.retry_after_s)
         except ClientDisconnect:
-            guest.leave()
+            reservation.leave()
             return Response(status_code=CLIENT_LEFT)
         request.scope["exactperm.work"] = rendered.work  # for the log and the metrics
-        return SlicedResponse(rendered, guest, self.turns)
+        return SlicedResponse(rendered, reservation, self.turns)
 
     def _head(self, request: Request, kind: Kind, request_id: str, received_at: float) -> Job:
         """Everything about the request that is known before its body: refused early when it is wrong."""
@@ -119,7 +119,7 @@ class Desk:
     ) -> RenderedResponse:
         hashed = await digest.finished()
         full = self.executor.full
-        if not full or self.in_place.looks(head, len(body), full=True):
+        if not full or self.in_place.inspects(head, len(body), full=True):
             await self.turns.mine(turn)
         # Else there is nothing to compute here: a refusal, or a kept answer, does not wait for a second turn.
         key = cached_response.key_of(head, hashed, self._client(request))

@@ -8,7 +8,7 @@ from ..errors import ExactpermError
 from ..service import problems
 
 
-class LastResortMiddleware:
+class ErrorMiddleware:
     """Answers 500 when an endpoint raised and has not begun to answer."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -27,8 +27,8 @@ LONGEST_WAIT_S = 60.0
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0  # its multiples, modulo 1, are spread as evenly as can be
 
 
-class Room:
-    """Room for what all requests hold, in bytes: their bodies while they are received or answered, then their answers.
+class ByteBudget:
+    """A limit on the bytes that all requests hold: their bodies while they are received or answered, then their answers.
 
     A body or an answer that is larger than small and finds no room is refused, unless it is the only one there; `refused`
     is told. An answer that several clients are sent at a time is there once, and a few slices of it for each of them.
@@ -44,51 +44,51 @@ class Room:
         self._max_bytes = max_bytes
         self._refused = refused
         self._clock = clock
-        self._large: set[Guest] = set()
+        self._large: set[Reservation] = set()
         self._senders: Counter[int] = Counter()
         self._usual_s = 0.0
         self._spread = 0.0
 
-    def guest(self) -> Guest:
+    def reserve(self) -> Reservation:
         """The place of one request, until it leaves; a context manager, too."""
-        return Guest(self)
+        return Reservation(self)
 
-    def take(self, guest: Guest, size: int) -> None:
+    def take(self, reservation: Reservation, size: int) -> None:
         """So many bytes more of a body.
 
         Raises
         ------
             Overloaded: there is no room.
         """
-        self._make_room(guest, guest.size + size, size)
-        self._resize(guest, guest.size + size, large=guest.size + size > SMALL_BYTES)
+        self._make_room(reservation, reservation.size + size, size)
+        self._resize(reservation, reservation.size + size, large=reservation.size + size > SMALL_BYTES)
 
-    def answer(self, guest: Guest, rendered: RenderedResponse) -> None:
+    def answer(self, reservation: Reservation, rendered: RenderedResponse) -> None:
         """The answer in place of the body.
 
         Raises
         ------
             Overloaded: there is no room; the body has left.
         """
-        self._resize(guest, 0, large=False)
+        self._resize(reservation, 0, large=False)
         content = rendered.before
         there = self._senders[id(content)] > 0
         size = min(rendered.size, SENDING_BYTES)
-        self._make_room(guest, rendered.size, size if there else size + len(content))
-        self._resize(guest, size, large=rendered.size > SMALL_BYTES)
+        self._make_room(reservation, rendered.size, size if there else size + len(content))
+        self._resize(reservation, size, large=rendered.size > SMALL_BYTES)
         if rendered.size > SENDING_BYTES:
-            guest.content = content
+            reservation.content = content
             self._senders[id(content)] += 1
             if not there:
                 self.held += len(content)
 
-    def leave(self, guest: Guest) -> None:
+    def leave(self, reservation: Reservation) -> None:
         """The request is answered, or given up."""
-        self._resize(guest, 0, large=False)
-        if guest in self._large:
-            self._large.discard(guest)
-            self._usual_s = MEMORY * self._usual_s + (1 - MEMORY) * (self._clock() - guest.since)
-        content, guest.content = guest.content, None
+        self._resize(reservation, 0, large=False)
+        if reservation in self._large:
+            self._large.discard(reservation)
+            self._usual_s = MEMORY * self._usual_s + (1 - MEMORY) * (self._clock() - reservation.since)
+        content, reservation.content = reservation.content, None
         if content is None:
             return
         self._senders[id(content)] -= 1
@@ -96,8 +96,8 @@ class Room:
             del self._senders[id(content)]
             self.held -= len(content)
 
-    def _make_room(self, guest: Guest, size: int, more: int) -> None:
-        if self.held > guest.size and size > SMALL_BYTES and self.held + more > self._max_bytes:
+    def _make_room(self, reservation: Reservation, size: int, more: int) -> None:
+        if self.held > reservation.size and size > SMALL_BYTES and self.held + more > self._max_bytes:
             self._refused()
             raise Overloaded(
                 "The bodies and answers of other requests take all the memory there is for them. "
@@ -105,12 +105,12 @@ class Room:
                 retry_after_s=self._retry_after_s(),
             )
 
-    def _resize(self, guest: Guest, size: int, *, large: bool) -> None:
-        self.held += size - guest.size
-        guest.size = size
-        if large and guest not in self._large:
-            guest.since = self._clock()
-            self._large.add(guest)
+    def _resize(self, reservation: Reservation, size: int, *, large: bool) -> None:
+        self.held += size - reservation.size
+        reservation.size = size
+        if large and reservation not in self._large:
+            reservation.since = self._clock()
+            self._large.add(reservation)
 
     def _retry_after_s(self) -> int:
         """When there may be room: large ones stay as usual, or as long again as they are there already.
@@ -118,24 +118,24 @@ class Room:
         It is spread from half to one and a half of that, so that not all who were refused come back at once.
         """
         now = self._clock()
-        ages = [now - guest.since for guest in self._large]
+        ages = [now - reservation.since for reservation in self._large]
         wait = max(self._usual_s, sum(ages) / max(len(ages), 1))
         self._spread = (self._spread + GOLDEN) % 1.0
         return math.ceil(min((0.5 + self._spread) * wait, LONGEST_WAIT_S)) or 1
 
 
 @dataclass(slots=True, eq=False)
-class Guest:
+class Reservation:
     """One request: how many bytes it holds, and the content that it is sent with others."""
 
-    room: Room
+    budget: ByteBudget
     size: int = 0
     since: float = 0.0
     content: bytes | None = None
 
     def leave(self) -> None:
         """It holds nothing any more; more than once does no harm."""
-        self.room.leave(self)
+        self.budget.leave(self)
 
     def __enter__(self) -> Self:
         return self
@@ -148,10 +148,10 @@ async def receive_body(
     receive: Receive,
     content_length: str | None,
     max_bytes: int,
-    guest: Guest,
+    reservation: Reservation,
     digest: BodyDigest | None = None,
 ) -> bytearray:
-    """The whole body; `guest` counts it, `digest` takes part in it.
+    """The whole body; `reservation` counts it, `digest` takes part in it.
 
     Raises
     ------
@@ -171,7 +171,7 @@ async def receive_body(
         piece = message.get("body", b"")
         if len(body) + len(piece) > max_bytes:
             raise _too_large(max_bytes)
-        guest.room.take(guest, len(piece))
+        reservation.budget.take(reservation, len(piece))
         body += piece
         if digest is not None:
             await digest.take(piece)

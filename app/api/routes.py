@@ -11,72 +11,74 @@ from starlette.responses import Response
 from ..execution.cache import Cache
 from ..execution.executor import Executor
 from ..ops.health import health_router
-from ..ops.health_checks import Condition
+from ..ops.health_checks import HealthChecks
 from ..ops.metrics import Metrics, metrics_router
 from ..service.limits import limits_of
 from ..service.messages import RenderedResponse
 from ..settings import Settings
 from .admission import InPlace
 from .docs import add_docs
-from .endpoint import Desk
+from .endpoint import TestEndpoint
 from .exception_handlers import add_handlers
 from .meta import meta_router
 from .openapi.gate_operations import gate_operation
 from .openapi.operations import files_operation, plan_operation, test_operation
 from .page import page_router
-from .request_body import Room
+from .request_body import ByteBudget
 
 
 def add_routes(
-    app: FastAPI, settings: Settings, executor: Executor, condition: Condition, metrics: Metrics
+    app: FastAPI, settings: Settings, executor: Executor, health: HealthChecks, metrics: Metrics
 ) -> None:
     """Everything that can be asked of the service, and how it says no."""
     cache: Cache[RenderedResponse] = Cache(settings.cache_bytes, settings.cache_entries)
     most = max(settings.bodies_bytes, settings.max_body_bytes)
-    room = Room(most, partial(metrics.refused, "bodies_bytes"))
+    budget = ByteBudget(most, partial(metrics.refused, "bodies_bytes"))
     in_place = InPlace(settings)
-    metrics.held_bytes = lambda: room.held
+    metrics.held_bytes = lambda: budget.held
     metrics.in_place_seconds = lambda: in_place.seconds
-    app.include_router(test_router(Desk(settings, executor, limits_of(settings), cache, room, in_place)))
+    app.include_router(
+        test_router(TestEndpoint(settings, executor, limits_of(settings), cache, budget, in_place))
+    )
     app.include_router(meta_router(settings))
-    app.include_router(health_router(condition.not_alive, condition.not_ready, settings.retry_after_s))
+    app.include_router(health_router(health.not_alive, health.not_ready, settings.retry_after_s))
     app.include_router(metrics_router(metrics))
     app.include_router(page_router())
     add_docs(app)
     add_handlers(app)
 
 
-def test_router(desk: Desk) -> APIRouter:
+def test_router(endpoint: TestEndpoint) -> APIRouter:
     """`POST /v1/tests/{effects,scores,counts,predictions,files}`, `POST /v1/plan` and `POST /v1/gate`."""
     router = APIRouter(prefix="/v1")
 
     async def effects(request: Request) -> Response:
         """The paper's own form: what each item contributes as observed, and with the systems exchanged."""
-        return await desk.answer(request, "effects")
+        return await endpoint.answer(request, "effects")
 
     async def scores(request: Request) -> Response:
         """One number per item and system: mean or sum of differences, sign test, signed ranks."""
-        return await desk.answer(request, "scores")
+        return await endpoint.answer(request, "scores")
 
     async def counts(request: Request) -> Response:
         """Named counts per item and system: F1 and its kin, ratios such as WER, and any expression of the sums."""
-        return await desk.answer(request, "counts")
+        return await endpoint.answer(request, "counts")
 
     async def predictions(request: Request) -> Response:
         """Raw outputs of both systems and gold: accuracy, classes, entities, translations."""
-        return await desk.answer(request, "predictions")
+        return await endpoint.answer(request, "predictions")
 
     async def files(request: Request) -> Response:
         """Evaluation files as they are: the format says what they hold, and which of the other tests that makes."""
-        return await desk.answer(request, "files")
+        return await endpoint.answer(request, "files")
 
     async def plan(request: Request) -> Response:
         """What a test would do and cost, without doing it: method, operations, bytes, seconds, and why."""
-        return await desk.answer(request, "plan")
+        return await endpoint.answer(request, "plan")
 
     async def gate(request: Request) -> Response:
         """Decide a pull request: 200 when the candidate U may go on against the baseline V, 409 when not."""
-        return await desk.answer(request, "gate")
+        return await endpoint.answer(request, "gate")
 
     router.add_api_route("/tests/effects", effects, **test_operation("effects", "Test effects"))
     router.add_api_route("/tests/scores", scores, **test_operation("scores", "Test scores"))

@@ -12,20 +12,20 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from ..service.messages import RenderedResponse
-from .request_body import SLICE_BYTES, Guest
+from .request_body import SLICE_BYTES, Reservation
 from .turns import Turns
 
 
 class SlicedResponse(Response):
-    """A rendered answer; its headers are the rendered ones and no others. `guest` leaves when it is written."""
+    """A rendered answer; its headers are the rendered ones and no others. `reservation` leaves when it is written."""
 
-    def __init__(self, rendered: RenderedResponse, guest: Guest, turns: Turns) -> None:
+    def __init__(self, rendered: RenderedResponse, reservation: Reservation, turns: Turns) -> None:
         super().__init__(status_code=rendered.status)
         self.headers["content-length"] = str(rendered.size)
         for name, value in rendered.headers:
             self.headers[name] = value
         self._rendered = rendered
-        self._guest = guest
+        self._reservation = reservation
         self._turns = turns
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -42,7 +42,7 @@ class SlicedResponse(Response):
             else:
                 await send({"type": "http.response.body", "body": self._rendered.body})
         finally:
-            self._guest.leave()
+            self._reservation.leave()
 
 
 def slices(rendered: RenderedResponse) -> Iterator[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Ration:
+class TokenBucket:
     """`share` seconds for every second that passes; what is not spent is saved up, `saved_s` at most.
 
     May be overdrawn by the last piece of work, and then recovers before there is any again.

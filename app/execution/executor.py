@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import OutOfMemory, WorkerLost
-from .dispatcher import Queue
+from .dispatcher import Dispatcher
 from .pool import Function, Pool
 from .process import ProcessLost, ProcessOutOfMemory, PutOff, WorkerProcess
-from .scheduler import Bounds, Lane, Lanes, Reason, Ticket
-from .single_flight import Flight, Flights
+from .scheduler import Bounds, Call, QueueName, Reason, Scheduler
+from .single_flight import Flight, SingleFlight
 from .supervisor import Supervisor
-from .throughput import Pace
+from .throughput import Throughput
 
 ATTEMPTS = 2
 # A call whose caller has left may end by itself for so long: the workers of clients that come and go at once
@@ -40,27 +40,27 @@ UNBOUNDED_BYTES = 1 << 40
 class WorkerCall:
     """One call to a worker, pickled, and what answers the worker's notices; a `Notices`."""
 
-    call: bytes
+    pickled: bytes
     body: bytes | bytearray
-    ticket: Ticket
+    call: Call
     flight: Flight
-    queue: Queue
+    dispatcher: Dispatcher
     ask_above_s: float
     start: float
     longest_s: float
 
     async def run(self, worker: WorkerProcess) -> Any:
         """Send the call, answer the questions, return the result or raise what came instead."""
-        return await worker.call(self.call, self.body, self, self.ask_above_s)
+        return await worker.call(self.pickled, self.body, self, self.ask_above_s)
 
     def deadline(self, seconds: float) -> None:
         """The body says when it wants to end."""
-        self.ticket.ends_by = self.start + min(seconds, self.longest_s)
+        self.call.ends_by = self.start + min(seconds, self.longest_s)
         self.flight.deadline(seconds)
 
     def plan(self, seconds: float) -> bool:
         """Whether a call that turns out long may run now: somebody waits that long, and there is a place for it."""
-        return self.flight.plan(seconds) and self.queue.plan(self.ticket, seconds)
+        return self.flight.plan(seconds) and self.dispatcher.plan(self.call, seconds)
 
 
 class Executor:
@@ -91,9 +91,9 @@ class Executor:
         least_retry_after_s: int = 1,
     ) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
-        self._flights = Flights(most_over_deadline)
-        self._pace = Pace()
-        self._lanes = Lanes(
+        self._flights = SingleFlight(most_over_deadline)
+        self._throughput = Throughput()
+        self._scheduler = Scheduler(
             long_places=workers if long_places is None else long_places,
             usual=usual,
             long_s=long_s,
@@ -105,8 +105,10 @@ class Executor:
             memory_bytes=memory_bytes,
             preload=preload,
         )
-        self._supervisor = Supervisor(self._pool, self._lanes, memory_bytes, stall_s)
-        self._queue = Queue(self._lanes, self._pool, self._pace, self._supervisor, least_retry_after_s)
+        self._supervisor = Supervisor(self._pool, self._scheduler, memory_bytes, stall_s)
+        self._dispatcher = Dispatcher(
+            self._scheduler, self._pool, self._throughput, self._supervisor, least_retry_after_s
+        )
 
     # -- life ---------------------------------------------------------------------------------------------
 
@@ -125,7 +127,7 @@ class Executor:
 
     async def stop(self) -> None:
         """End all workers at once; whoever still waits gets `Overloaded`."""
-        self._queue.close()
+        self._dispatcher.close()
         await self._pool.stop()
         for task in self._tasks:
             task.cancel()
@@ -136,7 +138,7 @@ class Executor:
     @property
     def ready(self) -> bool:
         """Whether calls can be taken: at least one warm worker, and not shutting down."""
-        return bool(self._pool.pids) and not self._queue.closed
+        return bool(self._pool.pids) and not self._dispatcher.closed
 
     @property
     def stalled(self) -> bool:
@@ -146,17 +148,17 @@ class Executor:
     @property
     def queued(self) -> int:
         """How many calls wait for a worker."""
-        return self._lanes.waiting()
+        return self._scheduler.waiting()
 
     @property
     def running(self) -> int:
         """How many calls run in a worker."""
-        return self._lanes.running()
+        return self._scheduler.running()
 
     @property
     def pending_seconds(self) -> float:
         """Predicted seconds of work that wait or run."""
-        return self._lanes.pending_s(time.monotonic())
+        return self._scheduler.pending_s(time.monotonic())
 
     @property
     def restarts(self) -> Counter[str]:
@@ -166,21 +168,21 @@ class Executor:
     @property
     def rejections(self) -> Counter[str]:
         """How many calls were refused, by reason."""
-        return self._queue.rejections
+        return self._dispatcher.rejections
 
     @property
     def pids(self) -> tuple[int, ...]:
         """Process ids of the warm workers."""
         return self._pool.pids
 
-    def drain_rate(self, lane: Lane) -> float:
-        """Predicted seconds of work that all processes together take off a lane in one second, as measured."""
-        return self._pace.drain_rate(lane, self._lanes.serving(lane, self._pool.size))
+    def drain_rate(self, queue: QueueName) -> float:
+        """Predicted seconds of work that all processes together take off a queue in one second, as measured."""
+        return self._throughput.drain_rate(queue, self._scheduler.serving(queue, self._pool.size))
 
     @property
     def full(self) -> bool:
         """Whether a call of which nothing is known would find no room in the queue now."""
-        return self._refusal(Ticket(self._pace.usual_s, 0, math.inf)) is not None
+        return self._refusal(Call(self._throughput.usual_s, 0, math.inf)) is not None
 
     # -- calls --------------------------------------------------------------------------------------------
 
@@ -207,13 +209,13 @@ class Executor:
         ------
             Overloaded: the queue is full.
         """
-        ticket = Ticket(max(predicted_s, self._pace.usual_s), size, math.inf)
-        if key not in self._flights and (reason := self._refusal(ticket)):
-            raise self._queue.refused(reason, ticket)
+        call = Call(max(predicted_s, self._throughput.usual_s), size, math.inf)
+        if key not in self._flights and (reason := self._refusal(call)):
+            raise self._dispatcher.refused(reason, call)
 
-    def _refusal(self, ticket: Ticket) -> Reason | None:
-        self._lanes.enter(ticket)
-        return None if self._lanes.may_begin(ticket) else self._lanes.refusal(ticket, time.monotonic())
+    def _refusal(self, call: Call) -> Reason | None:
+        self._scheduler.enter(call)
+        return None if self._scheduler.may_begin(call) else self._scheduler.refusal(call, time.monotonic())
 
     async def run_shared(
         self,
@@ -243,29 +245,38 @@ class Executor:
         """
         longest_s = longest_s or deadline_s
         start = time.monotonic()
-        ticket = Ticket(max(predicted_s, self._pace.usual_s), len(body), start + deadline_s)
+        call = Call(max(predicted_s, self._throughput.usual_s), len(body), start + deadline_s)
 
         async def compute(flight: Flight) -> Any:
-            call = pickle.dumps((function, job), pickle.HIGHEST_PROTOCOL)
-            self._lanes.enter(ticket)
+            pickled = pickle.dumps((function, job), pickle.HIGHEST_PROTOCOL)
+            self._scheduler.enter(call)
             try:
                 return await self._attempts(
-                    WorkerCall(call, body, ticket, flight, self._queue, self._lanes.long_s, start, longest_s)
+                    WorkerCall(
+                        pickled,
+                        body,
+                        call,
+                        flight,
+                        self._dispatcher,
+                        self._scheduler.long_s,
+                        start,
+                        longest_s,
+                    )
                 )
             finally:
-                self._lanes.leave(ticket)
+                self._scheduler.leave(call)
 
         return await self._flights.join(key, compute, deadline_s, longest_s)
 
-    async def _attempts(self, call: WorkerCall) -> Any:
+    async def _attempts(self, work: WorkerCall) -> Any:
         lost = 0
         while lost < ATTEMPTS:
-            worker = await self._queue.acquire(call.ticket, first=lost > 0)
+            worker = await self._dispatcher.acquire(work.call, first=lost > 0)
             try:
-                return await self._run(call, worker)
+                return await self._run(work, worker)
             except PutOff:
-                if call.ticket.refused is not None:
-                    raise self._queue.refused(call.ticket.refused, call.ticket) from None
+                if work.call.refused is not None:
+                    raise self._dispatcher.refused(work.call.refused, work.call) from None
             except ProcessOutOfMemory:
                 detail = "The test needed more memory than a worker may use. Ask for a cheaper method, or send less."
                 raise OutOfMemory(detail) from None
@@ -273,43 +284,43 @@ class Executor:
                 lost += 1
         raise WorkerLost("The process that computed this test died, twice. Nothing is known of the answer.")
 
-    async def _run(self, call: WorkerCall, worker: WorkerProcess) -> Any:
+    async def _run(self, work: WorkerCall, worker: WorkerProcess) -> Any:
         """One attempt. However it ends, the call does not run any more, and its worker is idle or killed."""
-        ticket = call.ticket
-        talk = asyncio.get_running_loop().create_task(call.run(worker))
+        call = work.call
+        talk = asyncio.get_running_loop().create_task(work.run(worker))
         talk.add_done_callback(lambda task: task.cancelled() or task.exception())  # seen, whoever waits
         try:
             result = await asyncio.shield(talk)
         except asyncio.CancelledError:
-            ticket.abandoned = True
-            self._spawn(self._see_off(call, worker, talk))
+            call.abandoned = True
+            self._spawn(self._let_end(work, worker, talk))
             raise
         except ProcessLost as error:
             worker.kill("memory" if isinstance(error, ProcessOutOfMemory) else "died")
-            self._queue.release(ticket, worker, again=True)
+            self._dispatcher.release(call, worker, again=True)
             if worker.ending == "memory":
                 raise ProcessOutOfMemory from error
             raise
         except PutOff:
-            self._queue.release(ticket, worker, again=True)
+            self._dispatcher.release(call, worker, again=True)
             raise
         except BaseException:  # what the function raised; the worker is well
-            self._queue.release(ticket, worker, again=False)
+            self._dispatcher.release(call, worker, again=False)
             raise
-        took = time.monotonic() - ticket.began
-        self._pace.ended(ticket.lane, ticket.seconds, took)
-        self._queue.release(ticket, worker, again=False)
+        took = time.monotonic() - call.began
+        self._throughput.ended(call.queue, call.seconds, took)
+        self._dispatcher.release(call, worker, again=False)
         return result
 
-    async def _see_off(self, call: WorkerCall, worker: WorkerProcess, talk: asyncio.Task[Any]) -> None:
+    async def _let_end(self, work: WorkerCall, worker: WorkerProcess, talk: asyncio.Task[Any]) -> None:
         """Nobody waits for this call any more: let it end within a moment, or end its worker."""
         try:
             await asyncio.wait({talk}, timeout=LEAVING_S)
         finally:
             if not talk.done() or isinstance(talk.exception(), ProcessLost):
-                worker.kill(call.flight.ending)
+                worker.kill(work.flight.ending)
                 talk.cancel()
-            self._queue.release(call.ticket, worker, again=False)
+            self._dispatcher.release(work.call, worker, again=False)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -1,6 +1,6 @@
 """Who waits, who runs and who is next: the queue before the workers, without a clock, a process or a loop.
 
-A call is a ticket, and goes through these states:
+A call is a call, and goes through these states:
 
     NEW ──begin──────────► RUNNING ──stop(again=False)──► GONE
      └──wait──► WAITING ──begin──┘ │
@@ -8,17 +8,17 @@ A call is a ticket, and goes through these states:
                  │  └──────────────────────wait────────────┘
                  └──leave──► GONE
 
-It stands in one of two lanes. SHORT: predicted to take at most `long_s`; so does every call whose body says
+It stands in one of two scheduler. SHORT: predicted to take at most `long_s`; so does every call whose body says
 nothing yet, because only a worker that has decoded it knows better. LONG: everything above that. At most
 `long_places` processes run long calls at a time, one less than there are, so that a short call never waits for a long
 one: a stream of tests of 20 ms is not starved by one of a minute. A worker that finds out that a call is long asks
-(`plan`): it runs on when a place is free, else it is parked in the long lane, and decoded again when its turn comes.
+(`plan`): it runs on when a place is free, else it is parked in the long queue, and decoded again when its turn comes.
 A call that turns out long without having said so counts as long from then on (`overran`).
 
 `usual` processes run calls as long as no long one runs: where there is to be one worker, the second process is there only
 for the short calls that would else wait behind a long one.
 
-Within a lane the first to come is the first to run. An idle worker takes a long call when there is a place for one, so
+Within a queue the first to come is the first to run. An idle worker takes a long call when there is a place for one, so
 that short ones do not starve the long ones either. Both lanes are bounded by `Bounds`, each by itself.
 """
 
@@ -28,16 +28,16 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Lane = Literal["short", "long"]
+QueueName = Literal["short", "long"]
 State = Literal["new", "waiting", "running", "off", "gone"]
 Reason = Literal["queue_depth", "queue_seconds", "queue_bytes"]
 Verdict = Literal["go", "park", "refuse"]
-LANES: tuple[Lane, ...] = ("short", "long")
+QUEUES: tuple[QueueName, ...] = ("short", "long")
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much may wait in a lane: calls, predicted seconds of work, and bytes of bodies."""
+    """How much may wait in a queue: calls, predicted seconds of work, and bytes of bodies."""
 
     depth: int
     seconds: float
@@ -45,13 +45,13 @@ class Bounds:
 
 
 @dataclass(slots=True, eq=False)
-class Ticket:
+class Call:
     """One call: what it is predicted to take, how large its body is, when it must have ended at the latest."""
 
     seconds: float
     size: int
     ends_by: float
-    lane: Lane = "short"
+    queue: QueueName = "short"
     state: State = "new"
     began: float = 0.0
     refused: Reason | None = None  # why it could not even be put off
@@ -64,7 +64,7 @@ class Ticket:
         return max(0.0, min(left, self.ends_by - now))
 
 
-class Lanes:
+class Scheduler:
     """Two bounded lanes, and the calls that run."""
 
     def __init__(self, *, long_places: int, long_s: float, bounds: Bounds, usual: int | None = None) -> None:
@@ -72,117 +72,115 @@ class Lanes:
         self._usual = usual
         self.long_s = long_s
         self._bounds = bounds
-        self._waiting: dict[Lane, deque[Ticket]] = {lane: deque() for lane in LANES}
-        self._running: set[Ticket] = set()
+        self._waiting: dict[QueueName, deque[Call]] = {queue: deque() for queue in QUEUES}
+        self._running: set[Call] = set()
 
     # -- what others ask ----------------------------------------------------------------------------------
 
-    def waiting(self, lane: Lane | None = None) -> int:
-        """How many wait, in a lane or in all."""
-        return sum(len(self._waiting[each]) for each in LANES if lane in {None, each})
+    def waiting(self, queue: QueueName | None = None) -> int:
+        """How many wait, in a queue or in all."""
+        return sum(len(self._waiting[each]) for each in QUEUES if queue in {None, each})
 
-    def running(self, lane: Lane | None = None) -> int:
-        """How many run, of a lane or of all."""
-        return sum(1 for ticket in self._running if lane in {None, ticket.lane})
+    def running(self, queue: QueueName | None = None) -> int:
+        """How many run, of a queue or of all."""
+        return sum(1 for call in self._running if queue in {None, call.queue})
 
-    def pending_s(self, now: float, lane: Lane | None = None) -> float:
-        """Predicted seconds of work that waits or runs, in a lane or in all."""
-        lanes = LANES if lane is None else (lane,)
-        waiting = sum(ticket.left(now) for each in lanes for ticket in self._waiting[each])
-        return waiting + sum(ticket.left(now) for ticket in self._running if ticket.lane in lanes)
+    def pending_s(self, now: float, queue: QueueName | None = None) -> float:
+        """Predicted seconds of work that waits or runs, in a queue or in all."""
+        queues = QUEUES if queue is None else (queue,)
+        waiting = sum(call.left(now) for each in queues for call in self._waiting[each])
+        return waiting + sum(call.left(now) for call in self._running if call.queue in queues)
 
-    def serving(self, lane: Lane, processes: int) -> int:
-        """How many of so many processes serve a lane now, at least one."""
-        if lane == "long":
+    def serving(self, queue: QueueName, processes: int) -> int:
+        """How many of so many processes serve a queue now, at least one."""
+        if queue == "long":
             return max(1, min(self.long_places, processes))
         return max(1, min(processes - self.running("long"), self._usual or processes))
 
-    def refusal(self, ticket: Ticket, now: float) -> Reason | None:
-        """Why a call may not wait in its lane, if it may not. Into an empty lane comes whatever is allowed at all."""
-        line, bounds = self._waiting[ticket.lane], self._bounds
+    def refusal(self, call: Call, now: float) -> Reason | None:
+        """Why a call may not wait in its queue, if it may not. Into an empty queue comes whatever is allowed at all."""
+        line, bounds = self._waiting[call.queue], self._bounds
         if len(line) >= bounds.depth:
             return "queue_depth"
-        if line and sum(other.left(now) for other in line) + ticket.left(now) > bounds.seconds:
+        if line and sum(other.left(now) for other in line) + call.left(now) > bounds.seconds:
             return "queue_seconds"
-        if line and sum(other.size for other in line) + ticket.size > bounds.size:
+        if line and sum(other.size for other in line) + call.size > bounds.size:
             return "queue_bytes"
         return None
 
     # -- arriving, waiting, leaving -------------------------------------------------------------------------
 
-    def enter(self, ticket: Ticket) -> None:
-        """Choose the lane of a new call."""
-        ticket.lane = "long" if ticket.seconds > self.long_s else "short"
+    def enter(self, call: Call) -> None:
+        """Choose the queue of a new call."""
+        call.queue = "long" if call.seconds > self.long_s else "short"
 
-    def may_begin(self, ticket: Ticket) -> bool:
+    def may_begin(self, call: Call) -> bool:
         """Whether an idle worker may take it before all that wait."""
-        place = ticket.lane == "short" or self._place_for_long()
-        return place and self._room() and not self._waiting[ticket.lane]
+        place = call.queue == "short" or self._place_for_long()
+        return place and self._room() and not self._waiting[call.queue]
 
-    def wait(self, ticket: Ticket, *, first: bool = False) -> None:
+    def wait(self, call: Call, *, first: bool = False) -> None:
         """Stand at the end of the lane; `first` is for a call that had begun and lost its worker."""
-        ticket.state = "waiting"
-        line = self._waiting[ticket.lane]
-        (line.appendleft if first else line.append)(ticket)
+        call.state = "waiting"
+        line = self._waiting[call.queue]
+        (line.appendleft if first else line.append)(call)
 
-    def leave(self, ticket: Ticket) -> None:
+    def leave(self, call: Call) -> None:
         """Give up waiting; a call that runs has a worker, and is ended with it."""
-        if ticket.state == "waiting":
-            self._waiting[ticket.lane].remove(ticket)
-        if ticket.state != "running":
-            ticket.state = "gone"
+        if call.state == "waiting":
+            self._waiting[call.queue].remove(call)
+        if call.state != "running":
+            call.state = "gone"
 
-    def next(self) -> Ticket | None:
+    def next(self) -> Call | None:
         """The call that an idle worker takes now. It no longer waits."""
         if not self._room():
             return None
-        lanes: tuple[Lane, ...] = ("long", "short") if self._place_for_long() else ("short",)
-        for lane in lanes:
-            if self._waiting[lane]:
-                ticket = self._waiting[lane].popleft()
-                ticket.state = "off"
-                return ticket
+        queues: tuple[QueueName, ...] = ("long", "short") if self._place_for_long() else ("short",)
+        for queue in queues:
+            if self._waiting[queue]:
+                call = self._waiting[queue].popleft()
+                call.state = "off"
+                return call
         return None
 
-    def clear(self) -> list[Ticket]:
+    def clear(self) -> list[Call]:
         """All that wait leave."""
-        found = [ticket for lane in LANES for ticket in self._waiting[lane]]
-        for ticket in found:
-            self.leave(ticket)
+        found = [call for queue in QUEUES for call in self._waiting[queue]]
+        for call in found:
+            self.leave(call)
         return found
 
     # -- running --------------------------------------------------------------------------------------------
 
-    def begin(self, ticket: Ticket, now: float) -> None:
+    def begin(self, call: Call, now: float) -> None:
         """A worker has it."""
-        ticket.state, ticket.began = "running", now
-        self._running.add(ticket)
+        call.state, call.began = "running", now
+        self._running.add(call)
 
-    def stop(self, ticket: Ticket, *, again: bool) -> None:
+    def stop(self, call: Call, *, again: bool) -> None:
         """The worker no longer has it; `again` when it will come back for another."""
-        self._running.discard(ticket)
-        ticket.state = "off" if again else "gone"
+        self._running.discard(call)
+        call.state = "off" if again else "gone"
 
-    def plan(self, ticket: Ticket, seconds: float, now: float) -> Verdict:
+    def plan(self, call: Call, seconds: float, now: float) -> Verdict:
         """A running call says what it will take from now on."""
-        if ticket.lane == "short" and seconds <= self.long_s:
+        if call.queue == "short" and seconds <= self.long_s:
             return "go"
-        place = ticket.lane == "long" or (self._place_for_long() and not self._waiting["long"])
-        ticket.seconds, ticket.lane = now - ticket.began + seconds, "long"
+        place = call.queue == "long" or (self._place_for_long() and not self._waiting["long"])
+        call.seconds, call.queue = now - call.began + seconds, "long"
         if place:
             return "go"
-        ticket.refused = self.refusal(ticket, now)
-        return "park" if ticket.refused is None else "refuse"
+        call.refused = self.refusal(call, now)
+        return "park" if call.refused is None else "refuse"
 
-    def overran(self, now: float) -> list[Ticket]:
+    def overran(self, now: float) -> list[Call]:
         """Running calls that were thought to be short and are not; they count as long from now on."""
         found = [
-            ticket
-            for ticket in self._running
-            if ticket.lane == "short" and now - ticket.began > 2 * self.long_s
+            call for call in self._running if call.queue == "short" and now - call.began > 2 * self.long_s
         ]
-        for ticket in found:
-            ticket.lane = "long"
+        for call in found:
+            call.queue = "long"
         return found
 
     def _room(self) -> bool:

@@ -22,7 +22,7 @@ TOO_LATE = (
 )
 
 
-class Passenger:
+class Waiter:
     """One who waits until a deadline of its own, which counts from its own start; leaves at once where that is hopeless."""
 
     def __init__(self, limit: asyncio.Timeout, start: float, deadline_s: float, longest_s: float) -> None:
@@ -55,7 +55,7 @@ class Flight:
         self.task: asyncio.Task[Any] | None = None
         self.ending = "disconnect"  # why the last one left
         self._most_over_deadline = most_over_deadline
-        self._passengers: dict[int, Passenger] = {}
+        self._waiters: dict[int, Waiter] = {}
         self._numbers = itertools.count()
         self._asked_s: float | None = None
         self._planned_s = 0.0
@@ -63,33 +63,33 @@ class Flight:
     def deadline(self, seconds: float) -> None:
         """The body asks for a deadline: it counts for each from its own start."""
         self._asked_s = seconds
-        for passenger in tuple(self._passengers.values()):
-            passenger.deadline(seconds)
+        for waiter in tuple(self._waiters.values()):
+            waiter.deadline(seconds)
 
     def plan(self, seconds: float) -> bool:
         """It is predicted to take so long; whether anybody goes on waiting for it."""
         self._planned_s = seconds
-        passengers = tuple(self._passengers.values())
-        staying = [passenger.stays(seconds, self._most_over_deadline) for passenger in passengers]
+        waiters = tuple(self._waiters.values())
+        staying = [waiter.stays(seconds, self._most_over_deadline) for waiter in waiters]
         return any(staying)
 
-    def board(self, passenger: Passenger) -> int:
+    def join(self, waiter: Waiter) -> int:
         """One more; returns its number."""
         if self._asked_s is not None:
-            passenger.deadline(self._asked_s)
-        passenger.stays(self._planned_s, self._most_over_deadline)
+            waiter.deadline(self._asked_s)
+        waiter.stays(self._planned_s, self._most_over_deadline)
         number = next(self._numbers)
-        self._passengers[number] = passenger
+        self._waiters[number] = waiter
         return number
 
     def leave(self, number: int, ending: str) -> bool:
         """One less; whether that was the last."""
-        del self._passengers[number]
+        del self._waiters[number]
         self.ending = ending
-        return not self._passengers
+        return not self._waiters
 
 
-class Flights:
+class SingleFlight:
     """All computations that somebody waits for, by key."""
 
     def __init__(self, most_over_deadline: float = math.inf) -> None:
@@ -115,15 +115,15 @@ class Flights:
         loop = asyncio.get_running_loop()
         start = loop.time()
         ending = "disconnect"
-        passenger: Passenger | None = None
+        waiter: Waiter | None = None
         try:
             async with asyncio.timeout_at(start + deadline_s) as limit:
-                passenger = Passenger(limit, start, deadline_s, longest_s)
+                waiter = Waiter(limit, start, deadline_s, longest_s)
                 flight = self._flights.get(key)
                 shared = flight is not None
                 if flight is None:
-                    flight = self._take_off(key, compute)
-                number = flight.board(passenger)
+                    flight = self._start(key, compute)
+                number = flight.join(waiter)
                 assert flight.task is not None
                 try:
                     return await asyncio.shield(flight.task), shared
@@ -134,19 +134,19 @@ class Flights:
                         flight.task.cancel()
                         await asyncio.wait({flight.task})  # it only lets go; when this is over, nothing waits
         except TimeoutError as error:
-            if passenger is not None and passenger.too_long is not None:
-                raise passenger.too_long from error
+            if waiter is not None and waiter.too_long is not None:
+                raise waiter.too_long from error
             raise DeadlineExceeded(TOO_LATE) from error
 
-    def _take_off(self, key: Hashable, compute: Compute) -> Flight:
+    def _start(self, key: Hashable, compute: Compute) -> Flight:
         flight = Flight(self._most_over_deadline)
         self._flights[key] = flight
         flight.task = asyncio.get_running_loop().create_task(compute(flight))
         # From the moment there is a result nobody else comes aboard; an error that nobody waits for is nobody's.
-        flight.task.add_done_callback(lambda task: self._landed(key, flight, task))
+        flight.task.add_done_callback(lambda task: self._ended(key, flight, task))
         return flight
 
-    def _landed(self, key: Hashable, flight: Flight, task: asyncio.Task[Any]) -> None:
+    def _ended(self, key: Hashable, flight: Flight, task: asyncio.Task[Any]) -> None:
         self._forget(key, flight)
         if not task.cancelled():
             task.exception()

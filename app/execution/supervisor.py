@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from .pool import Pool
 from .process import WorkerProcess
 from .procfs import resident_bytes, state_and_ticks
-from .scheduler import Lanes, Ticket
+from .scheduler import Call, Scheduler
 from .watchdog import Progress, Standstill
 
 log = logging.getLogger(__name__)
@@ -26,13 +26,13 @@ STOPPED_S = 2.0
 class Supervisor:
     """Knows which worker has which call (`busy`)."""
 
-    def __init__(self, pool: Pool, lanes: Lanes, memory_bytes: int, stall_s: float) -> None:
-        self.busy: dict[WorkerProcess, Ticket] = {}
+    def __init__(self, pool: Pool, scheduler: Scheduler, memory_bytes: int, stall_s: float) -> None:
+        self.busy: dict[WorkerProcess, Call] = {}
         self.progress = Progress(stall_s, time.monotonic())
         self._standstill = Standstill(min(STOPPED_S, 0.5 * stall_s), stall_s)
         self.on_overrun: Callable[[], None] = lambda: None
         self._pool = pool
-        self._lanes = lanes
+        self._scheduler = scheduler
         self._memory_bytes = memory_bytes
 
     @property
@@ -59,7 +59,7 @@ class Supervisor:
         states = {pid: state for pid, state in found.items() if state is not None}
         self._give_up_what_stands_still(states, now)
         self.progress.compare({pid: ticks for pid, (_, ticks) in states.items()}, now)
-        if self._lanes.overran(now):
+        if self._scheduler.overran(now):
             self.on_overrun()
 
     def _give_up_what_stands_still(self, states: Mapping[int, tuple[str, int]], now: float) -> None:
@@ -72,4 +72,4 @@ class Supervisor:
 
     @property
     def _pending(self) -> bool:
-        return bool(self.busy) or self._lanes.waiting() > 0
+        return bool(self.busy) or self._scheduler.waiting() > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .scheduler import Lane, Lanes
+from .scheduler import QueueName, Scheduler
 
 MEMORY = 0.95  # what the past counts after one more call: some twenty calls are remembered
 MAX_RETRY_AFTER_S = 600
@@ -31,37 +31,43 @@ class Speed:
         return self.predicted / max(self.took, 1e-9)
 
 
-class Pace:
-    """The speed of either lane, and what a short call usually takes."""
+class Throughput:
+    """The speed of either queue, and what a short call usually takes."""
 
     def __init__(self) -> None:
-        self._speeds: dict[Lane, Speed] = {"short": Speed(), "long": Speed()}
+        self._speeds: dict[QueueName, Speed] = {"short": Speed(), "long": Speed()}
         self.usual_s = FIRST_GUESS_S
-        self._taken_until: dict[Lane, float] = {"short": 0.0, "long": 0.0}
+        self._taken_until: dict[QueueName, float] = {"short": 0.0, "long": 0.0}
 
-    def ended(self, lane: Lane, predicted_s: float, took_s: float) -> None:
+    def ended(self, queue: QueueName, predicted_s: float, took_s: float) -> None:
         """A call ran to its end."""
-        self._speeds[lane].ended(predicted_s, took_s)
-        if lane == "short":
+        self._speeds[queue].ended(predicted_s, took_s)
+        if queue == "short":
             self.usual_s = MEMORY * self.usual_s + (1 - MEMORY) * took_s
 
-    def drain_rate(self, lane: Lane, processes: int) -> float:
-        """Predicted seconds of work that leave a lane in one second."""
-        return self._speeds[lane].value * processes
+    def drain_rate(self, queue: QueueName, processes: int) -> float:
+        """Predicted seconds of work that leave a queue in one second."""
+        return self._speeds[queue].value * processes
 
     def retry_after_s(
-        self, lanes: Lanes, lane: Lane, processes: int, now: float, least_s: int, seconds: float = 0.0
+        self,
+        scheduler: Scheduler,
+        queue: QueueName,
+        processes: int,
+        now: float,
+        least_s: int,
+        seconds: float = 0.0,
     ) -> int:
-        """Whole seconds until what is pending in a lane will have drained, and what was refused before this call.
+        """Whole seconds until what is pending in a queue will have drained, and what was refused before this call.
 
         Every refused call of `seconds` takes its time behind the one refused before, so that not all come again at once
         and most find room. From `SPREAD_S` behind what is pending on times are given away a second time.
         """
-        rate = self.drain_rate(lane, lanes.serving(lane, processes))
-        drained = now + lanes.pending_s(now, lane) / rate
-        begin = max(drained, self._taken_until[lane])
+        rate = self.drain_rate(queue, scheduler.serving(queue, processes))
+        drained = now + scheduler.pending_s(now, queue) / rate
+        begin = max(drained, self._taken_until[queue])
         if begin > drained + SPREAD_S:
             begin = drained
         if seconds:
-            self._taken_until[lane] = begin + seconds / rate
+            self._taken_until[queue] = begin + seconds / rate
         return max(least_s, min(math.ceil(begin - now), MAX_RETRY_AFTER_S))

@@ -48,7 +48,7 @@ class HungUp(BaseException):
     """The web process has gone."""
 
 
-class Call:
+class WorkerControl:
     """The running call's way to its web process; a `Control`."""
 
     def __init__(self, connection: socket.socket, ask_above_s: float) -> None:
@@ -104,7 +104,7 @@ def answer(connection: socket.socket, call: bytearray, body: bytearray, ask_abov
     """Run one call and write its reply. A MemoryError is for `main`: after it nothing here is to be trusted."""
     try:
         function, job = pickle.loads(call)  # noqa: S301  (our own web process wrote it)
-        result: Any = function(job, body, Call(connection, ask_above_s))
+        result: Any = function(job, body, WorkerControl(connection, ask_above_s))
         kind, payload = RESULT, pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
     except PutOff:
         kind, payload = PARKED, b""

@@ -19,7 +19,7 @@ BELOW_WITHOUT_KEY = ("/page/", "/docs/")
 READING = frozenset({"GET", "HEAD"})
 
 
-class DoorMiddleware:
+class AuthMiddleware:
     """Raises `TooManyConnections` and `Unauthorized`; what is outside of it renders them."""
 
     def __init__(self, app: ASGIApp, keys: Keys) -> None:

@@ -6,7 +6,7 @@ from ..execution.executor import Executor
 from .drain import Drain
 
 
-class Condition:
+class HealthChecks:
     """Reads the executor, the drain and the result of the self-test."""
 
     def __init__(self, executor: Executor, drain: Drain) -> None:

@@ -27,7 +27,7 @@ TOO_SLOW = "The body was not there in time, or came at less than the rate this s
 ABORTED = 499  # no response was sent: the client had left, or it was cut off
 
 
-class Exchange:
+class RequestRecord:
     """A request and its answer, as far as they have come."""
 
     __slots__ = ("connection", "in_bytes", "out_bytes", "parent", "receive", "request_id", "send", "status")
@@ -70,7 +70,7 @@ class Exchange:
         await self.send(message)
 
 
-class EnvelopeMiddleware:
+class ObservabilityMiddleware:
     """The outermost of ours; puts `request_id` into the scope."""
 
     def __init__(
@@ -93,22 +93,22 @@ class EnvelopeMiddleware:
             await self.app(scope, receive, send)
             return
         began = time.perf_counter()
-        exchange = Exchange(scope, receive, send)
-        scope["request_id"] = exchange.request_id.decode()
-        span = None if self._spans is None else self._spans.begin(exchange.parent)
+        record = RequestRecord(scope, receive, send)
+        scope["request_id"] = record.request_id.decode()
+        span = None if self._spans is None else self._spans.begin(record.parent)
         self._metrics.in_flight += 1
         try:
-            await self.app(scope, exchange.receiving, exchange.sending)
+            await self.app(scope, record.receiving, record.sending)
         finally:
             self._metrics.in_flight -= 1
-            self._said(scope, exchange, time.perf_counter() - began, span)
+            self._said(scope, record, time.perf_counter() - began, span)
 
-    def _said(self, scope: Scope, exchange: Exchange, seconds: float, span: object) -> None:
+    def _said(self, scope: Scope, record: RequestRecord, seconds: float, span: object) -> None:
         """Count it and write its line: times in milliseconds, sizes in bytes."""
         method = scope["method"] if scope["method"] in HTTP_METHODS else OTHER
         route = self._templates.of(scope["path"])
-        sizes = (exchange.in_bytes, exchange.out_bytes)
-        self._metrics.answered(method, route, exchange.status, seconds, sizes)
+        sizes = (record.in_bytes, record.out_bytes)
+        self._metrics.answered(method, route, record.status, seconds, sizes)
         facts: dict[str, object] = {}
         work = scope.get(WORK)
         if work is not None:
@@ -117,15 +117,15 @@ class EnvelopeMiddleware:
             if work.compute_s is not None:
                 facts["compute_ms"] = round(work.compute_s * 1e3, 3)
         if self._spans is not None:
-            self._spans.end(span, method, route, exchange.status, scope["request_id"], facts)
+            self._spans.end(span, method, route, record.status, scope["request_id"], facts)
         if self._line is not None:
             self._line(
                 "request",
                 request_id=scope["request_id"],
-                trace_id=self._trace_id(exchange.parent, span),
+                trace_id=self._trace_id(record.parent, span),
                 http_method=method,
                 route=route,
-                status=exchange.status,
+                status=record.status,
                 total_ms=round(seconds * 1e3, 3),
                 in_bytes=sizes[0],
                 out_bytes=sizes[1],

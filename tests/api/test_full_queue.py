@@ -44,8 +44,8 @@ async def fill(client: httpx.AsyncClient, executor: Executor) -> list[asyncio.Ta
 
 async def while_full(monkeypatch: pytest.MonkeyPatch) -> None:
     # A ration of next to nothing: one look in vain, and there is none for years.
-    monkeypatch.setattr(admission, "LOOKING_SHARE", 1e-9)
-    monkeypatch.setattr(admission, "LOOKING_SAVED_S", 1e-9)
+    monkeypatch.setattr(admission, "INSPECTION_SHARE", 1e-9)
+    monkeypatch.setattr(admission, "INSPECTION_SAVED_S", 1e-9)
     taken, mine = 0, Turns.mine
 
     async def counted(turns: Turns, number: int = 0) -> int:

@@ -170,7 +170,7 @@ def test_a_put_off_call_keeps_its_deadline_and_can_be_cancelled() -> None:
         async with executor(workers=2, long_places=1) as pool:
             job = (os.devnull, 60.0, AGES_S)
             first = asyncio.ensure_future(pool.run(jobs.plan_and_note, job, b"", 100))
-            await until(lambda: pool._lanes.running("long") == 1)  # it has the one place
+            await until(lambda: pool._scheduler.running("long") == 1)  # it has the one place
             late = asyncio.ensure_future(pool.run(jobs.plan_and_note, job, b"", 5.0))
             leaving = asyncio.ensure_future(pool.run(jobs.plan_and_note, job, b"", 100))
             await until(lambda: pool.queued == 2)

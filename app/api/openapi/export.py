@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from ...execution.executor import Executor
 from ...ops.drain import Drain
-from ...ops.health_checks import Condition
+from ...ops.health_checks import HealthChecks
 from ...ops.metrics import Metrics
 from ...settings import Settings
 from ..routes import add_routes
@@ -24,8 +24,8 @@ def exported() -> str:
     """The document as text: the same bytes on every machine, whatever its settings."""
     app = FastAPI()
     executor = Executor(workers=1, queue_depth=0, start_timeout_s=1)
-    condition, metrics = Condition(executor, Drain()), Metrics(executor, {})
-    add_routes(app, Settings.model_construct(), executor, condition, metrics)
+    health, metrics = HealthChecks(executor, Drain()), Metrics(executor, {})
+    add_routes(app, Settings.model_construct(), executor, health, metrics)
     return json.dumps(document(app), indent=2, ensure_ascii=False) + "\n"
 
 

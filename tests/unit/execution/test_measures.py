@@ -1,4 +1,4 @@
-"""Retry-After from the measured pace, liveness from progress, the bounded cache: pure, with clocks of our own."""
+"""Retry-After from the measured throughput, liveness from progress, the bounded cache: pure, with clocks of our own."""
 
 from __future__ import annotations
 
@@ -9,46 +9,48 @@ from collections import Counter
 import pytest
 
 from app.execution.cache import OVERHEAD_BYTES, Cache
-from app.execution.scheduler import Bounds, Lanes, Ticket
-from app.execution.throughput import MAX_RETRY_AFTER_S, Pace
+from app.execution.scheduler import Bounds, Call, Scheduler
+from app.execution.throughput import MAX_RETRY_AFTER_S, Throughput
 from app.execution.watchdog import Progress
 
 FAR = 1e9
 
 
-def lanes_with(seconds: float, count: int) -> Lanes:
-    lanes = Lanes(long_places=1, long_s=0.5, bounds=Bounds(1000, 1e9, 10**12))
+def scheduler_with(seconds: float, count: int) -> Scheduler:
+    scheduler = Scheduler(long_places=1, long_s=0.5, bounds=Bounds(1000, 1e9, 10**12))
     for _ in range(count):
-        ticket = Ticket(seconds, 1, FAR)
-        lanes.enter(ticket)
-        lanes.wait(ticket)
-    return lanes
+        call = Call(seconds, 1, FAR)
+        scheduler.enter(call)
+        scheduler.wait(call)
+    return scheduler
 
 
 def test_retry_after_follows_the_rate_at_which_the_queue_drains() -> None:
-    lanes, pace = lanes_with(2.0, 10), Pace()
-    assert pace.retry_after_s(lanes, "long", 2, now=0.0, least_s=1) == 20
+    scheduler, throughput = scheduler_with(2.0, 10), Throughput()
+    assert throughput.retry_after_s(scheduler, "long", 2, now=0.0, least_s=1) == 20
     for _ in range(200):
-        pace.ended("long", predicted_s=2.0, took_s=4.0)  # this machine takes twice as long
-    assert pace.drain_rate("long", 1) == pytest.approx(0.5, rel=1e-3)
-    assert pace.retry_after_s(lanes, "long", 2, now=0.0, least_s=1) in {40, 41}
+        throughput.ended("long", predicted_s=2.0, took_s=4.0)  # this machine takes twice as long
+    assert throughput.drain_rate("long", 1) == pytest.approx(0.5, rel=1e-3)
+    assert throughput.retry_after_s(scheduler, "long", 2, now=0.0, least_s=1) in {40, 41}
     for _ in range(200):
-        pace.ended("long", predicted_s=2.0, took_s=0.5)
-    assert pace.retry_after_s(lanes, "long", 2, now=0.0, least_s=1) in {5, 6}
+        throughput.ended("long", predicted_s=2.0, took_s=0.5)
+    assert throughput.retry_after_s(scheduler, "long", 2, now=0.0, least_s=1) in {5, 6}
 
 
 def test_short_calls_drain_by_all_processes_that_no_long_one_holds() -> None:
-    lanes, pace = lanes_with(0.4, 100), Pace()
-    assert pace.retry_after_s(lanes, "short", 4, now=0.0, least_s=1) == 10
+    scheduler, throughput = scheduler_with(0.4, 100), Throughput()
+    assert throughput.retry_after_s(scheduler, "short", 4, now=0.0, least_s=1) == 10
     for _ in range(2):
-        lanes.begin(Ticket(10.0, 1, FAR, lane="long"), 0.0)
-    assert pace.retry_after_s(lanes, "short", 4, now=0.0, least_s=1) == 20
+        scheduler.begin(Call(10.0, 1, FAR, queue="long"), 0.0)
+    assert throughput.retry_after_s(scheduler, "short", 4, now=0.0, least_s=1) == 20
 
 
 def test_retry_after_is_never_less_than_the_setting_nor_more_than_ten_minutes() -> None:
-    pace = Pace()
-    assert pace.retry_after_s(lanes_with(0.1, 0), "short", 1, now=0.0, least_s=3) == 3
-    assert pace.retry_after_s(lanes_with(1e6, 5), "long", 2, now=0.0, least_s=3) == MAX_RETRY_AFTER_S
+    throughput = Throughput()
+    assert throughput.retry_after_s(scheduler_with(0.1, 0), "short", 1, now=0.0, least_s=3) == 3
+    assert (
+        throughput.retry_after_s(scheduler_with(1e6, 5), "long", 2, now=0.0, least_s=3) == MAX_RETRY_AFTER_S
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,16 +60,16 @@ def test_most_who_wait_as_long_as_they_are_told_are_then_accepted(
     clients: int, seconds: float, newcomers_s: float
 ) -> None:
     """A simulation: all ask at once, two processes serve, eight may wait, and now and then somebody new asks."""
-    lanes, pace = Lanes(long_places=2, long_s=0.5, bounds=Bounds(8, 1e9, 10**12)), Pace()
-    events: list[tuple[float, int, str, int, Ticket | None]] = []
+    scheduler, throughput = Scheduler(long_places=2, long_s=0.5, bounds=Bounds(8, 1e9, 10**12)), Throughput()
+    events: list[tuple[float, int, str, int, Call | None]] = []
     number = itertools.count()
 
-    def later(at: float, what: str, tries: int, ticket: Ticket | None = None) -> None:
-        heapq.heappush(events, (at, next(number), what, tries, ticket))
+    def later(at: float, what: str, tries: int, call: Call | None = None) -> None:
+        heapq.heappush(events, (at, next(number), what, tries, call))
 
-    def begin(ticket: Ticket, now: float) -> None:
-        lanes.begin(ticket, now)
-        later(now + seconds, "end", 0, ticket)
+    def begin(call: Call, now: float) -> None:
+        scheduler.begin(call, now)
+        later(now + seconds, "end", 0, call)
 
     for client in range(clients):
         later(0.001 * client, "ask", 1)
@@ -75,23 +77,23 @@ def test_most_who_wait_as_long_as_they_are_told_are_then_accepted(
         later(count * newcomers_s, "ask", 0)
     accepted: Counter[int] = Counter()
     while events:
-        now, _, what, tries, ticket = heapq.heappop(events)
+        now, _, what, tries, call = heapq.heappop(events)
         if what == "end":
-            assert ticket is not None
-            lanes.stop(ticket, again=False)
-            if (after := lanes.next()) is not None:
+            assert call is not None
+            scheduler.stop(call, again=False)
+            if (after := scheduler.next()) is not None:
                 begin(after, now)
             continue
-        ticket = Ticket(seconds, 1, FAR)
-        lanes.enter(ticket)
-        if lanes.running() < 2 and lanes.may_begin(ticket):
-            begin(ticket, now)
-        elif lanes.refusal(ticket, now):
-            told = pace.retry_after_s(lanes, ticket.lane, 2, now, 1, seconds)
+        call = Call(seconds, 1, FAR)
+        scheduler.enter(call)
+        if scheduler.running() < 2 and scheduler.may_begin(call):
+            begin(call, now)
+        elif scheduler.refusal(call, now):
+            told = throughput.retry_after_s(scheduler, call.queue, 2, now, 1, seconds)
             later(now + told, "ask", tries + 1 if tries else 0)
             continue
         else:
-            lanes.wait(ticket)
+            scheduler.wait(call)
         accepted[tries] += 1
     waited = clients - accepted[1]
     assert waited > clients / 2
@@ -99,20 +101,20 @@ def test_most_who_wait_as_long_as_they_are_told_are_then_accepted(
 
 
 def test_those_who_are_refused_are_spread_over_a_minute_and_no_more() -> None:
-    lanes, pace = lanes_with(2.0, 10), Pace()
-    told = [pace.retry_after_s(lanes, "long", 1, 0.0, 1, 0.5) for _ in range(1000)]
+    scheduler, throughput = scheduler_with(2.0, 10), Throughput()
+    told = [throughput.retry_after_s(scheduler, "long", 1, 0.0, 1, 0.5) for _ in range(1000)]
     assert told[0] == 20
     assert max(told) <= 81
     counts = Counter(told)
     assert max(counts.values()) <= 20  # five to eight rounds of two in a second
-    assert pace.retry_after_s(lanes, "short", 1, 0.0, 1, 0.5) == 1
+    assert throughput.retry_after_s(scheduler, "short", 1, 0.0, 1, 0.5) == 1
 
 
 def test_what_a_short_call_usually_takes_is_learnt() -> None:
-    pace = Pace()
+    throughput = Throughput()
     for _ in range(300):
-        pace.ended("short", 0.05, 0.02)
-    assert pace.usual_s == pytest.approx(0.02, rel=0.01)
+        throughput.ended("short", 0.05, 0.02)
+    assert throughput.usual_s == pytest.approx(0.02, rel=0.01)
 
 
 def test_work_that_moves_nowhere_is_a_stall_and_no_work_is_not() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.errors import DeadlineExceeded, InvalidTest
-from app.execution.single_flight import Flight, Flights
+from app.execution.single_flight import Flight, SingleFlight
 
 LONG_S = 1000.0
 
@@ -48,14 +48,16 @@ async def begun(work: Work) -> None:
     await asyncio.sleep(0)
 
 
-def asking(flights: Flights, work: Any, key: str = "key", deadline_s: float = LONG_S) -> asyncio.Task[Any]:
-    return asyncio.ensure_future(flights.join(key, work, deadline_s, LONG_S))
+def asking(
+    single_flight: SingleFlight, work: Any, key: str = "key", deadline_s: float = LONG_S
+) -> asyncio.Task[Any]:
+    return asyncio.ensure_future(single_flight.join(key, work, deadline_s, LONG_S))
 
 
 def test_a_herd_computes_once_and_all_but_the_first_are_told() -> None:
     async def scenario() -> None:
-        flights, work = Flights(), Work()
-        herd = [asking(flights, work) for _ in range(50)]
+        single_flight, work = SingleFlight(), Work()
+        herd = [asking(single_flight, work) for _ in range(50)]
         await begun(work)
         work.end.set()
         assert await asyncio.gather(*herd) == [("answer 1", False), *[("answer 1", True)] * 49]
@@ -65,19 +67,19 @@ def test_a_herd_computes_once_and_all_but_the_first_are_told() -> None:
 
 def test_other_keys_and_later_calls_compute_for_themselves() -> None:
     async def scenario() -> None:
-        flights, work = Flights(), Work()
+        single_flight, work = SingleFlight(), Work()
         work.end.set()
-        assert await asking(flights, work, "a") == ("answer 1", False)
-        assert await asking(flights, work, "a") == ("answer 2", False)
-        assert await asking(flights, work, "b") == ("answer 3", False)
+        assert await asking(single_flight, work, "a") == ("answer 1", False)
+        assert await asking(single_flight, work, "a") == ("answer 2", False)
+        assert await asking(single_flight, work, "b") == ("answer 3", False)
 
     run(scenario)
 
 
 def test_who_leaves_takes_nobody_along_and_the_last_ends_the_work() -> None:
     async def scenario() -> None:
-        flights, work = Flights(), Work()
-        herd = [asking(flights, work) for _ in range(3)]
+        single_flight, work = SingleFlight(), Work()
+        herd = [asking(single_flight, work) for _ in range(3)]
         await begun(work)
         herd[0].cancel()
         herd[1].cancel()
@@ -94,9 +96,9 @@ def test_who_leaves_takes_nobody_along_and_the_last_ends_the_work() -> None:
 
 def test_a_deadline_is_everybodys_own() -> None:
     async def scenario() -> None:
-        flights, work = Flights(), Work()
-        patient = asking(flights, work)
-        hasty = asking(flights, work, deadline_s=0.02)
+        single_flight, work = SingleFlight(), Work()
+        patient = asking(single_flight, work)
+        hasty = asking(single_flight, work, deadline_s=0.02)
         with pytest.raises(DeadlineExceeded):
             await hasty
         assert work.cancelled == 0
@@ -108,9 +110,9 @@ def test_a_deadline_is_everybodys_own() -> None:
 
 def test_the_last_deadline_ends_the_work_and_says_why() -> None:
     async def scenario() -> None:
-        flights, work = Flights(), Work()
+        single_flight, work = SingleFlight(), Work()
         with pytest.raises(DeadlineExceeded):
-            await asking(flights, work, deadline_s=0.02)
+            await asking(single_flight, work, deadline_s=0.02)
         assert work.cancelled == 1
         assert work.flight is not None
         assert work.flight.ending == "deadline"
@@ -120,8 +122,8 @@ def test_the_last_deadline_ends_the_work_and_says_why() -> None:
 
 def test_a_deadline_in_the_body_counts_for_those_who_come_later_too() -> None:
     async def scenario() -> None:
-        flights, work = Flights(), Work()
-        first = asking(flights, work)
+        single_flight, work = SingleFlight(), Work()
+        first = asking(single_flight, work)
         await begun(work)
         assert work.flight is not None
         work.flight.deadline(0.02)
@@ -129,11 +131,11 @@ def test_a_deadline_in_the_body_counts_for_those_who_come_later_too() -> None:
             await first
 
         work = Work()
-        first = asking(flights, work)
+        first = asking(single_flight, work)
         await begun(work)
         assert work.flight is not None
         work.flight.deadline(0.05)
-        second = asking(flights, work)
+        second = asking(single_flight, work)
         for call in (first, second):
             with pytest.raises(DeadlineExceeded):
                 await call
@@ -143,11 +145,11 @@ def test_a_deadline_in_the_body_counts_for_those_who_come_later_too() -> None:
 
 def test_who_comes_while_a_flight_is_being_cancelled_gets_one_of_its_own() -> None:
     async def scenario() -> None:
-        flights, work = Flights(), Work()
-        first = asking(flights, work)
+        single_flight, work = SingleFlight(), Work()
+        first = asking(single_flight, work)
         await begun(work)
         first.cancel()
-        second = asking(flights, work)
+        second = asking(single_flight, work)
         work.end.set()
         assert await second == ("answer 2", False)
         await asyncio.gather(first, return_exceptions=True)
@@ -161,8 +163,10 @@ def test_an_error_is_everybodys() -> None:
             await asyncio.sleep(0)
             raise InvalidTest("no")
 
-        flights = Flights()
-        results = await asyncio.gather(*(asking(flights, fails) for _ in range(3)), return_exceptions=True)
+        single_flight = SingleFlight()
+        results = await asyncio.gather(
+            *(asking(single_flight, fails) for _ in range(3)), return_exceptions=True
+        )
         assert [type(result) for result in results] == [InvalidTest] * 3
 
     run(scenario)
