@@ -7,7 +7,6 @@ ExactpermError
 │   ├── MalformedBody          the bytes cannot be parsed at all
 │   ├── UnsupportedMedia       unknown media type or content coding
 │   ├── NotAcceptable          no representation that the client accepts
-│   ├── AnswerKnown            the client has the answer already
 │   ├── BodyTooLarge           more bytes or items than the server accepts
 │   ├── InvalidTest            parseable, but not a valid test
 │   └── PlanTooLarge           valid, but its exact cost is over the budget
@@ -111,12 +110,6 @@ class NotAcceptable(InputError):
     """The client accepts none of the representations."""
 
     code = "not-acceptable"
-
-
-class AnswerKnown(InputError):
-    """The client has the answer already: its ETag is in If-None-Match."""
-
-    code = "precondition-failed"
 
 
 class BodyTooLarge(InputError):

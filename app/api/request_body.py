@@ -14,7 +14,6 @@ from starlette.types import Receive
 
 from ..errors import BodyTooLarge, MalformedBody, Overloaded
 from ..service.messages import RenderedResponse
-from .body_digest import BodyDigest
 
 SMALL_BYTES = (
     131_072  # a body or an answer of this size always finds room: large ones do not shut out small tests
@@ -149,9 +148,8 @@ async def receive_body(
     content_length: str | None,
     max_bytes: int,
     reservation: Reservation,
-    digest: BodyDigest | None = None,
 ) -> bytearray:
-    """The whole body; `reservation` counts it, `digest` takes part in it.
+    """The whole body; `reservation` counts it.
 
     Raises
     ------
@@ -173,8 +171,6 @@ async def receive_body(
             raise _too_large(max_bytes)
         reservation.budget.take(reservation, len(piece))
         body += piece
-        if digest is not None:
-            await digest.take(piece)
         if not message.get("more_body", False):
             return body
 

@@ -10,7 +10,6 @@ ExactpermError
     ├── NotFound               404, 405
     ├── NotAcceptable          406
     ├── TooSlow                408
-    ├── NotChanged             412
     ├── TooLarge               413, 431
     ├── UnsupportedMedia       415
     ├── InvalidTest            422: lengths differ, ids do not match, …
@@ -135,12 +134,6 @@ class NotAcceptable(ProblemError):
     advice = "Ask for one of those that meta() lists."
 
 
-class NotChanged(ProblemError):
-    """If-None-Match was sent, and the answer is the one that the caller already has."""
-
-    advice = "Use the answer whose ETag was sent."
-
-
 class TooSlow(ProblemError):
     """The server did not get the whole request in time."""
 
@@ -197,7 +190,6 @@ BY_STATUS: dict[int, type[ProblemError]] = {
     405: NotFound,
     406: NotAcceptable,
     408: TooSlow,
-    412: NotChanged,
     413: TooLarge,
     415: UnsupportedMedia,
     422: InvalidTest,

@@ -66,7 +66,6 @@ TYPES = {kind.code: kind for kind in (
     ProblemType("not-acceptable", 406, "No acceptable representation", "Ask for one of the media types listed in /v1/meta."),
     ProblemType("body-too-slow", 408, "The body came too slowly", "Send it faster, or compress it (gzip, zstd)."),
     ProblemType("headers-too-slow", 408, "The headers came too slowly", "Send all headers at once."),
-    ProblemType("precondition-failed", 412, "The answer has not changed", "Use the answer whose ETag was sent in If-None-Match."),
     ProblemType("body-too-large", 413, "The body is too large", "Send fewer items, or raise the server's limit (/v1/meta)."),
     ProblemType("unsupported-media-type", 415, "The media type is not supported", "Declare one of the media types in /v1/meta."),
     ProblemType("invalid-test", 422, "The request is not a valid test", "Fix the fields listed in errors."),

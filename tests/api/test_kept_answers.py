@@ -1,4 +1,4 @@
-"""Answers that are kept, preconditions, and a self-test that fails."""
+"""Answers that are kept, and a self-test that fails."""
 
 from __future__ import annotations
 
@@ -81,20 +81,6 @@ def test_no_more_answers_are_kept_than_the_settings_say(keeping: Service) -> Non
 def test_nothing_is_kept_when_the_settings_say_so() -> None:
     for service in running(Settings(workers=1, inplace_body_bytes=0, cache_bytes=0)):
         assert all("cache" not in ask(service).headers["server-timing"] for _ in range(2))
-
-
-@pytest.mark.parametrize("where", ["keeping", "service"])
-def test_a_client_that_holds_the_answer_gets_412_and_no_answer(
-    where: str, request: pytest.FixtureRequest
-) -> None:
-    service: Service = request.getfixturevalue(where)
-    etag = ask(service).headers["etag"]
-    response = ask(service, **{"if-none-match": f'"x", {etag}'})
-    said = problem(response, 412)
-    assert said["type"] == "/docs/problems#precondition-failed"
-    assert response.headers["etag"] == etag
-    for other in ('"t_0000000000000000"', "*"):
-        assert ask(service, **{"if-none-match": other}).status_code == 200
 
 
 def test_a_wrong_self_test_refuses_readiness_with_the_reason_and_no_answer_is_trusted(

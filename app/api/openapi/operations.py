@@ -192,7 +192,7 @@ def operation(
             **{status: problem_response(status) for status in PROBLEM_STATUSES},
         },
         "openapi_extra": {
-            "parameters": [*parameters, IF_NONE_MATCH],
+            "parameters": parameters,
             "requestBody": {"required": True, "content": content},
         },
     }
@@ -244,15 +244,6 @@ TIMEOUT = {
     "schema": {"type": "number", "exclusiveMinimum": 0},
 }
 
-
-IF_NONE_MATCH = {
-    "name": "If-None-Match",
-    "in": "header",
-    "required": False,
-    "description": "ETags of answers that the client has: if the answer is one of them, the response is 412 without it "
-    "(304 is for GET and HEAD alone; RFC 9110, section 13.1.2).",
-    "schema": {"type": "string"},
-}
 CODING = {
     "name": "Content-Encoding",
     "in": "header",

@@ -7,11 +7,9 @@ import json
 import time
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, strategies as st
 
 from app.api import cached_response
-from app.api.preconditions import unless_known
 from app.execution import Unbounded
 from app.service.limits import limits_of
 from app.service.messages import Body, Job, RenderedResponse
@@ -103,24 +101,3 @@ def test_the_key_is_of_everything_an_answer_depends_on_and_of_nothing_else() -> 
     ]
     keys = {key(job, BODY) for job in (plain, *others)} | {key(plain, BODY + b" ")}
     assert len(keys) == len(others) + 2
-
-
-@pytest.mark.parametrize("form", ["{0}", "W/{0}", '"other", {0}', 'W/"x",W/{0} , "y"'])
-def test_whoever_holds_the_answer_is_not_sent_it_again(form: str) -> None:
-    answer = computed(job_of())
-    tag = dict(answer.headers)["etag"].removeprefix("W/")
-    known = unless_known(answer, form.format(tag), "id")
-    assert known.status == 412
-    assert json.loads(known.body)["type"].endswith("#precondition-failed")
-    assert dict(known.headers)["etag"] == dict(answer.headers)["etag"]
-
-
-@pytest.mark.parametrize("header", [None, "", "*", '"other"', "t_0", 'W/"', "\x00", '"' * 9_000])
-def test_every_other_precondition_leaves_the_answer_alone(header: str | None) -> None:
-    answer = computed(job_of())
-    assert unless_known(answer, header, "id") is answer
-
-
-def test_a_problem_has_no_precondition() -> None:
-    problem = computed(job_of(), b"{")
-    assert unless_known(problem, '"anything"', "id") is problem
