@@ -21,7 +21,7 @@ from .execution import malloc
 from .execution.executor import Executor
 from .execution.ipc import Unbounded
 from .ops.auth import AuthMiddleware
-from .ops.cors import CorsMiddleware, origins_of
+from .ops.cors import OPTIONS, ProblemCORSMiddleware, origins_of
 from .ops.drain import Drain, DrainMiddleware, GraceMiddleware
 from .ops.head_requests import HeadMiddleware
 from .ops.health_checks import HealthChecks
@@ -98,7 +98,7 @@ def create_app(
     app.add_middleware(GraceMiddleware, drain=drain)
     app.add_middleware(ErrorMiddleware)
     if origins := origins_of(settings.cors_origins):
-        app.add_middleware(CorsMiddleware, origins=origins)
+        app.add_middleware(ProblemCORSMiddleware, allow_origins=origins, **OPTIONS)
     app.add_middleware(
         ObservabilityMiddleware, templates=Templates(app.routes), metrics=metrics, line=line, spans=spans
     )

@@ -23,7 +23,7 @@ from .exception_handlers import add_handlers
 from .meta import meta_router
 from .openapi.gate_operations import gate_operation
 from .openapi.operations import files_operation, plan_operation, test_operation
-from .page import page_router
+from .page import add_page
 from .request_body import ByteBudget
 
 
@@ -43,7 +43,7 @@ def add_routes(
     app.include_router(meta_router(settings))
     app.include_router(health_router(health.not_alive, health.not_ready, settings.retry_after_s))
     app.include_router(metrics_router(metrics))
-    app.include_router(page_router())
+    add_page(app)
     add_docs(app)
     add_handlers(app)
 

@@ -1,4 +1,4 @@
-"""The template of a path, such as `/page/{name}`: there are few, whatever is asked for."""
+"""The template of a path, such as `/page`: there are few, whatever is asked for."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_every_request_is_one_line_that_says_what_it_was_and_nothing_of_what_was
         ("POST", "/v1/tests/effects", 200),
         ("GET", "unmatched", 404),
         ("other", "/livez", 405),
-        ("GET", "/page/{name}", 404),
+        ("GET", "/page", 404),
     ]
     first, _, third = requests[:3]
     assert (first["request_id"], first["trace_id"]) == ("mine-1", TRACE.split("-")[1])
