@@ -11,6 +11,7 @@ from functools import partial
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
+from prometheus_client import disable_created_metrics
 
 from . import __version__
 from .api.error_middleware import ErrorMiddleware
@@ -26,7 +27,7 @@ from .ops.drain import Drain, DrainMiddleware, GraceMiddleware
 from .ops.head_requests import HeadMiddleware
 from .ops.health_checks import HealthChecks
 from .ops.keys import Keys
-from .ops.logs import RequestLine
+from .ops.logs import RequestLine, silence_libraries
 from .ops.metrics import Metrics
 from .ops.observability import ObservabilityMiddleware
 from .ops.route_templates import Templates
@@ -55,10 +56,12 @@ def create_app(
     `line` writes the log line of a request; without it none is written.
     """
     settings = Settings() if settings is None else settings
+    silence_libraries()
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the number of series, unused
     now = time.monotonic()
     first = Job("scores", Body("application/json"), (), "json", "warm-up", now, now, limits_of(settings))
     executor = executor_of(settings) if executor is None else executor
-    executor.warm_up_with(partial(start_worker, settings.log_format), first)
+    executor.warm_up_with(partial(start_worker, settings.log_format, settings.log_tracebacks), first)
     drain = Drain()
     health = HealthChecks(executor, drain)
     metrics = Metrics(executor, versions())

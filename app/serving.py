@@ -178,7 +178,7 @@ async def _serve(settings: Settings, limits: Limits) -> None:
         server_header=False,
         proxy_headers=False,
         access_log=False,  # the application writes a line of its own
-        log_config=log_config(settings.log_format),
+        log_config=log_config(settings.log_format, tracebacks=settings.log_tracebacks),
         backlog=limits.at_once,  # asyncio accepts so many in a turn; see `Server.startup`
         timeout_keep_alive=settings.keep_alive_s,
         timeout_graceful_shutdown=settings.shutdown_grace_s,

@@ -5,10 +5,11 @@ Read from the environment with the prefix `EXACTPERM_` (`EXACTPERM_PORT=9000`); 
 
 from __future__ import annotations
 
+import ipaddress
 import os
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 2**20
@@ -21,6 +22,16 @@ def default_workers() -> int:
     return os.cpu_count() or 1
 
 
+def is_loopback(host: str) -> bool:
+    """Whether an address can be reached from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 class Settings(BaseSettings):
     """What an operator may choose. Frozen: an application has one set of settings for its life."""
 
@@ -28,180 +39,181 @@ class Settings(BaseSettings):
         env_prefix="EXACTPERM_", frozen=True, extra="ignore", populate_by_name=True
     )
 
-    host: Annotated[str, Field(description="Address to listen on; loopback unless told otherwise.")] = (
-        "127.0.0.1"
+    host: str = Field(default="127.0.0.1", description="Address to listen on; loopback by default.")
+    port: int = Field(
+        default=8000, ge=0, le=65535, description="TCP port to listen on; with 0 the system chooses one."
     )
-    port: Annotated[
-        int, Field(ge=0, le=65535, description="TCP port to listen on; 0 lets the system choose.")
-    ] = 8000
 
-    max_body_bytes: Annotated[
-        int, Field(ge=1, description="Largest request body, as sent and inflated; beyond it 413.")
-    ] = 64 * MIB
-    bodies_bytes: Annotated[
-        int,
-        Field(
-            ge=1,
-            description="Bytes of all bodies being answered and answers being sent; beyond it larger ones get 503.",
-        ),
-    ] = 256 * MIB
-    max_items: Annotated[int, Field(ge=1, description="Most items in one test; beyond it 413.")] = 10_000_000
-    max_name_chars: Annotated[int, Field(ge=1, description="Longest name of a system, in characters.")] = 200
-    max_form_parts: Annotated[int, Field(ge=1, description="Most parts of a multipart body.")] = 100
-    max_gate_metrics: Annotated[int, Field(ge=1, description="Most metrics of one gate; beyond it 422.")] = 32
-    max_samples: Annotated[int, Field(ge=1, description="Most Monte Carlo samples of one test.")] = 10_000_000
+    max_body_bytes: int = Field(
+        default=64 * MIB,
+        ge=1,
+        description="Largest request body, as sent and after decompression; larger ones get 413.",
+    )
+    bodies_bytes: int = Field(
+        default=256 * MIB,
+        ge=1,
+        description="Memory for the bodies and answers of all requests together; beyond it large ones get 503.",
+    )
+    max_items: int = Field(default=10_000_000, ge=1, description="Most items in one test; more get 413.")
+    max_name_chars: int = Field(default=200, ge=1, description="Longest name of a system, in characters.")
+    max_form_parts: int = Field(default=100, ge=1, description="Most parts of a multipart body.")
+    max_gate_metrics: int = Field(default=32, ge=1, description="Most metrics in one gate; more get 422.")
+    max_samples: int = Field(default=10_000_000, ge=1, description="Most Monte Carlo samples in one test.")
 
-    inplace_body_bytes: Annotated[
-        int, Field(ge=0, description="Bodies up to this size are decoded in the web process.")
-    ] = 32_768
-    inplace_engine_seconds: Annotated[
-        float, Field(ge=0, description="Tests predicted to take at most this long run in the web process.")
-    ] = 0.005
-    inplace_share: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=1,
-            description="Share of the web process's time for what it computes itself; beyond it workers do.",
-        ),
-    ] = 0.5
+    inplace_body_bytes: int = Field(
+        default=32_768, ge=0, description="Bodies up to this size are decoded in the web process."
+    )
+    inplace_engine_seconds: float = Field(
+        default=0.005, ge=0, description="Tests predicted to take at most this long run in the web process."
+    )
+    inplace_share: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="Share of the web process's time for tests that it runs itself; beyond it workers run them.",
+    )
 
-    workers: Annotated[
-        int,
-        Field(
-            ge=1,
-            le=1024,
-            default_factory=default_workers,
-            description="Compute processes; one per processor. Beside a single one another serves short tests while it is at a long one.",
-        ),
-    ]
-    worker_memory_bytes: Annotated[
-        int,
-        Field(
-            ge=16 * MIB,
-            description="Memory a worker may use on top of what it has when warm; beyond it that one ends, 503.",
-        ),
-    ] = 1024 * MIB
-    long_test_seconds: Annotated[
-        float,
-        Field(gt=0, description="Tests predicted to take longer have a queue, and all processes but one."),
-    ] = 0.5
-    queue_depth: Annotated[
-        int,
-        Field(ge=0, description="Requests that may wait for a worker, short and long ones each; then 503."),
-    ] = 64
-    queue_seconds: Annotated[
-        float, Field(gt=0, description="Predicted seconds of work that may wait in either queue; then 503.")
-    ] = 120.0
-    queue_bytes: Annotated[
-        int, Field(ge=1, description="Bytes of bodies that may wait in either queue; then 503.")
-    ] = 256 * MIB
-    worker_start_timeout_s: Annotated[
-        float, Field(gt=0, description="Seconds a worker may take to import and warm up.")
-    ] = 60.0
-    default_timeout_s: Annotated[
-        float, Field(gt=0, description="Deadline of a request that does not ask for one, in seconds.")
-    ] = 60.0
-    max_timeout_s: Annotated[
-        float, Field(gt=0, description="Longest deadline a request may ask for, in seconds; more is clamped.")
-    ] = 600.0
-    most_over_deadline: Annotated[
-        float,
-        Field(
-            ge=1,
-            description="Tests predicted to take more than so many times their deadline are not begun; 422.",
-        ),
-    ] = 3.0
-    retry_after_s: Annotated[
-        int,
-        Field(ge=1, description="Least that Retry-After says; more when the queue drains slowly. Seconds."),
-    ] = 1
-    liveness_stall_s: Annotated[
-        float,
-        Field(gt=0, description="/livez fails when work is there and no worker moved for so many seconds."),
-    ] = 5.0
-    cache_bytes: Annotated[
-        int, Field(ge=0, description="Answers kept for the next who asks the same, in bytes; 0 keeps none.")
-    ] = 32 * MIB
-    cache_entries: Annotated[int, Field(ge=0, description="Most answers kept; 0 keeps none.")] = 1_000
+    workers: int = Field(
+        default_factory=default_workers,
+        ge=1,
+        le=1024,
+        description="Compute processes. With 1, a second one is started so that short tests do not wait behind a long one.",
+    )
+    worker_memory_bytes: int = Field(
+        default=1024 * MIB,
+        ge=16 * MIB,
+        description="Memory that a worker may use beyond what it holds when warm; a test that needs more gets 503.",
+    )
+    long_test_seconds: float = Field(
+        default=0.5,
+        gt=0,
+        description="Tests predicted to take longer use the long queue, which may occupy all workers but one.",
+    )
+    queue_depth: int = Field(
+        default=64,
+        ge=0,
+        description="Most requests in each of the two queues for workers (short, long); more get 503.",
+    )
+    queue_seconds: float = Field(
+        default=120.0, gt=0, description="Most predicted seconds of work in each queue; more get 503."
+    )
+    queue_bytes: int = Field(
+        default=256 * MIB, ge=1, description="Most bytes of bodies in each queue; more get 503."
+    )
+    worker_start_timeout_s: float = Field(
+        default=60.0, gt=0, description="Seconds that a worker may take to import and warm up."
+    )
+    default_timeout_s: float = Field(
+        default=60.0, gt=0, description="Deadline of a request that sets none, in seconds."
+    )
+    max_timeout_s: float = Field(
+        default=600.0,
+        gt=0,
+        description="Longest deadline that a request may set, in seconds; longer ones are shortened to it.",
+    )
+    most_over_deadline: float = Field(
+        default=3.0,
+        ge=1,
+        description="Tests predicted to take more than this many times their deadline are refused with 422.",
+    )
+    retry_after_s: int = Field(
+        default=1, ge=1, description="Smallest Retry-After, in seconds; larger when the queue drains slowly."
+    )
+    liveness_stall_s: float = Field(
+        default=5.0,
+        gt=0,
+        description="/livez fails when work is pending and no worker has made progress for this many seconds.",
+    )
+    cache_bytes: int = Field(
+        default=32 * MIB, ge=0, description="Memory for cached answers, in bytes; 0 turns the cache off."
+    )
+    cache_entries: int = Field(default=1_000, ge=0, description="Most cached answers; 0 turns the cache off.")
 
-    engine_budget_operations: Annotated[
-        int, Field(ge=1, description="Elementary operations one test may be planned to take; beyond it 422.")
-    ] = 20_000_000_000
-    engine_budget_bytes: Annotated[
-        int, Field(ge=1, description="Bytes of arrays one test may be planned to need; beyond it 422.")
-    ] = 512 * MIB
+    engine_budget_operations: int = Field(
+        default=20_000_000_000,
+        ge=1,
+        description="Most elementary operations that one test may be planned to take; more get 422.",
+    )
+    engine_budget_bytes: int = Field(
+        default=512 * MIB,
+        ge=1,
+        description="Most bytes of arrays that one test may be planned to need; more get 422.",
+    )
 
-    keep_alive_s: Annotated[int, Field(ge=1, description="Seconds an idle connection is kept open.")] = 5
-    shutdown_grace_s: Annotated[
-        int, Field(ge=0, description="Seconds that requests in flight have to finish after SIGTERM.")
-    ] = 30
-    shutdown_delay_s: Annotated[
-        float,
-        Field(
-            ge=0, description="Seconds after SIGTERM in which /readyz is 503 and requests are still taken."
-        ),
-    ] = 1.0
+    keep_alive_s: int = Field(default=5, ge=1, description="Seconds that an idle connection is kept open.")
+    shutdown_grace_s: int = Field(
+        default=30,
+        ge=0,
+        description="Seconds that requests in flight have to finish once the server no longer listens.",
+    )
+    shutdown_delay_s: float = Field(
+        default=1.0,
+        ge=0,
+        description="Seconds after SIGTERM during which /readyz is 503 and requests are still accepted.",
+    )
 
-    header_timeout_s: Annotated[
-        float,
-        Field(gt=0, description="Seconds in which the headers of a request must be there; then 408."),
-    ] = 10.0
-    max_header_bytes: Annotated[
-        int, Field(ge=1024, description="Most bytes of a request's line and headers; beyond it 431.")
-    ] = 65_536
-    body_timeout_s: Annotated[
-        float, Field(gt=0, description="Seconds in which a whole body must be there; then 408.")
-    ] = 120.0
-    body_bytes_per_second: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="Least average rate of a body, after as long as headers may take; slower is 408.",
-        ),
-    ] = 1_000
-    max_connections: Annotated[
-        int,
-        Field(ge=1, description="Most open connections; beyond it 503 for all but the health routes."),
-    ] = 800
-    max_connections_per_address: Annotated[
-        int,
-        Field(
-            ge=1,
-            description="Most of them from one address (IPv6: from a network of 64 bits); behind a proxy as many as above.",
-        ),
-    ] = 700
+    header_timeout_s: float = Field(
+        default=10.0,
+        gt=0,
+        description="Seconds within which the headers of a request must arrive; later ones get 408.",
+    )
+    max_header_bytes: int = Field(
+        default=65_536,
+        ge=1024,
+        description="Largest request line and headers, in bytes; larger ones get 431.",
+    )
+    body_timeout_s: float = Field(
+        default=120.0, gt=0, description="Seconds within which a whole body must arrive; later ones get 408."
+    )
+    body_bytes_per_second: int = Field(
+        default=1_000,
+        ge=0,
+        description="Lowest average rate of a body once EXACTPERM_HEADER_TIMEOUT_S has passed; slower ones get 408.",
+    )
+    max_connections: int = Field(
+        default=800, ge=1, description="Most open connections; beyond it all but the health routes get 503."
+    )
+    max_connections_per_address: int = Field(
+        default=700,
+        ge=1,
+        description="Most open connections from one address (for IPv6, one /64 network); behind a proxy set it to EXACTPERM_MAX_CONNECTIONS.",
+    )
 
-    api_key_digests: Annotated[
-        str,
-        Field(
-            pattern=r"^\s*([0-9a-fA-F]{64}[\s,]*)*$",
-            description="SHA-256 digests of the API keys, in hexadecimal, with commas between; none: no key needed.",
-        ),
-    ] = ""
-    allow_anonymous: Annotated[
-        bool,
-        Field(
-            description="Whether it starts without API keys on an address that others reach; it warns in the log if so."
-        ),
-    ] = True
-    cors_origins: Annotated[
-        str,
-        Field(
-            pattern=r"^\s*(https?://[^\s,/*]+/?[\s,]*)*$",
-            description="Origins of web pages that may read answers, with commas between; none: no other origin.",
-        ),
-    ] = ""
+    api_key_digests: str = Field(
+        default="",
+        pattern=r"^\s*([0-9a-fA-F]{64}[\s,]*)*$",
+        description="SHA-256 digests of the API keys in hexadecimal, separated by commas; without any, no key is needed.",
+    )
+    allow_anonymous: bool = Field(
+        default=True,
+        description="Whether to start without API keys on an address that other machines can reach; if so, a warning is logged.",
+    )
+    cors_origins: str = Field(
+        default="",
+        pattern=r"^\s*(https?://[^\s,/*]+/?[\s,]*)*$",
+        description="Origins of web pages that may read answers, separated by commas; without any, no other origin may.",
+    )
 
-    access_log: Annotated[bool, Field(description="One line per request on standard output.")] = True
-    log_format: Annotated[
-        Literal["json", "console"], Field(description="How log lines look: for programs, or for people.")
-    ] = "json"
-    otlp_endpoint: Annotated[
-        str,
-        Field(
-            validation_alias=AliasChoices("EXACTPERM_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"),
-            pattern=r"^(https?://\S+)?$",
-            description="Where to send OpenTelemetry spans by OTLP over HTTP; needs the extra otel. None: no spans.",
-        ),
-    ] = ""
+    access_log: bool = Field(
+        default=True, description="Whether each request is logged, as one line on standard output."
+    )
+    log_format: Literal["json", "console"] = Field(
+        default="json", description="Form of the log lines: json for programs, console for people."
+    )
+    log_tracebacks: bool = Field(
+        default=False,
+        description="Whether errors are logged with full tracebacks, which may quote requests; only with a loopback host.",
+    )
+    otlp_endpoint: str = Field(
+        default="",
+        validation_alias=AliasChoices("EXACTPERM_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"),
+        pattern=r"^(https?://\S+)?$",
+        description="Where to send OpenTelemetry spans by OTLP over HTTP; needs the extra otel. Without it no spans are sent.",
+    )
+
+    @field_validator("log_tracebacks")
+    @classmethod
+    def _only_on_loopback(cls, wanted: bool, info: ValidationInfo) -> bool:
+        if wanted and not is_loopback(info.data.get("host", "")):
+            raise ValueError("tracebacks may quote requests: EXACTPERM_HOST must be a loopback address")
+        return wanted

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 import re
 import secrets
 import sys
 from dataclasses import dataclass
 
-from ..settings import Settings
+from ..settings import Settings, is_loopback
 
 PREFIX = "ep_"
 SCHEME = b"bearer "
@@ -56,19 +55,9 @@ def new_key() -> tuple[str, str]:
 
 def exposed(settings: Settings) -> str | None:
     """How the service is open to other machines; None when it is not."""
-    if loopback(settings.host) or Keys.of(settings.api_key_digests).digests:
+    if is_loopback(settings.host) or Keys.of(settings.api_key_digests).digests:
         return None
     return OPEN.format(host=settings.host or "empty")
-
-
-def loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
-"""Log lines: JSON for programs or text for people, all alike, whoever wrote them. Never a payload, a key or a traceback.
+"""Log lines: JSON for programs or text for people, the same for every logger. Never a payload or a key.
 
-Lines of libraries come by way of the standard library. The one line that every request gets is written directly,
-because it is on the path of every request.
+Libraries log through the standard library. The line of each request is written directly, because every request pays
+for it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import traceback
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import structlog
@@ -19,16 +22,18 @@ Format = Literal["json", "console"]
 RequestLine = Callable[..., Any]  # keyword arguments are the members of the line
 
 STAMP = structlog.processors.TimeStamper(fmt="iso", utc=True, key="time")
-OURS = {"status", "reason", "request_id"}  # what our own records may carry besides their sentence
-INVALID = "Invalid HTTP request received."  # the edge says more, with a request id
+OURS = {"status", "reason", "request_id"}  # the extras of our own records
+QUOTING = ("python_multipart.multipart",)
+MAX_FRAMES = 50  # the innermost ones of a stack
+INVALID = "Invalid HTTP request received."
 
 
-def log_config(form: Format) -> dict[str, Any]:
-    """For `logging.config.dictConfig`: everything to standard output, one line each."""
+def log_config(form: Format, *, tracebacks: bool = False) -> dict[str, Any]:
+    """For `logging.config.dictConfig`: everything goes to standard output, one line each."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"ours": {"()": formatter, "form": form}},
+        "formatters": {"ours": {"()": formatter, "form": form, "tracebacks": tracebacks}},
         "filters": {"once": {"()": Once}},
         "handlers": {
             "out": {
@@ -42,22 +47,28 @@ def log_config(form: Format) -> dict[str, Any]:
     }
 
 
+def silence_libraries() -> None:
+    """Disable the loggers of libraries that would quote a request's bytes."""
+    for name in QUOTING:
+        logging.getLogger(name).disabled = True
+
+
 class Once(logging.Filter):
-    """Drops what is said better elsewhere."""
+    """Drops uvicorn's line about invalid requests: ours has a request id."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether to keep a record."""
         return record.msg != INVALID
 
 
-def formatter(form: Format) -> logging.Formatter:
-    """For records of the standard library."""
+def formatter(form: Format, *, tracebacks: bool = False) -> logging.Formatter:
+    """A formatter for records of the standard library."""
     before: list[Processor] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(allow=OURS),
         STAMP,
-        without_traceback,
+        partial(describe_exception, tracebacks=tracebacks),
     ]
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=before,
@@ -66,9 +77,11 @@ def formatter(form: Format) -> logging.Formatter:
 
 
 def request_line(form: Format) -> RequestLine:
-    """What writes the line of a request: `line("request", route=…, status=…)`."""
+    """A function that writes the line of a request: `line("request", route=…, status=…)`."""
     logger = structlog.wrap_logger(
-        structlog.WriteLogger(sys.stdout),  # a line and its end in one call: other threads write lines, too
+        structlog.WriteLogger(
+            sys.stdout
+        ),  # one call for the line and its end, because other threads write, too
         processors=[STAMP, structlog.processors.add_log_level, rendered(form)],
     )
     write: RequestLine = logger.bind().info
@@ -81,25 +94,36 @@ def rendered(form: Format) -> Processor:
         console = structlog.dev.ConsoleRenderer(
             colors=False, timestamp_key="time", exception_formatter=nothing
         )
-        return lambda logger, name, event: console(logger, name, printable(event))
+
+        def render(logger: Any, name: str, event: EventDict) -> Any:
+            lines = event.pop("traceback", "").splitlines()
+            line = console(logger, name, printable(event))
+            return "\n".join([str(line), *(escaped(text) for text in lines)])
+
+        return render
     return structlog.processors.JSONRenderer(serializer=compact)
 
 
 def compact(event: EventDict, **_: Any) -> str:
-    """One line of ASCII: no label can begin another."""
+    """One line of ASCII: no value can begin another line."""
     return ENCODER.encode(event)
 
 
 def printable(event: EventDict) -> EventDict:
-    """What a terminal may be shown: no value begins another line, or moves the cursor."""
+    """Values that are safe on a terminal: none begins another line or moves the cursor."""
     return {
-        name: value if isinstance(value, int | float | None) else str(value).encode("unicode_escape").decode()
+        name: value if isinstance(value, int | float | None) else escaped(value)
         for name, value in event.items()
     }
 
 
+def escaped(value: object) -> str:
+    """A value as printable ASCII on one line."""
+    return str(value).encode("unicode_escape").decode()
+
+
 def type_name(value: object) -> str:
-    """Of what is no JSON only the kind is said: its text could be anything."""
+    """Values that are not JSON are logged by type only; their text is untrusted."""
     return type(value).__name__
 
 
@@ -107,20 +131,27 @@ ENCODER = json.JSONEncoder(separators=(",", ":"), default=type_name)
 
 
 def nothing(*_: object) -> None:
-    """No traceback, in any form."""
+    """No traceback from structlog itself."""
 
 
-def without_traceback(_: Any, __: str, event: EventDict) -> EventDict:
-    """An exception as its type and place. What it says may quote the request, and so may the lines of a traceback."""
+def describe_exception(_: Any, __: str, event: EventDict, *, tracebacks: bool = False) -> EventDict:
+    """An exception as its type and its stack of `file:line:function`, outermost first.
+
+    Its message may quote the request, and so may the source lines of a traceback: they are logged only with
+    `tracebacks`. The exception is that of `exc_info`, or the `extra` called "exception".
+    """
     record: logging.LogRecord | None = event.get("_record")
-    found = record.exc_info if record is not None else event.pop("exc_info", None)
-    if record is not None:
-        record.exc_info = record.exc_text = record.stack_info = None
-        event.pop("exc_info", None)
-    if isinstance(found, tuple) and found[0] is not None:
-        trace = found[2]
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        event["error"] = found[0].__qualname__
-        event["place"] = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else "?"
+    if record is None:
+        return event
+    info = record.exc_info if isinstance(record.exc_info, tuple) else (None, None, None)
+    error = info[1] or getattr(record, "exception", None)
+    record.exc_info = record.exc_text = record.stack_info = None
+    event.pop("exc_info", None)
+    if isinstance(error, BaseException):
+        event["error"] = type(error).__qualname__
+        frames = deque(traceback.walk_tb(error.__traceback__), MAX_FRAMES)
+        codes = [(frame.f_code, line) for frame, line in frames]
+        event["frames"] = [f"{code.co_filename}:{line}:{code.co_qualname}" for code, line in codes]
+        if tracebacks:
+            event["traceback"] = "".join(traceback.format_exception(error))
     return event

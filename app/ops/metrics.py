@@ -15,7 +15,6 @@ from prometheus_client import (
     Counter,
     Histogram,
     ProcessCollector,
-    disable_created_metrics,
     generate_latest,
 )
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -24,8 +23,6 @@ from prometheus_client.registry import Collector
 from starlette.responses import Response
 
 from ..execution.procfs import resident_bytes
-
-disable_created_metrics()  # type: ignore[no-untyped-call]  # a series more for each series, which nobody asks for
 
 REQUEST_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 COMPUTE_BUCKETS = (0.0005, *REQUEST_BUCKETS)

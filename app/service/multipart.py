@@ -6,7 +6,6 @@ one limit for all of them.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -23,10 +22,6 @@ MAX_PART_HEADERS = 8
 MAX_HEADER_BYTES = 4_096
 MAX_NAME_CHARS = 200
 IDENTITY = frozenset({"", "7bit", "8bit", "binary"})
-
-# It would log the bytes that it cannot parse, and those are a client's data.
-logging.getLogger("python_multipart").disabled = True
-logging.getLogger("python_multipart.multipart").disabled = True
 
 
 @dataclass(frozen=True, slots=True)

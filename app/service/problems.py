@@ -136,7 +136,13 @@ def of_bug(error: Exception, request_id: str) -> RenderedResponse:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     position = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"
-    log.error("unexpected %s at %s (request %s)", type(error).__qualname__, position, request_id)
+    log.error(
+        "unexpected %s at %s (request %s)",
+        type(error).__qualname__,
+        position,
+        request_id,
+        extra={"exception": error},  # the formatter of `ops.logs` writes its stack; others ignore it
+    )
     return render(INTERNAL, "The service failed unexpectedly. Please report the request id.", request_id)
 
 

@@ -142,9 +142,8 @@ def test_no_line_for_requests_when_none_is_wanted(start: Start) -> None:
     assert not [line for line in lines(server) if line["event"] == "request"]
 
 
-@pytest.mark.parametrize("form", ["json", "console"])
-def test_a_worker_logs_as_the_web_process_does(form: Literal["json", "console"]) -> None:
-    """What nobody foresaw is logged where it happened, in a worker: on the same stream and in the same form."""
+def of_a_failing_worker(**settings: object) -> str:
+    """The log of a service in whose worker something fails that nobody foresaw; SECRET is in the exception."""
     script = f"""
 import asyncio
 from app.main import create_app
@@ -152,7 +151,7 @@ from app.settings import Settings
 from tests.process import jobs
 
 async def main():
-    app = create_app(Settings(workers=1, log_format="{form}"))
+    app = create_app(Settings(workers=1, **{settings!r}))
     async with app.router.lifespan_context(app):
         await app.state.executor.run(jobs.fail_unforeseen, "{SECRET}", b"", 60.0)
 
@@ -169,11 +168,40 @@ if __name__ == "__main__":
     )
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
-    (line,) = (line for line in ended.stdout.splitlines() if "unexpected" in line)
+    return ended.stdout
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_a_worker_logs_as_the_web_process_does(form: Literal["json", "console"]) -> None:
+    """What nobody foresaw is logged in a worker, on the same stream, in the same form, with its stack and no values."""
+    log = of_a_failing_worker(log_format=form)
+    (line,) = (line for line in log.splitlines() if "unexpected" in line)
     assert "ValueError" in line
-    assert SECRET not in line
+    assert "jobs.py:" in line
+    assert ":fail_unforeseen" in line
+    assert SECRET not in log
     if form == "json":
-        assert json.loads(line)["level"] == "error"
+        said = json.loads(line)
+        assert said["level"] == "error"
+        assert [frame.rpartition(":")[2] for frame in said["frames"]] == [
+            "fail_unforeseen",
+            "raise_value_error",
+        ]
+
+
+def test_tracebacks_are_logged_by_workers_too_where_they_are_wanted() -> None:
+    (line,) = (line for line in of_a_failing_worker(log_tracebacks=True).splitlines() if "unexpected" in line)
+    said = json.loads(line)
+    assert said["traceback"].startswith("Traceback (most recent call last)")
+    assert SECRET in said["traceback"]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "example.org", ""])
+def test_tracebacks_are_refused_where_others_reach_the_service(host: str) -> None:
+    ended = started(EXACTPERM_HOST=host, EXACTPERM_LOG_TRACEBACKS="true", EXACTPERM_API_KEY_DIGESTS="ab" * 32)
+    assert ended.returncode == 2
+    assert "EXACTPERM_LOG_TRACEBACKS" in ended.stderr
+    assert "EXACTPERM_HOST" in ended.stderr
 
 
 @pytest.mark.parametrize("closed", ["1>&-", "2>&-", "0<&- 1>&- 2>&-"])

@@ -57,7 +57,7 @@ def test_an_exception_is_logged_by_type_and_place_and_not_by_what_it_says() -> N
     assert "\n" not in line
     said = json.loads(line)
     assert (said["error"], said["level"], said["event"]) == ("ValueError", "error", "failed")
-    assert said["place"].endswith(f"{__file__}:{failing.__code__.co_firstlineno + 3}")
+    assert said["frames"] == [f"{__file__}:{failing.__code__.co_firstlineno + 3}:failing"]
 
 
 @pytest.mark.parametrize("hostile", ['a\r\n{"event":"forged"}', "\u2028\u0085", "\x1b[2J", "\ud800"])

@@ -1,4 +1,4 @@
-"""Log lines: one each, whatever is in them; never a traceback, and never what an exception says."""
+"""Log lines: one each, whatever is in them; a traceback, or what an exception says, only where that is wanted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, strategies as st
 
-from app.ops.logs import Format, formatter, request_line
+from app.ops.logs import MAX_FRAMES, Format, formatter, request_line
 
 SECRET = "s3cr3t"
 HOSTILE = [
@@ -30,11 +30,11 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 @contextmanager
-def logged(form: Format) -> Iterator[tuple[logging.Logger, io.StringIO]]:
+def logged(form: Format, *, tracebacks: bool = False) -> Iterator[tuple[logging.Logger, io.StringIO]]:
     """A logger of the standard library, and what it wrote."""
     out = io.StringIO()
     handler = logging.StreamHandler(out)
-    handler.setFormatter(formatter(form))
+    handler.setFormatter(formatter(form, tracebacks=tracebacks))
     logger = logging.getLogger(f"{__name__}.{form}")
     logger.handlers = [handler]
     logger.setLevel(logging.INFO)
@@ -80,6 +80,40 @@ def test_an_exception_is_its_type_and_place_and_not_what_it_says(form: Format) -
     assert "test_logs.py:" in text
     assert SECRET not in text
     assert "Traceback" not in text
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_traceback_is_logged_where_it_is_wanted_and_moves_no_cursor(form: Format) -> None:
+    with logged(form, tracebacks=True) as (logger, out):
+        try:
+            int("\x1b[2J" + SECRET)
+        except ValueError:
+            logger.exception("it failed")
+    text = out.getvalue()
+    assert "Traceback" in text
+    assert SECRET in text
+    assert "\x1b" not in text
+    if form == "json":
+        assert SECRET in json.loads(text)["traceback"]
+    else:
+        assert len(text.splitlines()) > 3
+
+
+def test_a_stack_of_any_depth_keeps_its_innermost_frames() -> None:
+    def fall(depth: int) -> None:
+        if depth == 0:
+            raise ValueError(SECRET)
+        fall(depth - 1)
+
+    with logged("json") as (logger, out):
+        try:
+            fall(200)
+        except ValueError:
+            logger.exception("it failed")
+    stack = json.loads(out.getvalue())["frames"]
+    assert len(stack) == MAX_FRAMES
+    assert stack[-1].startswith(f"{__file__}:{fall.__code__.co_firstlineno + 2}:")
+    assert SECRET not in out.getvalue()
 
 
 def test_only_our_own_extras_are_written() -> None:
