@@ -8,7 +8,10 @@ ANSWER  the request is complete: it is our turn, and the executor's deadlines ho
 LINGER  answered before the body was complete: read on a little, so that the client gets to read the answer, then close
 IDLE    nothing is under way: closed after `keep_alive_s`
 
-A response that the client does not take counts as a body that it does not send.
+A response that the client does not read is treated like a body that it does not send.
+
+uvicorn does not promise to keep the interfaces used here and in `serving`: `INTERNALS` lists them, pyproject.toml pins
+uvicorn to one minor version, and tests/unit/ops/test_uvicorn_protocol.py fails when one of them moves.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import h11
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol, RequestResponseCycle
+from uvicorn.server import Server, ServerState
 
 from .h11_connection import Framing
 from .limits import CROWDED, CROWDED_HEAD_BYTES, CROWDED_HEAD_S, SLOW_HEAD, Edge
@@ -28,6 +32,22 @@ from .parsing_turns import AT_ONCE, kind_of
 from .peer import unread_bytes, untaken_bytes, was_reset
 from .request_head import Refusal
 from .scope import CONNECTION, Connection
+
+# What is overridden, called, read or replaced of uvicorn's classes.
+INTERNALS: dict[type, tuple[str, ...]] = {
+    H11Protocol: (
+        "app", "client", "conn", "connection_lost", "connection_made", "cycle", "data_received", "eof_received", "flow",
+        "handle_events", "loop", "on_response_complete", "send_400_response", "shutdown", "timeout_keep_alive_handler",
+        "transport", "_unset_keepalive_if_required", "_unsupported_upgrade_warning",
+    ),
+    RequestResponseCycle: ("disconnected", "message_event", "response_complete"),
+    FlowControl: ("read_paused", "resume_reading", "_transport"),
+    Server: (
+        "capture_signals", "config", "handle_exit", "lifespan", "on_tick", "serve", "server_state", "servers",
+        "should_exit", "shutdown", "startup",
+    ),
+    ServerState: ("connections", "tasks"),
+}  # fmt: skip
 
 LINGER_S = 5.0
 LAST_HEAD_S = 1.0  # when the service takes its leave, the head of a request must be there so soon

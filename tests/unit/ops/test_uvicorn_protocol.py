@@ -1,0 +1,89 @@
+"""uvicorn's internals are where `INTERNALS` says, they do what we rely on, and we use no others."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import importlib.metadata
+import inspect
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.server import Server
+
+from app import serving
+from app.ops.edge import uvicorn_protocol
+from app.ops.edge.uvicorn_protocol import INTERNALS, EdgeProtocol, Flow
+
+
+def stored(kind: type) -> set[str]:
+    """The attributes that the methods of a class set on `self` or another object."""
+    functions = [value for value in vars(kind).values() if inspect.isfunction(value)]
+    instructions = (step for function in functions for step in dis.get_instructions(function))
+    return {str(step.argval) for step in instructions if step.opname == "STORE_ATTR"}
+
+
+def used(module: str, names: set[str], own: set[str]) -> set[str]:
+    """The attributes of the objects called `names`, and of `super()`, that a module uses and does not define itself."""
+    found = set()
+    for node in ast.walk(ast.parse(Path(module).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute):
+            owner = ast.unparse(node.value)
+            if owner == "super()" or (owner in names and node.attr not in own):
+                found.add(node.attr)
+    return found - {"__init__"}
+
+
+def test_the_version_is_the_one_that_was_read() -> None:
+    assert importlib.metadata.version("uvicorn").startswith("0.54.")
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in INTERNALS for name in INTERNALS[kind]])
+def test_every_internal_is_there(kind: type, name: str) -> None:
+    assert name in vars(kind) or name in stored(kind)
+
+
+PAIRS = ((EdgeProtocol, H11Protocol), (Flow, FlowControl), (serving.Server, Server))
+
+
+def names_of(kind: type) -> set[str]:
+    return {*vars(kind), *stored(kind)}
+
+
+@pytest.mark.parametrize("module", [uvicorn_protocol, serving])
+def test_whatever_of_uvicorn_is_used_is_listed(module: ModuleType) -> None:
+    own = {name for ours, theirs in PAIRS for name in names_of(ours) - names_of(theirs)}
+    listed = {name for names in INTERNALS.values() for name in names}
+    assert used(str(module.__file__), {"self", "cycle", "self.cycle", "self.flow"}, own) <= listed
+
+
+@pytest.mark.parametrize(("ours", "theirs"), PAIRS)
+def test_whatever_of_uvicorn_is_overridden_is_listed(ours: type, theirs: type) -> None:
+    overridden = {name for name in vars(ours) if name in vars(theirs) and not name.startswith("__")}
+    assert overridden <= set(INTERNALS[theirs])
+
+
+@pytest.mark.parametrize(
+    ("caller", "callee"),
+    [
+        (H11Protocol.handle_events, "send_400_response"),
+        (H11Protocol.handle_events, "app"),
+        (H11Protocol.handle_events, "cycle"),
+        (H11Protocol._should_upgrade, "_unsupported_upgrade_warning"),
+        (H11Protocol.data_received, "handle_events"),
+        (RequestResponseCycle.receive, "message_event"),
+        (RequestResponseCycle.send, "disconnected"),
+        (RequestResponseCycle.receive, "resume_reading"),
+        (Server._serve, "startup"),
+        (Server._serve, "shutdown"),
+        (Server.main_loop, "on_tick"),
+        (Server.serve, "capture_signals"),
+        (Server.shutdown, "servers"),
+    ],
+)
+def test_uvicorn_comes_by_what_we_override_or_set(caller: object, callee: str) -> None:
+    assert inspect.isfunction(caller)
+    assert callee in caller.__code__.co_names
