@@ -1,4 +1,4 @@
-"""Where CPU is spent: worker processes, deadlines, admission and cancellation. Knows no HTTP and no statistics."""
+"""Worker processes: scheduling, deadlines and cancellation. Knows no HTTP and no statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where calls and workers meet: a call waits for a worker, an idle worker takes the call that is next."""
+"""Hands calls to workers: a call waits for a worker, and an idle worker takes the next call."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .throughput import Throughput
 
 SENTENCES = {
     "queue_depth": "All workers are busy and the queue is full. Try again a little later.",
-    "queue_seconds": "So much work is waiting that this would wait too long. Try again later.",
-    "queue_bytes": "The bodies that wait take all the memory there is for them. Try again a little later.",
+    "queue_seconds": "So much work is queued that this request would wait too long. Try again later.",
+    "queue_bytes": "The bodies in the queue use all the memory reserved for them. Try again a little later.",
     "stopping": "The service is shutting down. Try again elsewhere or later.",
 }
 
 
 class Dispatcher:
-    """`lanes` decides; this waits, hands over, and refuses."""
+    """Carries out what the scheduler decides: waits, hands over, and refuses."""
 
     def __init__(
         self,
@@ -43,18 +43,20 @@ class Dispatcher:
         supervisor.on_overrun = self._dispatch
 
     def close(self) -> None:
-        """Whoever waits, or comes, gets `Overloaded`."""
+        """Waiting and new callers get `Overloaded`."""
         self.closed = True
         for call in self._scheduler.clear():
             if not call.waiter.done():
                 call.waiter.set_exception(Overloaded(SENTENCES["stopping"]))
 
     async def acquire(self, call: Call, *, first: bool) -> WorkerProcess:
-        """Wait for a worker. A call that had one is never refused: it was put off, or its worker died (`first`).
+        """Wait for a worker.
+
+        A call that had one already is never refused: it was parked, or its worker died (then it is `first`).
 
         Raises
         ------
-            Overloaded: there is no room to wait.
+            Overloaded: the queue is full.
         """
         now = time.monotonic()
         if self.closed:
@@ -72,16 +74,16 @@ class Dispatcher:
         self._scheduler.wait(call, first=first)
         self._dispatch()
         try:
-            found: WorkerProcess = await call.waiter
+            worker_process: WorkerProcess = await call.waiter
         except asyncio.CancelledError:
-            # The worker may have been handed over in the very moment the caller gave up.
+            # The worker may have been handed over at the moment when the caller gave up.
             if not call.waiter.cancelled() and call.waiter.exception() is None:
                 self.release(call, call.waiter.result(), again=False)
             raise
-        return found
+        return worker_process
 
     def release(self, call: Call, worker: WorkerProcess, *, again: bool) -> None:
-        """The call leaves its worker, which is free if it was not killed; so may be a place for a long call."""
+        """The call leaves its worker, which becomes idle unless it was killed."""
         self._scheduler.stop(call, again=again)
         self._supervisor.busy.pop(worker, None)
         self._supervisor.progress.note(time.monotonic())
@@ -89,14 +91,13 @@ class Dispatcher:
         self._dispatch()
 
     def plan(self, call: Call, seconds: float) -> bool:
-        """Whether a running call may go on, now that it knows how long it will take."""
-        # One that nobody waits for may not.
-        goes_on = not call.abandoned and self._scheduler.plan(call, seconds, time.monotonic()) == "go"
-        self._dispatch()  # beside a long call there may be room for a short one
-        return goes_on
+        """Whether a running call may continue, now that its duration is predicted."""
+        may_continue = not call.abandoned and self._scheduler.plan(call, seconds, time.monotonic()) == "go"
+        self._dispatch()  # with a long call running, a waiting short one may start
+        return may_continue
 
     def refused(self, reason: str, call: Call) -> Overloaded:
-        """The error for a call that finds no room, and when there will be some."""
+        """The error for a refused call, with a time after which to retry."""
         self.rejections[reason] += 1
         wait = self._throughput.retry_after_s(
             self._scheduler,
@@ -109,10 +110,12 @@ class Dispatcher:
         return Overloaded(SENTENCES[reason], retry_after_s=wait)
 
     def _dispatch(self) -> None:
-        """Idle workers take what waits."""
+        """Give waiting calls to idle workers."""
         while self._scheduler.waiting() and (worker := self._pool.take()) is not None:
             call = self._scheduler.next()
-            if call is None or call.waiter.done():  # no place for a long one; or its caller is leaving
+            if (
+                call is None or call.waiter.done()
+            ):  # only long calls wait and no more may run; or the caller gives up
                 self._pool.give_back(worker)
                 if call is None:
                     return

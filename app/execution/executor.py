@@ -1,11 +1,11 @@
-"""Calls in worker processes: a bounded queue before them, a deadline for each, one retry, no work for nobody.
+"""Calls in worker processes, with bounded queues, deadlines, one retry, and cancellation when nobody waits.
 
 One web process and separate workers, rather than several web processes: a worker that is killed, crashes or
-runs out of memory takes nobody else's request with it. (`concurrent.futures.ProcessPoolExecutor` fails every
+runs out of memory does not affect other requests. (`concurrent.futures.ProcessPoolExecutor` fails every
 pending call when one worker dies; `anyio.to_process` starts workers cold after a cancellation.)
 
-Who may run is for `lanes` to say, where the states of a call are drawn; `queue` brings calls and workers together, `pool`
-keeps the processes, `flights` lets identical calls share one computation, `pace` measures, and `supervisor` looks after
+`scheduler` decides which call may run (and draws the states of a call), `dispatcher` hands calls to workers, `pool` keeps
+the processes, `single_flight` lets identical calls share one computation, `throughput` measures, and `supervisor` watches
 memory and progress.
 """
 
@@ -23,22 +23,22 @@ from typing import Any
 from ..errors import OutOfMemory, WorkerLost
 from .dispatcher import Dispatcher
 from .pool import Function, Pool
-from .process import ProcessLost, ProcessOutOfMemory, PutOff, WorkerProcess
+from .process import CallParked, ProcessLost, ProcessOutOfMemory, WorkerProcess
 from .scheduler import Bounds, Call, QueueName, Reason, Scheduler
 from .single_flight import Flight, SingleFlight
 from .supervisor import Supervisor
 from .throughput import Throughput
 
 ATTEMPTS = 2
-# A call whose caller has left may end by itself for so long: the workers of clients that come and go at once
-# would otherwise be killed and warmed up again all the time.
+# How long a call may still run once its last caller has left. Otherwise clients that disconnect at once would have
+# workers killed and warmed up again all the time.
 LEAVING_S = 0.2
 UNBOUNDED_BYTES = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerCall:
-    """One call to a worker, pickled, and what answers the worker's notices; a `Notices`."""
+    """One pickled call to a worker, and the answers to its notices; a `Notices`."""
 
     pickled: bytes
     body: bytes | bytearray
@@ -50,27 +50,25 @@ class WorkerCall:
     longest_s: float
 
     async def run(self, worker: WorkerProcess) -> Any:
-        """Send the call, answer the questions, return the result or raise what came instead."""
+        """Send the call, answer its notices, and return its result or raise its error."""
         return await worker.call(self.pickled, self.body, self, self.ask_above_s)
 
     def deadline(self, seconds: float) -> None:
-        """The body says when it wants to end."""
+        """The body sets a deadline."""
         self.call.ends_by = self.start + min(seconds, self.longest_s)
         self.flight.deadline(seconds)
 
     def plan(self, seconds: float) -> bool:
-        """Whether a call that turns out long may run now: somebody waits that long, and there is a place for it."""
+        """Whether a call that turns out long may run now: a caller waits long enough, and a process is free for it."""
         return self.flight.plan(seconds) and self.dispatcher.plan(self.call, seconds)
 
 
 class Executor:
     """Runs `function(job, body, control)` in one of `workers` processes, `long_places` of which may run long calls.
 
-    As long as no long call runs, no more than `usual` processes run any.
-
-    `warm_up` is run once in every new worker before it gets work: imports and first-use costs; it may be set until
-    `start`. A call that is predicted to take more than `most_over_deadline` times its deadline is not run. `preload` is
-    a module that workers import as soon as they run, while this process may still be importing.
+    While no long call runs, at most `usual` processes are used. A call that is predicted to take more than
+    `most_over_deadline` times its deadline is not run. `preload` is a module that workers import as soon as they start,
+    while this process may still be importing.
     """
 
     def __init__(
@@ -113,11 +111,11 @@ class Executor:
     # -- life ---------------------------------------------------------------------------------------------
 
     def warm_up_with(self, function: Function, job: object) -> None:
-        """What every new worker runs first."""
+        """Set what every new worker runs first, before `start`: imports and first-use costs."""
         self._pool.warm_up = (function, job)
 
     async def begin(self) -> None:
-        """Spawn the workers and leave them to import what they need; `start` waits for them."""
+        """Spawn the workers, which begin to import; `start` waits for them."""
         await self._pool.begin()
 
     async def start(self) -> None:
@@ -126,7 +124,7 @@ class Executor:
         self._spawn(self._supervisor.watch())
 
     async def stop(self) -> None:
-        """End all workers at once; whoever still waits gets `Overloaded`."""
+        """End all workers at once; waiting callers get `Overloaded`."""
         self._dispatcher.close()
         await self._pool.stop()
         for task in self._tasks:
@@ -142,7 +140,7 @@ class Executor:
 
     @property
     def stalled(self) -> bool:
-        """Whether work is there and no worker has moved for a while."""
+        """Whether work is pending and no worker has made progress for `stall_s`."""
         return self._supervisor.stalled
 
     @property
@@ -157,7 +155,7 @@ class Executor:
 
     @property
     def pending_seconds(self) -> float:
-        """Predicted seconds of work that wait or run."""
+        """Predicted seconds of the calls that wait or run."""
         return self._scheduler.pending_s(time.monotonic())
 
     @property
@@ -176,12 +174,12 @@ class Executor:
         return self._pool.pids
 
     def drain_rate(self, queue: QueueName) -> float:
-        """Predicted seconds of work that all processes together take off a queue in one second, as measured."""
+        """Predicted seconds of work that all processes together complete of a queue per second, as measured."""
         return self._throughput.drain_rate(queue, self._scheduler.serving(queue, self._pool.size))
 
     @property
     def full(self) -> bool:
-        """Whether a call of which nothing is known would find no room in the queue now."""
+        """Whether a call of the usual length would be refused now."""
         return self._refusal(Call(self._throughput.usual_s, 0, math.inf)) is not None
 
     # -- calls --------------------------------------------------------------------------------------------
@@ -199,16 +197,11 @@ class Executor:
         return result
 
     def under_way(self, key: Hashable) -> bool:
-        """Whether a call of this key is being computed, or waits."""
+        """Whether a call with this key waits or runs."""
         return key in self._flights
 
     def refuse_unless_room(self, key: Hashable, size: int, predicted_s: float = 0.0) -> None:
-        """Refuse a call here and now rather than begin it, where it would be the first of its key and find no room.
-
-        Raises
-        ------
-            Overloaded: the queue is full.
-        """
+        """Raise `Overloaded` if no identical call is in flight and the queue has no room."""
         call = Call(max(predicted_s, self._throughput.usual_s), size, math.inf)
         if key not in self._flights and (reason := self._refusal(call)):
             raise self._dispatcher.refused(reason, call)
@@ -227,19 +220,18 @@ class Executor:
         longest_s: float | None = None,
         predicted_s: float = 0.0,
     ) -> tuple[Any, bool]:
-        """Run one call, or wait for one of the same key that is under way; say which.
+        """Run one call, or wait for one with the same key that is in flight; also return whether it was shared.
 
-        The deadline counts from now, waiting included; the function may set another one, once it has read in the
-        body what the client wants, but none beyond `longest_s` (`deadline_s` when left out). At the deadline, or when
-        the caller is cancelled, and nobody else waits for the same, the worker is killed and another one is warmed up
-        in its place. A worker that dies by itself is retried once. `predicted_s` is what is known before the body is
-        read.
+        The deadline counts from now and includes waiting. The function may set another one, once it has read the
+        body, up to `longest_s` (default `deadline_s`). When the last caller reaches its deadline or is cancelled, the
+        worker is killed and replaced. A call whose worker dies is retried once. `predicted_s` is the prediction before
+        the body is read, in seconds.
 
         Raises
         ------
             Overloaded: the queue is full.
-            DeadlineExceeded: the result was not there in time.
-            TooLong: it would take far longer than its deadline, as the function predicted.
+            DeadlineExceeded: the deadline passed.
+            TooLong: the function predicted that it would take far longer than its deadline.
             OutOfMemory: the call reached the memory limit of a worker.
             WorkerLost: two workers in turn died under this call.
         """
@@ -274,21 +266,23 @@ class Executor:
             worker = await self._dispatcher.acquire(work.call, first=lost > 0)
             try:
                 return await self._run(work, worker)
-            except PutOff:
+            except CallParked:
                 if work.call.refused is not None:
                     raise self._dispatcher.refused(work.call.refused, work.call) from None
             except ProcessOutOfMemory:
-                detail = "The test needed more memory than a worker may use. Ask for a cheaper method, or send less."
+                detail = "The test needed more memory than a worker may use. Choose a cheaper method, or send less data."
                 raise OutOfMemory(detail) from None
             except ProcessLost:
                 lost += 1
-        raise WorkerLost("The process that computed this test died, twice. Nothing is known of the answer.")
+        raise WorkerLost("The process that computed this test died twice. There is no answer.")
 
     async def _run(self, work: WorkerCall, worker: WorkerProcess) -> Any:
-        """One attempt. However it ends, the call does not run any more, and its worker is idle or killed."""
+        """One attempt. When it ends, for whatever reason, the call no longer runs and its worker is idle or killed."""
         call = work.call
         talk = asyncio.get_running_loop().create_task(work.run(worker))
-        talk.add_done_callback(lambda task: task.cancelled() or task.exception())  # seen, whoever waits
+        talk.add_done_callback(
+            lambda task: task.cancelled() or task.exception()
+        )  # retrieve the exception even if nobody waits
         try:
             result = await asyncio.shield(talk)
         except asyncio.CancelledError:
@@ -301,10 +295,10 @@ class Executor:
             if worker.ending == "memory":
                 raise ProcessOutOfMemory from error
             raise
-        except PutOff:
+        except CallParked:
             self._dispatcher.release(call, worker, again=True)
             raise
-        except BaseException:  # what the function raised; the worker is well
+        except BaseException:  # raised by the function; the worker is fine
             self._dispatcher.release(call, worker, again=False)
             raise
         took = time.monotonic() - call.began
@@ -313,7 +307,7 @@ class Executor:
         return result
 
     async def _let_end(self, work: WorkerCall, worker: WorkerProcess, talk: asyncio.Task[Any]) -> None:
-        """Nobody waits for this call any more: let it end within a moment, or end its worker."""
+        """Nobody waits for this call: let it end by itself for `LEAVING_S`, then kill its worker."""
         try:
             await asyncio.wait({talk}, timeout=LEAVING_S)
         finally:

@@ -29,7 +29,7 @@ OUT_OF_MEMORY = 6
 GO = b"g"
 PARK = b"p"
 
-# A worker computes alone on its core: threads inside BLAS or OpenMP would only fight for it.
+# Each worker has a core to itself: threads inside BLAS or OpenMP would only compete for it.
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -40,7 +40,7 @@ ONE_THREAD = {
 
 
 class TooLong(Exception):
-    """A call is predicted to take so many `seconds` that its deadline, `deadline_s`, cannot be kept."""
+    """A call is predicted to take `seconds`, far more than its deadline of `deadline_s`."""
 
     def __init__(self, seconds: float, deadline_s: float) -> None:
         super().__init__(seconds, deadline_s)
@@ -49,17 +49,17 @@ class TooLong(Exception):
 
 
 class Control(Protocol):
-    """What a running function tells whoever watches over it."""
+    """The notices of a running function to the process that watches it."""
 
     def deadline(self, seconds: float) -> None:
-        """End this call `seconds` after it was submitted, within what the caller allows."""
+        """Set the deadline to `seconds` after the call was submitted, within what the caller allows."""
 
     def plan(self, seconds: float) -> None:
-        """From here on this call is predicted to take so many seconds. It may be put off here, and start again."""
+        """The rest of this call is predicted to take `seconds`. The call may be parked here, and start again later."""
 
 
 class Unbounded:
-    """The control of a call that runs in place and is too short to be worth watching."""
+    """The control of a short call in the same process: no limits."""
 
     def deadline(self, seconds: float) -> None:
         """Nothing to do."""

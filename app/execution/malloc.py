@@ -1,8 +1,7 @@
-"""What malloc gives back to the system, and when.
+"""When malloc returns memory to the system (glibc's mallopt(3); without glibc nothing is changed).
 
-Every array of a megabyte or more would else be memory of its own, fresh from the system at each call: for a million
-items a third of the worker's time goes into pages that it had a moment before (glibc's mallopt(3); without glibc
-nothing is changed).
+By default every array of a megabyte or more is mapped anew at each call: with a million items a third of a worker's
+time goes into page faults for memory that it had a moment before.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ from collections.abc import Callable
 
 from .procfs import resident_bytes
 
-KEPT = 0.25  # of the memory limit: what malloc keeps below that makes the next call faster
+KEPT = 0.25  # share of the memory limit that malloc may keep, which makes the next call faster
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
-LARGEST_MMAP_THRESHOLD = 2**25  # on 64 bits glibc takes no more
+LARGEST_MMAP_THRESHOLD = 2**25  # the most that glibc accepts on 64 bits
 TOP_PAD_BYTES = 2**24
-SMALL = 2**26  # a limit below which every page counts
+SMALL = 2**26  # with a smaller limit nothing is kept
 MOST = 2**30
 LOOK_EVERY_S = 5.0
-WORTH_BYTES = 2**24  # less is not worth the pages that the next request would have to ask for again
+WORTH_BYTES = 2**24  # less is not worth the page faults of the next request
 
 _libc = ctypes.CDLL(None)
 
 
 def keep(memory_bytes: int) -> None:
-    """Keep what is freed for the next call, up to `KEPT` of the limit."""
+    """Keep freed memory for the next call, up to `KEPT` of the limit."""
     mallopt = getattr(_libc, "mallopt", None)
     if mallopt is None or memory_bytes < SMALL:
         return
@@ -37,16 +36,16 @@ def keep(memory_bytes: int) -> None:
 
 
 def give_back() -> None:
-    """All that is free goes back to the system."""
+    """Return all free memory to the system."""
     trim = getattr(_libc, "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
 class Peaks:
-    """Says when a peak is over: far more is resident than is needed, and no request holds it.
+    """Detects the end of a peak: far more is resident than is needed, and no request holds it.
 
-    `resident` and `held` are bytes of the process and of its requests. What stays when memory was given back is needed.
+    `resident` and `held` are the bytes of the process and of its requests. What remains after a trim counts as needed.
     """
 
     def __init__(self, resident: int) -> None:
@@ -54,19 +53,18 @@ class Peaks:
         self._held = 0
 
     def over(self, resident: int, held: int) -> bool:
-        """Whether memory should be given back now."""
+        """Whether memory should be returned now."""
         return max(resident - held - self._needed, self._held - held) > WORTH_BYTES
 
     def gave_back(self, resident: int, held: int) -> None:
-        """So much stayed, and so much of it is held by requests."""
+        """Note what remained after a trim, and how much of it requests hold."""
         self._needed, self._held = resident - held, held
 
 
 async def give_back_after_peaks(held: Callable[[], int]) -> None:
-    """Give back what this process no longer needs, until cancelled; `held` are the bytes that requests hold now.
+    """Return memory that this process no longer needs, until cancelled; `held` gives the bytes that requests hold now.
 
-    malloc keeps small holes between what is in use, however large the peak was: without this the process would stay as
-    large as it was once. It happens in a thread, while the loop turns.
+    Without this, fragmentation would keep the process as large as its largest peak. The trim runs in a thread.
     """
     pid = os.getpid()
     peaks = Peaks(resident_bytes(pid) or 0)

@@ -1,4 +1,4 @@
-"""A fixed number of warm worker processes: one that ends, however that came, is replaced at once."""
+"""A fixed number of warm worker processes; one that ends for any reason is replaced at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from .ipc import Control
-from .process import Nobody, ProcessLost, WorkerProcess
+from .process import NoNotices, ProcessLost, WorkerProcess
 from .procfs import resident_bytes
 
 log = logging.getLogger(__name__)
@@ -20,11 +20,11 @@ RESTART_PAUSE_S = 0.2
 
 
 def nothing(job: object, body: bytes | bytearray, control: Control) -> None:
-    """The warm-up of workers that need none."""
+    """A warm-up that does nothing."""
 
 
 class Pool:
-    """Keeps `size` workers; `on_warm` is called whenever there is a new one."""
+    """Keeps `size` workers; `on_warm` is called after each start of one."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Pool:
         self._closing = False
 
     async def begin(self) -> None:
-        """Spawn the workers and leave them to import what they need; `start` waits for them."""
+        """Spawn the workers, which begin to import; `start` waits for them."""
         for _ in range(self.size):
             self._early.append(await WorkerProcess.start(self._memory_bytes, self._preload))
 
@@ -79,11 +79,11 @@ class Pool:
 
     @property
     def all_pids(self) -> tuple[int, ...]:
-        """Process ids of the warm workers and of those that are not warm yet."""
+        """Process ids of all workers, warm or starting."""
         return tuple(worker.pid for worker in (*self._workers, *self._starting))
 
     def take(self) -> WorkerProcess | None:
-        """An idle worker, if there is one: the last used, whose caches are warmest."""
+        """The idle worker that was used last (its caches are warmest), or None."""
         while self._idle:
             worker = self._idle.pop()
             if worker.alive:
@@ -91,7 +91,7 @@ class Pool:
         return None
 
     def give_back(self, worker: WorkerProcess) -> None:
-        """A worker is free for the next call, unless it was killed."""
+        """Return a worker for the next call, unless it was killed."""
         if worker.ending is None and worker.alive:
             self._idle.append(worker)
 
@@ -103,7 +103,7 @@ class Pool:
         try:
             async with asyncio.timeout(self._start_timeout_s):
                 await worker.ready()
-                await worker.call(pickle.dumps(self.warm_up, pickle.HIGHEST_PROTOCOL), b"", Nobody())
+                await worker.call(pickle.dumps(self.warm_up, pickle.HIGHEST_PROTOCOL), b"", NoNotices())
         except BaseException:
             worker.kill("start")
             await worker.gone()
@@ -135,7 +135,7 @@ class Pool:
             try:
                 await self._add()
             except (OSError, TimeoutError, ProcessLost) as error:
-                log.error(  # noqa: TRY400  (a traceback says nothing here)
+                log.error(  # noqa: TRY400  (a traceback would not help here)
                     "a worker could not be started: %s", type(error).__name__
                 )
                 await asyncio.sleep(RESTART_PAUSE_S)

@@ -28,40 +28,40 @@ from .ipc import (
 )
 
 SOCKET_BUFFER_BYTES = 2**20
-DYING_S = 1.0  # a process that waits for a device is not even killed before the device answers
+DYING_S = 1.0  # a process in an uninterruptible wait exits only when its device answers
 
 
 class ProcessLost(Exception):
-    """The worker went away in the middle of a conversation."""
+    """The worker exited during a call."""
 
 
 class ProcessOutOfMemory(ProcessLost):
-    """The worker went away because it reached its memory limit."""
+    """The worker exited because it reached its memory limit."""
 
 
-class PutOff(Exception):
-    """The worker gave the call back, as it was told to; it is free again."""
+class CallParked(Exception):
+    """The call was parked at its worker's question; the worker is idle again."""
 
 
 class Notices(Protocol):
-    """Who is told what a call says while it runs."""
+    """Receives the notices of a running call."""
 
     def deadline(self, seconds: float) -> None:
-        """The call wants to end so many seconds after it was submitted."""
+        """The call sets its deadline, in seconds after it was submitted."""
 
     def plan(self, seconds: float) -> bool:
-        """The call is predicted to take so long. Whether it may run now; otherwise it is given back."""
+        """The call is predicted to take `seconds`; return whether it may run now (else it is parked)."""
         ...
 
 
-class Nobody:
-    """Cares for no notices and allows everything: for the warm-up."""
+class NoNotices:
+    """Ignores notices and allows everything; for the warm-up."""
 
     def deadline(self, seconds: float) -> None:
         """Nothing to do."""
 
     def plan(self, seconds: float) -> bool:
-        """Yes."""
+        """Always allowed."""
         return True
 
 
@@ -71,20 +71,20 @@ class WorkerProcess:
     def __init__(self, process: asyncio.subprocess.Process, connection: socket.socket) -> None:
         self.process = process
         self._connection = connection
-        self.warm_bytes = 0  # resident, once it was warm
-        self.ending: str | None = None  # why it was killed, when it was we who did it
+        self.warm_bytes = 0  # resident memory after the warm-up
+        self.ending: str | None = None  # why this process killed it, if it did
         self._given_up = asyncio.Event()
 
     @classmethod
     async def start(cls, memory_bytes: int, preload: str = "") -> WorkerProcess:
-        """Spawn a worker that can import whatever this process can, and use so much memory on top of that.
+        """Spawn a worker with the import path of this process; it imports the module `preload` at once.
 
-        It imports the module `preload` at once.
+        It may allocate `memory_bytes` beyond what it holds when warm.
         """
         ours, theirs = socket.socketpair()
         try:
             for end in (ours, theirs):
-                # Large buffers move a 5 MB body in a few wake-ups instead of dozens.
+                # Large buffers transfer a 5 MB body in a few wake-ups instead of dozens.
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER_BYTES)
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER_BYTES)
             ours.setblocking(False)
@@ -118,7 +118,7 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it has neither been seen to exit nor hung up; an idle worker says nothing by itself."""
+        """Whether it has neither exited nor closed its socket (an idle worker sends nothing by itself)."""
         if self.process.returncode is not None:
             return False
         try:
@@ -137,11 +137,11 @@ class WorkerProcess:
     async def call(
         self, call: bytes, body: bytes | bytearray, notices: Notices, ask_above_s: float = math.inf
     ) -> Any:
-        """Send a pickled `(function, job)` and its body; wait for the result, or raise what it raised.
+        """Send a pickled `(function, job)` and its body; return the result, or raise the function's exception.
 
         Raises
         ------
-            PutOff: it was predicted to take more than `ask_above_s` and not allowed to run.
+            CallParked: it was predicted to take more than `ask_above_s` and not allowed to run.
             ProcessLost: the worker died; ProcessOutOfMemory when that is why.
         """
         try:
@@ -149,7 +149,7 @@ class WorkerProcess:
             if body:
                 await self._send(body)
         except ProcessLost:
-            # It may have said why before it went: the body alone was too much for it.
+            # It may have replied before it exited: the body alone exceeded its memory.
             kind, _ = await self._reply()
             raise (ProcessOutOfMemory if kind == OUT_OF_MEMORY else ProcessLost) from None
         while True:
@@ -159,7 +159,7 @@ class WorkerProcess:
             elif kind == PLAN:
                 await self._send(GO if notices.plan(SECONDS.unpack(payload)[0]) else PARK)
             elif kind == PARKED:
-                raise PutOff
+                raise CallParked
             elif kind == OUT_OF_MEMORY:
                 raise ProcessOutOfMemory
             elif kind == RESULT:
@@ -170,20 +170,20 @@ class WorkerProcess:
                 raise ProcessLost
 
     def kill(self, why: str) -> None:
-        """End it at once. What it was computing is lost."""
+        """Kill it at once; its computation is lost."""
         self.ending = self.ending or why
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
 
     def give_up(self, why: str) -> None:
-        """End it, and what is being said to it, even if it cannot be ended now."""
+        """Kill it and close the connection, even if the process cannot exit now."""
         self.kill(why)
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._given_up.set()
 
     async def gone(self) -> None:
-        """Wait until it has exited, however that came, or was given up, and let go of its socket."""
+        """Wait until it has exited or was given up, and close its socket."""
         loop = asyncio.get_running_loop()
         exited = loop.create_task(self.process.wait())
         given_up = loop.create_task(self._given_up.wait())

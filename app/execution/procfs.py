@@ -1,4 +1,4 @@
-"""What the kernel says of a process: memory and CPU time, from proc(5). None where there is no /proc."""
+"""Memory and CPU time of a process from proc(5); None where there is no /proc."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ STATE, UTIME, STIME = 0, 11, 12  # fields of stat, counted after the name in par
 
 
 def resident_bytes(pid: int) -> int | None:
-    """Memory that a process holds in RAM."""
+    """Resident memory of a process, in bytes."""
     try:
         return int((PROC / str(pid) / "statm").read_bytes().split()[1]) * PAGE_BYTES
     except (OSError, IndexError, ValueError):
@@ -19,8 +19,8 @@ def resident_bytes(pid: int) -> int | None:
 
 
 def state_and_ticks(pid: int) -> tuple[str, int] | None:
-    """The state of a process (R runs, S sleeps, T is stopped, D waits for a device), and the CPU time that it has used,
-    in clock ticks (usually 10 ms).
+    """The state of a process (R runs, S sleeps, T is stopped, D waits for a device), and its CPU time in
+    clock ticks (usually 10 ms).
     """
     try:
         fields = (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
@@ -30,7 +30,7 @@ def state_and_ticks(pid: int) -> tuple[str, int] | None:
 
 
 def data_bytes() -> int | None:
-    """What RLIMIT_DATA counts of this process: its private writable memory, touched or not."""
+    """What RLIMIT_DATA counts of this process, in bytes: its private writable memory, touched or not."""
     try:
         status = (PROC / "self" / "status").read_text()
     except OSError:

@@ -1,25 +1,25 @@
-"""Who waits, who runs and who is next: the queue before the workers, without a clock, a process or a loop.
+"""Decides which calls wait, run and come next. Pure: no clock, no process, no event loop.
 
-A call is a call, and goes through these states:
+A call goes through these states:
 
     NEW ──begin──────────► RUNNING ──stop(again=False)──► GONE
      └──wait──► WAITING ──begin──┘ │
-                 │  ▲              └──stop(again=True)──► OFF, of its worker: put off, or the worker died
+                 │  ▲              └──stop(again=True)──► OFF its worker: parked, or the worker died
                  │  └──────────────────────wait────────────┘
                  └──leave──► GONE
 
-It stands in one of two scheduler. SHORT: predicted to take at most `long_s`; so does every call whose body says
-nothing yet, because only a worker that has decoded it knows better. LONG: everything above that. At most
-`long_places` processes run long calls at a time, one less than there are, so that a short call never waits for a long
-one: a stream of tests of 20 ms is not starved by one of a minute. A worker that finds out that a call is long asks
-(`plan`): it runs on when a place is free, else it is parked in the long queue, and decoded again when its turn comes.
-A call that turns out long without having said so counts as long from then on (`overran`).
+There are two queues. SHORT is for calls predicted to take at most `long_s`, and for calls whose body has not been decoded
+yet, because only then is their cost known. LONG is for all others. At most `long_places` processes run long calls at a
+time, one fewer than there are, so that short calls never wait for a long one: a stream of 20 ms tests is not starved by
+a test of a minute. A worker that finds that a call is long asks (`plan`): the call continues if a long place is free, or
+is parked in the long queue and decoded again later. A running call that takes long unannounced counts as long from then
+on (`overran`).
 
-`usual` processes run calls as long as no long one runs: where there is to be one worker, the second process is there only
-for the short calls that would else wait behind a long one.
+While no long call runs, at most `usual` processes are used: with one configured worker, the second process serves only
+short calls that would otherwise wait behind a long one.
 
-Within a queue the first to come is the first to run. An idle worker takes a long call when there is a place for one, so
-that short ones do not starve the long ones either. Both lanes are bounded by `Bounds`, each by itself.
+Each queue is first in, first out. An idle worker prefers a long call when a long place is free, so that short calls do
+not starve long ones. `Bounds` applies to each queue by itself.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Bounds:
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """One call: what it is predicted to take, how large its body is, when it must have ended at the latest."""
+    """One call: predicted seconds, bytes of its body, and the time by which it must have ended."""
 
     seconds: float
     size: int
@@ -54,18 +54,18 @@ class Call:
     queue: QueueName = "short"
     state: State = "new"
     began: float = 0.0
-    refused: Reason | None = None  # why it could not even be put off
-    abandoned: bool = False  # nobody waits for it any more, but it still runs
+    refused: Reason | None = None  # why it could not even be parked
+    abandoned: bool = False  # nobody waits for it, but it still runs
     waiter: Any = field(default=None, repr=False)
 
     def left(self, now: float) -> float:
-        """Predicted seconds that are still to be worked."""
+        """Predicted seconds that remain."""
         left = self.seconds - (now - self.began) if self.state == "running" else self.seconds
         return max(0.0, min(left, self.ends_by - now))
 
 
 class Scheduler:
-    """Two bounded lanes, and the calls that run."""
+    """Two bounded queues, and the running calls."""
 
     def __init__(self, *, long_places: int, long_s: float, bounds: Bounds, usual: int | None = None) -> None:
         self.long_places = long_places
@@ -75,30 +75,30 @@ class Scheduler:
         self._waiting: dict[QueueName, deque[Call]] = {queue: deque() for queue in QUEUES}
         self._running: set[Call] = set()
 
-    # -- what others ask ----------------------------------------------------------------------------------
+    # -- state ----------------------------------------------------------------------------------
 
     def waiting(self, queue: QueueName | None = None) -> int:
-        """How many wait, in a queue or in all."""
+        """How many calls wait, in one queue or in both."""
         return sum(len(self._waiting[each]) for each in QUEUES if queue in {None, each})
 
     def running(self, queue: QueueName | None = None) -> int:
-        """How many run, of a queue or of all."""
+        """How many calls run, of one queue or of both."""
         return sum(1 for call in self._running if queue in {None, call.queue})
 
     def pending_s(self, now: float, queue: QueueName | None = None) -> float:
-        """Predicted seconds of work that waits or runs, in a queue or in all."""
+        """Predicted seconds of the calls that wait or run, in one queue or in both."""
         queues = QUEUES if queue is None else (queue,)
         waiting = sum(call.left(now) for each in queues for call in self._waiting[each])
         return waiting + sum(call.left(now) for call in self._running if call.queue in queues)
 
     def serving(self, queue: QueueName, processes: int) -> int:
-        """How many of so many processes serve a queue now, at least one."""
+        """How many of `processes` serve a queue now; at least one."""
         if queue == "long":
             return max(1, min(self.long_places, processes))
         return max(1, min(processes - self.running("long"), self._usual or processes))
 
     def refusal(self, call: Call, now: float) -> Reason | None:
-        """Why a call may not wait in its queue, if it may not. Into an empty queue comes whatever is allowed at all."""
+        """The bound that keeps this call out of its queue, or None. An empty queue accepts a call of any length and size."""
         line, bounds = self._waiting[call.queue], self._bounds
         if len(line) >= bounds.depth:
             return "queue_depth"
@@ -115,25 +115,25 @@ class Scheduler:
         call.queue = "long" if call.seconds > self.long_s else "short"
 
     def may_begin(self, call: Call) -> bool:
-        """Whether an idle worker may take it before all that wait."""
-        place = call.queue == "short" or self._place_for_long()
-        return place and self._room() and not self._waiting[call.queue]
+        """Whether an idle worker may take this call before all waiting ones."""
+        allowed = call.queue == "short" or self._place_for_long()
+        return allowed and self._room() and not self._waiting[call.queue]
 
     def wait(self, call: Call, *, first: bool = False) -> None:
-        """Stand at the end of the lane; `first` is for a call that had begun and lost its worker."""
+        """Append a call to its queue; `first` puts a call that lost its worker at the front."""
         call.state = "waiting"
         line = self._waiting[call.queue]
         (line.appendleft if first else line.append)(call)
 
     def leave(self, call: Call) -> None:
-        """Give up waiting; a call that runs has a worker, and is ended with it."""
+        """Remove a waiting call; a running one ends with its worker."""
         if call.state == "waiting":
             self._waiting[call.queue].remove(call)
         if call.state != "running":
             call.state = "gone"
 
     def next(self) -> Call | None:
-        """The call that an idle worker takes now. It no longer waits."""
+        """The call that an idle worker takes now, removed from its queue; None if there is none."""
         if not self._room():
             return None
         queues: tuple[QueueName, ...] = ("long", "short") if self._place_for_long() else ("short",)
@@ -145,43 +145,43 @@ class Scheduler:
         return None
 
     def clear(self) -> list[Call]:
-        """All that wait leave."""
-        found = [call for queue in QUEUES for call in self._waiting[queue]]
-        for call in found:
+        """Remove all waiting calls, and return them."""
+        calls = [call for queue in QUEUES for call in self._waiting[queue]]
+        for call in calls:
             self.leave(call)
-        return found
+        return calls
 
     # -- running --------------------------------------------------------------------------------------------
 
     def begin(self, call: Call, now: float) -> None:
-        """A worker has it."""
+        """A worker runs the call."""
         call.state, call.began = "running", now
         self._running.add(call)
 
     def stop(self, call: Call, *, again: bool) -> None:
-        """The worker no longer has it; `again` when it will come back for another."""
+        """The call left its worker; `again` if it will need another."""
         self._running.discard(call)
         call.state = "off" if again else "gone"
 
     def plan(self, call: Call, seconds: float, now: float) -> Verdict:
-        """A running call says what it will take from now on."""
+        """A running call is predicted to take `seconds` more."""
         if call.queue == "short" and seconds <= self.long_s:
             return "go"
-        place = call.queue == "long" or (self._place_for_long() and not self._waiting["long"])
+        may_run = call.queue == "long" or (self._place_for_long() and not self._waiting["long"])
         call.seconds, call.queue = now - call.began + seconds, "long"
-        if place:
+        if may_run:
             return "go"
         call.refused = self.refusal(call, now)
         return "park" if call.refused is None else "refuse"
 
     def overran(self, now: float) -> list[Call]:
-        """Running calls that were thought to be short and are not; they count as long from now on."""
-        found = [
+        """Running calls predicted short that are not; they count as long from now on."""
+        calls = [
             call for call in self._running if call.queue == "short" and now - call.began > 2 * self.long_s
         ]
-        for call in found:
+        for call in calls:
             call.queue = "long"
-        return found
+        return calls
 
     def _room(self) -> bool:
         return self._usual is None or len(self._running) < self._usual or self.running("long") > 0

@@ -1,7 +1,7 @@
-"""Identical requests in flight share one computation; each keeps its own deadline, and may leave on its own.
+"""Identical requests in flight share one computation; each keeps its own deadline.
 
-A flight begins with the first who asks and is joined by all who ask the same before it has landed. Who leaves, at a
-deadline or because the client has gone, takes nobody else along; the last to leave ends the computation.
+The first caller starts the computation, and identical callers join until it has a result. A waiter that times out or
+disconnects does not affect the others; the last one cancels the computation.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .ipc import TooLong
 
 Compute = Callable[["Flight"], Coroutine[Any, Any, Any]]
 TOO_LATE = (
-    "The deadline passed before the answer was ready. Ask for a larger timeout_s, or for a cheaper method "
-    "(POST /v1/plan predicts what each one costs)."
+    "The deadline passed before the answer was ready. Set a larger timeout_s, or choose a cheaper method "
+    "(POST /v1/plan predicts what each method costs)."
 )
 
 
 class Waiter:
-    """One who waits until a deadline of its own, which counts from its own start; leaves at once where that is hopeless."""
+    """A caller with its own deadline, counted from its own start; it leaves at once if the deadline cannot be met."""
 
     def __init__(self, limit: asyncio.Timeout, start: float, deadline_s: float, longest_s: float) -> None:
         self.too_long: TooLong | None = None
@@ -33,13 +33,13 @@ class Waiter:
         self._longest_s = longest_s
 
     def deadline(self, seconds: float) -> None:
-        """The body asks for another deadline."""
+        """The body sets another deadline."""
         self._deadline_s = min(seconds, self._longest_s)
         if not self._limit.expired():
             self._limit.reschedule(self._start + self._deadline_s)
 
     def stays(self, seconds: float, most_over_deadline: float) -> bool:
-        """Whether it is worth waiting for so many seconds of work; if not, it leaves."""
+        """Whether to keep waiting for `seconds` of work; if not, the waiter leaves."""
         if seconds <= most_over_deadline * self._deadline_s:
             return True
         self.too_long = TooLong(seconds, self._deadline_s)
@@ -49,68 +49,68 @@ class Waiter:
 
 
 class Flight:
-    """One computation and those who wait for it."""
+    """One computation and its waiters."""
 
     def __init__(self, most_over_deadline: float = math.inf) -> None:
         self.task: asyncio.Task[Any] | None = None
-        self.ending = "disconnect"  # why the last one left
+        self.ending = "disconnect"  # why the last waiter left
         self._most_over_deadline = most_over_deadline
         self._waiters: dict[int, Waiter] = {}
         self._numbers = itertools.count()
-        self._asked_s: float | None = None
+        self._deadline_s: float | None = None
         self._planned_s = 0.0
 
     def deadline(self, seconds: float) -> None:
-        """The body asks for a deadline: it counts for each from its own start."""
-        self._asked_s = seconds
+        """The body sets a deadline, which counts for each waiter from its own start."""
+        self._deadline_s = seconds
         for waiter in tuple(self._waiters.values()):
             waiter.deadline(seconds)
 
     def plan(self, seconds: float) -> bool:
-        """It is predicted to take so long; whether anybody goes on waiting for it."""
+        """The computation is predicted to take `seconds`; whether any waiter stays."""
         self._planned_s = seconds
         waiters = tuple(self._waiters.values())
         staying = [waiter.stays(seconds, self._most_over_deadline) for waiter in waiters]
         return any(staying)
 
     def join(self, waiter: Waiter) -> int:
-        """One more; returns its number."""
-        if self._asked_s is not None:
-            waiter.deadline(self._asked_s)
+        """Add a waiter; return its number."""
+        if self._deadline_s is not None:
+            waiter.deadline(self._deadline_s)
         waiter.stays(self._planned_s, self._most_over_deadline)
         number = next(self._numbers)
         self._waiters[number] = waiter
         return number
 
     def leave(self, number: int, ending: str) -> bool:
-        """One less; whether that was the last."""
+        """Remove a waiter; return whether it was the last."""
         del self._waiters[number]
         self.ending = ending
         return not self._waiters
 
 
 class SingleFlight:
-    """All computations that somebody waits for, by key."""
+    """All computations in flight, by key."""
 
     def __init__(self, most_over_deadline: float = math.inf) -> None:
         self._most_over_deadline = most_over_deadline
         self._flights: dict[Hashable, Flight] = {}
 
     def __contains__(self, key: Hashable) -> bool:
-        """Whether one of this key is under way."""
+        """Whether a computation with this key is in flight."""
         return key in self._flights
 
     async def join(
         self, key: Hashable, compute: Compute, deadline_s: float, longest_s: float
     ) -> tuple[Any, bool]:
-        """The result of `compute`, and whether somebody else had begun it; raises what it raised.
+        """The result of `compute`, and whether it was shared with an earlier caller; re-raises its error.
 
-        The deadline counts from now; the body may ask for another, but for none beyond `longest_s`.
+        The deadline counts from now; the body may set another one, up to `longest_s`.
 
         Raises
         ------
-            DeadlineExceeded: the result was not there in time.
-            TooLong: it is predicted to take more than `most_over_deadline` times as long as there is.
+            DeadlineExceeded: the deadline passed.
+            TooLong: it is predicted to take more than `most_over_deadline` times the deadline.
         """
         loop = asyncio.get_running_loop()
         start = loop.time()
@@ -130,9 +130,11 @@ class SingleFlight:
                 finally:
                     ending = "deadline" if limit.expired() else "disconnect"
                     if flight.leave(number, ending):
-                        self._forget(key, flight)  # nobody boards what is being cancelled
+                        self._forget(key, flight)  # nobody may join what is being cancelled
                         flight.task.cancel()
-                        await asyncio.wait({flight.task})  # it only lets go; when this is over, nothing waits
+                        await asyncio.wait(
+                            {flight.task}
+                        )  # cancelled quickly: afterwards nothing is left waiting
         except TimeoutError as error:
             if waiter is not None and waiter.too_long is not None:
                 raise waiter.too_long from error
@@ -142,7 +144,7 @@ class SingleFlight:
         flight = Flight(self._most_over_deadline)
         self._flights[key] = flight
         flight.task = asyncio.get_running_loop().create_task(compute(flight))
-        # From the moment there is a result nobody else comes aboard; an error that nobody waits for is nobody's.
+        # Once there is a result nobody can join; an error that nobody waits for is dropped.
         flight.task.add_done_callback(lambda task: self._ended(key, flight, task))
         return flight
 

@@ -1,7 +1,7 @@
-"""Looks after the workers several times a second: memory, progress, and calls that take longer than predicted.
+"""Checks the workers several times a second: memory, progress, and calls that take longer than predicted.
 
-A worker that stands still while another can work is given up: its call is tried again, and it is replaced. When none can
-work that is for whoever asks `/livez`, because all were stopped together, and may go on together.
+A worker that is stopped while another one can work is given up: its call is retried, and it is replaced. When none can
+work, all were probably stopped together and may continue together; `/livez` then reports the stall.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STOPPED_S = 2.0
 
 
 class Supervisor:
-    """Knows which worker has which call (`busy`)."""
+    """Watches the workers; `busy` maps each working one to its call."""
 
     def __init__(self, pool: Pool, scheduler: Scheduler, memory_bytes: int, stall_s: float) -> None:
         self.busy: dict[WorkerProcess, Call] = {}
@@ -37,37 +37,37 @@ class Supervisor:
 
     @property
     def stalled(self) -> bool:
-        """Whether work is there and no worker has moved for a while."""
+        """Whether work is pending and no worker has made progress for `stall_s`."""
         return self.progress.stalled(time.monotonic(), pending=self._pending)
 
     async def watch(self) -> None:
-        """Look until cancelled."""
+        """Check until cancelled."""
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
             if self._pending:
                 self.look(time.monotonic())
 
     def look(self, now: float) -> None:
-        """Look once."""
+        """Check once."""
         for worker in self.busy:
             held = resident_bytes(worker.pid)
-            # The worker's own RLIMIT_DATA comes first; this sees what that does not count.
+            # The worker's own RLIMIT_DATA applies first; this covers what that does not count.
             if held is not None and held > worker.warm_bytes + self._memory_bytes:
-                log.warning("worker %d holds %d bytes and is ended", worker.pid, held)
+                log.warning("worker %d uses %d bytes, more than allowed, and is killed", worker.pid, held)
                 worker.kill("memory")
-        found = {pid: state_and_ticks(pid) for pid in self._pool.all_pids}
-        states = {pid: state for pid, state in found.items() if state is not None}
-        self._give_up_what_stands_still(states, now)
+        stats = {pid: state_and_ticks(pid) for pid in self._pool.all_pids}
+        states = {pid: state for pid, state in stats.items() if state is not None}
+        self._give_up_stopped(states, now)
         self.progress.compare({pid: ticks for pid, (_, ticks) in states.items()}, now)
         if self._scheduler.overran(now):
             self.on_overrun()
 
-    def _give_up_what_stands_still(self, states: Mapping[int, tuple[str, int]], now: float) -> None:
+    def _give_up_stopped(self, states: Mapping[int, tuple[str, int]], now: float) -> None:
         too_long, standing = self._standstill.look(states, now)
         if too_long and set(self._pool.pids) - standing:
             for worker in self._pool.workers:
                 if worker.pid in too_long:
-                    log.warning("worker %d stands still and is given up", worker.pid)
+                    log.warning("worker %d is stopped and is given up", worker.pid)
                     worker.give_up("stopped")
 
     @property

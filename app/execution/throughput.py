@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 from .scheduler import QueueName, Scheduler
 
-MEMORY = 0.95  # what the past counts after one more call: some twenty calls are remembered
+MEMORY = 0.95  # exponential weight of the past per call: about twenty calls count
 MAX_RETRY_AFTER_S = 600
 FIRST_GUESS_S = 0.05
-SPREAD_S = 60.0  # over which those who are refused come again, however many they are
+SPREAD_S = 60.0  # the retries of refused calls are spread over this time
 
 
 @dataclass(slots=True)
 class Speed:
-    """Predicted seconds that one process works off in a second. It begins at 1: the prediction is right."""
+    """Predicted seconds of work that one process completes per second; starts at 1, a perfect prediction."""
 
     predicted: float = 1.0
     took: float = 1.0
 
     def ended(self, predicted: float, took: float) -> None:
-        """One more call."""
+        """Record a call."""
         self.predicted = self.predicted * MEMORY + predicted
         self.took = self.took * MEMORY + took
 
@@ -32,7 +32,7 @@ class Speed:
 
 
 class Throughput:
-    """The speed of either queue, and what a short call usually takes."""
+    """The speed of each queue, and the usual duration of a short call."""
 
     def __init__(self) -> None:
         self._speeds: dict[QueueName, Speed] = {"short": Speed(), "long": Speed()}
@@ -40,13 +40,13 @@ class Throughput:
         self._taken_until: dict[QueueName, float] = {"short": 0.0, "long": 0.0}
 
     def ended(self, queue: QueueName, predicted_s: float, took_s: float) -> None:
-        """A call ran to its end."""
+        """Record a call that ran to its end."""
         self._speeds[queue].ended(predicted_s, took_s)
         if queue == "short":
             self.usual_s = MEMORY * self.usual_s + (1 - MEMORY) * took_s
 
     def drain_rate(self, queue: QueueName, processes: int) -> float:
-        """Predicted seconds of work that leave a queue in one second."""
+        """Predicted seconds of work that leave a queue per second."""
         return self._speeds[queue].value * processes
 
     def retry_after_s(
@@ -58,10 +58,10 @@ class Throughput:
         least_s: int,
         seconds: float = 0.0,
     ) -> int:
-        """Whole seconds until what is pending in a queue will have drained, and what was refused before this call.
+        """Whole seconds until the pending calls of a queue, and those refused before this one, could have run.
 
-        Every refused call of `seconds` takes its time behind the one refused before, so that not all come again at once
-        and most find room. From `SPREAD_S` behind what is pending on times are given away a second time.
+        Each refused call of `seconds` is scheduled behind the previous one, so that not all retry at once and most
+        find room. After `SPREAD_S` the schedule starts again.
         """
         rate = self.drain_rate(queue, scheduler.serving(queue, processes))
         drained = now + scheduler.pending_s(now, queue) / rate

@@ -1,4 +1,4 @@
-"""Does work get done? Liveness that means progress, not merely that the event loop turns; and which workers stand still."""
+"""Liveness as progress of the work, not merely of the event loop; and detection of stopped workers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 
 class Progress:
-    """Remembers when something moved: a call came to an idle service or ended, a worker got warm or used CPU time.
+    """The time of the last progress: a call arrived at an idle service or ended, or a worker used CPU time.
 
-    CPU time, rather than a heartbeat from a thread: a computation in C may hold the interpreter's lock for a minute, and
-    is busy, not stuck; a process that was stopped uses none.
+    CPU time rather than a heartbeat thread: a computation in C may hold the interpreter's lock for a minute and is busy,
+    not stuck; a stopped process uses none.
     """
 
     def __init__(self, stall_s: float, now: float) -> None:
@@ -18,24 +18,24 @@ class Progress:
         self._ticks: dict[int, int] = {}
 
     def note(self, now: float) -> None:
-        """Something moved."""
+        """Record progress."""
         self._moved = now
 
     def compare(self, ticks: Mapping[int, int], now: float) -> None:
-        """CPU time of the workers by process id: progress when any has used more than at the last look."""
+        """Record progress if any worker (CPU ticks by process id) has used more CPU time than at the last check."""
         if any(used > self._ticks.get(pid, -1) for pid, used in ticks.items()):
             self._moved = now
         self._ticks = dict(ticks)
 
     def stalled(self, now: float, *, pending: bool) -> bool:
-        """Whether work is there and nothing has moved for a while."""
+        """Whether work is pending and there was no progress for `stall_s`."""
         return pending and now - self._moved > self._stall_s
 
 
 class Standstill:
-    """Remembers since when each worker stands still: stopped by a signal, or waiting for a device that does not answer.
+    """Since when each worker has been stopped by a signal, or waiting for a device that does not answer.
 
-    One that sleeps waits for us, or computes in a thread; one that runs is at work. Neither stands still.
+    A sleeping worker waits for a call or computes in a thread, and a running one works: neither counts.
     """
 
     def __init__(self, stopped_s: float, waiting_s: float) -> None:
@@ -43,7 +43,7 @@ class Standstill:
         self._since: dict[int, tuple[str, int, float]] = {}
 
     def look(self, states: Mapping[int, tuple[str, int]], now: float) -> tuple[set[int], set[int]]:
-        """Process ids of those that stand still for too long, and of those that do at this moment."""
+        """Process ids of those that have been stopped for too long, and of all that are stopped now."""
         before, self._since = self._since, {}
         for pid, (state, ticks) in states.items():
             if state not in self._patience_s:

@@ -35,41 +35,41 @@ from .ipc import (
 from .procfs import data_bytes, resident_bytes
 
 PARENT_POLL_S = 1.0
-# Workers leave the processor to the web process, which needs it for moments only, as soon as that has something to do:
-# else a refusal or a health probe waits for the end of a worker's time slice. Among themselves workers are equals.
+# Workers yield to the web process, which needs the processor only for moments: otherwise a refusal or a health probe would
+# wait for the end of a worker's time slice.
 NICENESS = 10
 
 
-class PutOff(BaseException):
-    """The web process wants this call later. Not an `Exception`, so that no function catches it."""
+class Parked(BaseException):
+    """The web process parked this call. Not an `Exception`, so that no function catches it."""
 
 
-class HungUp(BaseException):
-    """The web process has gone."""
+class WebProcessGone(BaseException):
+    """The web process has closed the connection."""
 
 
 class WorkerControl:
-    """The running call's way to its web process; a `Control`."""
+    """Sends the notices of a running call to the web process; a `Control`."""
 
     def __init__(self, connection: socket.socket, ask_above_s: float) -> None:
         self._connection = connection
         self._ask_above_s = ask_above_s
 
     def deadline(self, seconds: float) -> None:
-        """Tell the web process, which keeps the clock."""
-        self._ask_above_s = min(self._ask_above_s, seconds)  # what takes longer may not be worth beginning
+        """Notify the web process, which enforces deadlines."""
+        self._ask_above_s = min(self._ask_above_s, seconds)  # what takes longer may not be worth starting
         reply(self._connection, DEADLINE, SECONDS.pack(seconds))
 
     def plan(self, seconds: float) -> None:
-        """Ask whether a long call may run now; short ones just run."""
+        """Ask whether a long call may run now; a short one runs without asking."""
         if seconds <= self._ask_above_s:
             return
         reply(self._connection, PLAN, SECONDS.pack(seconds))
         verdict = receive(self._connection, len(GO))
         if verdict is None:
-            raise HungUp
+            raise WebProcessGone
         if verdict != GO:
-            raise PutOff
+            raise Parked
 
 
 def reply(connection: socket.socket, kind: int, payload: bytes) -> None:
@@ -78,7 +78,7 @@ def reply(connection: socket.socket, kind: int, payload: bytes) -> None:
 
 
 def receive(connection: socket.socket, size: int) -> bytearray | None:
-    """Read exactly `size` bytes; None when the web process has gone."""
+    """Read exactly `size` bytes; None when the web process has closed the connection."""
     buffer = bytearray(size)
     view = memoryview(buffer)
     have = 0
@@ -94,19 +94,19 @@ def portable(error: Exception) -> bytes:
     """Pickle an exception; one that cannot be pickled becomes a RuntimeError that names its type."""
     try:
         pickled = pickle.dumps(error, pickle.HIGHEST_PROTOCOL)
-        pickle.loads(pickled)  # noqa: S301  (what we have just written)
+        pickle.loads(pickled)  # noqa: S301  (written above)
     except Exception:  # noqa: BLE001  (pickling may raise anything)
         pickled = pickle.dumps(RuntimeError(type(error).__qualname__), pickle.HIGHEST_PROTOCOL)
     return pickled
 
 
 def answer(connection: socket.socket, call: bytearray, body: bytearray, ask_above_s: float) -> None:
-    """Run one call and write its reply. A MemoryError is for `main`: after it nothing here is to be trusted."""
+    """Run one call and write its reply. A MemoryError is left to `main`, because the process cannot be trusted after it."""
     try:
         function, job = pickle.loads(call)  # noqa: S301  (our own web process wrote it)
         result: Any = function(job, body, WorkerControl(connection, ask_above_s))
         kind, payload = RESULT, pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
-    except PutOff:
+    except Parked:
         kind, payload = PARKED, b""
     except MemoryError:
         raise
@@ -118,8 +118,8 @@ def answer(connection: socket.socket, call: bytearray, body: bytearray, ask_abov
 def serve(connection: socket.socket, memory_bytes: int) -> None:
     """Answer calls until the connection closes.
 
-    Garbage is collected between calls, while nobody waits: a million decoded values would otherwise be
-    walked again and again while they are being made.
+    Garbage is collected between calls, while nobody waits: otherwise a million decoded values would be traversed again
+    and again while they are created.
     """
     reply(connection, READY, b"")
     warm, warm_bytes = False, 0
@@ -134,17 +134,17 @@ def serve(connection: socket.socket, memory_bytes: int) -> None:
         answer(connection, call, body, ask_above_s)
         del call, body
         gc.collect()
-        if not warm:  # the first call is the warm-up: what it imported stays for good
+        if not warm:  # the first call is the warm-up: its imports stay
             gc.freeze()
             limit_memory(memory_bytes)
             warm_bytes = resident_bytes(os.getpid()) or 0
             warm = True
         elif (resident_bytes(os.getpid()) or 0) - warm_bytes > malloc.KEPT * memory_bytes:
-            malloc.give_back()  # the next call has the whole limit to itself
+            malloc.give_back()  # so that the next call has the whole limit
 
 
 def limit_memory(more_bytes: int) -> None:
-    """Let this process allocate so many bytes more than it has now; beyond that MemoryError.
+    """Let this process allocate `more_bytes` beyond what it has now; then a MemoryError is raised.
 
     RLIMIT_DATA (on Linux all private writable memory, getrlimit(2)) rather than RLIMIT_AS: address space that is only
     reserved, as malloc and BLAS do by the gigabyte, costs nothing.
@@ -160,7 +160,7 @@ def limit_memory(more_bytes: int) -> None:
 
 
 def exit_with_parent(parent: int) -> None:
-    """End this process when the web process died without closing anything."""
+    """End this process when the web process died without closing the socket."""
     while os.getppid() == parent:
         time.sleep(PARENT_POLL_S)
     os._exit(1)
@@ -169,12 +169,12 @@ def exit_with_parent(parent: int) -> None:
 def main() -> None:
     """Serve the socket whose descriptor is the first argument, within the memory that is the second.
 
-    The third, if it is not empty, is a module to import before anything else.
+    The third, if not empty, is a module to import first.
     """
-    # A signal to the whole process group must not lose accepted requests: the web process decides.
+    # A signal to the whole process group must not lose accepted requests: the web process ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if sys.platform == "linux":  # elsewhere the schedulers differ in what a niceness means
+    if sys.platform == "linux":  # elsewhere niceness means other things
         os.nice(NICENESS)
     threading.Thread(target=exit_with_parent, args=(os.getppid(),), daemon=True).start()
     gc.disable()  # nothing of what is imported is garbage; see `serve`
@@ -184,7 +184,7 @@ def main() -> None:
             importlib.import_module(sys.argv[3])
         try:
             serve(connection, int(sys.argv[2]))
-        except (BrokenPipeError, ConnectionResetError, HungUp):
+        except (BrokenPipeError, ConnectionResetError, WebProcessGone):
             return
         except MemoryError:
             connection.sendall(REPLY_HEADER.pack(OUT_OF_MEMORY, 0))
