@@ -1,4 +1,4 @@
-"""The application factory: the only place where the parts meet."""
+"""The application factory, which wires all parts together."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ from .workers import executor_of
 log = logging.getLogger(__name__)
 
 
-# Its spans would carry query strings; ours are in app.ops.tracing.
+# FastAPI's spans would contain query strings; ours are in ops.tracing.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 
 
 def create_app(
     settings: Settings | None = None, executor: Executor | None = None, line: RequestLine | None = None
 ) -> FastAPI:
-    """An application with its own workers, which start and stop with its lifespan; `executor` if they began before.
+    """An application with its own workers, which start and stop with its lifespan; or with an `executor` begun before.
 
-    `line` writes the log line of a request; without it none is written.
+    `line` writes the log line of each request; without it none is written.
     """
     settings = Settings() if settings is None else settings
     silence_libraries()
@@ -72,7 +72,7 @@ def create_app(
         try:
             await executor.start()
             await _test(executor, health, settings)
-            pipeline.warm_up(first, b"", Unbounded())  # small tests run here, too
+            pipeline.warm_up(first, b"", Unbounded())  # small tests run in this process, too
             watching = asyncio.create_task(malloc.give_back_after_peaks(metrics.held_bytes))
             yield
             watching.cancel()
@@ -111,7 +111,7 @@ def create_app(
 
 
 async def _test(executor: Executor, health: HealthChecks, settings: Settings) -> None:
-    """Compute what is known beforehand, in a warm worker; the service is not ready unless it comes out right."""
+    """Run the self-test in a worker; unless it passes, the service is not ready."""
     try:
         wrong = await executor.run(self_test, KNOWN, b"", settings.worker_start_timeout_s)
     except (ExactpermError, RuntimeError, ArithmeticError) as error:

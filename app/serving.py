@@ -1,4 +1,4 @@
-"""One web process with its workers, until SIGTERM or SIGINT; a second signal exits at once."""
+"""Serves with one web process and its workers until SIGTERM or SIGINT; a second signal exits at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .execution.ipc import ONE_THREAD
 
 os.environ.update(
     {name: os.environ.get(name, value) for name, value in ONE_THREAD.items()}
-)  # before NumPy looks
+)  # before NumPy reads it
 
 import asyncio
 import gc
@@ -35,14 +35,14 @@ from .workers import executor_of
 
 log = logging.getLogger(__name__)
 
-ROUNDS = 4  # of the event loop, in which what asyncio has accepted becomes a connection
-BACKLOG = 2_048  # connections that the kernel keeps for us until they are accepted
+ROUNDS = 4  # iterations of the event loop after which connections accepted by asyncio have a protocol
+BACKLOG = 2_048  # connections that the kernel queues until they are accepted
 
 
 class Server(uvicorn.Server):
-    """Exits with status 0 after a clean stop, where uvicorn's own would die of the signal once more.
+    """Exits with status 0 after a clean stop, where uvicorn would raise the signal again.
 
-    On the first signal `drain` begins; for `delay_s` after SIGTERM requests are still taken.
+    The first signal begins the `drain`; for `delay_s` after SIGTERM requests are still accepted.
     """
 
     def __init__(self, config: uvicorn.Config, drain: Drain, delay_s: float) -> None:
@@ -52,7 +52,7 @@ class Server(uvicorn.Server):
         self._leaves_at = math.inf
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, with a queue in the kernel that is longer than what is accepted in one turn of the loop."""
+        """Listen, with a kernel queue longer than the number accepted in one iteration of the loop."""
         await super().startup(sockets)
         for server in self.servers:
             for listening in server.sockets:
@@ -60,19 +60,17 @@ class Server(uvicorn.Server):
                     same.listen(BACKLOG)
 
     async def on_tick(self, counter: int) -> bool:
-        """Whether to stop serving; asked ten times a second."""
+        """Whether to stop serving; called ten times a second."""
         self.should_exit = self.should_exit or time.monotonic() >= self._leaves_at
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen no more, and finish all that was accepted: by us, or by the kernel on our behalf."""
+        """Stop listening, and finish all requests on connections that we or the kernel have accepted."""
         loop = asyncio.get_running_loop()
         listening = [each for server in self.servers for each in server.sockets]
         for each in listening:
             loop.remove_reader(each.fileno())
-        for _ in range(
-            ROUNDS
-        ):  # asyncio drops what it has accepted and not handed over when its server closes
+        for _ in range(ROUNDS):  # a closing server drops connections without a protocol
             await asyncio.sleep(0)
         waiting = [connection for each in listening for connection in _accepted(each.fileno())]
         for server in self.servers:
@@ -82,7 +80,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _protocol(self) -> asyncio.Protocol:
-        """As uvicorn makes them for the connections that it accepts."""
+        """A protocol as uvicorn creates it for an accepted connection."""
         protocol: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
@@ -90,7 +88,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take SIGINT and SIGTERM while serving."""
+        """Handle SIGINT and SIGTERM while serving."""
         before = {
             number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)
         }
@@ -103,7 +101,7 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The first signal stops gracefully, the second at once.
 
-        From Python 3.12.1 on, closing a server waits for its connections, so that only leaving is at once;
+        From Python 3.12.1 on, closing a server waits for its connections, so the second one exits the process;
         workers end when their parent has gone.
         """
         if self._drain.begun:
@@ -116,27 +114,27 @@ class Server(uvicorn.Server):
 
 
 def _accepted(listening: int) -> list[socket.socket]:
-    """The connections that wait in the kernel's queue of a listening socket, a file descriptor that does not block."""
-    found: list[socket.socket] = []
+    """The connections in the kernel's queue of a non-blocking listening socket, given by its file descriptor."""
+    accepted: list[socket.socket] = []
     with socket.socket(fileno=os.dup(listening)) as same:
         same.setblocking(False)
         try:
-            while len(found) < BACKLOG:
-                found.append(same.accept()[0])
-        except OSError:  # there are no more, or no more file descriptors
+            while len(accepted) < BACKLOG:
+                accepted.append(same.accept()[0])
+        except OSError:  # the queue is empty, or there are no more file descriptors
             pass
-    return found
+    return accepted
 
 
 def serve(settings: Settings) -> None:
-    """Serve until a signal comes; SystemExit when it would be open to others and must not be."""
+    """Serve until a signal; SystemExit without API keys on an exposed address if that is not allowed."""
     if (reason := exposed(settings)) and not settings.allow_anonymous:
         raise SystemExit(f"{reason}, or EXACTPERM_ALLOW_ANONYMOUS=true.")
     asyncio.run(_serve(settings, affordable(settings)))
 
 
 def affordable(settings: Settings) -> Limits:
-    """The limits of connections as far as there are file descriptors; SystemExit when there are far too few."""
+    """The connection limits that the file descriptors allow; SystemExit when there are too few."""
     limits = Limits.of(settings)
     try:
         return limits.within(descriptors.for_connections(limits.descriptors, max(2, settings.workers)))
@@ -146,10 +144,10 @@ def affordable(settings: Settings) -> Limits:
 
 async def _serve(settings: Settings, limits: Limits) -> None:
     malloc.keep(2**28)  # bodies, and the pieces in which they arrive
-    gc.disable()  # nothing of what is imported is garbage
+    gc.disable()  # imports create no garbage
     executor = executor_of(settings)
     await executor.begin()
-    # All this takes as long as the workers take to import their part: side by side.
+    # These imports run while the workers import theirs.
     from .errors import TooManyConnections
     from .main import create_app
     from .ops.edge.uvicorn_protocol import EdgeProtocol
@@ -157,7 +155,7 @@ async def _serve(settings: Settings, limits: Limits) -> None:
     from .service.problems import of_error, of_status
 
     def problem(status: int, detail: str, request_id: str) -> tuple[tuple[tuple[str, str], ...], bytes]:
-        if status == HTTPStatus.SERVICE_UNAVAILABLE:  # the only reason there is at the edge
+        if status == HTTPStatus.SERVICE_UNAVAILABLE:  # at the edge, only for too many connections
             error = TooManyConnections(detail)
             rendered = of_error(error, request_id, retry_after_s=settings.retry_after_s)
         else:
@@ -172,14 +170,14 @@ async def _serve(settings: Settings, limits: Limits) -> None:
         host=settings.host,
         port=settings.port,
         loop="asyncio",
-        http=partial(EdgeProtocol, edge),  # type: ignore[arg-type]  # called as a class is
+        http=partial(EdgeProtocol, edge),  # type: ignore[arg-type]  # called like a class
         ws="none",
         lifespan="on",
         server_header=False,
         proxy_headers=False,
-        access_log=False,  # the application writes a line of its own
+        access_log=False,  # the application logs requests itself
         log_config=log_config(settings.log_format, tracebacks=settings.log_tracebacks),
-        backlog=limits.at_once,  # asyncio accepts so many in a turn; see `Server.startup`
+        backlog=limits.at_once,  # accepted per iteration by asyncio; see `Server.startup`
         timeout_keep_alive=settings.keep_alive_s,
         timeout_graceful_shutdown=settings.shutdown_grace_s,
     )
@@ -187,7 +185,7 @@ async def _serve(settings: Settings, limits: Limits) -> None:
         log.warning("%s.", reason)
     if limits.max_connections < settings.max_connections:
         log.warning(
-            "%d connections are served rather than %d: raise the limit of open files (ulimit -n).",
+            "only %d connections are served instead of %d: raise the limit of open files (ulimit -n).",
             limits.max_connections,
             settings.max_connections,
         )

@@ -1,6 +1,6 @@
-"""The worker processes that the settings describe.
+"""The executor that the settings describe.
 
-Apart from `main`, so that workers start before the web process has loaded its framework.
+Apart from `main`, so that workers start before the web process has imported its framework.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from .execution.executor import Executor
 from .settings import Settings
 
-# By name: workers import it themselves, and the web process later.
+# By name: workers import it themselves, the web process later.
 ANSWERING = f"{__package__}.service.pipeline"
 
 

@@ -1,4 +1,4 @@
-"""How much the web process answers itself: small bodies, and a share of its time for all of them together."""
+"""Which requests the web process answers itself: small ones, within a share of its time."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ..service.pipeline import Later, handle_in_place
 from ..settings import Settings
 from .token_bucket import TokenBucket
 
-SLOWER_CODINGS = 8  # thousands of empty frames fit where thousands of bytes do
-SLOWER_TABLES = 4  # a table with quotes takes a few times longer to read than JSON of its size
+SLOWER_CODINGS = 8  # a few bytes can inflate to many, or to thousands of empty frames
+SLOWER_TABLES = 4  # a table with quotes takes a few times longer to parse than JSON of the same size
 SAVED_S = 0.1
-# Of a processor, for looking into bodies while the queue is full: small tests are still answered in place, if not all.
+# Inspection budget: the share of one processor for finding out which requests are small while the queue is full.
 INSPECTION_SHARE = 0.03
 INSPECTION_SAVED_S = 0.05
 
 
 class InPlace:
-    """Admits requests to be answered in the web process; `seconds` is the time that all of them took."""
+    """Answers requests in the web process; `seconds` is the total time spent on them."""
 
     def __init__(self, settings: Settings) -> None:
         self.seconds = 0.0
@@ -30,9 +30,9 @@ class InPlace:
         self._inspection_budget = TokenBucket(INSPECTION_SHARE, INSPECTION_SAVED_S)
 
     def inspects(self, job: Job, size: int, *, full: bool) -> bool:
-        """Whether `try_to` would look into a body of so many bytes now.
+        """Whether `try_to` would inspect a body of `size` bytes now.
 
-        While the queue is `full` most looks would end in a refusal: they must not take the workers' processors.
+        While the queue is `full` most inspections end in a refusal, and must not take processor time from the workers.
         """
         small, now = self._small(job), time.monotonic()
         return (
@@ -43,17 +43,17 @@ class InPlace:
         )
 
     def try_to(self, job: Job, body: bytearray, *, full: bool) -> RenderedResponse | Later | None:
-        """The answer; or how long it will take, if that was found out; or None where nobody looked."""
+        """The answer; or the predicted time if it is too long to run here; or None if the body was not inspected."""
         if not self.inspects(job, len(body), full=full):
             return None
         small, now = self._small(job), time.monotonic()
-        found = handle_in_place(job, body, self._engine_seconds, small)
-        took = time.monotonic() - now
-        self.seconds += took
-        self._share.spend(took)
-        if full and isinstance(found, Later):
-            self._inspection_budget.spend(took)
-        return found
+        result = handle_in_place(job, body, self._engine_seconds, small)
+        elapsed = time.monotonic() - now
+        self.seconds += elapsed
+        self._share.spend(elapsed)
+        if full and isinstance(result, Later):
+            self._inspection_budget.spend(elapsed)
+        return result
 
     def _small(self, job: Job) -> int:
         return self._most_bytes if job.body.media_type == JSON else self._most_bytes // SLOWER_TABLES

@@ -1,7 +1,7 @@
-"""An answer that was computed for somebody else, made this request's own: its runtime, its timing, its id.
+"""Responses from the cache or from a shared computation, with the runtime, timing and id of this request.
 
-Everything else in an answer is a function of the request alone, so that equal requests may share one computation, and
-an answer may be kept. What says how long it took must not be passed on as if it were this request's.
+Everything else in an answer is a function of the request alone, so that identical requests can share one computation,
+and answers can be cached. The times of another request must not be reported as this one's.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from ..service.messages import Job, RenderedResponse, Source, WorkStats
 from ..service.pipeline import encode, milliseconds
 
 OF_THE_CALL = frozenset({"server-timing", "age"})
-NOT_ASKED = frozenset({"timeout_s"})  # of the query: how long to wait is not what is asked
+NOT_IN_KEY = frozenset({"timeout_s"})  # query parameters that do not change the answer
 
 
 def asked_of(query: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     """The part of a query that an answer depends on."""
-    return tuple(item for item in query if item[0] not in NOT_ASKED)
+    return tuple(item for item in query if item[0] not in NOT_IN_KEY)
 
 
 def key_of(job: Job, digest: Any, client: str = "") -> bytes:
-    """A digest of everything that an answer depends on, and of who asks: whether an answer was kept says that somebody
-    had sent the same. `digest` is the hash object of the body, used up by this.
+    """A digest of everything that an answer depends on, and of the client, who must not learn what others have sent.
+
+    `digest` is the hash object of the body; it is updated here.
     """
     query = asked_of(job.query)
     asked = (
@@ -45,7 +46,7 @@ def key_of(job: Job, digest: Any, client: str = "") -> bytes:
 
 
 def kept(rendered: RenderedResponse, job: Job, age_s: float) -> RenderedResponse:
-    """An answer out of the cache: no engine ran for this request, and `Age` says how old it is."""
+    """An answer from the cache: no engine ran for this request; `Age` is its age in seconds."""
     total_ms = milliseconds(time.monotonic() - job.received_at)
     runtime = {"engine_ms": 0.0, "total_ms": total_ms, "queue_ms": 0.0}
     headers = (("server-timing", f"cache;desc=hit, total;dur={total_ms}"), ("age", str(int(age_s))))
@@ -56,7 +57,7 @@ def kept(rendered: RenderedResponse, job: Job, age_s: float) -> RenderedResponse
 
 
 def shared(rendered: RenderedResponse, job: Job) -> RenderedResponse:
-    """An answer, or a problem, that another request began and this one waited for, too."""
+    """An answer, or a problem, of a computation that another request started and this one joined."""
     if rendered.began_at is None:
         return replace(rendered, own=problems.instance(job.request_id))
     now = time.monotonic()
@@ -70,7 +71,7 @@ def shared(rendered: RenderedResponse, job: Job) -> RenderedResponse:
 
 
 def _without_time(work: WorkStats | None, source: Source, queue_s: float) -> WorkStats | None:
-    """The same work, not counted again."""
+    """The same work without its time, which is counted once."""
     return None if work is None else replace(work, queue_s=queue_s, compute_s=None, source=source)
 
 
@@ -79,5 +80,5 @@ def _headers(rendered: RenderedResponse) -> tuple[tuple[str, str], ...]:
 
 
 def _runtime(own: bytes, runtime: dict[str, float]) -> bytes:
-    """The runtime of a test with these members; nothing where an answer has none (reports, plans)."""
+    """The `runtime` of a test with these members; empty for answers without one (reports, plans)."""
     return encode({**json.loads(own), **runtime}).rstrip() if own else own

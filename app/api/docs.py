@@ -1,4 +1,4 @@
-"""`/docs`: Swagger UI from our own files, and a page that says what each problem type means. No internet needed."""
+"""`/docs`: Swagger UI from our own files, and a page of the problem types. Needs no internet."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The front endpoint: takes a request for a test in, and decides where it is computed.
+"""The endpoint of all tests: receives a request, and decides where it is computed.
 
-Small bodies are decoded in the web process and, when their price is known to be small, answered there; they do
-not pay for a process hop. Everything else goes to a worker as raw bytes and comes back as a rendered answer: the
-event loop never parses a large body and never computes for longer than a few milliseconds. Requests take turns, and
-all that is done here together has a share of the process's time; what is beyond it goes to the workers, too.
+Small bodies are decoded in the web process and, if their predicted cost is small, answered there without a process hop.
+All others go to a worker as raw bytes and come back as a rendered answer: the event loop never parses a large body and
+never computes for longer than a few milliseconds. Requests take turns, and the web process spends at most a share of
+its time on tests; beyond it they go to the workers, too.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from .sliced_response import SlicedResponse
 from .turns import Turns
 
 SECONDS_PER_BYTE = 2.5e-8  # measured: JSON of integers 1.5e-8, of decimals 3e-8
-INFLATION = 8  # compressed numbers are so much shorter, more or less
+INFLATION = 8  # typical compression ratio of numbers
 INLINE_HASH_BYTES = 2**18  # 0.2 ms: less is not worth a thread
-CLIENT_LEFT = 499  # nobody reads it; it is for the log only
+CLIENT_LEFT = 499  # for the log only; the client has disconnected
 
 
 @dataclass(frozen=True, slots=True)
 class TestEndpoint:
-    """What an endpoint needs to answer."""
+    """Answers requests for tests, plans and gates."""
 
     settings: Settings
     executor: Executor
@@ -58,16 +58,15 @@ class TestEndpoint:
         try:
             return await self._answer(request, kind, reservation)
         except BaseException:
-            reservation.leave()  # else it leaves with the response
+            reservation.leave()  # otherwise it is released with the response
             raise
 
     async def _answer(self, request: Request, kind: Kind, reservation: Reservation) -> Response:
         received_at = time.monotonic()
         request_id = str(request.scope.get("request_id", ""))
         try:
-            turn = (
-                await self.turns.mine()
-            )  # before the head is judged: a flood of wrong ones takes turns, too
+            # Before the head is checked: a flood of invalid requests takes turns, too.
+            turn = await self.turns.mine()
             head = self._head(request, kind, request_id, received_at)
             body = await receive_body(
                 request.receive,
@@ -87,7 +86,7 @@ class TestEndpoint:
         return SlicedResponse(rendered, reservation, self.turns)
 
     def _head(self, request: Request, kind: Kind, request_id: str, received_at: float) -> Job:
-        """Everything about the request that is known before its body: refused early when it is wrong."""
+        """What is known about the request before its body; invalid heads are refused here."""
         query = tuple(request.query_params.multi_items())
         accept = ",".join(request.headers.getlist("accept")) or None
         answer_in = representation(accept, _only(query, "format"), OFFERED[kind])
@@ -109,17 +108,17 @@ class TestEndpoint:
         )
 
     async def _rendered(self, request: Request, head: Job, body: bytearray, turn: int) -> RenderedResponse:
-        # Hashing 16 MB takes 10 ms, in which the loop would serve nobody.
+        # Hashing 16 MB takes 10 ms, which would block the event loop.
         in_thread = len(body) > INLINE_HASH_BYTES
         hashed = await asyncio.to_thread(hashlib.sha256, body) if in_thread else hashlib.sha256(body)
         full = self.executor.full
         if not full or self.in_place.inspects(head, len(body), full=True):
             await self.turns.mine(turn)
-        # Else there is nothing to compute here: a refusal, or a kept answer, does not wait for a second turn.
+        # Otherwise nothing is computed here: a refusal or a cached answer needs no second turn.
         key = cached_response.key_of(head, hashed, self._client(request))
-        found = self.cache.get(key)
-        if found is not None:
-            return cached_response.kept(found.value, head, time.monotonic() - found.at)
+        entry = self.cache.get(key)
+        if entry is not None:
+            return cached_response.kept(entry.value, head, time.monotonic() - entry.at)
         job = replace(head, submitted_at=time.monotonic())
         predicted, asked_s = predicted_s(job, len(body)), job.timeout_s
         answered = None
@@ -147,7 +146,7 @@ class TestEndpoint:
             await asyncio.gather(computing, leaving, return_exceptions=True)
 
     def _client(self, request: Request) -> str:
-        """Whose answers these are: what was computed for one API key is not kept for another."""
+        """The owner of cached answers: those of one API key are not given to another."""
         return request.headers.get("authorization", "") if self.settings.api_key_digests.strip() else ""
 
     def _deadline_s(self, asked_s: float | None) -> float:
@@ -158,10 +157,10 @@ class TestEndpoint:
     async def _computed(
         self, key: bytes, job: Job, body: bytearray, predicted: float, asked_s: float | None
     ) -> RenderedResponse:
-        """The answer of a worker, perhaps begun for somebody who asked the same."""
+        """The answer of a worker, perhaps shared with an identical request."""
         of_query_s, deadline = job.timeout_s, self._deadline_s(asked_s)
         longest = self.settings.max_timeout_s
-        # Who shares a computation shares its body, and not the query's deadline: that one stays with this request.
+        # A shared computation has one body, but the deadline in the query belongs to this request alone.
         query = job.query if of_query_s is None else cached_response.asked_of(job.query)
         own = longest if of_query_s is None else min(longest, of_query_s)
         try:
@@ -179,12 +178,12 @@ class TestEndpoint:
 
 
 def predicted_s(job: Job, size: int) -> float:
-    """What decoding alone will take: nothing else is known before a worker has read the body."""
+    """Predicted seconds of decoding alone: nothing else is known before the body is read."""
     return size * SECONDS_PER_BYTE * (1 if job.body.coding is None else INFLATION)
 
 
 def _only(query: tuple[tuple[str, str], ...], name: str) -> str | None:
-    """The one value of a parameter of the query, or None."""
+    """The value of a query parameter that may be given once, or None."""
     values = [value for key, value in query if key == name]
     if len(values) > 1:
         raise InvalidTest.at(f"/?{name}", "duplicate_parameter", f"{name} is given twice.")
@@ -192,7 +191,7 @@ def _only(query: tuple[tuple[str, str], ...], name: str) -> str | None:
 
 
 def sent(rendered: RenderedResponse) -> Response:
-    """A rendered answer as a response; its headers are the rendered ones and no others."""
+    """A rendered answer as a response with exactly its headers."""
     response = Response(rendered.body, status_code=rendered.status)
     for name, value in rendered.headers:
         response.headers[name] = value

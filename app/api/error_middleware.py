@@ -1,4 +1,4 @@
-"""What nobody foresaw becomes a problem too, without a traceback in any log or body."""
+"""Answers unexpected exceptions with a problem."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..service import problems
 
 
 class ErrorMiddleware:
-    """Answers 500 when an endpoint raised and has not begun to answer."""
+    """Answers exceptions that the application raised before its response began."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -28,9 +28,9 @@ class ErrorMiddleware:
 
         try:
             await self.app(scope, receive, noting_send)
-        except Exception as error:  # noqa: BLE001  (that is its purpose)
+        except Exception as error:  # noqa: BLE001  (the last handler)
             request_id = str(scope.get("request_id", ""))
-            if isinstance(error, ExactpermError):  # from a middleware: no key, no room
+            if isinstance(error, ExactpermError):  # from a middleware: authentication, capacity
                 rendered = problems.of_error(error, request_id)
             else:
                 rendered = problems.of_bug(error, request_id)

@@ -1,4 +1,4 @@
-"""What the framework itself raises, 404 and 405 among it, as problems."""
+"""Render the framework's own exceptions (404, 405, …) as problem details."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIKENESS = 0.75
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Register them."""
+    """Register the handlers."""
     paths = [
         template for template in Templates(app.routes) if template.startswith("/") and "{" not in template
     ]
@@ -43,16 +43,16 @@ def add_handlers(app: FastAPI) -> None:
 
 
 def _meant(path: str, paths: list[str]) -> str | None:
-    """The path that is there and was probably meant; None leaves it to the usual sentence."""
-    asked = path[:MAX_PATH_CHARS].rstrip("/").lower()
+    """A detail that names the path that was probably meant, or None."""
+    wanted = path[:MAX_PATH_CHARS].rstrip("/").lower()
     beginnings = ("", "/v1", "/v1/tests")
-    near = [f"{beginning}{asked}" for beginning in beginnings if f"{beginning}{asked}" in paths]
-    near = near or difflib.get_close_matches(asked, paths, 1, LIKENESS)
-    return f"There is no such path; did you mean {near[0]}? See /docs for what there is." if near else None
+    near = [f"{beginning}{wanted}" for beginning in beginnings if f"{beginning}{wanted}" in paths]
+    near = near or difflib.get_close_matches(wanted, paths, 1, LIKENESS)
+    return f"There is no such path; did you mean {near[0]}? See /docs for all paths." if near else None
 
 
 def _allowed(path: str, allow: str) -> str | None:
-    """What to do instead: a browser that is led to a POST route asks with GET."""
+    """What to do instead; browsers that follow a link to a POST route use GET."""
     if not allow:
         return None
     example = " A page for it is at /." if path.startswith("/v1/tests") or path == "/v1/gate" else ""

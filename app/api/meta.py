@@ -1,4 +1,4 @@
-"""`GET /v1/meta`: what this server can do and how far it goes."""
+"""`GET /v1/meta`: the capabilities and limits of this server."""
 
 from __future__ import annotations
 
@@ -100,11 +100,11 @@ def formats() -> dict[str, Any]:
 def meta_router(settings: Settings) -> APIRouter:
     """The route; its answer never changes while the server runs."""
     router = APIRouter(prefix="/v1", tags=["meta"])
-    said = meta_of(settings)
+    content = meta_of(settings)
 
     async def meta() -> Response:
         """Versions, limits, methods, statistics and formats with their parameters, media types, problem types."""
-        return JSONResponse(said)
+        return JSONResponse(content)
 
     router.add_api_route("/meta", meta, response_class=Response, summary="What this server can do")
     return router

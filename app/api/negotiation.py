@@ -1,4 +1,4 @@
-"""Which representation of an answer a client wants, and which media type and coding its body has."""
+"""Content negotiation: the representation of an answer, and the media type and coding of a body."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def representation(accept: str | None, format_name: str | None, offered: Sequenc
 
     Raises
     ------
-        InvalidTest: the format is not one there is.
-        NotAcceptable: nothing on offer is accepted.
+        InvalidTest: the format is unknown.
+        NotAcceptable: the client accepts no offered representation.
     """
     if format_name is not None:
         if format_name in offered:
@@ -37,9 +37,7 @@ def representation(accept: str | None, format_name: str | None, offered: Sequenc
     best = max(offered, key=lambda name: (_quality(BY_NAME[name].media_type, ranges), -offered.index(name)))
     if _quality(BY_NAME[best].media_type, ranges) <= 0:
         types = ", ".join(BY_NAME[name].media_type for name in offered)
-        raise NotAcceptable(
-            f"The answer can be had as {types}; none of them is accepted by the Accept header."
-        )
+        raise NotAcceptable(f"The answer is available as {types}; the Accept header allows none of them.")
     return best
 
 
@@ -48,7 +46,7 @@ def theme(name: str | None, representation_name: str) -> Theme:
 
     Raises
     ------
-        InvalidTest: there is no such theme, or what was asked for has none but the default.
+        InvalidTest: the theme is unknown, or the representation has no themes.
     """
     themes = get_args(Theme)
     default: Theme = themes[0]
@@ -63,7 +61,7 @@ def theme(name: str | None, representation_name: str) -> Theme:
 
 
 def _ranges(accept: str) -> list[tuple[str, float]]:
-    """The media ranges of an Accept header with their qualities; what cannot be read is left out."""
+    """The media ranges of an Accept header with their qualities; unreadable ones are ignored."""
     ranges = []
     for part in accept.split(","):
         media, *parameters = (piece.strip().lower() for piece in part.split(";"))
@@ -80,24 +78,24 @@ def _ranges(accept: str) -> list[tuple[str, float]]:
 
 
 def _quality(media: str, ranges: list[tuple[str, float]]) -> float:
-    """The quality of the most specific range that a media type falls into."""
+    """The quality of the most specific range that includes a media type."""
     kind = media.partition("/")[0] + "/*"
     for candidate in (media, kind, "*/*"):
-        found = [quality for name, quality in ranges if name == candidate]
-        if found:
-            return max(found)
+        qualities = [quality for name, quality in ranges if name == candidate]
+        if qualities:
+            return max(qualities)
     return 0.0
 
 
 def body_of(content_type: str | None, content_encoding: str | None, kind: Kind) -> Body:
-    """What the headers say of a body: media type, boundary of its parts, content coding.
+    """The media type, multipart boundary and content coding of a body, from its headers.
 
     Raises
     ------
     UnsupportedMedia
-        The type is missing, not one this endpoint reads, or not in UTF-8; or the coding is not one we undo.
+        The type is missing or not one that this endpoint reads, the charset is not UTF-8, or the coding is unknown.
     MalformedBody
-        Parts are announced without the boundary between them.
+        The boundary of a multipart body is missing.
     """
     readable = CONSUMED[kind]
     media, _, _ = (content_type or "").partition(";")
@@ -112,17 +110,17 @@ def body_of(content_type: str | None, content_encoding: str | None, kind: Kind) 
         raise UnsupportedMedia("The body must be UTF-8; send it as UTF-8 and leave charset out.")
     boundary = parameters.get("boundary", "") if media == MULTIPART else ""
     if media == MULTIPART and not (0 < len(boundary) <= MAX_BOUNDARY_CHARS):
-        raise MalformedBody("The Content-Type header does not say the boundary between the parts.")
+        raise MalformedBody("The Content-Type header has no boundary parameter.")
     return Body(media, _coding(content_encoding), boundary)
 
 
 def _parameters(content_type: str) -> dict[str, str]:
     """The parameters of a media type; RFC 9110, section 5.6.6."""
     try:
-        _, found = parse_options_header(content_type[:MAX_ACCEPT_CHARS])
+        _, parameters = parse_options_header(content_type[:MAX_ACCEPT_CHARS])
     except (ValueError, IndexError):
         return {}
-    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in found.items()}
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in parameters.items()}
 
 
 def _coding(content_encoding: str | None) -> str | None:
@@ -130,10 +128,10 @@ def _coding(content_encoding: str | None) -> str | None:
     names = [name.strip().lower() for name in (content_encoding or "").split(",")]
     codings = [name for name in names if name not in ("", "identity")]
     if len(codings) > 1:
-        raise UnsupportedMedia("Content codings on top of each other are not taken; give one: gzip or zstd.")
+        raise UnsupportedMedia("Only one content coding is supported: gzip or zstd.")
     if not codings:
         return None
     coding = codings[0].removeprefix("x-")  # RFC 9110, section 8.4.1.3: x-gzip is gzip
     if coding not in CODINGS:
-        raise UnsupportedMedia(f"This content coding is not taken; give {' or '.join(CODINGS)}, or none.")
+        raise UnsupportedMedia(f"This content coding is not supported; use {' or '.join(CODINGS)}, or none.")
     return coding

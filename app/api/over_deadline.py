@@ -1,4 +1,4 @@
-"""The refusal of a test that cannot end before its deadline, so that no worker is kept busy with it until then."""
+"""Refusal of a test that cannot end before its deadline, so that it does not occupy a worker until then."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..service.messages import Job
 
 
 def over_deadline(job: Job, body: bytes | bytearray, planned: TooLong, longest_s: float) -> PlanTooLarge:
-    """The error for a test that was planned to take far longer than its deadline; no deadline is above `longest_s`.
+    """The error for a test predicted to take far longer than its deadline; deadlines are at most `longest_s`.
 
-    It points at where the deadline is written, or can be.
+    Its pointer is where the deadline is, or can be, set.
     """
     needed_s = ceil(planned.seconds)
     choose = "a cheaper method, or fewer samples (POST /v1/plan predicts what each method costs)."
@@ -22,7 +22,7 @@ def over_deadline(job: Job, body: bytes | bytearray, planned: TooLong, longest_s
     else:
         advice = f"This server allows no deadline above {longest_s:g} s: choose {choose}"
     detail = (
-        f"The test was not begun: it is predicted to take {planned.seconds:.3g} s, and its deadline is "
+        f"The test was not started: it is predicted to take {planned.seconds:.3g} s, and its deadline is "
         f"{planned.deadline_s:g} s. {advice}"
     )
     return PlanTooLarge(detail, flaws=(Flaw(_pointer(job, body), "over_deadline", detail),))
@@ -37,5 +37,5 @@ def _pointer(job: Job, body: bytes | bytearray) -> str:
         return "/?timeout_s"
     if job.kind != "gate":
         return "/timeout_s"
-    # The body was decoded in another process. A gate of several metrics has a deadline for each.
+    # The body was decoded in another process. In a gate of several metrics each has its own deadline.
     return "/metrics" if b'"metrics"' in body else "/request/timeout_s"

@@ -1,4 +1,4 @@
-"""Receiving a body: streamed, counted, and refused as soon as it is too large."""
+"""Receiving a body, within a limit for itself and a memory budget for all requests."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ..errors import BodyTooLarge, MalformedBody, Overloaded
 from ..service.messages import RenderedResponse
 
 SMALL_BYTES = (
-    131_072  # a body or an answer of this size always finds room: large ones do not shut out small tests
+    131_072  # bodies and answers up to this size are never refused: large ones do not shut out small tests
 )
-SLICE_BYTES = 2**16  # in which a large answer is sent
-SENDING_BYTES = 3 * SLICE_BYTES  # of which so much is copied: one slice that waits, and a transport's buffer
-# What the past counts after one more stay: some ten are remembered.
+SLICE_BYTES = 2**16  # size of the pieces in which a large answer is sent
+SENDING_BYTES = 3 * SLICE_BYTES  # copied while sending: one waiting slice, and the transport's buffer
+# Exponential weight of the past per reservation: about ten count.
 MEMORY = 0.9
 LONGEST_WAIT_S = 60.0
-GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0  # its multiples, modulo 1, are spread as evenly as can be
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0  # its multiples modulo 1 are evenly spread
 
 
 class ByteBudget:
     """A limit on the bytes that all requests hold: their bodies while they are received or answered, then their answers.
 
-    A body or an answer that is larger than small and finds no room is refused, unless it is the only one there; `refused`
-    is told. An answer that several clients are sent at a time is there once, and a few slices of it for each of them.
+    Bodies and answers above SMALL_BYTES are refused when the budget is used up, unless no other is in flight; then
+    `refused` is called. An answer that is sent to several clients counts once, plus a few slices for each of them.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class ByteBudget:
         self._spread = 0.0
 
     def reserve(self) -> Reservation:
-        """The place of one request, until it leaves; a context manager, too."""
+        """The reservation of one request, until it leaves; also a context manager."""
         return Reservation(self)
 
     def take(self, reservation: Reservation, size: int) -> None:
-        """So many bytes more of a body.
+        """Reserve `size` more bytes of a body.
 
         Raises
         ------
@@ -63,26 +63,26 @@ class ByteBudget:
         self._resize(reservation, reservation.size + size, large=reservation.size + size > SMALL_BYTES)
 
     def answer(self, reservation: Reservation, rendered: RenderedResponse) -> None:
-        """The answer in place of the body.
+        """Reserve the answer instead of the body.
 
         Raises
         ------
-            Overloaded: there is no room; the body has left.
+            Overloaded: there is no room; the body is released nevertheless.
         """
         self._resize(reservation, 0, large=False)
         content = rendered.before
-        there = self._senders[id(content)] > 0
+        shared = self._senders[id(content)] > 0
         size = min(rendered.size, SENDING_BYTES)
-        self._make_room(reservation, rendered.size, size if there else size + len(content))
+        self._make_room(reservation, rendered.size, size if shared else size + len(content))
         self._resize(reservation, size, large=rendered.size > SMALL_BYTES)
         if rendered.size > SENDING_BYTES:
             reservation.content = content
             self._senders[id(content)] += 1
-            if not there:
+            if not shared:
                 self.held += len(content)
 
     def leave(self, reservation: Reservation) -> None:
-        """The request is answered, or given up."""
+        """Release everything that a request holds."""
         self._resize(reservation, 0, large=False)
         if reservation in self._large:
             self._large.discard(reservation)
@@ -99,7 +99,7 @@ class ByteBudget:
         if self.held > reservation.size and size > SMALL_BYTES and self.held + more > self._max_bytes:
             self._refused()
             raise Overloaded(
-                "The bodies and answers of other requests take all the memory there is for them. "
+                "The bodies and answers of other requests use all the memory reserved for them. "
                 "Try again a little later.",
                 retry_after_s=self._retry_after_s(),
             )
@@ -112,9 +112,9 @@ class ByteBudget:
             self._large.add(reservation)
 
     def _retry_after_s(self) -> int:
-        """When there may be room: large ones stay as usual, or as long again as they are there already.
+        """When there may be room: the usual time of large ones, or their mean age if that is longer.
 
-        It is spread from half to one and a half of that, so that not all who were refused come back at once.
+        It is spread from half to one and a half times that, so that refused clients do not all return at once.
         """
         now = self._clock()
         ages = [now - reservation.since for reservation in self._large]
@@ -125,7 +125,7 @@ class ByteBudget:
 
 @dataclass(slots=True, eq=False)
 class Reservation:
-    """One request: how many bytes it holds, and the content that it is sent with others."""
+    """The bytes that one request holds, and the content that it shares with others."""
 
     budget: ByteBudget
     size: int = 0
@@ -133,7 +133,7 @@ class Reservation:
     content: bytes | None = None
 
     def leave(self) -> None:
-        """It holds nothing any more; more than once does no harm."""
+        """Release it; may be called more than once."""
         self.budget.leave(self)
 
     def __enter__(self) -> Self:
@@ -153,9 +153,9 @@ async def receive_body(
 
     Raises
     ------
-        BodyTooLarge: more than `max_bytes` are declared, or come.
-        Overloaded: with the bodies of others it would take too much memory.
-        ClientDisconnect: the client left before the end.
+        BodyTooLarge: more than `max_bytes` are declared or received.
+        Overloaded: the memory budget is used up.
+        ClientDisconnect: the client disconnected before the end.
     """
     if content_length is not None and not content_length.isascii():
         raise MalformedBody("Content-Length is not a number.")
@@ -176,10 +176,10 @@ async def receive_body(
 
 
 async def disconnected(receive: Receive) -> None:
-    """Return when the client has left."""
+    """Return when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 def _too_large(max_bytes: int) -> BodyTooLarge:
-    return BodyTooLarge(f"The body is larger than {max_bytes:,} bytes, which is the most this server takes.")
+    return BodyTooLarge(f"The body is larger than {max_bytes:,} bytes, the limit of this server.")

@@ -1,4 +1,4 @@
-"""The routes: five ways to hand over a test, the plan of one, the gate, and what the service says of itself."""
+"""The routes: five kinds of tests, plan, gate, and what describes the service."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .request_body import ByteBudget
 def add_routes(
     app: FastAPI, settings: Settings, executor: Executor, health: HealthChecks, metrics: Metrics
 ) -> None:
-    """Everything that can be asked of the service, and how it says no."""
+    """Add all routes and exception handlers."""
     cache: Cache[RenderedResponse] = Cache(settings.cache_bytes, settings.cache_entries)
     most = max(settings.bodies_bytes, settings.max_body_bytes)
     budget = ByteBudget(most, partial(metrics.refused, "bodies_bytes"))

@@ -1,7 +1,7 @@
-"""An answer on its way: written slice by slice, none before the client has taken nearly all of the one before it.
+"""Large responses are sent in slices, each when the client has read nearly all of the previous one.
 
-A transport copies what the network does not take at once, so that answers written whole would be as many copies as there
-are clients that do not read. In slices it holds one of each, and the loop turns between two of them.
+A transport buffers what the network does not accept at once, so that whole answers would be copied once per client that
+does not read. With slices it buffers one at a time, and the event loop turns between them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .turns import Turns
 
 
 class SlicedResponse(Response):
-    """A rendered answer; its headers are the rendered ones and no others. `reservation` leaves when it is written."""
+    """A rendered answer with exactly its headers; `reservation` is released when it is sent."""
 
     def __init__(self, rendered: RenderedResponse, reservation: Reservation, turns: Turns) -> None:
         super().__init__(status_code=rendered.status)
@@ -46,7 +46,7 @@ class SlicedResponse(Response):
 
 
 def slices(rendered: RenderedResponse) -> Iterator[bytes]:
-    """The content in pieces of at most `SLICE_BYTES`; nothing but the piece is copied."""
+    """The content in pieces of at most `SLICE_BYTES`; only the piece is copied."""
     for part in (rendered.before, rendered.own, rendered.after):
         view = memoryview(part)
         for start in range(0, len(part), SLICE_BYTES):

@@ -1,13 +1,10 @@
-"""A share of a processor's time for work that may come to nothing."""
+"""A token bucket of processor time."""
 
 from __future__ import annotations
 
 
 class TokenBucket:
-    """`share` seconds for every second that passes; what is not spent is saved up, `saved_s` at most.
-
-    May be overdrawn by the last piece of work, and then recovers before there is any again.
-    """
+    """Earns `share` seconds per second, and holds at most `saved_s`; the last piece of work may overdraw it."""
 
     def __init__(self, share: float, saved_s: float) -> None:
         self._share = share
@@ -16,11 +13,11 @@ class TokenBucket:
         self._at = 0.0
 
     def left(self, now: float) -> bool:
-        """Whether there is any at `now`, in seconds of a clock that does not go back."""
+        """Whether the bucket holds any time at `now`, in seconds of a monotonic clock."""
         self._left_s = min(self._saved_s, self._left_s + self._share * (now - self._at))
         self._at = now
         return self._left_s > 0.0
 
     def spend(self, seconds: float) -> None:
-        """So much was used."""
+        """Spend `seconds`."""
         self._left_s -= seconds

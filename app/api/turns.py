@@ -1,24 +1,24 @@
-"""Turns of the event loop: work that takes it long is done one piece at a time, and others are heard in between."""
+"""Turns of the event loop: longer pieces of work run one at a time, and the loop serves others in between."""
 
 from __future__ import annotations
 
 import asyncio
 
-# A health probe needs a few rounds of the loop: its connection, its bytes, its task, its answer.
+# A health probe needs a few iterations of the loop: its connection, its bytes, its task, its answer.
 ROUNDS = 4
 
 
 class Turns:
-    """First come, first served; between two turns the loop goes round `ROUNDS` times."""
+    """First in, first out; between two turns the loop iterates `ROUNDS` times."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._number = 0
 
     async def mine(self, number: int = 0) -> int:
-        """Return when it is the caller's turn, which ends where it next waits for something; the number of the turn.
+        """Wait for the caller's turn, which lasts until it next awaits something; return the number of the turn.
 
-        At once if `number` is that of the caller's last turn and nobody else has had one since.
+        Returns at once if `number` is that of the caller's last turn and nobody else had one since.
         """
         if number and number == self._number:
             return number

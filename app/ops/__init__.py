@@ -1,1 +1,1 @@
-"""Operating the service: health, request ids, security headers."""
+"""Operating the service: connections, authentication, health, metrics, logs, tracing."""

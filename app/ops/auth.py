@@ -1,8 +1,7 @@
-"""Who comes in: connections beyond the limit and requests without a known key are refused before anything is read.
+"""Refuses connections beyond the limit, and requests without a known API key, before the body is read.
 
-The health routes are open to all, however full it is: an orchestrator that cannot ask would restart a busy service.
-The page and the documentation need no key: they hold nothing of anybody's, and a browser has no way to send one before
-it has them.
+The health routes are always open: an orchestrator that gets no answer would restart a busy service. The page and the
+documentation need no key: they contain no data, and a browser can send none before it has loaded them.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ READING = frozenset({"GET", "HEAD"})
 
 
 class AuthMiddleware:
-    """Raises `TooManyConnections` and `Unauthorized`; what is outside of it renders them."""
+    """Raises `TooManyConnections` and `Unauthorized`; `ErrorMiddleware`, outside it, renders them."""
 
     def __init__(self, app: ASGIApp, keys: Keys) -> None:
         self.app = app
@@ -36,7 +35,7 @@ class AuthMiddleware:
                 )
             if self._keys.digests and not (_without_key(scope) or self._keys.admit(_authorization(scope))):
                 raise Unauthorized(
-                    "This service needs an API key: Authorization: Bearer and a key that it knows."
+                    "This service needs an API key: send Authorization: Bearer with a known key."
                 )
         await self.app(scope, receive, send)
 
@@ -47,5 +46,5 @@ def _without_key(scope: Scope) -> bool:
 
 
 def _authorization(scope: Scope) -> bytes | None:
-    given = [value for name, value in scope["headers"] if name == b"authorization"]
-    return given[0] if len(given) == 1 else None
+    values = [value for name, value in scope["headers"] if name == b"authorization"]
+    return values[0] if len(values) == 1 else None

@@ -1,7 +1,6 @@
-"""Cross-origin requests (the Fetch standard): from the origins that the operator lists, and from no other.
+"""Cross-origin requests (CORS), from the origins that the operator lists only.
 
-Off without a list. Never a wildcard, and never with credentials: a key travels in `Authorization`, which the page has
-to send itself.
+Off without a list. No wildcard, and no credentials: a key is sent in `Authorization`, which the page sets itself.
 """
 
 from __future__ import annotations

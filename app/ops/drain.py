@@ -1,8 +1,8 @@
-"""Leaving without losing anybody: from the first signal on the service says so to all who ask, and takes its leave.
+"""Graceful shutdown.
 
-SIGTERM turns readiness to 503 at once. For `shutdown_delay_s` requests are still taken, because a load balancer needs a
-moment to notice, and every response asks its client to close the connection. Then the server stops listening and
-finishes what it has accepted; what is not finished after `shutdown_grace_s` is cancelled, and its clients are told.
+After SIGTERM, `/readyz` is 503 at once. For `shutdown_delay_s` requests are still accepted, because a load balancer needs
+a moment to notice, and every response closes its connection. Then the server stops listening and finishes the requests
+in flight; those unfinished after `shutdown_grace_s` are cancelled and answered with 503.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ CLOSE = (b"connection", b"close")
 
 
 class Drain:
-    """Whether the service is taking its leave."""
+    """Whether the service is shutting down."""
 
     def __init__(self) -> None:
         self.begun = False
 
     def begin(self) -> None:
-        """From now on; safe in a signal handler."""
+        """Begin; safe in a signal handler."""
         self.begun = True
 
 
 class DrainMiddleware:
-    """Ends every connection with the response that is under way, once the drain has begun."""
+    """Adds `Connection: close` to every response once the drain has begun."""
 
     def __init__(self, app: ASGIApp, drain: Drain) -> None:
         self.app = app
@@ -49,7 +49,7 @@ class DrainMiddleware:
 
 
 class GraceMiddleware:
-    """Raises `Overloaded` for a request that is cancelled because the grace period is over; what is outside renders it."""
+    """Raises `Overloaded` for a request that is cancelled at the end of the grace period; `ErrorMiddleware` renders it."""
 
     def __init__(self, app: ASGIApp, drain: Drain) -> None:
         self.app = app
@@ -70,5 +70,5 @@ class GraceMiddleware:
             task = asyncio.current_task()
             if begun or not self._drain.begun or scope["type"] != "http" or task is None:
                 raise
-            task.uncancel()  # there is an answer to send
+            task.uncancel()  # the 503 must still be sent
             raise Overloaded("The service is shutting down. Try again elsewhere or later.") from None

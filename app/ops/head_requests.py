@@ -1,4 +1,4 @@
-"""HEAD wherever there is GET (RFC 9110, section 9.3.2): the same headers, no content."""
+"""HEAD for every GET route (RFC 9110, section 9.3.2): the same headers, no content."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class HeadMiddleware:
-    """Answers HEAD as the GET it stands for, without sending the content."""
+    """Answers HEAD like GET, without the content."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

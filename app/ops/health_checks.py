@@ -1,4 +1,4 @@
-"""Whether the service lives and whether it can take work, in one place: what the health routes say."""
+"""The checks of the health routes: whether the service is alive, and whether it is ready."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class HealthChecks:
         self._wrong: list[str] | None = None
 
     def tested(self, wrong: list[str]) -> None:
-        """The self-test ran; `wrong` names what did not come out as it should."""
+        """The self-test ran; `wrong` names the failed cases."""
         self._wrong = wrong
 
     def not_alive(self) -> str | None:
-        """Why a restart is due: work is there, and no worker has moved for a while. Merely busy is alive."""
-        return "Work is waiting and no worker gets on with it." if self._executor.stalled else None
+        """Why the service should be restarted: work is pending and no worker makes progress. A busy service is alive."""
+        return "Work is pending and no worker makes progress." if self._executor.stalled else None
 
     def not_ready(self) -> str | None:
-        """Why no request should be sent here."""
+        """Why no requests should be sent to this service."""
         if self._drain.begun:
             return "The service is shutting down."
         if self._wrong is None:

@@ -1,7 +1,7 @@
-"""API keys: a bearer token is known by its SHA-256 digest. `python -m app.ops.keys` makes one.
+"""API keys: bearer tokens, known by their SHA-256 digests. `python -m app.ops.keys` makes one.
 
-The server never holds a key, only digests: whoever reads its environment cannot use them. A key is 32 random bytes, so
-that a plain digest is enough; there is nothing to guess.
+The server has no keys, only digests, which are useless to whoever reads its environment. A key is 32 random bytes, so
+that a plain digest is enough.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ SCHEME = b"bearer "
 MAX_KEY_BYTES = 512
 SEPARATORS = re.compile(r"[\s,]+")
 OPEN = (
-    "EXACTPERM_HOST is {host}, where others can reach this service, and there are no API keys. Make one with "
+    "EXACTPERM_HOST is {host}, which other machines can reach, and there are no API keys. Make one with "
     f"`python -m {__name__}` and set EXACTPERM_API_KEY_DIGESTS"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The digests of the keys that open this service; without any it is open."""
+    """The digests of the valid keys; without any the service is open."""
 
     digests: tuple[bytes, ...]
 
     @classmethod
     def of(cls, text: str) -> Keys:
-        """Read a list of digests in hexadecimal, with commas or spaces between."""
+        """Read a list of digests in hexadecimal, separated by commas or spaces."""
         return cls(tuple(bytes.fromhex(one) for one in SEPARATORS.split(text) if one))
 
     def admit(self, authorization: bytes | None) -> bool:
-        """Whether the value of an Authorization header holds a known key. Takes as long for each that is wrong."""
+        """Whether the value of an Authorization header has a known key, in a time that does not depend on the key."""
         if authorization is None or authorization[: len(SCHEME)].lower() != SCHEME:
             return False
         given = hashlib.sha256(authorization[len(SCHEME) :].strip()[:MAX_KEY_BYTES]).digest()
-        found = False
-        for digest in self.digests:  # all of them, whichever matches
-            found |= hmac.compare_digest(given, digest)
-        return found
+        known = False
+        for digest in self.digests:  # compare all, whichever matches
+            known |= hmac.compare_digest(given, digest)
+        return known
 
 
 def new_key() -> tuple[str, str]:
@@ -54,7 +54,7 @@ def new_key() -> tuple[str, str]:
 
 
 def exposed(settings: Settings) -> str | None:
-    """How the service is open to other machines; None when it is not."""
+    """A sentence if other machines can use the service without a key, or None."""
     if is_loopback(settings.host) or Keys.of(settings.api_key_digests).digests:
         return None
     return OPEN.format(host=settings.host or "empty")

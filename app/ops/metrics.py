@@ -1,6 +1,6 @@
-"""What Prometheus is told. Labels have few values, whatever clients send: templates of routes, known methods, reasons.
+"""Metrics for Prometheus. Labels have few values, whatever clients send: route templates, known methods, reasons.
 
-Counters that the executor keeps for itself are read when somebody asks, so that nothing is counted twice.
+Counters kept by the executor are read at collection, so that nothing is counted twice.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RESTARTS = ("deadline", "died", "disconnect", "memory", "stopped")
 
 
 class Execution(Protocol):
-    """What is read of the executor."""
+    """The gauges and counters of the executor."""
 
     @property
     def queued(self) -> int:
@@ -48,7 +48,7 @@ class Execution(Protocol):
 
     @property
     def running(self) -> int:
-        """How many run in one."""
+        """How many calls run in a worker."""
 
     @property
     def pending_seconds(self) -> float:
@@ -56,7 +56,7 @@ class Execution(Protocol):
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The warm workers."""
+        """Process ids of the warm workers."""
 
     @property
     def restarts(self) -> Mapping[str, int]:
@@ -68,7 +68,7 @@ class Execution(Protocol):
 
 
 class Metrics:
-    """All metrics of one application, in a registry of their own."""
+    """All metrics of one application, in their own registry."""
 
     def __init__(self, execution: Execution, versions: Mapping[str, str]) -> None:
         self.registry = CollectorRegistry(auto_describe=True)
@@ -105,15 +105,15 @@ class Metrics:
         self.answers = dict.fromkeys(SOURCES, 0)
         self._requests: dict[tuple[str, str, int], Histogram] = {}
         self._computed: dict[str, Histogram] = {}
-        self.registry.register(Now(self, execution, self._versions))
+        self.registry.register(StateCollector(self, execution, self._versions))
         ProcessCollector(registry=self.registry)
 
     def refused(self, reason: str) -> None:
-        """A request, or a connection, was refused before it came to a test."""
+        """A request or a connection was refused before its test was read."""
         self.refusals[reason] += 1
 
     def answered(self, method: str, route: str, status: int, seconds: float, sizes: tuple[int, int]) -> None:
-        """A request was answered; `sizes` are those of its body and of the answer's."""
+        """A request was answered; `sizes` are the bytes of its body and of the response."""
         key = (method, route, status)
         child = self._requests.get(key)
         if child is None:
@@ -127,7 +127,7 @@ class Metrics:
     def computed(
         self, method: str, queue_s: float, compute_s: float | None, source: str = "computed"
     ) -> None:
-        """A test was computed by a method of ours; without a time of its own it was computed for another."""
+        """A test was answered; without `compute_s` it was computed for another request."""
         self.answers[source] += 1
         self._queue.observe(queue_s)
         if compute_s is not None:
@@ -137,19 +137,19 @@ class Metrics:
             child.observe(compute_s)
 
     def text(self) -> bytes:
-        """The text format of Prometheus."""
+        """The metrics in the text format of Prometheus."""
         return generate_latest(self.registry)
 
     def names(self) -> dict[str, str]:
-        """The name of every family of ours with its sentence; of counters as they are asked for."""
+        """The name of every family, as queried, with its description."""
         return {
             family.name + ("_total" if family.type == "counter" else ""): family.documentation
             for family in self.registry.collect()
         }
 
 
-class Now(Collector):
-    """What is so at the moment, and what others count."""
+class StateCollector(Collector):
+    """Collector for gauges and for counters kept by other components."""
 
     def __init__(self, metrics: Metrics, execution: Execution, versions: Mapping[str, str]) -> None:
         self._metrics = metrics
@@ -157,7 +157,7 @@ class Now(Collector):
         self._versions = versions
 
     def collect(self) -> Iterator[Metric]:
-        """Read it."""
+        """All families, with their values now."""
         execution, metrics = self._execution, self._metrics
         build = GaugeMetricFamily("exactperm_build_info", "Versions; always 1.", labels=tuple(self._versions))
         build.add_metric(tuple(self._versions.values()), 1)
@@ -201,7 +201,7 @@ class Now(Collector):
         yield _counter("exactperm_worker_restarts", "Workers that ended and were replaced.", restarts)
 
     def describe(self) -> Iterator[Metric]:
-        """The same."""
+        """The same families."""
         return self.collect()
 
 
@@ -223,7 +223,7 @@ def metrics_router(metrics: Metrics) -> APIRouter:
     router = APIRouter(tags=["health"])
 
     async def exposition() -> Response:
-        """Counts and durations in the text format of Prometheus; no data of any request."""
+        """Counts and durations in the text format of Prometheus; no data from requests."""
         return Response(
             metrics.text(), headers={"content-type": CONTENT_TYPE_LATEST, "cache-control": "no-store"}
         )

@@ -1,6 +1,6 @@
-"""What every request gets, in one middleware: an id, the security headers, a count, a span and a line in the log.
+"""One middleware for what every request gets: an id, security headers, metrics, a span and a log line.
 
-One wrapper around `receive` and `send` instead of one for each purpose: it is on the path of every request.
+One wrapper of `receive` and `send` instead of one per purpose, because every request pays for it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .tracing import Spans
 
 HEADER = b"x-request-id"
 HARMLESS = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
-WORK = "exactperm.work"  # the key in an ASGI scope of what was computed
-TOO_SLOW = "The body was not there in time, or came at less than the rate this server asks for."
-ABORTED = 499  # no response was sent: the client had left, or it was cut off
+WORK = "exactperm.work"  # the key of the WorkStats in an ASGI scope
+TOO_SLOW = "The body did not arrive in time, or arrived more slowly than this server allows."
+ABORTED = 499  # no response was sent: the client disconnected, or was cut off
 
 
 class RequestRecord:
-    """A request and its answer, as far as they have come."""
+    """A request and its response so far."""
 
     __slots__ = ("connection", "in_bytes", "out_bytes", "parent", "receive", "request_id", "send", "status")
 
@@ -38,18 +38,18 @@ class RequestRecord:
         self.connection = scope.get(CONNECTION)
         self.in_bytes = self.out_bytes = 0
         self.status = ABORTED
-        given = b""
+        request_id = b""
         callers = []
         for name, value in scope["headers"]:
             if name == HEADER:
-                given = value
+                request_id = value
             elif name == TRACEPARENT:
                 callers.append(value)
         self.parent: Parent | None = parent_of(callers[0]) if len(callers) == 1 else None
-        self.request_id = given if HARMLESS.match(given) else uuid.uuid4().hex.encode()
+        self.request_id = request_id if HARMLESS.match(request_id) else uuid.uuid4().hex.encode()
 
     async def receiving(self) -> Message:
-        """The body, counted; an error once it is too late for the rest."""
+        """Receive and count a message; raise BodyTooSlow once the body is late."""
         message = await self.receive()
         if message["type"] == "http.request":
             self.in_bytes += len(message.get("body", b""))
@@ -58,7 +58,7 @@ class RequestRecord:
         return message
 
     async def sending(self, message: Message) -> None:
-        """The answer, with the headers that all have; counted."""
+        """Send and count a message; add the headers that all responses have."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = list(message.get("headers", ()))
@@ -71,7 +71,7 @@ class RequestRecord:
 
 
 class ObservabilityMiddleware:
-    """The outermost of ours; puts `request_id` into the scope."""
+    """The outermost middleware but one; sets `request_id` in the scope."""
 
     def __init__(
         self,
@@ -101,10 +101,10 @@ class ObservabilityMiddleware:
             await self.app(scope, record.receiving, record.sending)
         finally:
             self._metrics.in_flight -= 1
-            self._said(scope, record, time.perf_counter() - began, span)
+            self._finish(scope, record, time.perf_counter() - began, span)
 
-    def _said(self, scope: Scope, record: RequestRecord, seconds: float, span: object) -> None:
-        """Count it and write its line: times in milliseconds, sizes in bytes."""
+    def _finish(self, scope: Scope, record: RequestRecord, seconds: float, span: object) -> None:
+        """Record the metrics and write the log line: times in milliseconds, sizes in bytes."""
         method = scope["method"] if scope["method"] in HTTP_METHODS else OTHER
         route = self._templates.of(scope["path"])
         sizes = (record.in_bytes, record.out_bytes)
@@ -133,7 +133,7 @@ class ObservabilityMiddleware:
             )
 
     def _trace_id(self, parent: Parent | None, span: object) -> str | None:
-        """The caller's trace, or the one that our span begins; None when nobody traces."""
+        """The caller's trace id, or that of our span, or None without tracing."""
         if parent is not None:
             return parent.trace_id
         return None if self._spans is None else self._spans.trace_of(span)

@@ -1,4 +1,7 @@
-"""The template of a path, such as `/page`: there are few, whatever is asked for."""
+"""Route templates as labels of metrics, spans and log lines: there are few, whatever clients request.
+
+`scope["route"]` would not do: requests that are refused before routing (no key, too many connections) have none.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ UNMATCHED = "unmatched"
 
 
 class Templates:
-    """Looks up the route of a path by the path alone; a path that is no route is `unmatched`."""
+    """Looks up the route of a path by the path alone; a path without a route is `unmatched`."""
 
     def __init__(self, routes: Iterable[Any]) -> None:
         self._exact: dict[str, str] = {}
@@ -18,7 +21,7 @@ class Templates:
 
     def _add(self, routes: Iterable[Any]) -> None:
         for route in routes:
-            if not hasattr(route, "path"):  # FastAPI keeps included routers as they are
+            if not hasattr(route, "path"):  # FastAPI keeps included routers as one entry
                 self._add(route.original_router.routes)
             elif hasattr(route, "methods") and "{" not in route.path:
                 self._exact[route.path] = route.path
@@ -30,7 +33,7 @@ class Templates:
 
     def of(self, path: str) -> str:
         """The template of a path."""
-        found = self._exact.get(path)
-        if found is not None:
-            return found
+        exact = self._exact.get(path)
+        if exact is not None:
+            return exact
         return next((to for prefix, to in self._prefixes if path.startswith(prefix)), UNMATCHED)

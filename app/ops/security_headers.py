@@ -1,7 +1,4 @@
-"""Headers that keep a browser from doing anything with a response but what it is for.
-
-A response that has a content security policy of its own keeps it.
-"""
+"""Security headers of all responses. A response with its own content security policy keeps it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""W3C Trace Context (Recommendation of 2021, section 3.2): who called, as a header that is believed only when valid."""
+"""The `traceparent` header (W3C Trace Context, Recommendation of 2021, section 3.2)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Parent(NamedTuple):
 
 
 def parent_of(header: bytes) -> Parent | None:
-    """The caller's span, or None for a header that is not valid: a service then begins a trace of its own."""
-    found = (VERSION_0 if header[:3] == b"00-" else LATER).match(header[:MAX_BYTES])
-    if found is None:
+    """The caller's span, or None for an invalid header: the service then starts its own trace."""
+    match = (VERSION_0 if header[:3] == b"00-" else LATER).match(header[:MAX_BYTES])
+    if match is None:
         return None
-    trace_id, span_id, flags = found.groups()
+    trace_id, span_id, flags = match.groups()
     if not trace_id.strip(b"0") or not span_id.strip(b"0"):
         return None
     return Parent(trace_id.decode(), span_id.decode(), bool(int(flags, 16) & 1))

@@ -1,6 +1,6 @@
-"""OpenTelemetry, for those who have it: a span for each request, sent by OTLP. Off unless an endpoint is set.
+"""OpenTelemetry: a span for each request, sent by OTLP. Off unless an endpoint is set.
 
-FastAPI's own spans are switched off: they carry the query string, in which the names of systems may stand.
+FastAPI's own spans are switched off: they contain the query string, which may name systems.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Spans:
         self._tracer = provider.get_tracer(NAME)
 
     def begin(self, parent: Parent | None) -> Any:
-        """A span of the server's, below the caller's if it said so."""
+        """Start a server span, as a child of the caller's span if given."""
         trace = self._trace
         context = None
         if parent is not None:
@@ -49,13 +49,13 @@ class Spans:
 
     @staticmethod
     def trace_of(span: Any) -> str:
-        """The trace that a span belongs to: the caller's, or one that begins with it."""
+        """The trace id of a span."""
         return f"{span.get_span_context().trace_id:032x}"
 
     def end(
         self, span: Any, method: str, route: str, status: int, request_id: str, facts: dict[str, Any]
     ) -> None:
-        """What the request was, without anything of what was in it."""
+        """End a span with the facts of its request, without any of its data."""
         span.update_name(f"{method} {route}")
         span.set_attribute("http.request.method", method)
         span.set_attribute("http.route", route)
@@ -68,12 +68,12 @@ class Spans:
         span.end()
 
     def close(self) -> None:
-        """Send what is left."""
+        """Send the remaining spans."""
         self._provider.shutdown()
 
 
 def spans_to(endpoint: str, version: str) -> Spans | None:
-    """Spans that go to this endpoint; None without one, or without the packages."""
+    """Spans that are sent to this endpoint; None without an endpoint or without the packages."""
     if not endpoint:
         return None
     try:

@@ -1,15 +1,15 @@
-"""File descriptors: every connection takes one, and a server without any left hears nobody."""
+"""File descriptors: every connection needs one, and a server without free ones cannot accept any."""
 
 from __future__ import annotations
 
 import resource
 
-OWN = 24  # sockets to listen on, the log, the event loop, /proc, what a library opens for a moment
-EACH_WORKER = 4  # its socket and its process, and those of the one that replaces it
+OWN = 24  # listening sockets, the log, the event loop, /proc, files that libraries open briefly
+EACH_WORKER = 4  # its socket and its process, and those of its replacement
 
 
 def for_connections(wanted: int, workers: int) -> int:
-    """How many connections there can be; at least `wanted`, if the system lets the soft limit be raised so far."""
+    """How many connections are possible; at least `wanted` if the soft limit can be raised that far."""
     others = OWN + EACH_WORKER * workers
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted + others:

@@ -1,11 +1,11 @@
-"""Where one request ends and the next begins: h11's reading, with no room left for two readings of the same bytes.
+"""h11's parser, made strict: bytes that two programs could parse differently are refused.
 
-h11 takes what RFC 9112 allows. Here what two programs could read differently is refused besides (section 11.2, request
-smuggling), and what is too large though it came in one piece; see `request_head`. h11's own reasons quote the request;
-they are not passed on.
+h11 accepts what RFC 9112 allows. Messages that could be used for request smuggling (section 11.2) are refused here, and
+heads that are too large though they arrived at once; see `request_head`. h11's own messages quote the request and are not
+passed on.
 
-A chunk costs the same time whether it holds a byte or a megabyte, so that small ones are rationed: `allow` says how
-many may be parsed before the others have their turn, and a body of very many small ones is refused.
+A chunk costs the same time whether it holds a byte or a megabyte, so small ones are limited: `allow` sets how many may be
+parsed before other connections have their turn, and a body of very many small ones is refused.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from .request_head import (
     unclear,
 )
 
-FREE_CHUNKS = 4_096  # so many may be of any size
-FREE_CHUNKS_ANSWERED = 64  # once the request is answered
-LEAST_MEAN_CHUNK = 32  # bytes, over more of them
+FREE_CHUNKS = 4_096  # this many may be of any size
+FREE_CHUNKS_ANSWERED = 64  # after the request is answered
+LEAST_MEAN_CHUNK = 32  # bytes, if there are more of them
 FREE_FRAMING_BYTES = (
     2**16
-)  # sizes, extensions and line ends of chunks; beyond it no more than there is content
-NOT_HTTP = "The request is not what RFC 9112 calls HTTP/1.1."
+)  # of chunk sizes, extensions and line ends; beyond it no more than twice the content
+NOT_HTTP = "The request is not valid HTTP/1.1 (RFC 9112)."
 SMALL_CHUNKS = Refusal(
     400,
     "small_chunks",
     f"The chunks of the body are too small: send at least {LEAST_MEAN_CHUNK} bytes in each on average, or a Content-Length.",
 )
 LAST_CHUNK = re.compile(rb"0+(?![0-9A-Fa-f])")
-OF_HINT = {431: LARGE_HEAD, 501: Refusal(501, "framing", "Of transfer codings only chunked is known.")}
+OF_HINT = {431: LARGE_HEAD, 501: Refusal(501, "framing", "The only supported transfer coding is chunked.")}
 
 
 class Part(Enum):
-    """What is read next of a message; OTHER is all that is not part of a body in chunks."""
+    """What is parsed next of a chunked message; OTHER outside a chunked body."""
 
     SIZE = auto()
     CONTENT = auto()
@@ -53,10 +53,10 @@ class Part(Enum):
 
 
 class Framing(h11.Connection):
-    """A server's connection that tells what it reads: the head of a request, bytes of its body, the end of it.
+    """A server's connection that reports what it parses: the head of a request, bytes of its body, its end.
 
-    `interrupted` is True after an `h11.NEED_DATA` that means the allowance is used up: the rest is there already.
-    `deferred` is True after one that means a request has come and may not begin now, as `may_begin` said of its head.
+    `interrupted` is True after an `h11.NEED_DATA` that means that the allowance is used up: more data is available.
+    `deferred` is True after one that means that a request has arrived which `may_begin` does not allow to start yet.
     """
 
     def __init__(
@@ -79,15 +79,15 @@ class Framing(h11.Connection):
         self._allowed = 0
         self._free_chunks = FREE_CHUNKS
         self._part = Part.OTHER
-        self._clear = 0  # so much of an unfinished head is known to be clear
+        self._clear = 0  # bytes of an unfinished head that are already checked
         self._chunks = self._content_bytes = self._wire_bytes = 0
 
     def allow(self, chunks: int) -> None:
-        """So many chunks may be parsed from now on."""
+        """Allow this many chunks to be parsed from now on."""
         self._allowed = chunks
 
     def answered(self) -> None:
-        """The body is read only to find its end: fewer small chunks are borne."""
+        """From now on the body is read only to find its end: fewer small chunks are allowed."""
         self._free_chunks = FREE_CHUNKS_ANSWERED
         self._chunks = self._content_bytes = self._wire_bytes = 0
 
@@ -97,7 +97,7 @@ class Framing(h11.Connection):
         super().receive_data(data)
 
     def next_event(self) -> Any:
-        """The next event; raises h11.RemoteProtocolError, and `refusal` says why."""
+        """The next event; on h11.RemoteProtocolError `refusal` is the reason."""
         self.interrupted = self.deferred = False
         if self.their_state is h11.IDLE:
             return self._next_head()
@@ -125,7 +125,7 @@ class Framing(h11.Connection):
     def _next_head(self) -> Any:
         there = self.trailing_data[0]
         end = there.find(b"\r\n\r\n")
-        # Whole lines are looked at once; the line end before is looked at again, because a fold shows in what follows it.
+        # Complete lines are checked once; the line end before them again, because a fold shows in what follows it.
         if unclear(there[self._clear : end + 4] if end >= 0 else there[self._clear :].removesuffix(b"\r")):
             self._refuse(LINE_ENDS)
         if end >= 0 and not self._may_begin(there[:16]):
@@ -164,14 +164,14 @@ class Framing(h11.Connection):
                 self._refuse(SMALL_CHUNKS)
         elif isinstance(event, h11.EndOfMessage):
             begin = _begin(there) if size_line is not None else 0
-            self._look_at_trailers(there[begin : len(there) - len(self.trailing_data[0])], event)
+            self._check_trailers(there[begin : len(there) - len(self.trailing_data[0])], event)
         elif self._wire_bytes > 2 * self._content_bytes + FREE_FRAMING_BYTES + self._max_header_bytes:
             self._refuse(SMALL_CHUNKS)
         elif size_line is not None:
             self._part = Part.TRAILERS if LAST_CHUNK.match(size_line) else Part.CONTENT
         return event
 
-    def _look_at_trailers(self, lines: bytes, end: h11.EndOfMessage) -> None:
+    def _check_trailers(self, lines: bytes, end: h11.EndOfMessage) -> None:
         if unclear(lines):
             self._refuse(LINE_ENDS)
         size = sum(len(name) + len(value) for name, value in end.headers)
@@ -184,12 +184,12 @@ class Framing(h11.Connection):
 
 
 def _begin(there: bytes) -> int:
-    """Where a line with a chunk's size begins: after the line end of the chunk before, of which h11 may have taken half."""
+    """Where a chunk-size line begins: after the line end of the previous chunk, of which h11 may have consumed half."""
     return len(there[:2]) - len(there[:2].lstrip(b"\r\n"))
 
 
 def _size_line(there: bytes) -> bytes | None:
-    """The line with a chunk's size; None until it is whole."""
+    """The chunk-size line; None until it is complete."""
     begin = _begin(there)
     end = there.find(b"\r\n", begin)
     return there[begin:end] if end >= 0 else None

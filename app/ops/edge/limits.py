@@ -1,7 +1,7 @@
-"""What all connections share: limits, their count, one look at every connection twice a second, and refusals.
+"""The limits of connections, their count, a check of each one twice a second, and refusals.
 
-One timer for all, and none for each request: a connection notes when it began to wait for what, and the look
-compares. Five hundred slow clients cost a hundred microseconds twice a second and nothing else.
+There is one timer for all connections and none per request: a connection notes when it started to wait, and the check
+compares. Five hundred slow clients cost a hundred microseconds twice a second.
 """
 
 from __future__ import annotations
@@ -26,18 +26,16 @@ if TYPE_CHECKING:
 log = logging.getLogger("exactperm.edge")
 
 LOOK_EVERY_S = 0.5
-RESERVE = (
-    1_024  # connections beyond the limit that are heard, so that health is said and others get their 503
-)
-ACCEPTED_AT_ONCE = 128  # in a turn of the event loop
-TURNS = 4  # from one that is accepted to another that made room for it and is closed
-CROWDED_HEAD_S = 2.0  # such a one has so long for its headers
-CROWDED_HEAD_BYTES = 16_384  # and so many for all that it sends before it is answered
+RESERVE = 1_024  # connections accepted beyond the limit, for health routes and to answer others with 503
+ACCEPTED_AT_ONCE = 128  # per turn of the event loop
+TURNS = 4  # between accepting a connection and closing the one that makes room for it
+CROWDED_HEAD_S = 2.0  # time for the headers on a connection beyond the limit
+CROWDED_HEAD_BYTES = 16_384  # and bytes that it may send before it is answered
 CROWDED = Refusal(
     503, "connections", "More connections are open than this server serves. Try again a little later."
 )
 LEAST_CONNECTIONS = 8
-SLOW_HEAD = Refusal(408, "header_timeout", "The headers were not there in time.")
+SLOW_HEAD = Refusal(408, "header_timeout", "The headers did not arrive in time.")
 
 Headers = tuple[tuple[str, str], ...]
 Problem = Callable[
@@ -47,7 +45,7 @@ Problem = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long, how slow, how large and how many."""
+    """The limits of connections: times in seconds, sizes in bytes, rates in bytes per second, counts."""
 
     header_timeout_s: float
     max_header_bytes: int
@@ -60,7 +58,7 @@ class Limits:
 
     @classmethod
     def of(cls, settings: Settings) -> Limits:
-        """The part of the settings that is kept here."""
+        """The limits in the settings."""
         return cls(
             settings.header_timeout_s,
             settings.max_header_bytes,
@@ -73,18 +71,20 @@ class Limits:
 
     @property
     def at_once(self) -> int:
-        """Connections that are accepted in one turn of the loop, so that the newest is still heard some turns later."""
+        """Connections accepted per turn of the loop; few enough that the newest is still served some turns later."""
         return min(ACCEPTED_AT_ONCE, max(1, self.reserve // 8))
 
     @property
     def descriptors(self) -> int:
-        """File descriptors that connections can take."""
+        """File descriptors that connections may need."""
         return self.max_connections + self.reserve + TURNS * self.at_once
 
     def within(self, descriptors: int) -> Limits:
-        """The same where connections have no more than so many file descriptors: fewer are heard, or even served.
+        """These limits with at most `descriptors` file descriptors for connections: a smaller reserve, or fewer served.
 
-        Raises ValueError when too few would be left to serve anybody.
+        Raises
+        ------
+            ValueError: too few descriptors to serve at all.
         """
         reserve = min(RESERVE, max((descriptors - self.max_connections) * 2 // 3, descriptors // 8))
         fewer = replace(self, reserve=reserve)
@@ -94,27 +94,27 @@ class Limits:
         return replace(fewer, max_connections=served)
 
     def too_slow(self, seconds: float, received: int) -> bool:
-        """Whether a body of which so many bytes came in so many seconds is given up."""
+        """Whether a body is too slow of which `received` bytes arrived in `seconds`."""
         if seconds >= self.body_timeout_s:
             return True
         return received < self.body_bytes_per_second * (seconds - self.header_timeout_s)
 
 
 class Edge:
-    """One for each server; `refused` is told the reason of every refusal, for the metrics."""
+    """The connections of one server; `refused` is called with the reason of every refusal."""
 
     def __init__(self, limits: Limits, problem: Problem, refused: Callable[[str], None]) -> None:
         self.limits = limits
         self.turns = Turns()
-        self.connections: dict[EdgeProtocol, str] = {}  # and whose they are
+        self.connections: dict[EdgeProtocol, str] = {}  # and the client key of each
         self._of_one: Counter[str] = Counter()
-        self._waiting: dict[EdgeProtocol, None] = {}  # too many, and not at work: the longest first
+        self._waiting: dict[EdgeProtocol, None] = {}  # beyond the limit, and idle: the longest first
         self._problem = problem
         self._refused = refused
         self._timer: asyncio.TimerHandle | None = None
 
     def crowds(self, connection: EdgeProtocol) -> bool:
-        """Whether this is one too many: of all, or of those from its address."""
+        """Whether this connection is beyond the limit: of all, or of those from its address."""
         own = self._of_one[self.connections.get(connection, "")]
         return (
             len(self.connections) > self.limits.max_connections
@@ -122,7 +122,10 @@ class Edge:
         )
 
     def add(self, connection: EdgeProtocol, host: str) -> bool:
-        """A connection was made; whether it can be heard. Room is made by the one that has kept us waiting longest."""
+        """Add a connection; return whether it can be served or refused with a response.
+
+        The reserve makes room by closing the connection that has been idle longest.
+        """
         share = share_of(host)
         self.connections[connection] = share
         self._of_one[share] += 1
@@ -137,7 +140,7 @@ class Edge:
         return True
 
     def remove(self, connection: EdgeProtocol) -> None:
-        """A connection is gone, or as good as gone."""
+        """Remove a connection that is closed or about to be."""
         share = self.connections.pop(connection, None)
         if share is None:
             return
@@ -148,7 +151,7 @@ class Edge:
         self.turns.leave(connection)
 
     def waits(self, connection: EdgeProtocol, *, waiting: bool) -> None:
-        """One too many waits for its client, or no more."""
+        """Note whether a connection beyond the limit waits for its client."""
         self._waiting.pop(connection, None)
         if waiting:
             self._waiting[connection] = None
@@ -163,7 +166,7 @@ class Edge:
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None
-        # What is due before the next look is due now: nobody waits longer than the deadline.
+        # What is due before the next check is due now: no deadline is exceeded.
         now = loop.time() + self.look_every_s
         for connection in tuple(self.connections):
             connection.look(now)
@@ -171,18 +174,18 @@ class Edge:
             self._look_later(loop)
 
     def answer(self, refusal: Refusal) -> tuple[list[tuple[bytes, bytes]], bytes]:
-        """The problem that a refusal is: headers and body. It is counted and logged."""
+        """The headers and body of a refusal, as a problem; it is counted and logged."""
         request_id = uuid.uuid4().hex
         self._refused(refusal.reason)
         log.info(
             "refused", extra={"status": refusal.status, "reason": refusal.reason, "request_id": request_id}
         )
-        said, body = self._problem(refusal.status, refusal.detail, request_id)
-        headers = [(name.encode(), value.encode()) for name, value in said if name != "connection"]
+        problem_headers, body = self._problem(refusal.status, refusal.detail, request_id)
+        headers = [(name.encode(), value.encode()) for name, value in problem_headers if name != "connection"]
         headers += [(b"x-request-id", request_id.encode()), (POLICY, NOTHING), *FIXED]
         headers += [(b"content-length", str(len(body)).encode()), (b"connection", b"close")]
         return headers, body
 
     def gave_up(self, reason: str) -> None:
-        """A connection was closed without an answer."""
+        """Count a connection that was closed without a response."""
         self._refused(reason)

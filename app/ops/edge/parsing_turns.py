@@ -1,11 +1,11 @@
-"""The event loop's time, shared among connections: whose bytes take long to read, and whose requests come in floods.
+"""Shares the event loop's parsing time among connections: bodies in many chunks, and floods of requests.
 
-What a connection may have parsed at once is little: enough for any ordinary request. The rest waits here, and in each
-turn of the loop those who wait get a little more, one after the other, so that whoever asks for something else in the
-meantime waits for a few milliseconds, whatever has come over however many connections.
+A connection may have a few chunks parsed at once, enough for any ordinary request. The rest waits here, and in each turn
+of the loop the waiting connections get a few more, one after the other, so that other requests wait only for a few
+milliseconds, whatever arrives over however many connections.
 
-Requests begin one at a time, too: in a turn of the loop one of each kind, and a few of those that cost next to nothing. Those of a kind that come together are
-answered in their order; a flood of one kind delays the other kinds by no more than one request in a turn.
+Requests start in turns, too: in each turn of the loop one of each kind, and a few of the cheapest kinds. Requests of one
+kind are answered in their order; a flood of one kind delays the other kinds by at most one request per turn.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections import Counter
 from enum import Enum, auto
 from typing import Protocol
 
-AT_ONCE = 4  # chunks of each read; a client that sends no floods has as many or fewer in most of its reads
-EACH = 32  # chunks of one connection, when it has its turn
+AT_ONCE = 4  # chunks per read; most reads of an ordinary client have fewer
+EACH = 32  # chunks of one connection in its turn
 TOGETHER = 64  # chunks in a turn of the loop: some 50 µs each
 HEALTH_LINES = tuple(
     b"%b %b" % (method, path) for method in (b"GET", b"HEAD") for path in (b"/livez", b"/readyz", b"/healthz")
@@ -24,9 +24,10 @@ HEALTH_LINES = tuple(
 
 
 class Kind(Enum):
-    """What a request asks for, by its first bytes: whether the service is well, a test, or something else.
+    """The kind of a request by its first bytes: health, a test, or something else.
 
-    A PROBE asks for health first thing on its connection, as orchestrators do: it waits for no HEALTH over others.
+    A PROBE is a health request that is the first on its connection, as orchestrators send; it does not wait for HEALTH
+    requests of other connections.
     """
 
     PROBE = auto()
@@ -44,7 +45,7 @@ BEGIN_TOGETHER = {
 
 
 def kind_of(head: bytes, *, first: bool) -> Kind:
-    """The kind of a request whose head begins so; `first` on its connection or not.
+    """The kind of a request whose head begins with `head`; `first` if it is the first on its connection.
 
     >>> [kind_of(head, first=True).name for head in (b"GET /livez HTTP", b"POST /v1/gate HTTP", b"GET /docs HTTP")]
     ['PROBE', 'TEST', 'OTHER']
@@ -55,10 +56,10 @@ def kind_of(head: bytes, *, first: bool) -> Kind:
 
 
 class Waiting(Protocol):
-    """A connection with bytes that are not parsed yet."""
+    """A connection with unparsed bytes."""
 
     def parse(self, chunks: int) -> None:
-        """Parse at most so many, and wait again if there are more."""
+        """Parse at most `chunks`, and wait again if there are more."""
 
 
 class Turns:
@@ -75,12 +76,12 @@ class Turns:
         return len(self._waiting) + sum(map(len, self._beginning.values()))
 
     def wait(self, connection: Waiting, loop: asyncio.AbstractEventLoop) -> None:
-        """Have it parse on in a later turn."""
+        """Let a connection continue to parse in a later turn."""
         self._waiting.setdefault(connection)
         self._schedule(loop)
 
     def begins(self, connection: Waiting, kind: Kind, loop: asyncio.AbstractEventLoop) -> bool:
-        """Whether a request may begin now; if not, its connection parses on when it has its turn."""
+        """Whether a request may start now; if not, its connection continues in its turn."""
         if self._next is connection:
             self._next = None
             return True
@@ -92,7 +93,7 @@ class Turns:
         return False
 
     def leave(self, connection: Waiting) -> None:
-        """It is gone, or has nothing more."""
+        """Remove a connection that is closed, or has nothing left to parse."""
         self._waiting.pop(connection, None)
         for line in self._beginning.values():
             line.pop(connection, None)
@@ -118,7 +119,7 @@ class Turns:
 
 
 def _first(line: dict[Waiting, None]) -> Waiting:
-    """Whose turn it is; it no longer waits."""
+    """Remove and return the connection whose turn it is."""
     connection = next(iter(line))
     del line[connection]
     return connection

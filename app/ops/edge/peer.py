@@ -1,4 +1,4 @@
-"""What the kernel knows of the other end of a connection (Linux: tcp(7), socket(7)). Elsewhere it knows nothing."""
+"""The state of a connection in the kernel (Linux: tcp(7), socket(7)); unknown elsewhere."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ INT = struct.Struct("i")
 
 
 def untaken_bytes(transport: asyncio.Transport) -> int:
-    """Bytes that were written and that the other end has not acknowledged: with us, and in the kernel's buffer."""
+    """Bytes written but not acknowledged by the other end: in our buffer and in the kernel's."""
     return transport.get_write_buffer_size() + _in_kernel(transport, SIOCOUTQ)
 
 
 def unread_bytes(transport: asyncio.Transport) -> int:
-    """Bytes that have come and that nobody has read yet."""
+    """Bytes received by the kernel and not read yet."""
     return _in_kernel(transport, SIOCINQ)
 
 
@@ -35,7 +35,7 @@ def _in_kernel(transport: asyncio.Transport, buffer: int) -> int:
 
 
 def was_reset(transport: asyncio.Transport) -> bool:
-    """Whether the other end has answered what we wrote with a reset: nobody is there any more."""
+    """Whether the other end has reset the connection."""
     connection = transport.get_extra_info("socket")
     if connection is None or connection.fileno() < 0:
         return True
@@ -43,7 +43,7 @@ def was_reset(transport: asyncio.Transport) -> bool:
 
 
 def share_of(host: str) -> str:
-    """Whose an address is, as far as that can be told: its own, or for IPv6 its network's of 64 bits."""
+    """The key by which connections of one client are counted: the address, or for IPv6 its /64 network."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

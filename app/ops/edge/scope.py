@@ -1,4 +1,4 @@
-"""What the protocol below tells the application above of the connection a request came by."""
+"""What the protocol tells the application about the connection of a request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CONNECTION = (
 
 @dataclass(slots=True)
 class Connection:
-    """Set by the protocol, read by the middlewares."""
+    """Set by the protocol, read by the middleware."""
 
-    crowded: bool = False  # it is one too many
-    late: bool = False  # the body does not come in time
+    crowded: bool = False  # beyond the limit of connections
+    late: bool = False  # the body is not arriving in time

@@ -1,12 +1,12 @@
-"""uvicorn's protocol with deadlines for what a client has to do, and problems for what uvicorn answers itself.
+"""uvicorn's protocol with deadlines for clients, and problem details for uvicorn's own error responses.
 
 A connection is always in one phase:
 
-HEAD    a request has begun, or a connection was made: its headers must come within `header_timeout_s`
-BODY    the headers are there: the body must come within `body_timeout_s` and at `body_bytes_per_second`
-ANSWER  the request is complete: it is our turn, and the executor's deadlines hold
-LINGER  answered before the body was complete: read on a little, so that the client gets to read the answer, then close
-IDLE    nothing is under way: closed after `keep_alive_s`
+HEAD    a request or a connection has started: the headers must arrive within `header_timeout_s`
+BODY    the headers are complete: the body must arrive within `body_timeout_s` and at `body_bytes_per_second`
+ANSWER  the request is complete: the executor's deadlines apply
+LINGER  answered before the body was complete: keep reading briefly, so that the client can read the answer; then close
+IDLE    no request: closed after `keep_alive_s`
 
 A response that the client does not read is treated like a body that it does not send.
 
@@ -50,8 +50,8 @@ INTERNALS: dict[type, tuple[str, ...]] = {
 }  # fmt: skip
 
 LINGER_S = 5.0
-LAST_HEAD_S = 1.0  # when the service takes its leave, the head of a request must be there so soon
-RESET_WITHIN_S = 0.1  # a client that has gone answers what we send with a reset, after a way there and back
+LAST_HEAD_S = 1.0  # time for the head of a last request during shutdown
+RESET_WITHIN_S = 0.1  # a client that has gone resets the connection within a round trip
 
 
 class Phase(Enum):
@@ -65,24 +65,24 @@ class Phase(Enum):
 
 
 class Flow(FlowControl):
-    """Reads on only when neither the application nor the parser has to catch up."""
+    """Pauses reading while the application or the parser is behind."""
 
     held = False
 
     def hold(self) -> None:
-        """The parser has enough for now."""
+        """The parser is behind."""
         self.held = True
         self._transport.pause_reading()
 
     def release(self) -> None:
-        """The parser has nothing more."""
+        """The parser has caught up."""
         if self.held:
             self.held = False
             if not self.read_paused:
                 self._transport.resume_reading()
 
     def resume_reading(self) -> None:
-        """The application wants more."""
+        """The application reads."""
         if self.held:
             self.read_paused = False
         else:
@@ -112,36 +112,36 @@ class EdgeProtocol(H11Protocol):
         self._leaving = False
         self._connection = Connection()
         self._untaken = 0
-        self._untaken_since = self._asked_at = self._since
+        self._untaken_since = self._probed_at = self._since
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[CONNECTION] = self._connection
         cycle: RequestResponseCycle = self.cycle
         try:
             await self._served(scope, receive, send)
-        except asyncio.CancelledError:  # at the end of the grace period, when its answer had begun
+        except asyncio.CancelledError:  # at the end of the grace period, when the response had started
             cycle.disconnected = True
             self.transport.abort()
 
-    # -- what comes ---------------------------------------------------------------------------------------
+    # -- events ---------------------------------------------------------------------------------------
 
     def connection_made(self, transport: Any) -> None:
-        """Count it; one too many is told so."""
+        """Count the connection; refuse it beyond the limit."""
         super().connection_made(transport)
         self.flow = self._flow = Flow(transport)
-        heard = self._edge.add(self, self.client[0] if self.client else "")
+        accepted = self._edge.add(self, self.client[0] if self.client else "")
         self._crowded = self._edge.crowds(self)
-        if not heard:
+        if not accepted:
             self._refuse(CROWDED)
         self._enter(Phase.HEAD)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Count it no more."""
+        """Remove the connection from the count."""
         self._edge.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes: of an answer that waits for them, or of the next request."""
+        """Bytes of the current or the next request."""
         if self._phase is Phase.IDLE:
             self._enter(Phase.HEAD)
         self._unset_keepalive_if_required()
@@ -153,12 +153,12 @@ class EdgeProtocol(H11Protocol):
             self._refuse(CROWDED)
 
     def parse(self, chunks: int) -> None:
-        """Parse what is there; of a body in chunks only so many, and the rest in a later turn."""
+        """Parse the received data, but at most `chunks` of a chunked body; the rest in a later turn."""
         self._framing.allow(chunks)
         self.handle_events()
 
     def handle_events(self) -> None:
-        """Whatever can be parsed within the allowance; nothing more is read until that is done."""
+        """Handle what can be parsed within the allowance; reading pauses until all is parsed."""
         if not self.transport.is_closing():
             super().handle_events()
         if self.transport.is_closing():
@@ -167,7 +167,7 @@ class EdgeProtocol(H11Protocol):
         elif self._framing.interrupted:
             self._flow.hold()
             self._edge.turns.wait(self, self.loop)
-        elif self._framing.deferred:  # it waits for its turn already
+        elif self._framing.deferred:  # it is already waiting for its turn
             self._flow.hold()
             self._unset_keepalive_if_required()
             if self._phase is Phase.IDLE:
@@ -177,19 +177,19 @@ class EdgeProtocol(H11Protocol):
             self._edge.turns.leave(self)
 
     def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn's never keeps it open
-        """The client sends nothing more. Whether it still reads: so it does when it waits for an answer, or has left."""
+        """The client sends nothing more. Return whether to keep the connection: it may still wait for the answer."""
         self._half_closed = True
         if self._phase is not Phase.ANSWER or self.conn.their_http_version == b"1.0":
             return False
-        self._asked_at = self.loop.time()
-        self.loop.call_later(RESET_WITHIN_S, self._ask_for_a_sign_of_life)
+        self._probed_at = self.loop.time()
+        self.loop.call_later(RESET_WITHIN_S, self._probe)
         return True
 
-    def _ask_for_a_sign_of_life(self) -> None:
-        """Send an interim response (RFC 9110, 15.2.1): a client that has left, rather than half closed, resets."""
+    def _probe(self) -> None:
+        """Send an interim response (RFC 9110, 15.2.1), which a client that has left answers with a reset."""
         if self._phase is not Phase.ANSWER or self.transport.is_closing():
             return
-        self._asked_at = self.loop.time()
+        self._probed_at = self.loop.time()
         if self.conn.our_state is h11.SEND_RESPONSE:
             interim = h11.InformationalResponse(status_code=100, headers=[], reason=STATUS_PHRASES[100])
             self.transport.write(self.conn.send(interim) or b"")
@@ -220,7 +220,7 @@ class EdgeProtocol(H11Protocol):
         self._enter(Phase.IDLE if self._phase is Phase.LINGER else Phase.ANSWER)
 
     def on_response_complete(self) -> None:
-        """The answer is written; the next request may have come already."""
+        """The response is written; the next request may have arrived already."""
         if self._phase is Phase.BODY:
             self._framing.answered()
             self._enter(Phase.LINGER)
@@ -231,24 +231,24 @@ class EdgeProtocol(H11Protocol):
             self.transport.close()
 
     def give_way(self) -> None:
-        """It is one too many, and there are others to be heard."""
+        """Close this connection, which is beyond the limit, to make room for another."""
         self._edge.gave_up(CROWDED.reason)
         self._edge.remove(self)
         self.transport.abort()
 
     def shutdown(self) -> None:
-        """Take no request after the one that is under way, be it only on its way: that one was sent in good faith."""
+        """Accept no request after the current one, or one that is already being received."""
         self._leaving = True
         young = self._phase is Phase.HEAD and (
             self._flow.held or self.loop.time() - self._since < LAST_HEAD_S
         )
         if not young and not unread_bytes(self.transport):
-            super().shutdown()  # every answer that begins from now on closes its connection, too
+            super().shutdown()  # every response that starts from now on closes its connection, too
 
     # -- deadlines ----------------------------------------------------------------------------------------
 
     def look(self, now: float) -> None:
-        """Give up what has taken too long."""
+        """Enforce the deadlines."""
         waited = now - self._since
         limits = self._edge.limits
         head_s = min(limits.header_timeout_s, CROWDED_HEAD_S) if self._crowded else limits.header_timeout_s
@@ -266,12 +266,12 @@ class EdgeProtocol(H11Protocol):
             self._look_at_body(now, waited)
         elif self._phase is Phase.ANSWER and self._half_closed:
             self._look_for_reset()
-            if now - self._asked_at >= limits.header_timeout_s:
-                self._ask_for_a_sign_of_life()
+            if now - self._probed_at >= limits.header_timeout_s:
+                self._probe()
         elif self._phase is Phase.LINGER and waited >= LINGER_S:
             self.transport.close()
         elif self._phase is Phase.IDLE and waited >= limits.keep_alive_s + LINGER_S:
-            self.timeout_keep_alive_handler()  # uvicorn's own timer comes first, unless it was lost
+            self.timeout_keep_alive_handler()  # uvicorn's own timer fires earlier, unless it was lost
 
     def _look_for_reset(self) -> None:
         if not self.transport.is_closing() and was_reset(self.transport):
@@ -279,17 +279,15 @@ class EdgeProtocol(H11Protocol):
 
     def _look_at_body(self, now: float, waited: float) -> None:
         if (self.flow.read_paused or self._flow.held) and not self._connection.late:
-            self._since = max(
-                self._since, now - self._edge.limits.header_timeout_s
-            )  # it is we who do not read
+            self._since = max(self._since, now - self._edge.limits.header_timeout_s)  # we are not reading
         elif self._connection.late:
-            self.transport.close()  # nobody took notice
+            self.transport.close()  # the application did not react
         elif self._edge.limits.too_slow(waited, self._received):
             self._connection.late = True
-            self.cycle.message_event.set()  # wakes whoever waits for the body
+            self.cycle.message_event.set()  # wakes the reader of the body
 
     def _stuck(self, now: float) -> bool:
-        """Whether the client has taken nothing of what is written for too long. Any progress counts, however small."""
+        """Whether the client has read nothing of the written data for too long. Any progress counts."""
         if self.transport.get_write_buffer_size() == 0:
             self._untaken = 0
             return False
@@ -301,17 +299,17 @@ class EdgeProtocol(H11Protocol):
     # -- refusals -----------------------------------------------------------------------------------------
 
     def send_400_response(self, msg: str) -> None:
-        """What is not HTTP, or not safely HTTP."""
+        """Refuse a request that is not valid, or not unambiguous, HTTP."""
         assert self._framing.refusal is not None
         self._refuse(self._framing.refusal)
 
     def _refuse(self, refusal: Refusal) -> None:
-        """Answer with a problem, if that can still be done, and close."""
+        """Answer with a problem, if that is still possible, and close."""
         if self.transport.is_closing():
             return
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is not None and not cycle.response_complete:
-            cycle.disconnected = True  # the application may end; its answer would have no reader
+            cycle.disconnected = True  # stops the application: its response cannot be sent
             cycle.message_event.set()
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             headers, body = self._edge.answer(refusal)
@@ -325,4 +323,4 @@ class EdgeProtocol(H11Protocol):
         self.transport.close()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Another protocol is offered: a server may go on with HTTP/1.1 (RFC 9110, section 7.8)."""
+        """No warning: a server may continue with HTTP/1.1 (RFC 9110, section 7.8)."""

@@ -35,7 +35,7 @@ def running(scheduler: Scheduler, seconds: float, now: float = 0.0) -> Call:
     return call
 
 
-def test_the_first_of_a_lane_is_the_first_to_run() -> None:
+def test_the_first_of_a_queue_is_the_first_to_run() -> None:
     scheduler = scheduler_of()
     order = [waiting(scheduler, 0.01) for _ in range(5)]
     assert [scheduler.next() for _ in range(6)] == [*order, None]
@@ -118,12 +118,12 @@ def test_every_bound_of_the_queue_refuses_by_its_name(bounds: Bounds, reason: st
     assert call.refused == reason
 
 
-def test_an_empty_lane_takes_whatever_is_allowed_at_all() -> None:
+def test_an_empty_queue_takes_whatever_is_allowed_at_all() -> None:
     scheduler = scheduler_of(bounds=Bounds(1, 1.0, 1))
     assert scheduler.refusal(entered(scheduler, 1000.0, 1000), now=0.0) is None
 
 
-def test_a_full_lane_of_long_calls_refuses_no_short_one() -> None:
+def test_a_full_queue_of_long_calls_refuses_no_short_one() -> None:
     scheduler = scheduler_of(bounds=Bounds(1, 1.0, 1))
     waiting(scheduler, 1000.0, 1000)
     assert scheduler.refusal(entered(scheduler, 1000.0), now=0.0) == "queue_depth"
