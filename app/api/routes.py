@@ -53,7 +53,7 @@ def test_router(endpoint: TestEndpoint) -> APIRouter:
     router = APIRouter(prefix="/v1")
 
     async def effects(request: Request) -> Response:
-        """The paper's own form: what each item contributes as observed, and with the systems exchanged."""
+        """The effect of each item as observed, and with the systems exchanged."""
         return await endpoint.answer(request, "effects")
 
     async def scores(request: Request) -> Response:
@@ -61,7 +61,7 @@ def test_router(endpoint: TestEndpoint) -> APIRouter:
         return await endpoint.answer(request, "scores")
 
     async def counts(request: Request) -> Response:
-        """Named counts per item and system: F1 and its kin, ratios such as WER, and any expression of the sums."""
+        """Named counts per item and system: F1 and related scores, ratios such as WER, and any expression of the sums."""
         return await endpoint.answer(request, "counts")
 
     async def predictions(request: Request) -> Response:
@@ -69,15 +69,15 @@ def test_router(endpoint: TestEndpoint) -> APIRouter:
         return await endpoint.answer(request, "predictions")
 
     async def files(request: Request) -> Response:
-        """Evaluation files as they are: the format says what they hold, and which of the other tests that makes."""
+        """Evaluation files: the format determines what they contain, and the kind of test."""
         return await endpoint.answer(request, "files")
 
     async def plan(request: Request) -> Response:
-        """What a test would do and cost, without doing it: method, operations, bytes, seconds, and why."""
+        """The method and cost of a test without running it: operations, bytes, seconds, and the reasons."""
         return await endpoint.answer(request, "plan")
 
     async def gate(request: Request) -> Response:
-        """Decide a pull request: 200 when the candidate U may go on against the baseline V, 409 when not."""
+        """Decide a pull request: 200 when the candidate U passes against the baseline V, 409 when not."""
         return await endpoint.answer(request, "gate")
 
     router.add_api_route("/tests/effects", effects, **test_operation("effects", "Test effects"))

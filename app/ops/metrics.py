@@ -79,26 +79,29 @@ class Metrics:
         self._versions = {**versions, "python": platform.python_version()}
         self._request = Histogram(
             "http_server_request_duration_seconds",
-            "From the headers of a request to the end of its answer.",
+            "Time from the headers of a request to the end of its response.",
             ("method", "route", "status"),
             registry=self.registry,
             buckets=REQUEST_BUCKETS,
         )
         self._compute = Histogram(
             "exactperm_compute_seconds",
-            "Decoding, planning and computing one test, wherever it ran.",
+            "Time to decode, plan and compute one test, in any process.",
             ("method",),
             registry=self.registry,
             buckets=COMPUTE_BUCKETS,
         )
         self._queue = Histogram(
             "exactperm_queue_seconds",
-            "From the last byte of a test to the beginning of its computation.",
+            "Time from the last byte of a request to the start of its computation.",
             registry=self.registry,
             buckets=QUEUE_BUCKETS,
         )
         self._body_bytes = Counter(
-            "exactperm_body_bytes", "Bytes of bodies, as sent.", ("direction",), registry=self.registry
+            "exactperm_body_bytes",
+            "Bytes of request and response bodies, as sent.",
+            ("direction",),
+            registry=self.registry,
         )
         self._in_bytes, self._out_bytes = (self._body_bytes.labels(way) for way in ("in", "out"))
         self.refusals = dict.fromkeys(REJECTIONS, 0)
@@ -162,16 +165,16 @@ class StateCollector(Collector):
         build = GaugeMetricFamily("exactperm_build_info", "Versions; always 1.", labels=tuple(self._versions))
         build.add_metric(tuple(self._versions.values()), 1)
         yield build
-        yield _gauge("exactperm_requests_in_flight", "Requests that are being answered.", metrics.in_flight)
+        yield _gauge("exactperm_requests_in_flight", "Requests in flight.", metrics.in_flight)
         yield _gauge("exactperm_connections_open", "Open connections.", metrics.connections())
         yield _gauge(
             "exactperm_held_bytes",
-            "Bodies being received or answered, and answers being sent, in bytes.",
+            "Bytes of the bodies and answers of all requests in flight.",
             metrics.held_bytes(),
         )
         in_place = CounterMetricFamily(
             "exactperm_inplace_seconds",
-            "Time that tests took in the web process, where others wait for them.",
+            "Time spent on tests in the web process.",
         )
         in_place.add_metric((), metrics.in_place_seconds())
         yield in_place
@@ -183,17 +186,17 @@ class StateCollector(Collector):
             pending_s,
         )
         yield _gauge("exactperm_workers", "Warm workers.", len(execution.pids))
-        yield _gauge("exactperm_workers_busy", "Workers that compute.", execution.running)
+        yield _gauge("exactperm_workers_busy", "Workers that run a test.", execution.running)
         resident = GaugeMetricFamily(
-            "exactperm_workers_resident_bytes", "Memory of all workers together.", unit="bytes"
+            "exactperm_workers_resident_bytes", "Resident memory of all workers.", unit="bytes"
         )
         resident.add_metric((), sum(resident_bytes(pid) or 0 for pid in execution.pids))
         yield resident
         refusals = {**dict.fromkeys(QUEUE_REJECTIONS, 0), **execution.rejections, **metrics.refusals}
-        yield _counter("exactperm_rejected", "Requests and connections that were refused.", refusals)
+        yield _counter("exactperm_rejected", "Refused requests and connections.", refusals)
         yield _counter(
             "exactperm_answers",
-            "Tests answered: computed, kept from an earlier request, or shared with one under way.",
+            "Answers by source: computed, kept (from the cache), or shared with a request in flight.",
             metrics.answers,
             "source",
         )
