@@ -127,7 +127,7 @@ class Pool:
             return
         reason = worker.ending or "died"
         self.restarts[reason] += 1
-        log.warning("worker %d ended (%s, status %s)", worker.pid, reason, worker.process.returncode)
+        log.warning("worker %d ended (%s, status %s)", worker.pid, reason, worker.returncode)
         self._spawn(self._replace(), "replace")
 
     async def _replace(self) -> None:

@@ -65,12 +65,26 @@ class NoNotices:
         return True
 
 
+class _Exit(asyncio.SubprocessProtocol):
+    """Notices the exit of a process; a worker has no pipes."""
+
+    def __init__(self) -> None:
+        self.seen = asyncio.Event()
+
+    def process_exited(self) -> None:
+        self.seen.set()
+
+
 class WorkerProcess:
     """A running worker and the socket to it; one call at a time."""
 
-    def __init__(self, process: asyncio.subprocess.Process, connection: socket.socket) -> None:
-        self.process = process
+    def __init__(
+        self, transport: asyncio.SubprocessTransport, exit_: _Exit, connection: socket.socket
+    ) -> None:
+        self._transport = transport
+        self._exit = exit_
         self._connection = connection
+        self.pid = transport.get_pid()
         self.warm_bytes = 0  # resident memory after the warm-up
         self.ending: str | None = None  # why this process killed it, if it did
         self._given_up = asyncio.Event()
@@ -88,7 +102,9 @@ class WorkerProcess:
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER_BYTES)
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER_BYTES)
             ours.setblocking(False)
-            process = await asyncio.create_subprocess_exec(
+            # The transport itself, not `create_subprocess_exec`: `gone` closes it whatever the process does.
+            transport, exit_ = await asyncio.get_running_loop().subprocess_exec(
+                _Exit,
                 sys.executable,
                 "-P",
                 "-m",
@@ -97,6 +113,8 @@ class WorkerProcess:
                 str(memory_bytes),
                 preload,
                 stdin=asyncio.subprocess.DEVNULL,
+                stdout=None,
+                stderr=None,
                 pass_fds=(theirs.fileno(),),
                 env={
                     **os.environ,
@@ -109,17 +127,17 @@ class WorkerProcess:
             raise
         finally:
             theirs.close()
-        return cls(process, ours)
+        return cls(transport, exit_, ours)
 
     @property
-    def pid(self) -> int:
-        """The worker's process id."""
-        return self.process.pid
+    def returncode(self) -> int | None:
+        """The exit status; None while the process runs."""
+        return self._transport.get_returncode()
 
     @property
     def alive(self) -> bool:
         """Whether it has neither exited nor closed its socket (an idle worker sends nothing by itself)."""
-        if self.process.returncode is not None:
+        if self.returncode is not None:
             return False
         try:
             return bool(self._connection.recv(1, socket.MSG_PEEK))
@@ -173,7 +191,7 @@ class WorkerProcess:
         """Kill it at once; its computation is lost."""
         self.ending = self.ending or why
         with contextlib.suppress(ProcessLookupError):
-            self.process.kill()
+            self._transport.kill()
 
     def give_up(self, why: str) -> None:
         """Kill it and close the connection, even if the process cannot exit now."""
@@ -185,7 +203,7 @@ class WorkerProcess:
     async def gone(self) -> None:
         """Wait until it has exited or was given up, and close its socket."""
         loop = asyncio.get_running_loop()
-        exited = loop.create_task(self.process.wait())
+        exited = loop.create_task(self._exit.seen.wait())
         given_up = loop.create_task(self._given_up.wait())
         try:
             await asyncio.wait({exited, given_up}, return_when=asyncio.FIRST_COMPLETED)
@@ -193,7 +211,9 @@ class WorkerProcess:
         finally:
             exited.cancel()
             given_up.cancel()
-        self._connection.close()
+            self._connection.close()
+            # Else it is closed by the garbage collector, after its loop: an exception that nobody can catch.
+            self._transport.close()
 
     async def _send(self, data: bytes | bytearray) -> None:
         try:

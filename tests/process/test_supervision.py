@@ -361,12 +361,14 @@ def test_a_worker_that_cannot_be_killed_is_given_up_all_the_same(monkeypatch: py
             await until(lambda: pool.running == 2)
             victim = pool._pool.workers[0]
             with monkeypatch.context() as patched:
-                patched.setattr(victim.process, "kill", lambda: None)
+                for ending in ("kill", "close"):
+                    patched.setattr(victim._transport, ending, lambda: None)
                 os.kill(victim.pid, signal.SIGSTOP)
                 assert await asyncio.gather(*calls) == ["slept"] * 2
                 await until(lambda: len(pool.pids) == 2 and victim.pid not in pool.pids)
                 assert alive(victim.pid)
-            victim.process.kill()
+            victim._transport.close()  # kills it
+            await until(lambda: victim.returncode is not None)
 
     run(scenario)
 
