@@ -16,7 +16,7 @@ from ..errors import InvalidTest, PlanTooLarge
 from ..statistics.paired import Column, Paired, Repeated, Scores, StatisticSpec
 from .options import Options
 from .prepared import Result
-from .record import Caution
+from .record import WarningRecord
 
 # How many values are examined at all, and how long the test of the likely scores may take.
 _MOST_VALUES = 400_000
@@ -65,12 +65,12 @@ class Dust:
         """Predicted time of `warning`."""
         return 0.0 if self.test is None else self.test.seconds
 
-    def warning(self) -> Caution:
+    def warning(self) -> WarningRecord:
         """The warning."""
         if self.test is None:
-            return Caution("float_dust", f"{self.seen}.")
+            return WarningRecord("float_dust", f"{self.seen}.")
         p = self.test.solve().answer.p_value
-        return Caution("float_dust", f"{self.seen}. {self.likely} p would be {p:.6g}.")
+        return WarningRecord("float_dust", f"{self.seen}. {self.likely} p would be {p:.6g}.")
 
 
 def planned_dust(data: Paired, spec: StatisticSpec, options: Options, plan: Plan) -> Dust | None:

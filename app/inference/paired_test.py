@@ -33,7 +33,6 @@ from .options import Options
 from .p_value import significant
 from .prepared import PlannedTest
 from .record import (
-    Caution,
     EffectSize,
     ItemLevel,
     ItemsRecord,
@@ -44,6 +43,7 @@ from .record import (
     PlannedMethod,
     PlanRecord,
     TestRecord,
+    WarningRecord,
 )
 from .warnings import warnings_of
 
@@ -188,11 +188,11 @@ def finish(prepared: Prepared) -> TestRecord:
         ),
         null=result.null,
         warnings=(
-            *(Caution(warning.code, warning.detail) for warning in prepared.data_warnings),
+            *(WarningRecord(warning.code, warning.detail) for warning in prepared.data_warnings),
             *warnings_of(options, result, item_level, exact=exact),
             *_rounded(prepared.test),
             *(() if prepared.dust is None else (prepared.dust.warning(),)),
-            *(Caution(code, detail) for code, detail in interval.warnings),
+            *(WarningRecord(code, detail) for code, detail in interval.warnings),
         ),
         names=NamesRecord(options.name_u, options.name_v),
         pairing=_pairing(prepared.data.pairing),
@@ -235,7 +235,7 @@ def _is_rounded(problem: Additive | Joint) -> bool:
     return isinstance(problem, Joint) and problem.rounded
 
 
-def _rounded(test: PlannedTest) -> tuple[Caution, ...]:
+def _rounded(test: PlannedTest) -> tuple[WarningRecord, ...]:
     """That everything is of rounded numbers, where methods know no others."""
     if not _is_rounded(test.problem):
         return ()
@@ -243,7 +243,7 @@ def _rounded(test: PlannedTest) -> tuple[Caution, ...]:
         "The numbers take more than 60 bits together and were rounded to 60: the p-value and its error bound are "
         "those of the rounded numbers. Fewer digits (`decimals`) are taken exactly."
     )
-    return (Caution("scores_rounded", detail),)
+    return (WarningRecord("scores_rounded", detail),)
 
 
 def _reason(plan: Plan, by: Cost) -> str:

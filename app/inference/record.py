@@ -206,7 +206,7 @@ class ReadingRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Caution:
+class WarningRecord:
     """Something the reader of a p-value should know."""
 
     code: str
@@ -244,7 +244,7 @@ class TestRecord:
     effect_size: EffectSize | None = None
     moved: Moved | None = None
     reading: ReadingRecord | None = None
-    warnings: tuple[Caution, ...]
+    warnings: tuple[WarningRecord, ...]
 
     @property
     def name_u(self) -> str:
@@ -262,9 +262,11 @@ class TestRecord:
         return () if self.reading is None else self.reading.notes
 
 
-def reported(record: TestRecord, reading: ReadingRecord | None, cautions: Sequence[Caution]) -> TestRecord:
+def reported(
+    record: TestRecord, reading: ReadingRecord | None, warnings: Sequence[WarningRecord]
+) -> TestRecord:
     """The record with how its data was read, and with the warnings about that before its others."""
-    return replace(record, reading=reading, warnings=(*cautions, *record.warnings))
+    return replace(record, reading=reading, warnings=(*warnings, *record.warnings))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,25 +5,25 @@ from __future__ import annotations
 from .options import Options
 from .p_value import undecided
 from .prepared import Result
-from .record import Caution, ItemLevel
+from .record import ItemLevel, WarningRecord
 
 
 def warnings_of(
     options: Options, result: Result, item_level: ItemLevel | None, *, exact: bool
-) -> tuple[Caution, ...]:
+) -> tuple[WarningRecord, ...]:
     """The warnings of one test, most important first."""
     items, attainable = result.items, result.attainable
     warnings = []
     if items.nonzero == 0:
         warnings.append(
-            Caution(
+            WarningRecord(
                 "no_differences",
                 "The systems do not differ on any item: every swap gives the same statistic.",
             )
         )
     elif attainable > options.alpha:
         warnings.append(
-            Caution(
+            WarningRecord(
                 "alpha_unattainable",
                 f"No outcome on these items could have p below {attainable:.3g}, which is above alpha = "
                 f"{options.alpha}: {_units(items.nonzero)} too few.",
@@ -32,13 +32,13 @@ def warnings_of(
     warnings.extend(_of_the_method(options, result, exact=exact))
     if item_level and (item_level.p_value <= options.alpha) != (result.answer.p_value <= options.alpha):
         warnings.append(
-            Caution(
+            WarningRecord(
                 "clusters_decide",
                 f"By item the p-value would be {item_level.p_value:.3g}, on the other side of alpha = "
                 f"{options.alpha}: items of a cluster are not independent, so the clustered test counts.",
             )
         )
-    warnings.extend(Caution(code, detail) for code, detail in result.warnings)
+    warnings.extend(WarningRecord(code, detail) for code, detail in result.warnings)
     return tuple(warnings)
 
 
@@ -46,22 +46,22 @@ def _units(count: int) -> str:
     return "1 unit with a difference is" if count == 1 else f"{count:,} units with a difference are"
 
 
-def _wider(width: float, precision: float) -> Caution:
+def _wider(width: float, precision: float) -> WarningRecord:
     size = f"{width:.2g} times its lower end" if width < 1e6 else "of no known lower end"
-    return Caution(
+    return WarningRecord(
         "precision_not_reached",
         f"The bracket is {size} wide, not {precision:g} as requested; the true p-value is inside p_value_bounds nevertheless. "
         "Ask for another method where one fits.",
     )
 
 
-def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[Caution]:
+def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[WarningRecord]:
     """What it means that the p-value is an estimate or a bracket."""
     answer = result.answer
     low, high = answer.bounds
     if answer.monte_carlo is not None:
         warnings = [
-            Caution(
+            WarningRecord(
                 "sampled",
                 "The p-value is a Monte Carlo estimate: the true p-value lies inside p_value_bounds with 99 % "
                 "confidence. `method.reason` says why it was sampled.",
@@ -78,7 +78,7 @@ def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[Cau
         advice = f"ask for a precision below {max(wanted, 1e-12):.1g} to decide"
     if undecided(answer, options.alpha):
         warnings.append(
-            Caution(
+            WarningRecord(
                 "alpha_within_bounds",
                 f"alpha = {options.alpha} lies inside p_value_bounds [{low:.6g}, {high:.6g}]: {advice}.",
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..inference.gate.record import GateRecord, MetricRecord
-from ..inference.record import Caution
+from ..inference.record import WarningRecord
 from .certainty import decision_p_text, kind_of_decision
 from .escaping import for_markdown, prose_for_markdown
 from .markdown import folded, item_cells, moved_lists, quoted, reading, score_cells, table
@@ -82,6 +82,6 @@ def _moved(gate: GateRecord) -> list[str]:
     return folded([line for toward, record in lists for line in moved_lists(record, toward)])
 
 
-def _warnings(gate: GateRecord) -> list[Caution]:
+def _warnings(gate: GateRecord) -> list[WarningRecord]:
     """Each warning once, however many metrics have it."""
     return list(dict.fromkeys(warning for metric in gate.metrics for warning in metric.test.warnings))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..inference.record import Caution, TestRecord
+from ..inference.record import TestRecord, WarningRecord
 from .certainty import interval_text, kind, p_text, undecided
 from .escaping import for_markdown, prose_for_markdown
 from .number_format import apart, exactly, number, percent, probability
@@ -102,6 +102,6 @@ def reading(notes: Iterable[str]) -> list[str]:
     return folded([f"* {prose_for_markdown(note)}" for note in notes], "What was read")
 
 
-def quoted(warnings: Iterable[Caution]) -> list[str]:
+def quoted(warnings: Iterable[WarningRecord]) -> list[str]:
     """Each warning as a quotation."""
     return [f"> **{warning.code}**: {prose_for_markdown(warning.detail)}" for warning in warnings]

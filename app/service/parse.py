@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import BodyTooLarge, InvalidTest, relocated
 from ..extras import require
 from ..inference.options import Options, Resampling
-from ..inference.record import Caution, ReadingRecord
+from ..inference.record import ReadingRecord, WarningRecord
 from ..inputs import encodings, nested
 from ..inputs.formats.reader import Kind, Reading
 from ..inputs.nested import NamedCounts
@@ -50,7 +50,7 @@ class ParsedTest:
     """A test, decoded and validated.
 
     `pointer_map` turns pointers into a JSON request into pointers into what the client sent. `reading` says how files
-    were read, None where there were none, and `cautions` are warnings about that.
+    were read, None where there were none, and `warnings` are warnings about that.
     """
 
     kind: Kind
@@ -60,7 +60,7 @@ class ParsedTest:
     timeout_s: float | None
     pointer_map: PointerMap = str
     reading: Reading | None = None
-    cautions: tuple[Caution, ...] = ()
+    warnings: tuple[WarningRecord, ...] = ()
 
     @property
     def reading_record(self) -> ReadingRecord | None:
@@ -154,7 +154,7 @@ def parse_reading(files: ParsedFiles, job: Job) -> ParsedTest:
         options = _measured(_options(request, reading.names), reading, files.spec)
         return ParsedTest(
             reading.kind, reading.data, files.spec, options, _deadline(request, job), files.pointer_map, reading,
-            _cautions_of_order(reading, options),
+            _warnings_of_order(reading, options),
         )  # fmt: skip
 
 
@@ -171,13 +171,13 @@ def _measured(options: Options, reading: Reading, spec: StatisticSpec) -> Option
     return replace(options, metric=metric, higher_is_better=higher)
 
 
-def _cautions_of_order(reading: Reading, options: Options) -> tuple[Caution, ...]:
+def _warnings_of_order(reading: Reading, options: Options) -> tuple[WarningRecord, ...]:
     """A one-sided test depends on which system is U, and a swap of the two would go unnoticed."""
     if reading.role_question is None or options.alternative == "two-sided":
         return ()
     u, v = reading.names or ("the first", "the second")
     detail = f"U is {quoted(u)} and V is {quoted(v)} only because of their order in the file; "
-    return (Caution("roles_by_order", f"{detail}set system_u and system_v to be certain."),)
+    return (WarningRecord("roles_by_order", f"{detail}set system_u and system_v to be certain."),)
 
 
 def n_items(data: Paired) -> int:

@@ -143,7 +143,7 @@ def _finished(
         kind = cast("TestKind", parsed.kind)  # segments come from files alone, which only the CLI plans
         content = (encode(render_plan(kind, plan_record(prepared))), b"", b"")
         return _rendered(job, content, (), JSON, started)
-    record = reported(finish(prepared), parsed.reading_record, parsed.cautions)
+    record = reported(finish(prepared), parsed.reading_record, parsed.warnings)
     report = BY_NAME[job.representation].test
     if job.representation == JSON:
         content = with_own(render_test(record, _runtime(job, started, planning)), "runtime")

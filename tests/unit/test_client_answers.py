@@ -45,7 +45,7 @@ WIRE: dict[type[Any], type[Any]] = {
     results.EffectSize: record.EffectSize,
     results.Moved: record.Moved,
     results.Reading: record.ReadingRecord,
-    results.ResultWarning: record.Caution,
+    results.ResultWarning: record.WarningRecord,
     results.Runtime: render_json.Runtime,
     results.Versions: render_json.Versions,
     results.TestResult: render_json.TestAnswer,

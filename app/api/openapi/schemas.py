@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ...errors import Flaw
-from ...inference.record import Caution, ConfidenceInterval, Fraction2, PlannedMethod, TestRecord
+from ...inference.record import ConfidenceInterval, Fraction2, PlannedMethod, TestRecord, WarningRecord
 from ...service.problems import Problem as ProblemRecord
 from ...service.render_json import (
     GateAnswer as GateRecords,
@@ -28,7 +28,7 @@ from ...service.render_json import (
 
 # Components whose names do not follow from those of their records.
 NAMES: dict[type, str] = {
-    Caution: "WarningAnswer",
+    WarningRecord: "WarningAnswer",
     ConfidenceInterval: "IntervalAnswer",
     Flaw: "ProblemError",
     Fraction2: "FractionAnswer",

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import InvalidTest, relocated
 from ...inference.gate.record import GateTerms, OnInconclusive
-from ...inference.record import Caution
+from ...inference.record import WarningRecord
 from ...inputs import json_body
 from ...inputs.quoting import quoted
 from ..body_decoders import DecodedBody
@@ -35,7 +35,7 @@ class ParsedMetric:
     """One metric of a gate.
 
     `pointer_map` is for its terms, as `test.pointer_map` is for its test. `interval_requested` is false where the
-    interval is only there for the reports; `cautions` are about roles and direction.
+    interval is only there for the reports; `warnings` are about roles and direction.
     """
 
     name: str
@@ -43,7 +43,7 @@ class ParsedMetric:
     terms: GateTerms
     pointer_map: PointerMap
     interval_requested: bool
-    cautions: tuple[Caution, ...] = ()
+    warnings: tuple[WarningRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +184,8 @@ def _metric(
         detail = f"A name has at most {job.limits.max_name_chars} characters; this one has {len(name):,}."
         raise InvalidTest.at(pointer_map("/name"), "name_too_long", detail)
     test = with_picture_data(replace(test, options=options), job.representation)
-    cautions = (*turned, *roles.swapped(test))
-    return ParsedMetric(name or _name(test), test, terms, pointer_map, "confidence_level" in given, cautions)
+    warnings = (*turned, *roles.swapped(test))
+    return ParsedMetric(name or _name(test), test, terms, pointer_map, "confidence_level" in given, warnings)
 
 
 def _terms(own: Terms, common: Terms, alpha: float, higher_is_better: bool) -> GateTerms:

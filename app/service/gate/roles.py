@@ -7,7 +7,7 @@ names is followed, with a warning.
 from __future__ import annotations
 
 from ...errors import InvalidTest
-from ...inference.record import Caution
+from ...inference.record import WarningRecord
 from ...inputs.formats.reader import Reading
 from ...inputs.formats.roles import roles_of
 from ...inputs.quoting import quoted
@@ -26,7 +26,7 @@ def require(reading: Reading) -> None:
 
 def direction(
     requested: bool | None, test: ParsedTest, pointer_map: PointerMap
-) -> tuple[bool, tuple[Caution, ...]]:
+) -> tuple[bool, tuple[WarningRecord, ...]]:
     """Whether higher is better: as requested, else by the metric's name or the statistic, else the default of scores.
 
     Raises
@@ -47,7 +47,7 @@ def direction(
         return requested, ()
     usual, other = ("lower", "higher") if requested else ("higher", "lower")
     detail = f"A {usual} {quoted(what)} is usually better; this gate prefers the {other} one, as higher_is_better asks."
-    return requested, (Caution("direction_contradicts_name", detail),)
+    return requested, (WarningRecord("direction_contradicts_name", detail),)
 
 
 def _plain(test: ParsedTest) -> bool:
@@ -58,7 +58,7 @@ def _plain(test: ParsedTest) -> bool:
     return isinstance(test.data, Scores) and test.options.metric is None and not named
 
 
-def swapped(test: ParsedTest) -> tuple[Caution, ...]:
+def swapped(test: ParsedTest) -> tuple[WarningRecord, ...]:
     """A warning where the systems' names suggest that candidate and baseline were exchanged."""
     options, reading = test.options, test.reading
     names = () if reading is None else (reading.file_names, reading.score_names)
@@ -68,5 +68,5 @@ def swapped(test: ParsedTest) -> tuple[Caution, ...]:
                 f"By their names {quoted(v)} is the candidate and {quoted(u)} the baseline; the gate has them the other "
                 "way round, as they were given."
             )
-            return (Caution("roles_contradict_names", detail),)
+            return (WarningRecord("roles_contradict_names", detail),)
     return ()

@@ -66,9 +66,9 @@ def run_gate(prepared: PreparedGate) -> GateRecord:
 def _test(parsed: ParsedMetric, record: TestRecord) -> TestRecord:
     """The test with what is known from parsing, and without a warning about an interval that was not requested."""
     if not parsed.interval_requested:
-        kept = tuple(caution for caution in record.warnings if caution.code != NO_INTERVAL)
+        kept = tuple(warning for warning in record.warnings if warning.code != NO_INTERVAL)
         record = replace(record, warnings=kept)
-    return reported(record, parsed.test.reading_record, parsed.cautions)
+    return reported(record, parsed.test.reading_record, parsed.warnings)
 
 
 def status_of(gate: GateRecord, fail_status: int) -> int:

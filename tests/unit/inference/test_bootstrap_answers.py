@@ -43,7 +43,7 @@ def test_the_exact_bootstrap_equals_all_n_to_the_n_resamples(
     if truth == 0:
         assert found.p_value_bounds[0] == 0.0
         assert found.log10_p_value == pytest.approx(-len(effects) * math.log10(len(effects)))
-        assert "bootstrap_empty_tail" in {caution.code for caution in found.warnings}
+        assert "bootstrap_empty_tail" in {warning.code for warning in found.warnings}
     else:
         assert found.p_value == pytest.approx(float(truth), rel=1e-11)
         assert found.p_value_bounds[0] <= float(truth) * (1 + 1e-15)

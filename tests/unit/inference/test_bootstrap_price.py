@@ -93,9 +93,9 @@ def test_a_law_over_the_budget_is_sampled_and_the_answer_says_so() -> None:
     effects = spike(8, 3_000)
     data, options = Effects(np.array(effects)), Options(test="bootstrap", pmf="summary")
     whole = run_test(data, EXPRESSION, options, Budget())
-    assert "null_sampled" not in {caution.code for caution in whole.warnings}
+    assert "null_sampled" not in {warning.code for warning in whole.warnings}
     found = run_test(data, EXPRESSION, options, Budget(bytes=1 << 25, operations=1_000_000))
-    assert "null_sampled" in {caution.code for caution in found.warnings}
+    assert "null_sampled" in {warning.code for warning in found.warnings}
     assert (found.null.mean, found.null.sd, found.null.min, found.null.max) == (
         whole.null.mean,
         whole.null.sd,

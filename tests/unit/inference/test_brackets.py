@@ -33,7 +33,7 @@ def asked(data: Scores | Effects, spec: StatisticSpec = MEAN, **options: object)
 
 
 def codes(record: TestRecord) -> set[str]:
-    return {caution.code for caution in record.warnings}
+    return {warning.code for warning in record.warnings}
 
 
 def width(record: TestRecord) -> float:

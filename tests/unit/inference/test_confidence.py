@@ -20,7 +20,7 @@ CODES = ("interval_not_available", "interval_disagrees")
 
 
 def codes(record: TestRecord) -> list[str]:
-    return [caution.code for caution in record.warnings if caution.code in CODES]
+    return [warning.code for warning in record.warnings if warning.code in CODES]
 
 
 def interval(record: TestRecord) -> ConfidenceInterval:

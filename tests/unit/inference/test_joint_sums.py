@@ -207,7 +207,7 @@ def test_a_sampled_look_at_the_null_is_said_to_be_one() -> None:
     data, _ = drawn_f1(3000, 40, 6)
     found = run_test(data, F1, Options(), BUDGET)
     assert found.method.exact
-    assert "null_sampled" in {caution.code for caution in found.warnings}
+    assert "null_sampled" in {warning.code for warning in found.warnings}
 
 
 def bootstrap_of(counts: list[int], **options: Any) -> Any:

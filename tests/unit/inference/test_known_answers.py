@@ -46,7 +46,7 @@ def test_the_cs478_example_is_reported_in_full() -> None:
     assert record.p_value_bounds[0] <= 0.0625 <= record.p_value_bounds[1]
     assert record.min_attainable_p == 0.0625
     assert not record.significant
-    assert [caution.code for caution in record.warnings] == ["alpha_unattainable"]
+    assert [warning.code for warning in record.warnings] == ["alpha_unattainable"]
     observed, u, v = record.statistic.observed, record.statistic.u, record.statistic.v
     assert (observed, u, v) == (0.046, 0.866, 0.82)
     items = record.items
@@ -72,7 +72,7 @@ def test_identical_systems_have_p_one_and_a_warning(statistic: str) -> None:
     for alternative in ALTERNATIVES:
         record = score([0.5, 1.0, 0.25], [0.5, 1.0, 0.25], statistic, alternative=alternative)
         assert (record.p_value, record.log10_p_value, record.min_attainable_p) == (1.0, 0.0, 1.0)
-        assert [caution.code for caution in record.warnings] == ["no_differences"]
+        assert [warning.code for warning in record.warnings] == ["no_differences"]
 
 
 def test_one_differing_item_has_p_one_two_sided() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from app.inference.gate.record import Decision, GateRecord, GateTerms, MetricRecord, Verdict
 from app.inference.record import (
-    Caution,
     ConfidenceInterval,
     Discordant,
     EffectSize,
@@ -21,6 +20,7 @@ from app.inference.record import (
     NullRecord,
     StatisticRecord,
     TestRecord,
+    WarningRecord,
 )
 
 RECORD = TestRecord(
@@ -39,7 +39,7 @@ RECORD = TestRecord(
     items=ItemsRecord(n=5, nonzero=5, clusters=None, wins=5, ties=0, losses=0),
     method=MethodRecord("fft", True, 3.1e-14, "cheapest exact method", LatticeRecord(0.01, 4, 46), None),
     null=NullRecord(0.0, 0.021, -0.056, 0.056, None, None, None),
-    warnings=(Caution("alpha_unattainable", "No result could be significant."),),
+    warnings=(WarningRecord("alpha_unattainable", "No result could be significant."),),
     names=NamesRecord("U", "V"),
 )
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 from hypothesis import given, strategies as st
 
 from app.inference.gate.record import GateRecord
-from app.inference.record import Caution, Moved, NamesRecord, ReadingRecord, StatisticRecord, TestRecord
+from app.inference.record import Moved, NamesRecord, ReadingRecord, StatisticRecord, TestRecord, WarningRecord
 from app.reports.csv_row import row
 from app.reports.escaping import (
     LONGEST,
@@ -50,7 +50,7 @@ def labelled(record: TestRecord, label: str) -> TestRecord:
         statistic=replace(record.statistic, name=label, metric=label + "3"),
         reading=ReadingRecord("auto", False, (f"u is {label}.", f"v is {label}.")),
         moved=Moved((label, label), (label,)),
-        warnings=(Caution("note", f"Of {label} much is said."),),
+        warnings=(WarningRecord("note", f"Of {label} much is said."),),
     )
 
 

@@ -105,7 +105,7 @@ def test_it_can_be_found_through_by_headings_landmarks_and_names(
 
 
 def test_it_says_everything_in_words_and_numbers(page: Page, described: TestRecord) -> None:
-    for said in (*sentences(described), *(caution.detail for caution in described.warnings)):
+    for said in (*sentences(described), *(warning.detail for warning in described.warnings)):
         assert said in page.text
     assert "Not significant at 0.05" in page.text
     assert SIGNATURE in page.text

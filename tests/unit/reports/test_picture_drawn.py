@@ -15,7 +15,7 @@ import pytest
 from app.engine.plan import Budget
 from app.inference.options import Alternative, Options
 from app.inference.paired_test import run_test
-from app.inference.record import Caution, NullRecord, StatisticRecord, TestRecord
+from app.inference.record import NullRecord, StatisticRecord, TestRecord, WarningRecord
 from app.reports.picture.picture import svg
 from app.reports.picture.scene import LINE_CHARS, scene
 from app.reports.picture.style import PALETTES
@@ -146,7 +146,7 @@ def test_the_tail_of_an_absolute_value_and_of_negative_values() -> None:
     ("changes", "sign"),
     [
         ({}, "p = 0.0625"),
-        ({"warnings": (Caution("bootstrap_empty_tail", "…"),)}, "p \u2264 0.0625"),
+        ({"warnings": (WarningRecord("bootstrap_empty_tail", "…"),)}, "p \u2264 0.0625"),
     ],
 )
 def test_the_title_says_how_the_p_value_is_known(

@@ -13,13 +13,13 @@ import pytest
 
 from app.inference.gate.record import GateRecord
 from app.inference.record import (
-    Caution,
     ConfidenceInterval,
     EffectSize,
     ItemLevel,
     NamesRecord,
     StatisticRecord,
     TestRecord,
+    WarningRecord,
 )
 from app.reports.csv_row import row
 from app.reports.gate_csv import gate_rows
@@ -208,7 +208,7 @@ def test_the_markdown_of_a_gate_has_a_row_for_every_metric(gate: Gate) -> None:
 
 
 def test_a_warning_that_several_metrics_have_is_said_once(gate: Gate) -> None:
-    warned = replace(GATE_TEST, warnings=(Caution("sampled", "It was sampled."),))
+    warned = replace(GATE_TEST, warnings=(WarningRecord("sampled", "It was sampled."),))
     text = gate_markdown(gate(metric_of(warned, name="a"), metric_of(warned, name="b")), "g_1")
     assert text.count("> **sampled**: It was sampled.") == 1
 

@@ -12,7 +12,6 @@ from hypothesis import given, strategies as st
 
 from app.inference.gate.record import GateRecord
 from app.inference.record import (
-    Caution,
     ConfidenceInterval,
     ItemLevel,
     ItemsRecord,
@@ -21,6 +20,7 @@ from app.inference.record import (
     NamesRecord,
     StatisticRecord,
     TestRecord,
+    WarningRecord,
 )
 from app.reports.certainty import interval_sentence
 from app.reports.sentence import gate_sentences, sentences
@@ -153,7 +153,7 @@ def test_the_bootstrap_has_another_null(record: Make) -> None:
 def test_an_empty_tail_of_the_bootstrap_is_an_upper_bound(record: Make) -> None:
     made = record(
         test="bootstrap", p_value=1e-9, log10_p_value=-9.0, p_value_bounds=(0.0, 1e-9), significant=True,
-        min_attainable_p=1e-9, warnings=(Caution("bootstrap_empty_tail", "…"),),
+        min_attainable_p=1e-9, warnings=(WarningRecord("bootstrap_empty_tail", "…"),),
     )  # fmt: skip
     assert "with probability of at most 1e-09 (a certified bound, two-sided, by fft)" in sentences(made)[1]
 
