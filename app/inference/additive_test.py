@@ -86,8 +86,8 @@ class AdditiveTest:
         """The answer of one method, not checked yet."""
         options, problem = self.options, self.problem
         if by.method == "monte_carlo":
-            found = methods.by_sampling(self.form, self.region, samples=options.samples, seed=options.seed)
-            return sampled(found, self._fraction())
+            estimate = methods.by_sampling(self.form, self.region, samples=options.samples, seed=options.seed)
+            return sampled(estimate, self._fraction())
         if by.method == "bounds":
             bracket = methods.in_bounds(
                 self.form,

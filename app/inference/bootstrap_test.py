@@ -115,8 +115,8 @@ class BootstrapTest:
         least = bootstrap.probability(self.form, inner) if inner.intervals else IMPOSSIBLE
         low = least.log_p + math.log1p(-min(least.relative_error_bound, 0.5)) - UNIT_ROUNDOFF
         high = min(most.log_p + math.log1p(most.relative_error_bound) + UNIT_ROUNDOFF, 0.0)
-        found = Bracket(min(low, high), high, 0, 0, reached=True)
-        return replace(bracketed(found, math.inf), bracket=found.relative_width > MOST_ERROR)
+        bracket = Bracket(min(low, high), high, 0, 0, reached=True)
+        return replace(bracketed(bracket, math.inf), bracket=bracket.relative_width > MOST_ERROR)
 
 
 def bootstrap_test(
@@ -201,10 +201,10 @@ class JointBootstrap:
             shifts.append(shift)
             return _reaches(shift, observed, options)
 
-        found = monte_carlo.estimate_any(len(units), extreme, samples=options.samples, seed=options.seed)
+        estimate = monte_carlo.estimate_any(len(units), extreme, samples=options.samples, seed=options.seed)
         drawn = np.concatenate(shifts)
         return Result(
-            answer=sampled(found),
+            answer=sampled(estimate),
             by=self.plan.chosen,
             lattice=None,
             attainable=_one_resample(len(units))[0],

@@ -104,8 +104,8 @@ class JointTest:
     def _answer(self, drawn: list[Reals], by: Cost) -> Answer:
         """The answer of one method, not checked yet; to `drawn` it adds the statistic's values in samples, if any."""
         if by.method != "monte_carlo":
-            found = methods.exactly(by.method, self.form, self._extreme, self._tiles)
-            return certified(found, self._fraction())
+            probability = methods.exactly(by.method, self.form, self._extreme, self._tiles)
+            return certified(probability, self._fraction())
         self._require_observed()
         estimate, values = methods.by_sampling(
             self.form,

@@ -48,12 +48,12 @@ class Percentile:
             return _cost(self.test.form)[0] * 1e-9
         return self.test.plan.chosen.seconds
 
-    def solve(self, found: Result) -> IntervalResult:
+    def solve(self, result: Result) -> IntervalResult:
         """The interval of the statistic, in its units."""
         tail = (1 - self.level) / 2
         if isinstance(self.test, JointBootstrap):
-            assert found.resampled is not None
-            return IntervalResult(self._sampled(found.resampled, tail))
+            assert result.resampled is not None
+            return IntervalResult(self._sampled(result.resampled, tail))
         form, unit = self.test.form, self.test.unit
         ends = _exact(form, tail) if self._fits(form) else None
         if ends is None:
@@ -70,8 +70,8 @@ class Percentile:
 
     def _sampled(self, values: Reals, tail: Fraction) -> ConfidenceInterval:
         ordered = np.sort(values)
-        place = max(math.ceil(tail * len(ordered)), 1)
-        low, high = float(ordered[place - 1]), float(ordered[-place])
+        rank = max(math.ceil(tail * len(ordered)), 1)
+        low, high = float(ordered[rank - 1]), float(ordered[-rank])
         return ConfidenceInterval(float(self.level), low, high, METHOD, "sampled", 0.0)
 
 

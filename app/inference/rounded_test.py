@@ -96,10 +96,10 @@ class RoundedTest:
                 return exact
         beside = None if exact is None else exact.fraction
         if by.method == "bounds":
-            found = bounds.bracket(
+            bracket = bounds.bracket(
                 *_real(problem, options), precision=options.precision, steps=most_steps(by)
             )
-            return bracketed(found, options.precision, beside)
+            return bracketed(bracket, options.precision, beside)
         return replace(self._sampled(), fraction=beside)
 
     def _sampled(self) -> Answer:
@@ -162,18 +162,18 @@ def _costs(
     problem: Additive, form: CanonicalForm, wide: WideForm | None, options: Options
 ) -> tuple[Cost, ...]:
     """What the methods would cost, in the order in which they are preferred."""
-    found = []
+    candidates = []
     if wide is not None:
         nanoseconds, held = wide.price()
-        found.append(Cost("meet_in_the_middle", nanoseconds // _MET, held, float(_MET)))
+        candidates.append(Cost("meet_in_the_middle", nanoseconds // _MET, held, float(_MET)))
         every = wide.price_of_all()
         if every is not None:
-            found.append(Cost("enumeration", every[0] // _LISTED, every[1], float(_LISTED)))
+            candidates.append(Cost("enumeration", every[0] // _LISTED, every[1], float(_LISTED)))
     steps = steps_and_bytes(*_real(problem, options), options.precision)
-    found.append(Cost("bounds", *steps, float(_BOUNDS)))
+    candidates.append(Cost("bounds", *steps, float(_BOUNDS)))
     whole = region(form, 0, "two-sided")
-    found.append(next(c for c in costs(form, whole, options.samples) if c.method == "monte_carlo"))
-    return tuple(found)
+    candidates.append(next(c for c in costs(form, whole, options.samples) if c.method == "monte_carlo"))
+    return tuple(candidates)
 
 
 def _real(problem: Additive, options: Options) -> tuple[RealForm, RealRegion]:

@@ -63,9 +63,9 @@ class Decisions:
             room = 2 * max(abs(self.target.numerator), self.target.denominator)
             if self._cost is not None and self._cost.exact is not None:
                 self._spend(len(states) * self._cost.exact)
-            found = self.quantity.ratios(states, room)
-            if found is not None:
-                return compared(found, self.target, self.side)
+            ratios = self.quantity.ratios(states, room)
+            if ratios is not None:
+                return compared(ratios, self.target, self.side)
         # A state that comes twice is worked out once.
         rows, where = np.unique(states, axis=0, return_inverse=True)
         decided = [self._decided(row) for row in rows]

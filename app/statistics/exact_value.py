@@ -48,9 +48,9 @@ def ratios(node: Node, states: Integers, room: int = 1) -> Ratios:
     )
     fits = bool(peaks) and _bounds(node, peaks).largest * room < INT64_ROOM
     columns = states.T if fits else states.T.astype(object)
-    found = _ratios(node, columns)
+    ratio = _ratios(node, columns)
     # Numbers without a shape turn into Python integers, which NumPy would take for int64 again.
-    parts = (np.asarray(part, dtype=columns.dtype) for part in (found.numerator, found.denominator))
+    parts = (np.asarray(part, dtype=columns.dtype) for part in (ratio.numerator, ratio.denominator))
     return Ratios(*(np.broadcast_to(part, (len(states),)) for part in parts))
 
 
@@ -239,10 +239,10 @@ def _function(name: str, values: list[Exact], *, last: bool) -> Exact | None:
 def _exponential(value: Exact) -> Exact:
     if value == 0 and isinstance(value, Fraction):
         return Fraction(1)
-    found: flint.arb = ball(value).exp()
-    if not found.is_finite():
+    power: flint.arb = ball(value).exp()
+    if not power.is_finite():
         raise UnresolvedError  # its exponent needs more bits than there are
-    return found
+    return power
 
 
 def _extremum(name: str, values: list[Exact], *, last: bool) -> Exact:

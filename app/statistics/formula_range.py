@@ -95,10 +95,10 @@ def _product(left: Range, right: Range) -> Range:
 
 
 def _call(node: Call, arguments: list[Range]) -> Range:
-    found = _applied(node, arguments)
+    result = _applied(node, arguments)
     # What may be undefined stays the whole line: no function makes a bound out of it.
     unknown = [(argument.low == -np.inf) & (argument.high == np.inf) for argument in arguments]
-    return _known(found, ~np.logical_or.reduce(np.broadcast_arrays(*unknown)))
+    return _known(result, ~np.logical_or.reduce(np.broadcast_arrays(*unknown)))
 
 
 def _applied(node: Call, arguments: list[Range]) -> Range:

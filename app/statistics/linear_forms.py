@@ -71,14 +71,14 @@ def _rank(forms: list[Terms], used: list[int]) -> int:
 def _values(forms: list[Terms], effects: Integers) -> Integers | None:
     """The forms' values at each row of `effects`, shape (M, k) -> (M, forms); None where a sum may not fit."""
     sizes = [exact_total(np.abs(column)) for column in effects.T]
-    found = np.zeros((len(effects), len(forms)), dtype=np.int64)
+    values = np.zeros((len(effects), len(forms)), dtype=np.int64)
     for at, form in enumerate(forms):
         if sum(abs(coefficient) * sizes[index] for index, coefficient in form) >= MAX_TOTAL // 4:
             return None
         for index, coefficient in form:
             if sizes[index]:
-                found[:, at] += coefficient * effects[:, index]
-    return found
+                values[:, at] += coefficient * effects[:, index]
+    return values
 
 
 def _over(node: Node, position: dict[Terms, int]) -> Node:

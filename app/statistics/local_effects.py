@@ -102,12 +102,12 @@ def _integers(
     columns: list[tuple[Integers, ...]] = []
     roundings: list[Rounding | None] = []
     for index in range(width):
-        found = on_lattice(*(_column(side, index) for side in sides))
-        unit, whole, rounding = effects_on(found.unit, *found.columns, error=found.error)
+        lattice = on_lattice(*(_column(side, index) for side in sides))
+        unit, whole, rounding = effects_on(lattice.unit, *lattice.columns, error=lattice.error)
         units.append(unit)
         columns.append(whole)
         roundings.append(rounding)
-    stacked = [np.stack([found[side] for found in columns], axis=1) for side in range(len(sides))]
+    stacked = [np.stack([column[side] for column in columns], axis=1) for side in range(len(sides))]
     return units, stacked[0], stacked[1] if data.swap is not None else None, roundings
 
 

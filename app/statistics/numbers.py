@@ -82,17 +82,17 @@ def effects_on(
     `error` is what every effect is off by already, in units. None when nothing is rounded.
     """
     if all(column.dtype != object for column in effects):
-        found = tuple(column.astype(np.int64, copy=False) for column in effects)
-        return unit, found, _off_by(error, len(found[0]))
+        integers = tuple(column.astype(np.int64, copy=False) for column in effects)
+        return unit, integers, _off_by(error, len(integers[0]))
     wide = tuple(np.asarray(column, dtype=object) for column in effects)
     fitting = narrowed(*wide, most=MAX_INTEGER)
     if fitting is not None:
-        divisor, found = fitting
-        return unit * divisor, found, _off_by(-(-error // divisor), len(wide[0]))
-    shift, found = rounded(*wide, bits=_BITS - 1)
+        divisor, integers = fitting
+        return unit * divisor, integers, _off_by(-(-error // divisor), len(wide[0]))
+    shift, integers = rounded(*wide, bits=_BITS - 1)
     if error:
-        return unit * 2**shift, found, _off_by(1 + -(-error >> shift), len(wide[0]))
-    return unit * 2**shift, found, Rounding(1, 2 * len(wide[0]) + 2, wide, unit)
+        return unit * 2**shift, integers, _off_by(1 + -(-error >> shift), len(wide[0]))
+    return unit * 2**shift, integers, Rounding(1, 2 * len(wide[0]) + 2, wide, unit)
 
 
 def _off_by(error: int, effects: int) -> Rounding | None:

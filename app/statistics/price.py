@@ -38,11 +38,11 @@ def price_of(quantity: Quantity, stay: Integers, swap: Integers, side: Side) -> 
     decisions = Decisions(quantity, stay.sum(axis=0).tolist(), side)
     if decisions.target is None:
         return Price(cost.call, cost.filter, 0.0, cost.filter, cost.undecided)
-    found = quantity.approximate(list(states.T))
-    yes, no = settled(found, decisions.target, side)
-    undefined = np.zeros(len(states), dtype=bool) if found.undefined is None else found.undefined
+    value = quantity.approximate(list(states.T))
+    yes, no = settled(value, decisions.target, side)
+    undefined = np.zeros(len(states), dtype=bool) if value.undefined is None else value.undefined
     open_ = np.flatnonzero(np.broadcast_to(~(yes | no | undefined), (len(states),)))
-    unknown = np.broadcast_to(~np.isfinite(found.error) & ~undefined, (len(states),))
+    unknown = np.broadcast_to(~np.isfinite(value.error) & ~undefined, (len(states),))
     each = _each(decisions, states[open_[:_CLOSER]], cost)
     share, unvalued = len(open_) / len(states), float(np.count_nonzero(unknown)) / len(states)
     valued = unvalued * _valued(decisions, states[unknown][:_CLOSER], cost)

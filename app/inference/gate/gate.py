@@ -33,7 +33,7 @@ from .sentences import hypothesis, overall_reason, reason
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One test of a gate as it was asked for: U is the candidate, V the baseline.
+    """One test of a gate as requested: U is the candidate, V the baseline.
 
     `options.alternative` is left at its default: the policy decides it. `terms.alpha` is used, not `options.alpha`.
     """
@@ -169,6 +169,6 @@ def _metric_record(
 
 def _digest(metrics: Sequence[MetricRecord], on_inconclusive: OnInconclusive, algorithm: str) -> str:
     """SHA-256, in hex, of what the gate's answer is a function of: names, terms, tests, version."""
-    asked = [[metric.name, asdict(metric.terms), metric.test.digest] for metric in metrics]
-    settings = {"metrics": asked, "on_inconclusive": on_inconclusive, "algorithm": algorithm}
+    requested = [[metric.name, asdict(metric.terms), metric.test.digest] for metric in metrics]
+    settings = {"metrics": requested, "on_inconclusive": on_inconclusive, "algorithm": algorithm}
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()

@@ -104,9 +104,9 @@ class ShiftedTest:
 
     def run(self) -> Outcome:
         """Solve the shifted problem."""
-        found, question = self.test.solve(), self.question
-        answer, observed = found.answer, self.test.observed
-        require(answer, exact=found.exact, attainable=found.attainable)
+        result, question = self.test.solve(), self.question
+        answer, observed = result.answer, self.test.observed
+        require(answer, exact=result.exact, attainable=result.attainable)
         return Outcome(
             procedure="permutation",
             question=question,
@@ -114,8 +114,8 @@ class ShiftedTest:
             log10_p_value=answer.log10_p_value,
             p_value_bounds=answer.bounds,
             p_value_bounds_kind="confidence" if answer.monte_carlo else "certified",
-            exact=found.exact,
-            min_attainable_p=found.attainable,
+            exact=result.exact,
+            min_attainable_p=result.attainable,
             beyond=observed > 0 if question.alternative == "greater" else observed < 0,
         )
 
