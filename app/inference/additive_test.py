@@ -43,11 +43,11 @@ class AdditiveTest:
 
     @property
     def seconds(self) -> float:
-        """Predicted time: the p-value, the fraction beside it, and the null distribution."""
-        beside = sum(cost.seconds for cost in self.plan.others if cost.method == self.fraction_by)
+        """Predicted time: the p-value, its fraction, and the null distribution."""
+        fraction = sum(cost.seconds for cost in self.plan.others if cost.method == self.fraction_by)
         pictured = null_seconds(self.form, self.options.pmf)
         each = _SECONDS_PER_ITEM * self.problem.items
-        return self.plan.chosen.seconds + unproven_seconds(self.plan.chosen) + beside + pictured + each
+        return self.plan.chosen.seconds + unproven_seconds(self.plan.chosen) + fraction + pictured + each
 
     def solve(self) -> Result:
         """Run the planned method and summarise the null."""
@@ -107,7 +107,7 @@ class AdditiveTest:
         return -self.form.nonzero * math.log10(2.0)
 
     def _fraction(self) -> Fraction2 | None:
-        """The exact fraction, when it was asked for and the method that runs does not give it."""
+        """The exact fraction, when it was requested and the method that runs does not give it."""
         if self.fraction_by is None:
             return None
         return certified(methods.exactly(self.fraction_by, self.form, self.region)).fraction

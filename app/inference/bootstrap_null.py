@@ -36,11 +36,11 @@ class NullLook:
     samples: int = 0
 
 
-def look_at(form: ResampleForm, options: Options, budget: Budget, beside: float) -> NullLook:
-    """How to look at the null of a test whose p-value takes `beside` seconds, within the budget."""
+def look_at(form: ResampleForm, options: Options, budget: Budget, p_value_seconds: float) -> NullLook:
+    """How to look at the null of a test whose p-value takes `p_value_seconds`, within the budget."""
     if options.pmf == "none" or form.range == 0:
         return NullLook("none")
-    allowed = max(_LOOK_S, beside)
+    allowed = max(_LOOK_S, p_value_seconds)
     nanoseconds, held = law_cost(form, _law_looks(form))
     if nanoseconds <= min(1e9 * allowed, budget.operations) and held <= budget.bytes:
         return NullLook("law", 1e-9 * nanoseconds)

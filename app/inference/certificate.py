@@ -105,7 +105,7 @@ def _upper_log10(answer: Answer) -> float:
 
 
 def _disagreement(answer: Answer) -> str | None:
-    """Whether the fraction that stands beside a p-value, by another method perhaps, is another number."""
+    """Whether the fraction of a p-value, by another method perhaps, is another number."""
     if answer.fraction is None:
         return None
     numerator, log2_denominator = answer.fraction.numerator, answer.fraction.log2_denominator

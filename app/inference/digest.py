@@ -25,7 +25,7 @@ def request_digest(
     """
     settings = {
         "spec": [spec.name, dict(spec.parameters)],
-        "options": _said(options),
+        "options": _options(options),
         "algorithm": algorithm,
     }
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
@@ -41,7 +41,7 @@ def request_digest(
     return digest.hexdigest()
 
 
-def _said(options: Options) -> dict[str, Any]:
+def _options(options: Options) -> dict[str, Any]:
     """The options by name; what was measured and its direction only where the answer differs for them."""
     named = members(options)
     metric, higher = named.pop("metric"), named.pop("higher_is_better")

@@ -47,7 +47,7 @@ _SMALL_BOX = 1 << 18
 class JointTest:
     """A joint problem on the lattice of its differences, with its plan.
 
-    `reduced` is the problem over the sums that the statistic depends on; what is said of units is of `problem`.
+    `reduced` is the problem over the sums that the statistic depends on; `problem` has the units.
     `decide` says which states are as extreme as the observed one; `exact_seconds` is the most that this takes beyond what
     is planned, if each of them has to be decided exactly.
     """
@@ -66,11 +66,11 @@ class JointTest:
 
     @property
     def seconds(self) -> float:
-        """Predicted time: the p-value, the fraction beside it, and the law, without which there are no moments."""
-        beside = 0.0 if self.fraction_by is None else self.fraction_by.seconds
+        """Predicted time: the p-value, its fraction, and the law, without which there are no moments."""
+        fraction = 0.0 if self.fraction_by is None else self.fraction_by.seconds
         by_item = _SECONDS_PER_ITEM + 2e-9 * self.price.value_ns
         calls = 1e-9 * _CALLS * self.price.call_ns
-        return self.plan.chosen.seconds + beside + self.look.seconds + calls + by_item * self.problem.items
+        return self.plan.chosen.seconds + fraction + self.look.seconds + calls + by_item * self.problem.items
 
     @property
     def longest_seconds(self) -> float:
@@ -119,7 +119,7 @@ class JointTest:
         return sampled(estimate, self._fraction())
 
     def _fraction(self) -> Fraction2 | None:
-        """The exact fraction, when it was asked for and the method that runs does not give it."""
+        """The exact fraction, when it was requested and the method that runs does not give it."""
         if self.fraction_by is None:
             return None
         return certified(methods.fraction(self.fraction_by.method, self.form, self._extreme)).fraction

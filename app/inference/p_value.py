@@ -51,8 +51,8 @@ def undecided(answer: Answer, alpha: float) -> bool:
     return answer.fraction is None and low <= alpha < high
 
 
-def certified(probability: Probability, beside: Fraction2 | None = None) -> Answer:
-    """An exact p-value and the interval that its certificate proves; `beside` is its fraction, if known.
+def certified(probability: Probability, fraction: Fraction2 | None = None) -> Answer:
+    """An exact p-value and the interval that its certificate proves; `fraction` is its value, if known.
 
     Nothing is checked here: `certificate` does, before the answer is used.
     """
@@ -63,7 +63,8 @@ def certified(probability: Probability, beside: Fraction2 | None = None) -> Answ
     if bound != 0.0:
         low = max(math.nextafter(p * (1.0 - bound), 0.0), 0.0)
         high = min(math.nextafter(p * (1.0 + bound), 1.0), 1.0)
-    fraction = beside if probability.fraction is None else Fraction2(*probability.fraction)
+    if probability.fraction is not None:
+        fraction = Fraction2(*probability.fraction)
     return Answer(p, log10_p, (low, high), bound + rounded_to_subnormal(p, log10_p), fraction)
 
 
@@ -77,17 +78,17 @@ def rounded_to_subnormal(p: float, log10_p: float) -> float:
     return SMALLEST / p
 
 
-def bracketed(bracket: Bracket, precision: float, beside: Fraction2 | None = None) -> Answer:
+def bracketed(bracket: Bracket, precision: float, fraction: Fraction2 | None = None) -> Answer:
     """The middle of a rigorous bracket, and the bracket; `precision` is the relative width requested."""
     p, log10_p = bracket.p, min(bracket.log10_p, 0.0)
     bound = bracket.half_width + rounded_to_subnormal(p, log10_p)
     wider = None if bracket.relative_width <= precision else bracket.relative_width
-    return Answer(p, log10_p, (bracket.low, bracket.high), bound, beside, bracket=True, wider=wider)
+    return Answer(p, log10_p, (bracket.low, bracket.high), bound, fraction, bracket=True, wider=wider)
 
 
-def sampled(estimate: Estimate, beside: Fraction2 | None = None) -> Answer:
+def sampled(estimate: Estimate, fraction: Fraction2 | None = None) -> Answer:
     """A Monte Carlo p-value and Clopper & Pearson's interval at 99 %."""
     record = MonteCarloRecord(estimate.samples, estimate.seed, estimate.exceedances, estimate.standard_error)
     low, high = estimate.interval()
     p = estimate.p
-    return Answer(p, math.log10(p), (min(low, p), max(high, p)), None, beside, record)
+    return Answer(p, math.log10(p), (min(low, p), max(high, p)), None, fraction, record)

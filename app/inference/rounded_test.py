@@ -49,12 +49,12 @@ class RoundedTest:
 
     @property
     def seconds(self) -> float:
-        """Predicted time: the p-value, the fraction beside it, and the null distribution."""
-        beside = 0.0
+        """Predicted time: the p-value, its fraction, and the null distribution."""
+        fraction = 0.0
         if self.options.exact_fraction and not self.plan.chosen.exact:
-            beside = min(cost.seconds for cost in self.plan.others if cost.exact)
+            fraction = min(cost.seconds for cost in self.plan.others if cost.exact)
         pictured = null_seconds(self.form, self.options.pmf)
-        return self.plan.chosen.seconds + unproven_seconds(self.plan.chosen) + beside + pictured
+        return self.plan.chosen.seconds + unproven_seconds(self.plan.chosen) + fraction + pictured
 
     def solve(self) -> Result:
         """Run the planned method and summarise the null."""
@@ -94,13 +94,13 @@ class RoundedTest:
             )
             if by.exact:
                 return exact
-        beside = None if exact is None else exact.fraction
+        fraction = None if exact is None else exact.fraction
         if by.method == "bounds":
             bracket = bounds.bracket(
                 *_real(problem, options), precision=options.precision, steps=most_steps(by)
             )
-            return bracketed(bracket, options.precision, beside)
-        return replace(self._sampled(), fraction=beside)
+            return bracketed(bracket, options.precision, fraction)
+        return replace(self._sampled(), fraction=fraction)
 
     def _sampled(self) -> Answer:
         """An estimate from the sums that are extreme or may be; the interval's lower end from those that are."""

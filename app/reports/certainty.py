@@ -113,7 +113,7 @@ def of_the_interval(interval: ConfidenceInterval, alternative: str) -> str:
 
 
 def interval_sentence(record: TestRecord) -> str | None:
-    """The interval in a sentence; None when none was asked for or there is none."""
+    """The interval in a sentence; None when none was requested or there is none."""
     interval = record.confidence_interval
     if interval is None:
         return None

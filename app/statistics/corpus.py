@@ -165,7 +165,7 @@ def _statistics(metric: Any, system: Sequence[str], data: Segments) -> list[list
 
 
 def _words(ter: Any, text: str) -> list[str]:
-    """As TER compares them: in lower case, and with `normalized` punctuation apart, unless told otherwise."""
+    """As TER compares them: in lower case, and with `normalized` punctuation apart, unless the parameters change that."""
     words: list[str] = ter._preprocess_segment(text).split()  # noqa: SLF001 -- no public way
     return words
 
