@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Alternative = Literal["two-sided", "greater", "less"]
+from ..engine.probability import Alternative
+
 Method = Literal[
     "auto", "fft", "dp", "rational", "grid", "enumeration", "meet_in_the_middle", "bounds", "monte_carlo"
 ]

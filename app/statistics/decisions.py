@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.lattice import Integers
+from ..engine.probability import Alternative
 from ..errors import InvalidTest, PlanTooLarge
 from .approximation import Approximation
 from .exact_value import Exact, Ratios, UnresolvedError, magnitude, minus, sign_of
-from .joint_problem import Side
 from .quantity import Quantity
 from .state_cost import PRECISIONS, StateCost
 
@@ -38,7 +38,7 @@ class Decisions:
         self,
         quantity: Quantity,
         observed: Sequence[int],
-        side: Side,
+        side: Alternative,
         cost: StateCost | None = None,
         allowance_ns: float = math.inf,
     ) -> None:
@@ -151,7 +151,7 @@ def uncomputable() -> InvalidTest:
     return InvalidTest.at("/statistic", "value_too_large", detail)
 
 
-def compared(ratios: Ratios, target: Fraction, side: Side) -> NDArray[np.bool_]:
+def compared(ratios: Ratios, target: Fraction, side: Alternative) -> NDArray[np.bool_]:
     """Which fractions are at least as extreme as the target; undefined ones are."""
     numerator = ratios.numerator if side != "two-sided" else np.abs(ratios.numerator)
     aim = abs(target) if side == "two-sided" else target
@@ -170,7 +170,9 @@ def as_float(value: Exact) -> float:
     return float(np.nan_to_num(number))
 
 
-def settled(result: Approximation, target: Exact, side: Side) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def settled(
+    result: Approximation, target: Exact, side: Alternative
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """(certainly extreme, certainly not) for each state."""
     value, aim = result.value, as_float(target)
     radius = 0.0 if isinstance(target, Fraction) else 2.0 * float(target.rad())

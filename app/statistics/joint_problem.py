@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.lattice import Integers, Reals
+from ..engine.probability import Alternative
 
-Side = Literal["greater", "less", "two-sided"]
 # Where sums that broadcast against each other are at least as extreme as the observed ones.
 Extreme = Callable[[Sequence[Integers]], NDArray[np.bool_]]
 
@@ -45,7 +45,7 @@ class SumFunction(Protocol):
         """t where the k `sums` broadcast against each other; in double precision, of their common shape."""
         ...
 
-    def extreme(self, sums: Sequence[Integers], observed: Integers, side: Side) -> NDArray[np.bool_]:
+    def extreme(self, sums: Sequence[Integers], observed: Integers, side: Alternative) -> NDArray[np.bool_]:
         """Where the sums are at least as extreme as the `observed` ones (shape (k,)), ties decided exactly.
 
         greater: t >= t0; less: t <= t0; two-sided: |t| >= |t0|.
@@ -53,16 +53,16 @@ class SumFunction(Protocol):
         ...
 
     def settled(
-        self, low: Sequence[Reals], high: Sequence[Reals], observed: Integers, side: Side
+        self, low: Sequence[Reals], high: Sequence[Reals], observed: Integers, side: Alternative
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """(certainly extreme, certainly not) for boxes of states: each of the k sums between `low` and `high`, (M,)."""
         ...
 
-    def price(self, stay: Integers, swap: Integers, side: Side) -> Price:
+    def price(self, stay: Integers, swap: Integers, side: Alternative) -> Price:
         """What a state costs in the test of `stay` against `swap`, shape (N, k) each; the data is looked at."""
         ...
 
-    def deciding(self, stay: Integers, swap: Integers, side: Side, allowance_ns: float) -> Extreme:
+    def deciding(self, stay: Integers, swap: Integers, side: Alternative, allowance_ns: float) -> Extreme:
         """`extreme` for the observed sums of `stay`, with at most so much exact work in all its calls.
 
         Decisions are remembered from call to call. They raise PlanTooLarge when the work is more.

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..engine.lattice import Integers
+from ..engine.probability import Alternative
 from .decisions import Decisions, settled
 from .exact_value import UnresolvedError
-from .joint_problem import Price, Side
+from .joint_problem import Price
 from .quantity import Quantity
 from .state_cost import StateCost
 
@@ -26,7 +27,7 @@ _FRACTION_NS = 1_500.0
 _EXACT = 2**53
 
 
-def price_of(quantity: Quantity, stay: Integers, swap: Integers, side: Side) -> Price:
+def price_of(quantity: Quantity, stay: Integers, swap: Integers, side: Alternative) -> Price:
     """The price of a state of the test of `stay` against `swap`, shape (N, k) each."""
     cost = quantity.cost(peaks_of(stay, swap))
     if cost.undecided == 0.0:

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.lattice import Integers, Reals
+from ..engine.probability import Alternative
 from .decisions import Decisions, as_float, exact_value, settled
 from .exact_value import ball
 from .formula_range import range_of
-from .joint_problem import Extreme, Price, Side
+from .joint_problem import Extreme, Price
 from .price import peaks_of, price_of
 from .quantity import Formula, Quantity
 from .state_cost import StateCost
@@ -67,15 +68,15 @@ class FunctionOf:
             exact = [Fraction(above, below) if below else None for above, below in pairs]
         return [0.0 if value is None else as_float(value) for value in exact]
 
-    def price(self, stay: Integers, swap: Integers, side: Side) -> Price:
+    def price(self, stay: Integers, swap: Integers, side: Alternative) -> Price:
         """See `joint.SumFunction`."""
         return price_of(self.quantity, stay, swap, side)
 
-    def extreme(self, sums: Sequence[Integers], observed: Integers, side: Side) -> NDArray[np.bool_]:
+    def extreme(self, sums: Sequence[Integers], observed: Integers, side: Alternative) -> NDArray[np.bool_]:
         """Where the k `sums` are at least as extreme as `observed`, shape (k,); of their common shape."""
         return self._extreme(Decisions(self.quantity, observed.tolist(), side), sums)
 
-    def deciding(self, stay: Integers, swap: Integers, side: Side, allowance_ns: float) -> Extreme:
+    def deciding(self, stay: Integers, swap: Integers, side: Alternative, allowance_ns: float) -> Extreme:
         """See `joint.SumFunction`."""
         cost: StateCost = self.quantity.cost(peaks_of(stay, swap))
         decisions = Decisions(self.quantity, stay.sum(axis=0).tolist(), side, cost, allowance_ns)
@@ -96,7 +97,7 @@ class FunctionOf:
         return extreme
 
     def settled(
-        self, low: Sequence[Reals], high: Sequence[Reals], observed: Integers, side: Side
+        self, low: Sequence[Reals], high: Sequence[Reals], observed: Integers, side: Alternative
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """(certainly extreme, certainly not) for boxes of states, each sum between `low` and `high`, shape (M,).
 

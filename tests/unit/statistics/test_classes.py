@@ -13,9 +13,10 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from sklearn import metrics
 
+from app.engine.probability import Alternative
 from app.errors import InvalidTest
 from app.statistics.additive_problem import Additive
-from app.statistics.joint_problem import Joint, Side
+from app.statistics.joint_problem import Joint
 from app.statistics.paired import Pairing, Predictions, StatisticSpec
 from app.statistics.reducers import reduce
 
@@ -24,7 +25,7 @@ def predictions(gold: Any, u: Any, v: Any, pairing: Pairing | None = None) -> Pr
     return Predictions(gold, u, v, pairing or Pairing())
 
 
-SIDES: tuple[Side, ...] = ("greater", "less", "two-sided")
+SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")
 TIE = 1e-12
 CASES: list[tuple[str, dict[str, Any]]] = [
     *(
@@ -67,7 +68,7 @@ def swapped_values(problem: Additive | Joint) -> np.ndarray[Any, Any]:
     return np.array([float(int(total) * problem.unit) for total in sums])
 
 
-def extremes(problem: Additive | Joint, side: Side) -> list[bool]:
+def extremes(problem: Additive | Joint, side: Alternative) -> list[bool]:
     swap = -problem.stay if problem.swap is None else problem.swap
     sums = np.array([np.sum(c, axis=0) for c in itertools.product(*zip(problem.stay, swap, strict=True))])
     first = sums[0]

@@ -15,17 +15,18 @@ import pytest
 from flint import arb, ctx
 from hypothesis import given, settings, strategies as st
 
+from app.engine.probability import Alternative
 from app.errors import InvalidTest
 from app.statistics.additive_problem import Additive
 from app.statistics.corpus_scores import Bleu, Chrf
 from app.statistics.exact_value import ball
-from app.statistics.joint_problem import Joint, Side
+from app.statistics.joint_problem import Joint
 from app.statistics.paired import Counts, Pairing, Segments, StatisticSpec
 from app.statistics.reducers import reduce
 
 metrics: Any = pytest.importorskip("sacrebleu.metrics", reason="sacrebleu, an optional extra, is the oracle")
 PACK = Path(__file__).parents[4] / "shared" / "data"
-SIDES: tuple[Side, ...] = ("greater", "less", "two-sided")
+SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")
 
 REFERENCE = [
     "the cat sat on the mat today",

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from app.engine.probability import Alternative
 from app.errors import InvalidTest
 from app.statistics.additive_problem import Additive
 from app.statistics.catalogue import STATISTICS
-from app.statistics.joint_problem import Joint, Side
+from app.statistics.joint_problem import Joint
 from app.statistics.paired import Counts, Pairing, StatisticSpec
 from app.statistics.reducers import reduce
 
-SIDES: tuple[Side, ...] = ("greater", "less", "two-sided")
+SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")
 Row = Mapping[str, int]
 
 
@@ -56,7 +57,7 @@ DEFINITIONS: list[tuple[str, dict[str, Any], tuple[str, ...], Callable[..., Frac
 ]
 
 
-def p_values(problem: Additive | Joint) -> dict[Side, Fraction]:
+def p_values(problem: Additive | Joint) -> dict[Alternative, Fraction]:
     """Every swap, compared by the problem's own function: what the engine will count."""
     swap = -problem.stay if problem.swap is None else problem.swap
     pairs = list(zip(problem.stay.tolist(), swap.tolist(), strict=True))
@@ -72,7 +73,7 @@ def p_values(problem: Additive | Joint) -> dict[Side, Fraction]:
 
 def p_values_by_definition(
     u: Sequence[Sequence[int]], v: Sequence[Sequence[int]], score: Callable[..., Fraction]
-) -> dict[Side, Fraction]:
+) -> dict[Alternative, Fraction]:
     """Algorithm of the definition: exchange items, sum, score, compare in fractions."""
     values = []
     for swaps in itertools.product([False, True], repeat=len(u)):

@@ -13,19 +13,19 @@ from flint import arb, ctx
 from hypothesis import given, settings, strategies as st
 
 from app.engine.lattice import Integers
+from app.engine.probability import Alternative
 from app.errors import InvalidTest
 from app.statistics import formula
 from app.statistics.approximation import approximate
 from app.statistics.exact_value import UnresolvedError, ball, ratios, value_at
 from app.statistics.expression import MAX_CHARS, parse
-from app.statistics.joint_problem import Side
 from app.statistics.sum_function import Formula, FunctionOf
 
-SIDES: tuple[Side, ...] = ("greater", "less", "two-sided")
+SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")
 NAMES = ("a", "b", "c")
 
 
-def reaches(value: Fraction | None, target: Fraction, side: Side) -> bool:
+def reaches(value: Fraction | None, target: Fraction, side: Alternative) -> bool:
     if value is None:
         return True
     if side == "greater":

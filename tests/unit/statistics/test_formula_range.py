@@ -8,14 +8,14 @@ from random import Random
 import numpy as np
 import pytest
 
+from app.engine.probability import Alternative
 from app.errors import InvalidTest
 from app.statistics.expression import parse
 from app.statistics.formula_range import range_of
-from app.statistics.joint_problem import Side
 from app.statistics.sum_function import Formula, FunctionOf
 from tests.fuzz.expressions import small
 
-SIDES: tuple[Side, ...] = ("greater", "less", "two-sided")
+SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")
 
 
 @pytest.mark.parametrize(
