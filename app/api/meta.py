@@ -7,9 +7,8 @@ from typing import Any, get_args
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
-from ..engine.probability import Alternative
 from ..extras import EXTRAS, is_installed
-from ..inference.options import Method, PmfDetail
+from ..inference.options import Alternative, Method, PmfDetail
 from ..inputs.encodings import CODINGS
 from ..inputs.formats import catalogue
 from ..inputs.formats.options import READER_OPTIONS

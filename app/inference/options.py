@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..engine.probability import Alternative
-
+# As in `engine.probability`; the command line reads these names before it loads NumPy.
+Alternative = Literal["two-sided", "greater", "less"]
 Method = Literal[
     "auto", "fft", "dp", "rational", "grid", "enumeration", "meet_in_the_middle", "bounds", "monte_carlo"
 ]

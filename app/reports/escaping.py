@@ -77,8 +77,3 @@ def for_csv(text: str) -> str:
 def for_xml(text: str) -> str:
     """Without the control characters that XML 1.0 forbids; `xml.etree` escapes the rest."""
     return single_line(text)
-
-
-def for_header(text: str) -> str:
-    """Printable ASCII on one line, as in field values of HTTP (RFC 9110, section 5.5)."""
-    return single_line(text).encode("ascii", "backslashreplace").decode()

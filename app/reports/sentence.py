@@ -8,9 +8,9 @@ from __future__ import annotations
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import ItemsRecord, TestRecord
 from .certainty import interval_sentence, undecided, with_probability
-from .escaping import for_sentence, single_line
+from .escaping import for_sentence
 from .number_format import apart, counted, exactly, number, probability
-from .titles import VERDICTS, Names, Say, capitalised, head, names_of, statistic_title
+from .titles import Names, Say, capitalised, head, names_of, statistic_title
 
 
 def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
@@ -22,18 +22,6 @@ def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
         _by_item(record),
     ]
     return tuple(part for part in parts if part)
-
-
-def gate_sentences(gate: GateRecord, say: Say = for_sentence) -> tuple[str, ...]:
-    """A gate: the verdict, and for every metric why, how large the difference is, and its interval."""
-    if len(gate.metrics) == 1:
-        (metric,) = gate.metrics
-        return (f"{head(gate)} – {single_line(metric.reason)}", *metric_sentences(metric, say))
-    parts = [summary(gate, say)]
-    for metric in gate.metrics:
-        parts.append(f"{VERDICTS[metric.verdict]} {say(metric.name)} – {single_line(metric.reason)}")
-        parts += metric_sentences(metric, say)
-    return tuple(parts)
 
 
 def summary(gate: GateRecord, say: Say = for_sentence) -> str:

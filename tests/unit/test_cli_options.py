@@ -16,8 +16,7 @@ from app import __version__
 from app.cli import arguments as form, options
 from app.cli.commands import cli
 from app.client.requests import ROLES as CLIENT_ROLES
-from app.engine.probability import Alternative
-from app.inference.options import Resampling
+from app.inference.options import Alternative, Resampling
 from app.inputs.formats.catalogue import FORMATS
 from app.inputs.formats.options import CHOICES
 from app.inputs.formats.roles import ROLES

@@ -11,7 +11,7 @@ from scipy import special
 
 from ...engine.paired_proportions import tango_test
 from ...engine.plan import Budget
-from ...engine.probability import LN10, SMALLEST, Alternative
+from ...engine.probability import LN10, SMALLEST
 from ...errors import InvalidTest
 from ...statistics.paired import Paired, StatisticSpec
 from ...statistics.paired_binary import PairedBinary, paired_binary
@@ -19,6 +19,7 @@ from ...statistics.shift import NotShiftableError, shifted
 from ..additive_test import AdditiveTest, additive_test
 from ..certificate import require
 from ..engine_errors import engine_errors
+from ..options import Alternative
 from ..paired_test import Prepared
 from ..record import BoundsKind, TestRecord
 from ..rounded_test import RoundedTest

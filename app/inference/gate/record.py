@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from ...engine.probability import Alternative
+from ..options import Alternative
 from ..record import BoundsKind, Log10PValue, PValue, TestRecord
 
 Policy = Literal["no_regression", "non_inferior", "improve"]

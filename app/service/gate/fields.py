@@ -17,7 +17,6 @@ from ..schema.gate import GateFields
 from ..validation import validated
 
 TEXTS = ("policy", "on_inconclusive", "name")
-LITERALS = ("margin", "higher_is_better", "fail_status")
 OF_A_METRIC = ("name", "policy", "margin", "higher_is_better")
 FIELDS = ("policy", "margin", "higher_is_better", "on_inconclusive", "fail_status")
 

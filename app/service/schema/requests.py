@@ -6,8 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from ...engine.probability import Alternative
-from ...inference.options import Method, PmfDetail, Resampling
+from ...inference.options import Alternative, Method, PmfDetail, Resampling
 from ...inputs.nested import MAX_DECIMALS
 from ...inputs.pairing import OnMissing
 from ..messages import TestKind

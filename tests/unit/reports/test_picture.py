@@ -18,8 +18,7 @@ import pytest
 from PIL import Image
 
 from app.engine.plan import Budget
-from app.engine.probability import Alternative
-from app.inference.options import Options
+from app.inference.options import Alternative, Options
 from app.inference.paired_test import run_test
 from app.inference.record import NamesRecord, NullRecord, StatisticRecord, TestRecord
 from app.reports.escaping import single_line

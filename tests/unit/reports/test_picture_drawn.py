@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from app.engine.plan import Budget
-from app.engine.probability import Alternative
-from app.inference.options import Options
+from app.inference.options import Alternative, Options
 from app.inference.paired_test import run_test
 from app.inference.record import NullRecord, StatisticRecord, TestRecord, WarningRecord
 from app.reports.picture.picture import svg

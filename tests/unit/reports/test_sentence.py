@@ -23,7 +23,9 @@ from app.inference.record import (
     WarningRecord,
 )
 from app.reports.certainty import interval_sentence
-from app.reports.sentence import gate_sentences, sentences
+from app.reports.gate_markdown import gate_markdown
+from app.reports.sentence import metric_sentences, sentences, summary
+from app.reports.titles import head
 from tests.unit.reports.conftest import RECORD, metric_of
 
 Make = Callable[..., TestRecord]
@@ -247,7 +249,7 @@ def test_the_p_value_and_the_verdict_agree(p: float) -> None:
     assert (float(found[1]) <= 0.05) == ("so it is significant at" in said)
 
 
-def test_a_gate_says_better_or_worse_by_what_is_better(gate: Gate, record: Make) -> None:
+def test_a_metric_says_better_or_worse_by_what_is_better(record: Make) -> None:
     slower = record(
         names=NamesRecord("candidate", "baseline"),
         statistic=StatisticRecord("mean_difference", 0.5, 2.0, 1.5),
@@ -255,28 +257,27 @@ def test_a_gate_says_better_or_worse_by_what_is_better(gate: Gate, record: Make)
     worse = metric_of(slower, name="seconds", higher_is_better=False)
     assert (
         "The candidate scored 2 and the baseline 1.5 in mean over 5 items: the candidate is worse by 0.5."
-        in gate_sentences(gate(worse))
+        in metric_sentences(worse)
     )
     better = metric_of(slower, name="score", higher_is_better=True)
-    assert "the candidate is better by 0.5." in gate_sentences(gate(better))[1]
+    assert "the candidate is better by 0.5." in metric_sentences(better)[0]
 
 
 def test_a_gate_begins_with_its_verdict(gate: Gate) -> None:
-    assert gate_sentences(gate(("f1", "pass")))[0].startswith("PASS – p = ")
-    several = gate_sentences(gate(("f1", "fail"), ("bleu", "pass"), ("chrf", "fail")))
-    assert several[0] == (
+    assert gate_markdown(gate(("f1", "pass")), "g_1").startswith("✅ **PASS** – p = ")
+    several = gate(("f1", "fail"), ("bleu", "pass"), ("chrf", "fail"))
+    assert summary(several) == (
         "FAIL – 2 of 3 metrics fail: f1, chrf. The p-values are adjusted together by Holm's method."
     )
-    assert [text.split(" – ")[0] for text in several if " – " in text][1:] == [
-        "FAIL f1",
-        "PASS bleu",
-        "FAIL chrf",
+    assert re.findall(r"^\* (.*?) – ", gate_markdown(several, "g_1"), re.MULTILINE) == [
+        "**FAIL** `f1`",
+        "**PASS** `bleu`",
+        "**FAIL** `chrf`",
     ]
-    one = gate_sentences(gate(("f1", "fail"), ("bleu", "pass")))[0]
-    assert "1 of 2 metrics fails: f1." in one
+    assert "1 of 2 metrics fails: f1." in summary(gate(("f1", "fail"), ("bleu", "pass")))
 
 
 @pytest.mark.parametrize(("counts", "said"), [("pass", "a pass"), ("fail", "a failure")])
 def test_an_open_verdict_says_what_it_counts_as(gate: Gate, counts: str, said: str) -> None:
     made = gate(("f1", "inconclusive"), on_inconclusive=counts)
-    assert gate_sentences(made)[0].startswith(f"INCONCLUSIVE, counted as {said} – ")
+    assert head(made) == f"INCONCLUSIVE, counted as {said}"
