@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.inference.asking import effects
+from tests.unit.inference.run_shorthands import effects
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -14,7 +14,7 @@ from app.inference.options import Options
 from app.inference.paired_test import finish, prepare, run_test
 from app.inference.record import ConfidenceInterval, TestRecord
 from app.statistics.paired import Counts, Predictions, Scores, StatisticSpec
-from tests.unit.inference.asking import clusters, column, effects, score
+from tests.unit.inference.run_shorthands import clusters, column, effects, score
 
 CODES = ("interval_not_available", "interval_disagrees")
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from app.inference.record import TestRecord
-from tests.unit.inference.asking import Numbers, score
+from tests.unit.inference.run_shorthands import Numbers, score
 
 pytestmark = pytest.mark.pack
 

@@ -16,7 +16,7 @@ from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.inference.record import Discordant, EffectSize, Moved
 from app.statistics.paired import Counts, Paired, Pairing, Predictions, Scores, StatisticSpec
-from tests.unit.inference.asking import clusters, column, score
+from tests.unit.inference.run_shorthands import clusters, column, score
 
 LEVEL = Options(confidence_level=0.95)
 VALUES = st.lists(st.integers(-5, 5), min_size=2, max_size=30)

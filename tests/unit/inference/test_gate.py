@@ -15,7 +15,7 @@ from app.errors import InvalidTest, PlanTooLarge
 from app.inference.gate.gate import Metric, finish_gate, prepare_metric
 from app.inference.gate.sentences import short
 from app.statistics.paired import Counts, Effects
-from tests.unit.inference.gate_asking import decide, metric, of_data
+from tests.unit.inference.gate_shorthands import decide, metric, of_data
 
 WORSE = ([0.4] * 8, [0.5] * 8)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from app.inference.gate.record import GateRecord, GateTerms, MetricRecord, Policy, Verdict, deciding
-from tests.unit.inference.gate_asking import decide, metric
+from tests.unit.inference.gate_shorthands import decide, metric
 
 
 def parts(*kinds: tuple[Policy, Verdict, float]) -> tuple[MetricRecord, ...]:

@@ -16,8 +16,8 @@ from app.engine.plan import Budget
 from app.errors import InvalidTest
 from app.inference.gate.gate import Metric, prepare_metric
 from app.statistics.paired import Counts, Effects, Predictions, Repeated, Scores
-from tests.unit.inference.asking import clusters
-from tests.unit.inference.gate_asking import by_definition, decide, metric, of_data
+from tests.unit.inference.gate_shorthands import by_definition, decide, metric, of_data
+from tests.unit.inference.run_shorthands import clusters
 
 POLICIES = ("no_regression", "non_inferior", "improve")
 MARGINS = ("0.01", "0.05", "0.1", "0.3", "1.5", "0.125", "1e-05")

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from app.inference.gate.record import Policy, Verdict
 from app.statistics.paired import Effects
-from tests.unit.inference.gate_asking import decide, metric, of_data
+from tests.unit.inference.gate_shorthands import decide, metric, of_data
 
 # Eight items: all better, all worse, half each, equal; three items can never reach 0.05.
 BASE = [0.5] * 8

@@ -11,7 +11,7 @@ from scipy.special import gammaln
 
 from app.inference.gate.margin import Question, TangoTest
 from app.statistics.paired_binary import PairedBinary
-from tests.unit.inference.gate_asking import decide, metric
+from tests.unit.inference.gate_shorthands import decide, metric
 
 RUNS, ITEMS, MARGIN = 600, 12, 0.25
 

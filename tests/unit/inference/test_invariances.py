@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from app.inference.record import TestRecord
 from tests.unit.engine.cases import ALTERNATIVES
-from tests.unit.inference.asking import effects, same_answer, score
+from tests.unit.inference.run_shorthands import effects, same_answer, score
 
 MIRRORED = {"two-sided": "two-sided", "greater": "less", "less": "greater"}
 METHODS = ("auto", "fft", "dp", "rational")

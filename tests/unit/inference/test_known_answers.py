@@ -19,7 +19,7 @@ from app.inference.paired_test import plan_record, prepare, run_test
 from app.statistics.paired import Scores, StatisticSpec
 from tests.unit.engine.cases import ALTERNATIVES, cases
 from tests.unit.engine.exact_null import Case, exact_p
-from tests.unit.inference.asking import check_record, column, effects, score
+from tests.unit.inference.run_shorthands import check_record, column, effects, score
 
 # The CS478 hand-out's example, which the evaluatio documentation shares.
 U = [0.85, 0.90, 0.78, 0.92, 0.88]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from app.errors import InvalidTest
-from tests.unit.inference.asking import effects, score
+from tests.unit.inference.run_shorthands import effects, score
 
 tenths = st.lists(st.integers(-30, 30), min_size=1, max_size=8)
 

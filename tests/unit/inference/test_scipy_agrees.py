@@ -15,7 +15,7 @@ from scipy import stats as scipy_stats
 from app.engine.probability import Alternative
 from app.inference.record import TestRecord
 from tests.unit.engine.cases import ALTERNATIVES
-from tests.unit.inference.asking import score
+from tests.unit.inference.run_shorthands import score
 
 stats: Any = scipy_stats  # its stubs know neither method="asymptotic" nor infinitely many resamples
 ZERO_METHODS = ("wilcox", "pratt", "zsplit")

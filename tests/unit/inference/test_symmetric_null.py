@@ -21,7 +21,7 @@ from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.inference.record import NullRecord
 from app.statistics.paired import Counts, StatisticSpec
-from tests.unit.inference.asking import effects, score
+from tests.unit.inference.run_shorthands import effects, score
 
 EXAMPLES = Path(__file__).parents[3] / "openapi" / "examples"
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from tests.unit.engine.cases import ALTERNATIVES
 from tests.unit.engine.exact_null import Case, exact_p
-from tests.unit.inference.asking import check_record, effects, score
+from tests.unit.inference.run_shorthands import check_record, effects, score
 
 # Differences in tenths; in doubles some reassigned sums that tie with the observed one fall short of it.
 BROKEN_IN_FLOATS = [

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.unit.inference.asking import effects
+from tests.unit.inference.run_shorthands import effects
 
 TEXTS = [
     "1e12",

@@ -1,4 +1,4 @@
-"""Shorthands for putting a test to inference, and what is promised of any certified answer."""
+"""Shorthands that run a test through inference, and check what is promised of any certified answer."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def score(
     statistic: str = "mean_difference",
     *,
     codes: Sequence[int] | None = None,
-    **asked: Any,
+    **given: Any,
 ) -> TestRecord:
-    parameters = {"zero_method": asked.pop("zero_method")} if "zero_method" in asked else {}
-    options = Options(**{"pmf": "none", **asked})
+    parameters = {"zero_method": given.pop("zero_method")} if "zero_method" in given else {}
+    options = Options(**{"pmf": "none", **given})
     pairing = Pairing() if codes is None else clusters(codes)
     data = Scores(column(u), column(v), pairing)
     return run_test(data, StatisticSpec(statistic, parameters), options, Budget())
 
 
-def effects(stay: Numbers, swap: Numbers | None = None, expression: str = "x1", **asked: Any) -> TestRecord:
-    options = Options(**{"pmf": "none", **asked})
+def effects(stay: Numbers, swap: Numbers | None = None, expression: str = "x1", **given: Any) -> TestRecord:
+    options = Options(**{"pmf": "none", **given})
     data = Effects(column(stay), None if swap is None else column(swap))
     return run_test(data, StatisticSpec("expression", {"expression": expression}), options, Budget())
 

@@ -1,4 +1,4 @@
-"""Shorthands for putting a gate to inference, and the gate's tests by the definition, in fractions."""
+"""Shorthands that run a gate through inference, and the gate's tests by the definition, in fractions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.inference.gate.gate import Metric, finish_gate, prepare_metric
 from app.inference.gate.record import GateRecord, GateTerms, OnInconclusive
 from app.inference.options import Options
 from app.statistics.paired import Paired, Pairing, Scores, StatisticSpec
-from tests.unit.inference.asking import clusters, column
+from tests.unit.inference.run_shorthands import clusters, column
 
 TERMS = ("policy", "margin", "alpha", "higher_is_better")
 
@@ -24,11 +24,11 @@ def metric(
     *,
     name: str = "score",
     codes: Sequence[int] | None = None,
-    **asked: Any,
+    **given: Any,
 ) -> Metric:
     """A metric of scores; what is no term of the gate is an option of the test."""
     pairing = Pairing() if codes is None else clusters(codes)
-    return of_data(Scores(column(u), column(v), pairing), statistic, name=name, **asked)
+    return of_data(Scores(column(u), column(v), pairing), statistic, name=name, **given)
 
 
 def of_data(
@@ -37,10 +37,10 @@ def of_data(
     *,
     name: str = "score",
     parameters: dict[str, Any] | None = None,
-    **asked: Any,
+    **given: Any,
 ) -> Metric:
-    terms = GateTerms(**{key: asked.pop(key) for key in TERMS if key in asked})
-    options = Options(**{"pmf": "none", **asked})
+    terms = GateTerms(**{key: given.pop(key) for key in TERMS if key in given})
+    options = Options(**{"pmf": "none", **given})
     return Metric(name, data, StatisticSpec(statistic, parameters or {}), options, terms)
 
 
