@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from ...engine.probability import SMALLEST
 from ..certificate import flaw_of_numbers
 from .holm import holm, holm_log10
 from .margin import Outcome
-from .record import Decision, GateTerms, Policy, Verdict
+from .record import Decision, GateTerms, OneSidedTest, Policy, Verdict
 
 # Below this, multiples of a p-value come from its logarithm: the double has no digits left.
 _NORMAL = 1e-300
@@ -74,15 +74,7 @@ def _never_zero(
 
 def _decision(outcome: Outcome, adjusted: tuple[float, float], *, significant: bool) -> Decision:
     return Decision(
-        procedure=outcome.procedure,
-        alternative=outcome.question.alternative,
-        difference=float(outcome.question.difference),
-        p_value=outcome.p_value,
-        log10_p_value=outcome.log10_p_value,
-        p_value_bounds=outcome.p_value_bounds,
-        p_value_bounds_kind=outcome.p_value_bounds_kind,
-        exact=outcome.exact,
-        min_attainable_p=outcome.min_attainable_p,
+        **{field.name: getattr(outcome, field.name) for field in fields(OneSidedTest)},
         p_value_adjusted=adjusted[0],
         log10_p_value_adjusted=adjusted[1],
         significant=significant,

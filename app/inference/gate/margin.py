@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import Protocol
 
 from scipy import special
 
@@ -21,9 +21,9 @@ from ..certificate import require
 from ..engine_errors import engine_errors
 from ..options import Alternative
 from ..paired_test import Prepared
-from ..record import BoundsKind, TestRecord
+from ..record import TestRecord
 from ..rounded_test import RoundedTest
-from .record import GateTerms, Procedure
+from .record import GateTerms, OneSidedTest
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +35,9 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """The one-sided test of one metric by itself. `beyond`: the estimate lies on the side of the alternative."""
+class Outcome(OneSidedTest):
+    """The one-sided test of one metric. `beyond`: the estimate lies on the side of the alternative."""
 
-    procedure: Procedure
-    question: Question
-    p_value: float
-    log10_p_value: float
-    p_value_bounds: tuple[float, float]
-    p_value_bounds_kind: BoundsKind | Literal["asymptotic"]
-    exact: bool
-    min_attainable_p: float
     beyond: bool
 
 
@@ -79,7 +71,8 @@ def without_margin(question: Question, record: TestRecord) -> Outcome:
     observed = record.statistic.observed
     return Outcome(
         procedure=record.test,
-        question=question,
+        alternative=question.alternative,
+        difference=float(question.difference),
         p_value=record.p_value,
         log10_p_value=record.log10_p_value,
         p_value_bounds=record.p_value_bounds,
@@ -109,7 +102,8 @@ class ShiftedTest:
         require(answer, exact=result.exact, attainable=result.attainable)
         return Outcome(
             procedure="permutation",
-            question=question,
+            alternative=question.alternative,
+            difference=float(question.difference),
             p_value=answer.p_value,
             log10_p_value=answer.log10_p_value,
             p_value_bounds=answer.bounds,
@@ -144,7 +138,8 @@ class TangoTest:
         most_extreme = (table.items, 0) if upwards else (0, table.items)
         return Outcome(
             procedure="tango_score",
-            question=self.question,
+            alternative=self.question.alternative,
+            difference=float(self.question.difference),
             p_value=p_value,
             log10_p_value=log10_p_value,
             p_value_bounds=(p_value, p_value),

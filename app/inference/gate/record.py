@@ -32,12 +32,8 @@ class GateTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """The one-sided test that the verdict rests on, of the null hypothesis that the policy sets.
-
-    `difference` is the hypothesised difference between null and alternative: -margin or +margin in the statistic's
-    units, 0 without a margin. `alternative` is what a small p-value shows.
-    """
+class OneSidedTest:
+    """The one-sided test of one metric by itself; see `Decision`."""
 
     procedure: Procedure
     alternative: Alternative
@@ -48,6 +44,16 @@ class Decision:
     p_value_bounds_kind: BoundsKind | Literal["asymptotic"]
     exact: bool
     min_attainable_p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(OneSidedTest):
+    """The one-sided test that the verdict rests on, of the null hypothesis that the policy sets.
+
+    `difference` is the hypothesised difference between null and alternative: -margin or +margin in the statistic's
+    units, 0 without a margin. `alternative` is what a small p-value shows.
+    """
+
     p_value_adjusted: Annotated[PValue, "By Holm's method over all metrics; p_value itself for one."]
     log10_p_value_adjusted: Log10PValue
     significant: bool

@@ -20,7 +20,7 @@ from app.errors import InvalidTest
 from app.inference.additive_test import additive_test
 from app.inference.certificate import MOST_ERROR, certified_by, flaw_of, require
 from app.inference.gate.decision import judgements
-from app.inference.gate.margin import Outcome, Question
+from app.inference.gate.margin import Outcome
 from app.inference.gate.record import GateTerms
 from app.inference.options import Method, Options
 from app.inference.p_value import Answer, bracketed, certified
@@ -190,8 +190,6 @@ def test_a_fraction_by_another_method_must_be_the_same_number() -> None:
 def test_a_gate_does_not_decide_by_what_is_no_p_value(
     p: float, log10: float, bounds: tuple[float, float]
 ) -> None:
-    outcome = Outcome(
-        "permutation", Question("less", Fraction(0)), p, log10, bounds, "certified", True, 0.001, beyond=True
-    )
+    outcome = Outcome("permutation", "less", 0.0, p, log10, bounds, "certified", True, 0.001, beyond=True)
     with pytest.raises(ArithmeticError, match="certificate"):
         judgements([outcome], [GateTerms()])
