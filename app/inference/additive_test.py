@@ -17,12 +17,12 @@ from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
 from .brackets import most_steps, unproven_seconds
 from .certificate import certified_by
-from .items import additive_items
+from .items import additive_items, statistic_record
 from .null_record import null_record, null_seconds, require_listable
 from .options import Options
 from .p_value import Answer, bracketed, certified, sampled
 from .prepared import Result
-from .record import Fraction2, LatticeRecord, StatisticRecord
+from .record import Fraction2, LatticeRecord
 from .rounded_test import RoundedTest, rounded_test
 
 # Wins, ties and losses.
@@ -52,6 +52,7 @@ class AdditiveTest:
     def solve(self) -> Result:
         """Run the planned method and summarise the null."""
         options, problem, form = self.options, self.problem, self.form
+        total = abs(self.observed) if problem.absolute else self.observed
         by, answer = certified_by(
             self._methods(), self._answer, least_log10=self._least_log10(), settles=self._settles
         )
@@ -61,7 +62,7 @@ class AdditiveTest:
             lattice=LatticeRecord(float(problem.unit * form.step), len(form.weights), form.range),
             attainable=smallest_attainable(form, options.alternative, absolute=problem.absolute),
             items=additive_items(problem, form),
-            statistic=self._statistic(),
+            statistic=statistic_record(problem, float(total * problem.unit)),
             null=null_record(form, problem.unit, options.pmf, absolute=problem.absolute),
         )
 
@@ -111,16 +112,6 @@ class AdditiveTest:
         if self.fraction_by is None:
             return None
         return certified(methods.exactly(self.fraction_by, self.form, self.region)).fraction
-
-    def _statistic(self) -> StatisticRecord:
-        problem = self.problem
-        total = abs(self.observed) if problem.absolute else self.observed
-        return StatisticRecord(
-            name=problem.name,
-            observed=float(total * problem.unit),
-            u=None if problem.score_u is None else float(problem.score_u),
-            v=None if problem.score_v is None else float(problem.score_v),
-        )
 
 
 def additive_test(problem: Additive, options: Options, budget: Budget) -> AdditiveTest | RoundedTest:

@@ -33,12 +33,12 @@ from ..statistics.joint_problem import Joint
 from ..statistics.linear_forms import in_linear_forms
 from .bootstrap_null import NANOSECONDS_PER_DRAW, SAMPLED, NullLook, look_at, null_of
 from .certificate import MOST_ERROR, certified_by
-from .items import additive_items, joint_items
+from .items import additive_items, joint_items, statistic_record
 from .null_record import sampled_null_record
 from .options import Options
 from .p_value import Answer, bracketed, certified, sampled
 from .prepared import Result
-from .record import LatticeRecord, StatisticRecord
+from .record import LatticeRecord
 
 # What a joint statistic takes for each unit and each value of a resample, and for each block of them.
 _NANOSECONDS_PER_UNIT, _NANOSECONDS_PER_VALUE, _CALL = 9, 50, 120_000
@@ -91,7 +91,7 @@ class BootstrapTest:
             lattice=LatticeRecord(float(self.unit * form.step), len(form.values), form.range),
             attainable=one,
             items=additive_items(problem, canonical_form(problem.stay, problem.swap)),
-            statistic=StatisticRecord(problem.name, value, *_scores(problem)),
+            statistic=statistic_record(problem, value),
             null=null_of(form, self.unit, self.look, self.options),
             warnings=warnings,
         )
@@ -165,11 +165,6 @@ def _impossible(draws: int) -> tuple[Answer, tuple[tuple[str, str], ...]]:
     return Answer(p, log10, (0.0, p), None), (("bootstrap_empty_tail", detail),)
 
 
-def _scores(problem: Additive | Joint) -> tuple[float | None, float | None]:
-    u, v = problem.score_u, problem.score_v
-    return (None if u is None else float(u), None if v is None else float(v))
-
-
 @dataclass(frozen=True, slots=True)
 class JointBootstrap:
     """The bootstrap of a statistic of several sums, by resampling."""
@@ -209,7 +204,7 @@ class JointBootstrap:
             lattice=None,
             attainable=_one_resample(len(units))[0],
             items=joint_items(problem),
-            statistic=StatisticRecord(problem.name, observed, *_scores(problem)),
+            statistic=statistic_record(problem, observed),
             null=sampled_null_record(drawn, np.ones(len(drawn)), options.pmf),
             resampled=observed + drawn,
         )

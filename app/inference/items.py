@@ -1,4 +1,4 @@
-"""How many items a test had, and on how many of its swapping units U won, tied or lost."""
+"""What was observed: the statistic and the scores, the items, and the units on which U won, tied or lost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from ..engine.lattice import CanonicalForm, Reals, Whole
 from ..statistics.additive_problem import Additive
 from ..statistics.finite import values_of
 from ..statistics.joint_problem import Joint
-from .record import ItemsRecord
+from .record import ItemsRecord, StatisticRecord
+
+
+def statistic_record(problem: Additive | Joint, observed: float) -> StatisticRecord:
+    """The observed value of the statistic, and each system's score where there are scores."""
+    u, v = (None if score is None else float(score) for score in (problem.score_u, problem.score_v))
+    return StatisticRecord(problem.name, observed, u, v)
 
 
 def additive_items(problem: Additive, form: CanonicalForm) -> ItemsRecord:

@@ -22,7 +22,7 @@ from ..statistics.finite import values_of
 from ..statistics.joint_problem import Extreme, Joint, Price
 from ..statistics.linear_forms import in_linear_forms
 from .certificate import certified_by
-from .items import joint_items
+from .items import joint_items, statistic_record
 from .null_record import sampled_null_record
 from .options import Options
 from .p_value import Answer, certified, sampled
@@ -159,9 +159,7 @@ class JointTest:
         problem = self.problem
         start = problem.stay.sum(axis=0)
         observed = values_of(problem.function, [start[k : k + 1] for k in range(len(start))])
-        score_u = None if problem.score_u is None else float(problem.score_u)
-        score_v = None if problem.score_v is None else float(problem.score_v)
-        return StatisticRecord(problem.name, float(observed[0]), score_u, score_v)
+        return statistic_record(problem, float(observed[0]))
 
     def _warnings(self) -> tuple[tuple[str, str], ...]:
         if self.look.whole:

@@ -21,7 +21,7 @@ from ..engine.real.rounded_form import real_problem
 from ..statistics.additive_problem import Additive, Rounding
 from .brackets import most_steps, unproven_seconds
 from .certificate import certified_by
-from .items import items_record
+from .items import items_record, statistic_record
 from .null_record import null_record, null_seconds
 from .options import Options
 from .p_value import Answer, bracketed, certified, sampled
@@ -128,12 +128,7 @@ class RoundedTest:
         total = self.observed * problem.unit
         if self.wide is not None:
             total = self.wide.observed * rounding.exact_unit
-        return StatisticRecord(
-            name=problem.name,
-            observed=float(abs(total) if problem.absolute else total),
-            u=None if problem.score_u is None else float(problem.score_u),
-            v=None if problem.score_v is None else float(problem.score_v),
-        )
+        return statistic_record(problem, float(abs(total) if problem.absolute else total))
 
 
 _ROUNDED = (
