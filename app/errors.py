@@ -41,6 +41,11 @@ class Flaw:
     detail: str
 
 
+def pointer_token(key: object) -> str:
+    """A key as one token of a JSON pointer (RFC 6901, section 3)."""
+    return str(key).replace("~", "~0").replace("/", "~1")
+
+
 class ExactpermError(Exception):
     """Base of every error that exactperm raises on purpose; `code` names its problem type."""
 

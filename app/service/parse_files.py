@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InvalidTest, relocated
+from ..errors import InvalidTest, pointer_token, relocated
 from ..inputs.formats import catalogue
 from ..inputs.formats.reader import OPTION_NAMES, ReaderOptions, Reading, UploadedFile
 from ..inputs.formats.roles import ROLES
@@ -21,7 +21,6 @@ from . import multipart
 from .messages import Job, Limits, TestKind
 from .pointers import PointerMap, option_of
 from .query import LITERAL, NAMES, TEXT, options_of, parameters_of
-from .schema.fields import escape
 from .schema.requests import Choices
 from .schema.statistics import STATISTIC_MODELS, entries, spec_of
 from .validation import validated
@@ -55,7 +54,7 @@ def read_form(job: Job, body: bytes | bytearray) -> multipart.Form:
 
 def option_pointer(name: str) -> str:
     """The pointer to a field of the form."""
-    return f"/options/{escape(name[:40])}"
+    return f"/options/{pointer_token(name[:40])}"
 
 
 def parse_files(

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ..errors import pointer_token
 from .query import NAMES
-from .schema.fields import escape
 
 PointerMap = Callable[[str], str]
 COLUMNS = frozenset({"stay", "swap", "gold", "u", "v", "ids", "clusters"})
@@ -68,7 +68,7 @@ def by_id(ids: Mapping[str, Sequence[str]], *, item_first: bool) -> PointerMap:
             return pointer
         column, index, rest = item
         key = ids[column][index] if column in ids and index < len(ids[column]) else str(index)
-        return "/".join(["", column, escape(key), *rest])
+        return "/".join(["", column, pointer_token(key), *rest])
 
     return pointer_map
 

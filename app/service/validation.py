@@ -8,9 +8,8 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ..errors import MAX_FLAWS, Flaw, InvalidTest
+from ..errors import MAX_FLAWS, Flaw, InvalidTest, pointer_token
 from ..inputs.quoting import quoted
-from .schema.fields import escape
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -85,7 +84,7 @@ def _parts(model: type[BaseModel]) -> tuple[tuple[str, type[BaseModel]], ...]:
 
 
 def _short(key: str) -> str:
-    return escape(key if len(key) <= 40 else key[:40] + "…")
+    return pointer_token(key if len(key) <= 40 else key[:40] + "…")
 
 
 def _flaws(detail: ErrorDetails, prefix: str) -> list[Flaw]:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..engine.lattice import EXACT_DOUBLE, Integers
-from ..errors import InvalidTest
+from ..errors import InvalidTest, pointer_token
 from . import formula
 from .additive_problem import Additive, require_items, require_same_length
 from .expression import POINTER, parse
@@ -82,13 +82,13 @@ def require_counts(data: Counts) -> None:
     for pointer, system in (("/u", data.u), ("/v", data.v)):
         for name, column in system.items():
             require_same_length(
-                len(first), len(column), f"{pointer}/{escaped(name)}", ("The first count", "this")
+                len(first), len(column), f"{pointer}/{pointer_token(name)}", ("The first count", "this")
             )
 
 
 def table(system: Mapping[str, Column], names: tuple[str, ...], pointer: str) -> Integers:
     """The named counts as integers, shape (N, m); refuses what is negative or not whole."""
-    return np.stack([whole(system[name], f"{pointer}/{escaped(name)}") for name in names], axis=1)
+    return np.stack([whole(system[name], f"{pointer}/{pointer_token(name)}") for name in names], axis=1)
 
 
 def whole(column: Column, pointer: str) -> Integers:
@@ -104,11 +104,6 @@ def whole(column: Column, pointer: str) -> Integers:
             f"Count {index} is not a whole number between 0 and 2**53: counts are 0, 1, 2, ...",
         )
     return column.astype(np.int64)
-
-
-def escaped(name: str) -> str:
-    """A name as a step of a JSON pointer (RFC 6901)."""
-    return name.replace("~", "~0").replace("/", "~1")
 
 
 Score = tuple[tuple[str, ...], Node, str]
@@ -145,7 +140,9 @@ def refuse_excess(data: Counts, pairs: tuple[tuple[str, str], ...]) -> None:
             if excess.any():
                 index = int(excess.argmax())
                 detail = f"Item {index} has more {part} than {total}."
-                raise InvalidTest.at(f"{pointer}/{escaped(part)}/{index}", "inconsistent_counts", detail)
+                raise InvalidTest.at(
+                    f"{pointer}/{pointer_token(part)}/{index}", "inconsistent_counts", detail
+                )
 
 
 def beta_of(spec: StatisticSpec, default: int = 1) -> Fraction:

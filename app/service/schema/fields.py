@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from ...errors import Flaw, InvalidTest
+from ...errors import Flaw, InvalidTest, pointer_token
 from ...inputs import columns, nested
 from ...inputs.pairing import ById, Given
 
@@ -19,11 +19,6 @@ NO_BOOLEANS = "no_booleans"
 COUNTS_NEEDED = (
     "Give counts as {name: [one per item]}, as a list of {name: count}, or as {id: {name: count}}."
 )
-
-
-def escape(key: object) -> str:
-    """A key as a segment of a JSON pointer (RFC 6901, section 3)."""
-    return str(key).replace("~", "~0").replace("/", "~1")
 
 
 def _refusal(code: str, detail: str, flaws: tuple[Flaw, ...] = ()) -> PydanticCustomError:
@@ -45,7 +40,7 @@ def _checked(check: Callable[[Any], Any], values: Any, keys: list[str] | None = 
 def _by_key(pointer: str, keys: list[str]) -> str:
     """`/17/2` as `/<the 18th key>/2`."""
     index, *rest = pointer[1:].split("/")
-    return "/".join(["", escape(keys[int(index)]), *rest])
+    return "/".join(["", pointer_token(keys[int(index)]), *rest])
 
 
 def _may_hold_booleans(info: ValidationInfo) -> bool:
