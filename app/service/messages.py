@@ -23,8 +23,8 @@ class Limits:
     max_form_parts: int
     max_gate_metrics: int
     max_timeout_s: float
-    budget_operations: int
-    budget_bytes: int
+    engine_budget_operations: int
+    engine_budget_bytes: int
     retry_after_s: int
 
 

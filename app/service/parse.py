@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -267,22 +267,13 @@ def _data(request: AnyRequest, columns: dict[str, Any], pairing: Pairing) -> Pai
     return Predictions(columns["gold"], columns["u"], columns["v"], pairing)
 
 
+_CHOSEN = tuple(option.name for option in fields(Options) if option.name in Choices.model_fields)
+
+
 def _options(request: Choices, names: tuple[str, str] | None = None) -> Options:
     """The options; `names` are those the files give to the systems, used where the request has none."""
     name_u, name_v = request.names.u, request.names.v
     if names is not None and "names" not in request.model_fields_set:
         name_u, name_v = names
-    return Options(
-        alternative=request.alternative,
-        method=request.method,
-        test=request.test,
-        samples=request.samples,
-        seed=request.seed,
-        precision=request.precision,
-        alpha=request.alpha,
-        confidence_level=request.confidence_level,
-        pmf=request.pmf,
-        exact_fraction=request.exact_fraction,
-        name_u=name_u,
-        name_v=name_v,
-    )
+    chosen = {name: getattr(request, name) for name in _CHOSEN}
+    return Options(**chosen, name_u=name_u, name_v=name_v)

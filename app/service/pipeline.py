@@ -17,8 +17,9 @@ from pydantic_core import to_json
 from ..engine.plan import Budget
 from ..errors import BodyTooLarge, ExactpermError, relocated
 from ..execution.ipc import Control, Unbounded
+from ..inference.gate.record import GateRecord
 from ..inference.paired_test import Prepared, finish, plan_record, prepare
-from ..inference.record import reported
+from ..inference.record import TestRecord, reported
 from ..reports.representations import BY_NAME, JSON, ReportContext
 from . import problems
 from .gate.parse import ParsedGate, parse_gate
@@ -40,6 +41,7 @@ class Later:
 
 
 Content = tuple[bytes, bytes, bytes]  # before, own and after of `RenderedResponse`
+Record = TypeVar("Record", TestRecord, GateRecord)
 Answered = TypeVar("Answered", RenderedResponse, RenderedResponse | Later)
 
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
@@ -113,7 +115,7 @@ def _prepared(job: Job, parsed: ParsedTest | ParsedGate) -> Prepared | PreparedG
     if isinstance(parsed, ParsedGate):
         return prepare_gate(job, parsed)
     limits = job.limits
-    budget = Budget(limits.budget_operations, limits.budget_bytes)
+    budget = Budget(limits.engine_budget_operations, limits.engine_budget_bytes)
     with relocated(parsed.pointer_map):
         return prepare(parsed.data, parsed.spec, parsed.options, budget, only_planned=job.kind == "plan")
 
@@ -128,12 +130,7 @@ def _finished(
     """Run and render. Engine time counts from `planning`: it includes the lattice and the plan."""
     if isinstance(prepared, PreparedGate):
         gate = run_gate(prepared)
-        write = BY_NAME[job.representation].gate
-        if job.representation == JSON:
-            content = with_own(render_gate(gate, _runtime(job, started, planning)), "runtime")
-        else:
-            assert write is not None
-            content = (write(gate, ReportContext(answer_id(gate), theme=job.theme)), b"", b"")
+        content = _content(job, gate, render_gate, BY_NAME[job.representation].gate, started, planning)
         status = status_of(gate, prepared.parsed.fail_status)
         test = gate.deciding.test
         computed = (test.method.name, test.items.n)
@@ -144,25 +141,31 @@ def _finished(
         content = (encode(render_plan(kind, plan_record(prepared))), b"", b"")
         return _rendered(job, content, (), JSON, started)
     record = reported(finish(prepared), parsed.reading_record, parsed.warnings)
-    report = BY_NAME[job.representation].test
-    if job.representation == JSON:
-        content = with_own(render_test(record, _runtime(job, started, planning)), "runtime")
-    else:
-        assert report is not None
-        context = ReportContext(answer_id(record), signature(record), job.theme)
-        content = (report(record, context), b"", b"")
+    content = _content(job, record, render_test, BY_NAME[job.representation].test, started, planning)
     etag = (("etag", f'W/"{answer_id(record)}"'),)
     computed = (record.method.name, record.items.n)
     return _rendered(job, content, etag, job.representation, started, computed=computed)
 
 
-def _runtime(job: Job, started: float, planning: float) -> Runtime:
+def _content(
+    job: Job,
+    record: Record,
+    render: Callable[[Record, Runtime], dict[str, Any]],
+    report: Callable[[Record, ReportContext], bytes] | None,
+    started: float,
+    planning: float,
+) -> Content:
+    """The record in the representation requested; JSON has the runtime."""
+    if job.representation != JSON:
+        assert report is not None
+        return report(record, ReportContext(answer_id(record), signature(record), job.theme)), b"", b""
     now = time.monotonic()
-    return Runtime(
+    runtime = Runtime(
         engine_ms=milliseconds(now - planning),
         total_ms=milliseconds(now - job.received_at),
         queue_ms=milliseconds(started - job.submitted_at),
     )
+    return with_own(render(record, runtime), "runtime")
 
 
 def _rendered(

@@ -24,7 +24,7 @@ SMALL, COSTLY, ITEMS = 300 * TIMES, 80 * TIMES, 12 if TIMES == 1 else 16
 # A refusal says that a number is beyond what is worked with; any other would be a fault.
 ALLOWED = {"undefined_statistic", "value_too_large"}
 # Tests that would be long are sampled or refused: what is looked for is a wrong prediction.
-LIMITS = replace(limits_of(Settings()), budget_operations=400_000_000)
+LIMITS = replace(limits_of(Settings()), engine_budget_operations=400_000_000)
 TIMES_THE_PLAN, BESIDES_S = 3.0, 0.2
 # What `_reference` takes on an ordinary core.
 REFERENCE_S = 0.01

@@ -38,7 +38,7 @@ class PreparedGate:
 
 def prepare_gate(job: Job, gate: ParsedGate) -> PreparedGate:
     """Validate and plan every metric; raises InputError with pointers into what the client sent."""
-    budget = Budget(job.limits.budget_operations, job.limits.budget_bytes)
+    budget = Budget(job.limits.engine_budget_operations, job.limits.engine_budget_bytes)
     return PreparedGate(gate, tuple(_prepared(metric, budget) for metric in gate.metrics))
 
 
