@@ -6,7 +6,7 @@ from ..inference.gate.record import GateRecord, MetricRecord
 from .certainty import decision_p_text, kind_of_decision
 from .escaping import for_line
 from .number_format import exactly
-from .text import read, said_of_the_data
+from .text import data_words, read
 from .titles import VERDICTS, head
 
 
@@ -30,7 +30,7 @@ def _metric(metric: MetricRecord) -> str:
         f"p={decision_p_text(decision, terms.alpha)}",
         f"({kind_of_decision(decision)}, {decision.procedure}, {decision.alternative})",
         f"alpha={exactly(terms.alpha)}",
-        *said_of_the_data(metric.test),
+        *data_words(metric.test),
         *(f"[{warning.code}]" for warning in metric.test.warnings),
     ]
     return " ".join(words)

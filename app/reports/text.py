@@ -10,9 +10,6 @@ from .certainty import ends, kind, p_text
 from .escaping import for_line
 from .number_format import apart, exactly, number, probability
 
-__all__ = ["kind", "line", "read", "said_of_the_data"]
-
-
 # A line has no room for the description of a format.
 _SUMMARY = re.compile(r"(The format was guessed .*?: [\w-]+) \(.*\)\.")
 _ITEMS_READ = re.compile(r"[uv]: [\d,]+ items read from .*")
@@ -24,7 +21,7 @@ def line(record: TestRecord, test_id: str) -> str:
         f"p={p_text(record)}",
         f"({kind(record)}, {record.method.name})",
         record.alternative,
-        *said_of_the_data(record),
+        *data_words(record),
     ]
     if record.item_level is not None:
         level = record.item_level
@@ -35,12 +32,12 @@ def line(record: TestRecord, test_id: str) -> str:
 
 
 def read(notes: Sequence[str]) -> list[str]:
-    """How files were read, as one word of a line; that all items of a file were read is said by their number."""
+    """How files were read, as one word of a line; how many items were read is left out, as the line has their number."""
     kept = [_SUMMARY.sub(r"\1.", note) for note in notes if not _ITEMS_READ.fullmatch(note)]
     return [f"read={for_line(' '.join(kept))}"] if kept else []
 
 
-def said_of_the_data(record: TestRecord) -> list[str]:
+def data_words(record: TestRecord) -> list[str]:
     """The statistic, the systems' own scores, the number of items, and interval and effect size where there are any."""
     statistic, items = record.statistic, record.items
     words = [] if statistic.metric is None else [f"metric={for_line(statistic.metric)}"]

@@ -63,23 +63,24 @@ def _visit(node: Node, columns: Sequence[Reals]) -> Approximation:
 
 def _linear(node: Linear, columns: Sequence[Reals]) -> Approximation:
     """Exact while every partial sum is an integer below 2**53."""
-    value = np.asarray(_double(node.constant))
-    bound = abs(_double(node.constant))
+    value = np.asarray(to_double(node.constant))
+    bound = abs(to_double(node.constant))
     for index, coefficient in node.terms:
-        factor = _double(coefficient)
+        factor = to_double(coefficient)
         term = columns[index] if coefficient == 1 else factor * columns[index]
         value = value + term
         bound += abs(factor) * _peak(columns[index])
     error = 0.0 if bound < EXACT_DOUBLE else _U * (len(node.terms) + 2) * bound
     if node.divisor != 1:
-        divisor = _double(node.divisor)
+        divisor = to_double(node.divisor)
         value, error = value / divisor, (error + _U * bound) / divisor + _LOST
         if not np.isfinite(divisor):
             error = np.inf
     return Approximation(value, np.asarray(error))
 
 
-def _double(integer: int) -> float:
+def to_double(integer: int) -> float:
+    """The double nearest to an integer, infinite beyond the largest."""
     try:
         return float(integer)
     except OverflowError:

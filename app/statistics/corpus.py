@@ -25,8 +25,9 @@ from .counts import beta_of, refuse_excess, require_counts, table
 from .expression import parse
 from .joint_problem import Joint
 from .paired import Counts, Pairing, Segments, StatisticSpec
+from .quantity import Quantity
 from .reduction import difference_of_scores, own_score, require_room, totals
-from .sum_function import FunctionOf, Quantity
+from .sum_function import FunctionOf
 
 CHAR_ORDERS = 6
 MAX_WORD_ORDERS = 4

@@ -17,8 +17,9 @@ from .formula import Node
 from .joint_problem import Joint
 from .numbers import MAX_INTEGER
 from .paired import Column, Counts, StatisticSpec
+from .quantity import Formula
 from .reduction import difference_of_scores, totals
-from .sum_function import Formula, score_of
+from .sum_function import score_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..engine.lattice import Reals
+from .approximation import to_double
 from .formula import Call, Linear, Node, Product, Quotient, Sum
 
 # Relative widening of each result: eight roundings, where NumPy's functions take at most four.
@@ -66,23 +67,16 @@ def _known(result: Range, sure: np.ndarray[tuple[int, ...], np.dtype[np.bool_]])
 
 
 def _linear(node: Linear, low: Sequence[Reals], high: Sequence[Reals]) -> Range:
-    total = _wider(np.asarray(_double(node.constant)), np.asarray(_double(node.constant)))
+    total = _wider(np.asarray(to_double(node.constant)), np.asarray(to_double(node.constant)))
     for index, coefficient in node.terms:
-        factor = _double(coefficient)
+        factor = to_double(coefficient)
         one, other = factor * low[index], factor * high[index]
         if coefficient < 0:
             one, other = other, one
         term = _wider(one, other)
         total = _wider(total.low + term.low, total.high + term.high)
-    divisor = _double(node.divisor)
+    divisor = to_double(node.divisor)
     return total if node.divisor == 1 else _wider(total.low / divisor, total.high / divisor)
-
-
-def _double(integer: int) -> float:
-    try:
-        return float(integer)
-    except OverflowError:
-        return np.inf if integer > 0 else -np.inf
 
 
 def _product(left: Range, right: Range) -> Range:

@@ -17,7 +17,8 @@ from ..engine.lattice import MAX_TOTAL, Integers, exact_total
 from . import formula
 from .formula import Call, Linear, Node, Product, Quotient, Sum
 from .joint_problem import Joint
-from .sum_function import Formula, FunctionOf
+from .quantity import Formula
+from .sum_function import FunctionOf
 
 # The integer coefficients of a form, in lowest terms, the first of them positive.
 Terms = tuple[tuple[int, int], ...]

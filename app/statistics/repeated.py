@@ -78,14 +78,14 @@ def _multiples(side: Column | Repeated, unit: Fraction, pointer: str) -> Integer
     if off.any():
         index = int(off.argmax())
         raise InvalidTest.at(
-            f"{pointer}/{_place(side, index)}",
+            f"{pointer}/{_item_pointer(side, index)}",
             "off_unit",
             f"That score is farther than unit/4 from every multiple of the unit {unit}: it is not a rounded multiple.",
         )
     return nearest.astype(np.int64)
 
 
-def _place(side: Column | Repeated, index: int) -> str:
+def _item_pointer(side: Column | Repeated, index: int) -> str:
     if not isinstance(side, Repeated):
         return str(index)
     ends = np.cumsum(side.lengths)

@@ -25,8 +25,6 @@ from .price import peaks_of, price_of
 from .quantity import Formula, Quantity
 from .state_cost import StateCost
 
-__all__ = ["Formula", "FunctionOf", "Quantity", "exact_value", "score_of"]
-
 _U = 2.0**-52
 # States at a time: what is computed about them stays in the cache.
 _BLOCK = 1 << 15

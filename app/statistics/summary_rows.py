@@ -26,8 +26,8 @@ SUMMARY = re.compile(
     r"(?:(?:macro|micro|weighted|samples?|overall|grand|unweighted|global)[ -]*)?"
     rf"(?:{'|'.join(OF_ROWS)}|score)(?:[ -]*score)?|all|overall|macro|micro|aggregate|summary|accuracy"
 )
-# Beside such a row these are more of its kind (mean, std, min, max); alone they may be the names of items.
-BESIDE = re.compile(
+# Next to such a row these are summaries, too (mean, std, min, max); alone they may be the names of items.
+WEAK = re.compile(
     r"sd|sem|se|s\.?d|std\.? ?(?:dev(?:iation)?|err(?:or)?)|standard (?:deviation|error)|var|variance|min|max|minimum|maximum"
     r"|range|count|n|num|nan|mode|iqr|ci|p(?:25|50|75|90|95|99|99\.9|999)|\d{1,2}(?:\.\d+)? ?%"
     r"|(?:\d{1,2}(?:\.\d+)?(?:st|nd|rd|th)? ?)(?:percentile|quantile|pctl?)|(?:lower|upper|first|third) quartile"
@@ -58,9 +58,9 @@ def _plain(name: object) -> str | None:
     return (REMAINDER.sub("", text) if whole is None else whole[1]).strip(MARKS)
 
 
-def _beside(name: object) -> bool:
+def _is_weak(name: object) -> bool:
     text = _plain(name)
-    return text is not None and BESIDE.fullmatch(text) is not None
+    return text is not None and WEAK.fullmatch(text) is not None
 
 
 def summary_rows(ids: Sequence[object]) -> list[int]:
@@ -75,7 +75,7 @@ def _run(ids: Sequence[object], positions: range) -> int:
     count, known = 0, False
     for position in positions:
         strong = is_summary(ids[position])
-        if not strong and not _beside(ids[position]):
+        if not strong and not _is_weak(ids[position]):
             break
         count, known = count + 1, known or strong
     return count if known else 0

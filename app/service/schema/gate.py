@@ -27,7 +27,7 @@ HIGHER = (
     "expression, an unknown metric) is refused without it."
 )
 
-SAID = "Whether an inconclusive gate passes. Default pass."
+INCONCLUSIVE = "Whether an inconclusive gate passes. Default pass."
 FAIL = "The HTTP status of a failed gate: 200, or 400 to 499."
 
 
@@ -103,5 +103,5 @@ class GateRequest(Terms):
     alpha: Annotated[
         float | None, Field(gt=0, lt=1, description="One-sided level. The requests' own (0.05) if left out.")
     ] = None
-    on_inconclusive: Annotated[OnInconclusive | None, Field(description=SAID)] = None
+    on_inconclusive: Annotated[OnInconclusive | None, Field(description=INCONCLUSIVE)] = None
     fail_status: Annotated[Status | None, Field(description=FAIL)] = None

@@ -9,7 +9,8 @@ import numpy as np
 from app.engine.joint.form import joint_form
 from app.engine.joint.grid import dp, small
 from app.statistics.expression import parse
-from app.statistics.sum_function import Formula, FunctionOf
+from app.statistics.quantity import Formula
+from app.statistics.sum_function import FunctionOf
 
 
 def test_a_tilt_that_grows_without_end_is_no_answer() -> None:

@@ -19,7 +19,8 @@ from app.statistics import formula
 from app.statistics.approximation import approximate
 from app.statistics.exact_value import UnresolvedError, ball, ratios, value_at
 from app.statistics.expression import MAX_CHARS, parse
-from app.statistics.sum_function import Formula, FunctionOf
+from app.statistics.quantity import Formula
+from app.statistics.sum_function import FunctionOf
 
 SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")
 NAMES = ("a", "b", "c")

@@ -7,12 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from app.statistics.decisions import exact_value
 from app.statistics.expression import parse
 from app.statistics.joint_problem import Joint
 from app.statistics.linear_forms import in_linear_forms
 from app.statistics.paired import Counts, Effects, StatisticSpec
+from app.statistics.quantity import Formula
 from app.statistics.reducers import reduce
-from app.statistics.sum_function import Formula, FunctionOf, exact_value
+from app.statistics.sum_function import FunctionOf
 
 EXPRESSIONS = {
     "2 * x1 / (2 * x1 + x2 + x3)": 2,
