@@ -98,18 +98,18 @@ class JointTest:
     def _require_observed(self) -> None:
         """The observed assignment must be among those that count; exact methods look at it themselves."""
         own = [self.observed[index : index + 1] for index in range(len(self.observed))]
-        if not np.asarray(self._extreme(own)).all():
+        if not np.asarray(self.decide(own)).all():
             raise ArithmeticError("the observed sums are not among those at least as extreme")
 
     def _answer(self, drawn: list[Reals], by: Cost) -> Answer:
         """The answer of one method, not checked yet; to `drawn` it adds the statistic's values in samples, if any."""
         if by.method != "monte_carlo":
-            probability = methods.exactly(by.method, self.form, self._extreme, self._tiles)
+            probability = methods.exactly(by.method, self.form, self.decide, self._tiles)
             return certified(probability, self._fraction())
         self._require_observed()
         estimate, values = methods.by_sampling(
             self.form,
-            self._extreme,
+            self.decide,
             samples=self.options.samples,
             seed=self.options.seed,
             values=self._values,
@@ -122,10 +122,7 @@ class JointTest:
         """The exact fraction, when it was requested and the method that runs does not give it."""
         if self.fraction_by is None:
             return None
-        return certified(methods.fraction(self.fraction_by.method, self.form, self._extreme)).fraction
-
-    def _extreme(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
-        return self.decide(sums)
+        return certified(methods.fraction(self.fraction_by.method, self.form, self.decide)).fraction
 
     def _tiles(
         self, low: Sequence[Reals], high: Sequence[Reals]

@@ -60,9 +60,9 @@ def percent(share: float) -> str:
     return f"{number(float(Decimal(repr(float(share))) * 100), 0.0, 100.0)} %"
 
 
-def counted(count: int, singular: str, plural: str = "") -> str:
+def counted(count: int, noun: str) -> str:
     """A count with its noun: 1 item, 2,077 items."""
-    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+    return f"{count:,} {noun if count == 1 else noun + 's'}"
 
 
 def _outwards(value: float, rounding: str, landmarks: tuple[float, ...]) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..engine.lattice import Integers, Reals
 from .approximation import Approximation
-from .exact_value import Exact, Ratios, ball, minus
+from .exact_value import Exact, ball, minus
 from .quantity import Quantity
 from .state_cost import StateCost
 
@@ -26,7 +26,7 @@ _BALL_NS, _BALL_ORDER_NS, _LAST_BALL_NS = 6_000.0, 6_000.0, 35_000.0
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Quantity):
     """score(x_0 .. x_{m-1}) - score(x_m .. x_{2m-1}): system U's score minus system V's."""
 
     score: Quantity
@@ -46,10 +46,6 @@ class Difference:
         u, v = (self.score.value_at(part, last=last) for part in (row[:half], row[half:]))
         return None if u is None or v is None else minus(u, v)
 
-    def ratios(self, states: Integers, room: int) -> Ratios | None:
-        """See `quantity.Quantity`."""
-        return None
-
     def cost(self, peaks: Sequence[int]) -> StateCost:
         """See `quantity.Quantity`."""
         one = self.score.cost(peaks[: len(peaks) // 2])
@@ -57,7 +53,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Bleu:
+class Bleu(Quantity):
     """Corpus BLEU of (sys_len, ref_len, correct_1..4, total_1..4) with exponential smoothing.
 
     100 BP (prod_n c_n / t_n)^(1/4) (Papineni et al. 2002); the z-th order without a match counts as
@@ -106,17 +102,13 @@ class Bleu:
             return score
         return score * ball(1 - Fraction(reference, system)).exp()
 
-    def ratios(self, states: Integers, room: int) -> Ratios | None:
-        """See `quantity.Quantity`."""
-        return None
-
     def cost(self, peaks: Sequence[int]) -> StateCost:
         """See `quantity.Quantity`."""
         return _cost(BLEU_ORDERS)
 
 
 @dataclass(frozen=True)
-class Chrf:
+class Chrf(Quantity):
     """Corpus chrF of (hyp_1..n, ref_1..n, match_1..n): F-beta of mean precision and mean recall over the orders.
 
     Orders that hypothesis or reference lacks are left out of the means (Popović 2015, in sacrebleu's form).
@@ -155,10 +147,6 @@ class Chrf:
         factor = self.beta**2
         below = (factor * precision + recall) * max(effective, 1)
         return 100 * (1 + factor) * precision * recall / below if below > 0 else Fraction(0)
-
-    def ratios(self, states: Integers, room: int) -> Ratios | None:
-        """See `quantity.Quantity`."""
-        return None
 
     def cost(self, peaks: Sequence[int]) -> StateCost:
         """See `quantity.Quantity`."""

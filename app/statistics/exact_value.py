@@ -223,7 +223,7 @@ def _function(name: str, values: list[Exact], *, last: bool) -> Exact | None:
     if name == "abs":
         return magnitude(first)
     if name in {"min", "max"}:
-        return _extremum(name, values, last=last)
+        return _extremum(name, values)
     if name == "exp":
         return _exponential(first)
     sign = sign_of(first, last=last)
@@ -245,7 +245,7 @@ def _exponential(value: Exact) -> Exact:
     return power
 
 
-def _extremum(name: str, values: list[Exact], *, last: bool) -> Exact:
+def _extremum(name: str, values: list[Exact]) -> Exact:
     best = values[0]
     for value in values[1:]:
         if isinstance(best, Fraction) and isinstance(value, Fraction):

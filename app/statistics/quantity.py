@@ -31,7 +31,7 @@ class Quantity(Protocol):
 
     def ratios(self, states: Integers, room: int) -> Ratios | None:
         """The exact values at each row of `states`, shape (P, k); None when they are not fractions."""
-        ...
+        return None
 
     def cost(self, peaks: Sequence[int]) -> StateCost:
         """What a state costs whose sums are at most `peaks` in size, shape (k,)."""
@@ -39,7 +39,7 @@ class Quantity(Protocol):
 
 
 @dataclass(frozen=True)
-class Formula:
+class Formula(Quantity):
     """A formula tree as a quantity."""
 
     node: Node

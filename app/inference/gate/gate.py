@@ -130,7 +130,10 @@ def finish_gate(
     if not metrics:
         raise InvalidTest.at("/metrics", "empty", "There are no metrics: a gate needs at least one.")
     records = [finish(metric.test) for metric in metrics]
-    outcomes = [_outcome(metric, record) for metric, record in zip(metrics, records, strict=True)]
+    outcomes = [
+        metric.margin.run() if metric.margin else without_margin(metric.question, record)
+        for metric, record in zip(metrics, records, strict=True)
+    ]
     judged = judgements(outcomes, [metric.terms for metric in metrics])
     decided = tuple(
         _metric_record(metric, record, outcome, judgement, len(metrics))
@@ -144,10 +147,6 @@ def finish_gate(
         on_inconclusive=on_inconclusive,
         metrics=decided,
     )
-
-
-def _outcome(metric: PreparedMetric, record: TestRecord) -> Outcome:
-    return metric.margin.run() if metric.margin else without_margin(metric.question, record)
 
 
 def _metric_record(
