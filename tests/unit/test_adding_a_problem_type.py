@@ -64,10 +64,10 @@ print(json.dumps([*asyncio.run(ask()), json.loads(exported())]))
 SETTING = {
     "app/settings.py": [
         (
-            "    max_items: Annotated[",
+            "    max_items: int = Field(",
             (
-                '    tea_seconds: Annotated[float, Field(gt=0, description="How long tea steeps.")] = 180.0\n'
-                "    max_items: Annotated["
+                '    tea_seconds: float = Field(default=180.0, gt=0, description="How long tea steeps.")\n'
+                "    max_items: int = Field("
             ),
         )
     ]
