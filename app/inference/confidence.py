@@ -62,18 +62,18 @@ class Unavailable:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Tango's interval of a difference of proportions, times `factor` for a sum."""
+    """Tango's interval of a difference of proportions, in the statistic's units."""
 
     seen: PairedBinary
     level: Fraction
-    factor: int
     seconds: float = 1e-3
 
     def solve(self, result: Result) -> IntervalResult:
         """Asymptotic, so that it may disagree with the exact test about 0."""
         seen = self.seen
         low, high = tango_interval(seen.only_u, seen.only_v, seen.items, float(self.level))
-        ends = low * self.factor, high * self.factor
+        factor = float(seen.all_right)
+        ends = low * factor, high * factor
         return IntervalResult(ConfidenceInterval(float(self.level), *ends, "tango_score", "approximate", 0.0))
 
 

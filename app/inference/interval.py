@@ -11,8 +11,7 @@ from fractions import Fraction
 
 from ..engine.plan import Budget
 from ..statistics.joint_problem import Joint
-from ..statistics.paired import Paired, StatisticSpec
-from ..statistics.paired_binary import paired_binary
+from ..statistics.paired_binary import binary_of
 from .bootstrap_test import BootstrapTest, JointBootstrap
 from .confidence import IntervalResult, PlannedInterval, Score, Unavailable, inversion, level_of
 from .options import Options
@@ -20,7 +19,6 @@ from .percentile import Percentile
 from .prepared import PlannedTest, Result
 from .record import ConfidenceInterval
 
-_MEANS = frozenset({"mean_difference", "accuracy", "exact_match"})
 _METHODS = {
     "tango_score": "Tango's score method, which is asymptotic",
     "bootstrap_percentile": "percentiles of the bootstrap distribution",
@@ -28,24 +26,22 @@ _METHODS = {
 }
 
 
-def planned_interval(
-    data: Paired, spec: StatisticSpec, options: Options, budget: Budget, test: PlannedTest
-) -> PlannedInterval | None:
+def planned_interval(options: Options, budget: Budget, test: PlannedTest) -> PlannedInterval | None:
     """The interval, None when no `confidence_level` was given."""
     level = level_of(options)
     if level is None:
         return None
     if isinstance(test, BootstrapTest | JointBootstrap):
         return Percentile(test, level, budget)
-    seen = paired_binary(data, spec) if spec.name in _MEANS or spec.name == "sum_difference" else None
-    if seen is not None:
-        return Score(seen, level, 1 if spec.name in _MEANS else seen.items)
     problem = test.problem
     if isinstance(problem, Joint):
         return Unavailable(
             f"{problem.name} is a function of several sums, so that no constant difference can be hypothesised; "
             "test: bootstrap gives a percentile interval"
         )
+    seen = binary_of(problem)
+    if seen is not None:
+        return Score(seen, level)
     return inversion(problem, options, level, budget, exact=test.plan.chosen.method != "monte_carlo")
 
 

@@ -123,7 +123,7 @@ def prepare(
             replace(data, pairing=replace(data.pairing, clusters=None)), spec, alone, budget
         )
     test = _planned_test(data, spec, options, budget)
-    interval = planned_interval(given, given_spec, options, budget, test)
+    interval = planned_interval(options, budget, test)
     dust = planned_dust(data, spec, options, partial(_planned_test, budget=budget))
     warned = data_warnings(data, spec)
     return Prepared(given, given_spec, options, test, item_level, interval, warned, dust, counting)

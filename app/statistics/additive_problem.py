@@ -35,7 +35,8 @@ class Additive:
     many repeated samples u and v had in all, None when there was one score per item. `shiftable` says that t is a
     difference of means or sums, which a margin or an interval can shift; `sizes`, shape (M,), how many of what the
     statistic counts (items, tokens) each unit has, None for one each. `rounding` says that stay and
-    swap are rounded to 60 bits, None that they are exact.
+    swap are rounded to 60 bits, None that they are exact. Where every unit is a single item, right or wrong,
+    `all_right` is t if U were right on all of them and V on none; else None.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Additive:
     sizes: Integers | None = None
     shiftable: bool = False
     rounding: Rounding | None = None
+    all_right: Fraction | None = None
 
 
 def require_items(count: int, pointer: str) -> None:
@@ -76,6 +78,11 @@ def clustered(values: Exact, pairing: Pairing) -> Exact:
         return values
     require_same_length(len(values), len(pairing.clusters), "/clusters", ("The data", "clusters"))
     return sum_by_cluster(values, pairing.clusters, pairing.n_clusters)
+
+
+def single_items(pairing: Pairing) -> bool:
+    """Whether every item swaps by itself: there are no clusters, or none of more than one item."""
+    return pairing.clusters is None or len(pairing.clusters) == pairing.n_clusters
 
 
 def is_integral(*columns: Column) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..engine.lattice import Integers
 from ..errors import InvalidTest
-from .additive_problem import Additive, clustered, require_items, require_same_length
+from .additive_problem import Additive, clustered, require_items, require_same_length, single_items
 from .paired import Item, Predictions, StatisticSpec
 from .tokens import as_tokens, require_aligned
 
@@ -33,6 +33,7 @@ def reduce_predictions(data: Predictions, spec: StatisticSpec) -> Additive:
     else:
         u, v, tokens = items_right(data.gold, data.u), items_right(data.gold, data.v), len(data.gold)
         lengths = np.ones(tokens, dtype=np.int64)
+    singles = single_items(data.pairing) and bool((lengths == 1).all())
     return Additive(
         name=spec.name,
         stay=clustered(u - v, data.pairing),
@@ -44,6 +45,7 @@ def reduce_predictions(data: Predictions, spec: StatisticSpec) -> Additive:
         score_v=Fraction(int(v.sum()), tokens),
         sizes=clustered(lengths, data.pairing),
         shiftable=True,
+        all_right=Fraction(1) if singles else None,
     )
 
 

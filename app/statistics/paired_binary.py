@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from .additive_problem import Additive
 from .labels import items_right
 from .paired import Column, Paired, Predictions, Repeated, Scores, StatisticSpec
 
 
 @dataclass(frozen=True, slots=True)
 class PairedBinary:
-    """How many of `items` only U was right on, and only V; both and neither are the rest."""
+    """How many of `items` only U was right on, and only V; both and neither are the rest.
+
+    `all_right` is the statistic if U were right on all of them and V on none: 1, or `items` for a sum.
+    """
 
     items: int
     only_u: int
     only_v: int
+    all_right: Fraction = Fraction(1)
 
 
 def paired_binary(data: Paired, spec: StatisticSpec) -> PairedBinary | None:
@@ -35,6 +41,14 @@ def paired_binary(data: Paired, spec: StatisticSpec) -> PairedBinary | None:
     else:
         return None
     return PairedBinary(len(right_u), int((right_u & ~right_v).sum()), int((right_v & ~right_u).sum()))
+
+
+def binary_of(problem: Additive) -> PairedBinary | None:
+    """The counts of an additive problem whose every unit is a single item, right or wrong; None for any other."""
+    if problem.all_right is None:
+        return None
+    stay = problem.stay
+    return PairedBinary(len(stay), int((stay > 0).sum()), int((stay < 0).sum()), problem.all_right)
 
 
 def _zero_or_one(column: Column) -> bool:

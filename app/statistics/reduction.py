@@ -9,7 +9,7 @@ import numpy as np
 from ..engine.lattice import MAX_TOTAL, Integers, exact_total
 from ..errors import InvalidTest
 from . import formula
-from .additive_problem import Additive, clustered
+from .additive_problem import Additive, clustered, single_items
 from .decisions import as_float, exact_value
 from .finite import require_representable
 from .formula import Call, Linear, Node, Quotient
@@ -57,6 +57,7 @@ def difference_of_scores(
             score_v=exact[1],
             sizes=sizes,
             shiftable=sizes is not None,
+            all_right=_all_right(node, (u, v), sizes) if single_items(pairing) else None,
         )
     function = FunctionOf(Formula(formula.difference_of(node, u.shape[1])))
     stay, swap = np.hstack([u, v]), np.hstack([v, u])
@@ -105,7 +106,26 @@ def _shares(node: Node, u: Integers, shared: set[int]) -> Integers | None:
     if below.constant or not {index for index, _ in below.terms} <= shared:
         return None
     sizes = _line(below, u)
-    return sizes if sizes is not None and (sizes >= 0).all() else None
+    # Without any reference words there is no ratio to shift.
+    return sizes if sizes is not None and (sizes >= 0).all() and sizes.any() else None
+
+
+def _all_right(node: Node, columns: tuple[Integers, Integers], sizes: Integers | None) -> Fraction | None:
+    """1 for a ratio whose items are all of one size and either wholly right or wholly wrong; else None."""
+    if sizes is None or not isinstance(node, Quotient) or not isinstance(node.numerator, Linear):
+        return None
+    above, below = node.numerator, node.denominator
+    if above.constant or not isinstance(below, Linear) or (sizes != sizes[0]).any():
+        return None
+    # Numerator and denominator in the same parts: n / N against d / D is n D against d N.
+    whole = int(sizes[0]) * above.divisor
+    for column in columns:
+        values = _line(above, column)
+        if values is None or whole >= MAX_TOTAL:
+            return None
+        if not all(value in (0, whole) for value in (np.unique(values) * below.divisor).tolist()):
+            return None
+    return Fraction(1)
 
 
 def _line(node: Node, effects: Integers) -> Integers | None:

@@ -8,10 +8,13 @@ import numpy as np
 
 from ..engine.lattice import Integers, Whole
 from ..errors import InvalidTest
-from .additive_problem import Additive, clustered
+from .additive_problem import Additive, clustered, single_items
 from .numbers import effects_on, total_of
 from .paired import Scores, StatisticSpec
 from .repeated import item_scores, samples_of, unit_of
+
+# What a right item scores; a wrong one has 0.
+_RIGHT = (Fraction(1), Fraction(100))
 
 
 def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
@@ -46,7 +49,17 @@ def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
         sizes=sizes,
         shiftable=True,
         rounding=rounding,
+        all_right=_all_right((u, v), lattice.unit, base) if single_items(data.pairing) else None,
     )
+
+
+def _all_right(columns: tuple[Whole, Whole], unit: Fraction, base: Fraction) -> Fraction | None:
+    """`Additive.all_right` of single items scored 1 or 0, or 100 or 0; None for any other scores."""
+    for right in _RIGHT:
+        score = right / unit
+        if all(bool(((column == 0) | (column == score)).all()) for column in columns):
+            return score * base * len(columns[0])
+    return None
 
 
 def _sign(u: Whole, v: Whole, data: Scores) -> Additive:

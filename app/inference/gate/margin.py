@@ -13,8 +13,7 @@ from ...engine.paired_proportions import tango_test
 from ...engine.plan import Budget
 from ...engine.probability import LN10, SMALLEST
 from ...errors import InvalidTest
-from ...statistics.paired import Paired, StatisticSpec
-from ...statistics.paired_binary import PairedBinary, paired_binary
+from ...statistics.paired_binary import PairedBinary, binary_of
 from ...statistics.shift import NotShiftableError, shifted
 from ..additive_test import AdditiveTest, additive_test
 from ..certificate import require
@@ -118,7 +117,9 @@ class ShiftedTest:
 class TangoTest:
     """Tango's score test of a difference of two paired proportions; asymptotic.
 
-    `proportion` is the hypothesised difference as a proportion of the items, inside (-1, 1).
+    `proportion` is the hypothesised difference as a proportion of the items, inside (-1, 1). To show a difference
+    beyond a margin is to show one beyond 0, so that p is never below McNemar's exact one there: of few items a normal
+    tail would pass what the test without a margin does not.
     """
 
     question: Question
@@ -152,8 +153,19 @@ class TangoTest:
     def _tail(self, only_u: int, only_v: int) -> tuple[float, float]:
         """p and log10 p of a table with these discordant items."""
         z = tango_test(only_u, only_v, self.table.items, float(self.proportion))
-        log_p = float(special.log_ndtr(-z if self.question.alternative == "greater" else z))
+        upwards = self.question.alternative == "greater"
+        log_p = float(special.log_ndtr(-z if upwards else z))
+        if self.proportion > 0 if upwards else self.proportion < 0:
+            log_p = max(log_p, _log_mcnemar(*((only_u, only_v) if upwards else (only_v, only_u))))
         return max(math.exp(log_p), SMALLEST), log_p / LN10
+
+
+def _log_mcnemar(wins: int, losses: int) -> float:
+    """log P(at least so many wins) of the exact one-sided test, each discordant item a fair coin."""
+    if wins == 0:
+        return 0.0
+    p = float(special.betainc(wins, losses + 1, 0.5))
+    return math.log(p) if p > 0.0 else -math.inf
 
 
 def margin_test(prepared: Prepared, question: Question, budget: Budget) -> MarginTest:
@@ -166,9 +178,9 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
         raise _not_available(
             f"{_KINDS.get(name, 'This statistic')} has no margin in its own units: {_ADVICE}"
         )
-    table = _zero_or_one(prepared.data, prepared.spec)
+    table = binary_of(test.problem)
     if table is not None:
-        return _tango(table, question, per_item=name != "sum_difference")
+        return _tango(table, question)
     options = replace(
         prepared.options,
         alternative=question.alternative,
@@ -194,17 +206,10 @@ _ADVICE = (
 _KINDS = {"sign": "The sign test", "signed_rank": "The signed-rank test"}
 
 
-def _zero_or_one(data: Paired, spec: StatisticSpec) -> PairedBinary | None:
-    """The table when every item is right or wrong; token_accuracy of single labels is their accuracy."""
-    return paired_binary(data, replace(spec, name="accuracy") if spec.name == "token_accuracy" else spec)
-
-
-def _tango(table: PairedBinary, question: Question, *, per_item: bool) -> TangoTest:
-    proportion = question.difference if per_item else question.difference / table.items
+def _tango(table: PairedBinary, question: Question) -> TangoTest:
+    proportion = question.difference / table.all_right
     if abs(proportion) >= 1:
-        detail = (
-            "Right-or-wrong items cannot differ by so much: the margin must be below 1 (below n for a sum)."
-        )
+        detail = f"Right-or-wrong items cannot differ by so much: the margin must be below {float(table.all_right):g}."
         raise InvalidTest.at("/margin", "out_of_range", detail)
     return TangoTest(question, table, proportion)
 
