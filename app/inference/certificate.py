@@ -112,7 +112,10 @@ def _disagreement(answer: Answer) -> str | None:
     if not 0 < numerator <= 1 << log2_denominator:
         return "its fraction is no probability"
     known = from_fraction(numerator, log2_denominator).log10_p
-    slack = (answer.relative_error_bound or 0.0) / LN10 + _ROUNDING * (1.0 - known)
-    if answer.monte_carlo is None and not abs(known - answer.log10_p_value) <= slack:
+    error, slack = answer.relative_error_bound or 0.0, _ROUNDING * (1.0 - known)
+    # The truth is within p (1 - error) and p (1 + error): a wide bracket reaches farther down than up.
+    low = answer.log10_p_value + (math.log10(1.0 - error) if error < 1.0 else -math.inf)
+    high = answer.log10_p_value + math.log10(1.0 + error)
+    if answer.monte_carlo is None and not low - slack <= known <= high + slack:
         return "its fraction is another number"
     return None

@@ -146,3 +146,18 @@ def test_where_alpha_turns_out_to_lie_inside_the_bracket_the_exact_method_follow
     assert record.method.exact
     assert record.method.reason.startswith("alpha lies inside the bracket")
     assert free.p_value_bounds[0] <= record.p_value <= free.p_value_bounds[1]
+
+
+@pytest.mark.parametrize(
+    ("stay", "truth"),
+    [([2.31e22, 0.30000000000000004], Fraction(1, 2)), ([2.5e22, 0.30000000000000004, 1e-9], Fraction(1, 4))],
+)
+def test_a_fraction_stands_beside_a_bracket_however_wide(stay: list[float], truth: Fraction) -> None:
+    """Doubles do not tell the small effects from rounding of the large one: the truth is the bracket's lower end."""
+    found = asked(Effects(np.array(stay)), SUM, method="bounds", exact_fraction=True)
+    beside = found.p_value_fraction
+    assert beside is not None
+    assert Fraction(beside.numerator, 2**beside.log2_denominator) == truth
+    low, high = found.p_value_bounds
+    assert Fraction(low) <= truth <= Fraction(high)
+    assert high > 1.9 * low
