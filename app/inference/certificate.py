@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from ..engine.plan import Cost
-from ..engine.probability import LN10, from_fraction
+from ..engine.probability import from_fraction
 from ..errors import InvalidTest
 from .p_value import SMALLEST_NORMAL, Answer, rounded_to_subnormal
 
