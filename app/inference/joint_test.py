@@ -19,7 +19,7 @@ from ..engine.plan import Budget, Cost, Plan
 from ..engine.probability import SMALLEST
 from ..errors import InvalidTest
 from ..statistics.finite import values_of
-from ..statistics.joint_problem import Extreme, Joint, Price
+from ..statistics.joint_problem import Deciding, Joint, Price
 from ..statistics.linear_forms import in_linear_forms
 from .certificate import certified_by
 from .items import joint_items, statistic_record
@@ -39,6 +39,11 @@ _ROUNDS = 4
 _CALLS = 6
 # What a look at the null may take besides, or instead of, as long as the p-value.
 _LOOK_S = 0.1
+_UNDEFINED = (
+    "Under some assignments of the items the statistic has no value (it divides by zero, or takes the logarithm or the "
+    "square root of a number that has none). They count as extreme, so that the p-value is at least their probability."
+)
+_SAMPLED = "The moments and the picture of the null distribution were sampled; `method` is of the p-value."
 # A grid of no more cells than this is not worth another look for a smaller one.
 _SMALL_BOX = 1 << 18
 
@@ -60,7 +65,7 @@ class JointTest:
     plan: Plan
     look: JointLawPlan
     price: Price
-    decide: Extreme
+    decide: Deciding
     exact_seconds: float
     fraction_by: Cost | None = None
 
@@ -84,15 +89,16 @@ class JointTest:
         # The observed assignment's own probability, 2**-n.
         least = -self.form.nonzero * math.log10(2.0)
         by, answer = certified_by(self.plan.in_turn, partial(self._answer, drawn), least_log10=least)
+        undefined = self._undefined(by)
         return Result(
             answer=answer,
             by=by,
             lattice=self._lattice(),
-            attainable=self._attainable(),
+            attainable=min(max(self._attainable(), undefined), answer.bounds[1]),
             items=joint_items(self.problem),
             statistic=self._statistic(),
             null=self._null(drawn),
-            warnings=self._warnings(),
+            warnings=self._warnings(undefined),
         )
 
     def _require_observed(self) -> None:
@@ -152,21 +158,27 @@ class JointTest:
         mirrored = self.options.alternative == "two-sided" and self.problem.mirrored
         return max(math.ldexp(1.0, int(mirrored) - self.form.nonzero), SMALLEST)
 
+    def _undefined(self, by: Cost) -> float:
+        """At least the probability that the statistic has no value: such states are extreme, whatever the outcome."""
+        if not self.decide.met_undefined:
+            return 0.0
+        states = self.reduced.function.undefined
+        if by.method != "monte_carlo":
+            return methods.share(by.method, self.form, states)
+        samples, seed = self.options.samples, self.options.seed
+        return methods.by_sampling(self.form, states, samples=samples, seed=seed)[0].interval()[0]
+
     def _statistic(self) -> StatisticRecord:
         problem = self.problem
         start = problem.stay.sum(axis=0)
         observed = values_of(problem.function, [start[k : k + 1] for k in range(len(start))])
         return statistic_record(problem, float(observed[0]))
 
-    def _warnings(self) -> tuple[tuple[str, str], ...]:
-        if self.look.whole:
-            return ()
-        return (
-            (
-                "null_sampled",
-                "The moments and the picture of the null distribution were sampled; `method` is of the p-value.",
-            ),
-        )
+    def _warnings(self, undefined: float) -> tuple[tuple[str, str], ...]:
+        warnings = [("undefined_outcomes", _UNDEFINED)] if undefined > 0.0 else []
+        if not self.look.whole:
+            warnings.append(("null_sampled", _SAMPLED))
+        return tuple(warnings)
 
 
 def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:

@@ -46,6 +46,7 @@ class Decisions:
         self.observed = list(observed)
         self.side = side
         self.target = exact_value(quantity, self.observed)
+        self.met_undefined = False
         self._cost = cost
         self._left_ns = allowance_ns
         self._known: dict[bytes, bool] = {}
@@ -63,9 +64,10 @@ class Decisions:
             room = 2 * max(abs(self.target.numerator), self.target.denominator)
             if self._cost is not None and self._cost.exact is not None:
                 self._spend(len(states) * self._cost.exact)
-            ratios = self.quantity.ratios(states, room)
-            if ratios is not None:
-                return compared(ratios, self.target, self.side)
+            found = self.quantity.ratios(states, room)
+            if found is not None:
+                self.met_undefined |= bool((found.denominator == 0).any())
+                return compared(found, self.target, self.side)
         # A state that comes twice is worked out once.
         rows, where = np.unique(states, axis=0, return_inverse=True)
         decided = [self._decided(row) for row in rows]
@@ -100,6 +102,7 @@ class Decisions:
             there = self._target_at(index, last=last)
             here = self.quantity.value_at(row, last=last)
             if here is None or there is None:
+                self.met_undefined = True
                 return True
             if self.side == "two-sided":
                 here, there = magnitude(here), magnitude(there)

@@ -38,6 +38,19 @@ class Price:
         return self.filter_ns + self.open_ns
 
 
+class Deciding(Protocol):
+    """Decides on states, of which those without a value count as extreme."""
+
+    @property
+    def met_undefined(self) -> bool:
+        """Whether a state without a value was met."""
+        ...
+
+    def __call__(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
+        """See `Extreme`."""
+        ...
+
+
 class SumFunction(Protocol):
     """t = h(S), S the vector of sums over items (Zmigrod, Vieira & Cotterell 2022, eq. 12)."""
 
@@ -58,11 +71,15 @@ class SumFunction(Protocol):
         """(certainly extreme, certainly not) for boxes of states: each of the k sums between `low` and `high`, (M,)."""
         ...
 
+    def undefined(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
+        """Where the sums have no value (x/0, the logarithm of zero); of their common shape."""
+        ...
+
     def price(self, stay: Integers, swap: Integers, side: Alternative) -> Price:
         """What a state costs in the test of `stay` against `swap`, shape (N, k) each; the data is looked at."""
         ...
 
-    def deciding(self, stay: Integers, swap: Integers, side: Alternative, allowance_ns: float) -> Extreme:
+    def deciding(self, stay: Integers, swap: Integers, side: Alternative, allowance_ns: float) -> Deciding:
         """`extreme` for the observed sums of `stay`, with at most so much exact work in all its calls.
 
         Decisions are remembered from call to call. They raise PlanTooLarge when the work is more.

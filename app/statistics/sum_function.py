@@ -20,7 +20,7 @@ from ..engine.probability import Alternative
 from .decisions import Decisions, as_float, exact_value, settled
 from .exact_value import ball
 from .formula_range import range_of
-from .joint_problem import Extreme, Price
+from .joint_problem import Price
 from .price import peaks_of, price_of
 from .quantity import Formula, Quantity
 from .state_cost import StateCost
@@ -66,21 +66,33 @@ class FunctionOf:
             exact = [Fraction(above, below) if below else None for above, below in pairs]
         return [0.0 if value is None else as_float(value) for value in exact]
 
+    def undefined(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
+        """See `joint.SumFunction`."""
+        result = self.quantity.approximate(sums)
+        none = np.zeros(result.value.shape, dtype=bool)
+        if result.undefined is not None:
+            none |= result.undefined
+        unsure = ~np.isfinite(np.broadcast_to(result.error, none.shape)) & ~none
+        if unsure.any():
+            none[unsure] = [exact_value(self.quantity, row) is None for row in _rows(sums, unsure).tolist()]
+        return none
+
     def price(self, stay: Integers, swap: Integers, side: Alternative) -> Price:
         """See `joint.SumFunction`."""
         return price_of(self.quantity, stay, swap, side)
 
     def extreme(self, sums: Sequence[Integers], observed: Integers, side: Alternative) -> NDArray[np.bool_]:
         """Where the k `sums` are at least as extreme as `observed`, shape (k,); of their common shape."""
-        return self._extreme(Decisions(self.quantity, observed.tolist(), side), sums)
+        return self.extreme_by(Decisions(self.quantity, observed.tolist(), side), sums)
 
-    def deciding(self, stay: Integers, swap: Integers, side: Alternative, allowance_ns: float) -> Extreme:
+    def deciding(self, stay: Integers, swap: Integers, side: Alternative, allowance_ns: float) -> _Deciding:
         """See `joint.SumFunction`."""
         cost: StateCost = self.quantity.cost(peaks_of(stay, swap))
         decisions = Decisions(self.quantity, stay.sum(axis=0).tolist(), side, cost, allowance_ns)
-        return lambda sums: self._extreme(decisions, sums)
+        return _Deciding(self, decisions)
 
-    def _extreme(self, decisions: Decisions, sums: Sequence[Integers]) -> NDArray[np.bool_]:
+    def extreme_by(self, decisions: Decisions, sums: Sequence[Integers]) -> NDArray[np.bool_]:
+        """`extreme` by decisions that remember what they have worked out."""
         shape = np.broadcast_shapes(*(column.shape for column in sums))
         if decisions.target is None or self._constant:
             return np.ones(shape, dtype=bool)
@@ -125,11 +137,27 @@ class FunctionOf:
         assert decisions.target is not None
         yes, no = settled(result, decisions.target, decisions.side)
         if result.undefined is not None:
+            decisions.met_undefined |= bool(result.undefined.any())
             yes = yes | result.undefined
         yes, unsure = np.array(yes), np.asarray(~(yes | no))
         if unsure.any():
             yes[unsure] = decisions.of(_rows(sums, unsure))
         return yes
+
+
+@dataclass(frozen=True, slots=True)
+class _Deciding:
+    """The decisions of one test, which remember what they met."""
+
+    function: FunctionOf
+    decisions: Decisions
+
+    @property
+    def met_undefined(self) -> bool:
+        return self.decisions.met_undefined
+
+    def __call__(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
+        return self.function.extreme_by(self.decisions, sums)
 
 
 def _rows(sums: Sequence[Integers], where: NDArray[np.bool_]) -> Integers:

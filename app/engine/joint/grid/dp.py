@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...lattice import Integers, Reals
-from ...probability import LN2, UNIT_ROUNDOFF, Probability, from_fraction
+from ...probability import IMPOSSIBLE, LN2, UNIT_ROUNDOFF, Probability, from_fraction
 from ..form import JointForm
 from .box import Box, Extreme, mask_of
 
@@ -39,8 +39,13 @@ def operations(form: JointForm) -> int:
 
 
 def probability(form: JointForm, extreme: Extreme) -> Probability:
-    """P(S is extreme) for n <= MAX_ITEMS; relative error at most about n roundoffs, none for n <= 53."""
+    """P(S is extreme) for n <= MAX_ITEMS; relative error at most about n roundoffs, none for n <= 53.
+
+    IMPOSSIBLE where no extreme state can be reached.
+    """
     ways = counts(form)[mask_of(form, support(form), extreme)]
+    if not ways.any():
+        return IMPOSSIBLE
     if form.nonzero <= EXACT_ITEMS:
         return from_fraction(int(ways.astype(np.int64).sum()), form.nonzero)
     log_p = min(math.log(math.fsum(_one_by_one(ways))) - form.nonzero * LN2, 0.0)
