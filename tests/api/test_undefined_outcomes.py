@@ -68,3 +68,22 @@ def test_nothing_is_said_where_every_assignment_has_a_value(service: Service, me
     codes = {one["code"] for one in answer.json()["warnings"]}
     assert "undefined_outcomes" not in codes
     assert answer.json()["min_attainable_p"] == 0.25
+
+
+@pytest.mark.parametrize("method", ["enumeration", "grid", "dp"])
+def test_states_without_a_value_that_no_assignment_reaches_are_no_fault(
+    service: Service, method: str
+) -> None:
+    """Between the least and the largest sums lie some of which the formula has no value, far from all that occur."""
+    body = {
+        "u": {"a": [47, 7, 26, 9], "b": [32, 6, 41, 1], "c": [3, 0, 0, 37]},
+        "v": {"a": [38, 0, 0, 0], "b": [8, 20, 5, 0], "c": [8, 35, 12, 19]},
+        "statistic": {"name": "expression", "expression": "(a+b)/(c+1) - a/(b+1)"},
+        "alternative": "less",
+        "pmf": "none",
+        "method": method,
+    }
+    answer = service.post("/v1/tests/counts", body)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["p_value"] == pytest.approx(0.875)
+    assert "undefined_outcomes" not in {one["code"] for one in answer.json()["warnings"]}

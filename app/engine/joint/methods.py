@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..lattice import Integers, Reals
 from ..one_sum import fft
 from ..one_sum.monte_carlo import Estimate
-from ..probability import CERTAIN, IMPOSSIBLE, LN2, Probability, Region
+from ..probability import CERTAIN, LN2, Probability, Region
 from . import enumeration, monte_carlo
 from .form import JointForm
 from .grid import dp, grid
@@ -48,10 +48,11 @@ def share(method: str, form: JointForm, states: Extreme) -> float:
     """P(S is one of some states), rounded down by its error bound; 0 where nothing is proven."""
     if form.rank == 0:
         return 0.0
-    found = _by(method, form, states, None)
-    if found.log_p == -math.inf or not found.relative_error_bound < 1.0:
+    # What is not seen without a tilt is too little to matter.
+    result = grid.share(form, states) if method in {"grid", "fft"} else _by(method, form, states, None)
+    if result.log_p == -math.inf or not result.relative_error_bound < 1.0:
         return 0.0
-    return found.p * (1.0 - found.relative_error_bound)
+    return result.p * (1.0 - result.relative_error_bound)
 
 
 def _by(method: str, form: JointForm, extreme: Extreme, tiles: Tiles | None) -> Probability:
@@ -99,7 +100,5 @@ def _on_the_line(form: JointForm, extreme: Extreme, tiles: Tiles | None) -> Prob
     edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(np.int8), [0]))))
     if len(edges) > 2 * _MAX_PIECES:
         return grid.probability(form, extreme, tiles)
-    if len(edges) == 0:
-        return IMPOSSIBLE
     pieces = tuple((int(first), int(stop) - 1) for first, stop in list(pairwise(edges.tolist()))[::2])
     return fft.probability(form.line(), Region(pieces))

@@ -59,6 +59,11 @@ def probability(form: JointForm, extreme: Extreme, tiles: Tiles | None = None) -
     return min(plain, small, key=lambda part: part.relative_error_bound)
 
 
+def share(form: JointForm, states: Extreme) -> Probability:
+    """P(S is one of some states), with an absolute error of about 1e-16; an infinite bound where it is less."""
+    return _untilted(form, bounding_box(form, untilted(form), _OUTSIDE), states, None)
+
+
 def _untilted(form: JointForm, box: Box, extreme: Extreme, tiles: Tiles | None) -> Probability:
     """The untilted sum over the box, with an absolute error of about 1e-16; an upper bound where that proves nothing."""
     runs = region_of(form, box, extreme, tiles, plain_allowance(box))

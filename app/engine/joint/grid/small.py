@@ -197,5 +197,7 @@ def _flattened(form: JointForm, runs: Runs, law: Tilted) -> Reals:
     """The nearest point of the convex hull of the cells that matter: under its tilt no cell weighs more than the mean."""
     near = needed(form, runs, law)[0]
     return nearest_of_runs(
-        near, means(form, law.tau) - law.covariance(form) @ law.theta, law.covariance(form)
+        near if len(near) else runs,
+        means(form, law.tau) - law.covariance(form) @ law.theta,
+        law.covariance(form),
     )
