@@ -66,7 +66,7 @@ def test_better_is_what_the_metric_says_unless_it_is_chosen(visit: Callable[...,
     tab.page.select_option("#f-higher_is_better", "true")
     tab.submit("Decide")
     assert "(latency, higher is better)" in tab.verdict()
-    assert "usually the better one" in tab.page.locator(".warnings").inner_text()
+    assert "is usually better" in tab.page.locator(".warnings").inner_text()
 
 
 def test_chosen_files_have_the_roles_that_their_names_say(visit: Callable[..., Tab], tmp_path: Path) -> None:

@@ -159,10 +159,10 @@ def test_killing_a_worker_fails_no_other_call() -> None:
     async def scenario() -> None:
         async with executor(workers=2, queue_depth=100) as pool:
             calls = [asyncio.ensure_future(pool.run(jobs.sleep, 0.02, b"x" * 10_000, 30)) for _ in range(60)]
-            for _ in range(3):
-                await asyncio.sleep(0.1)
-                if pool.pids:
-                    os.kill(pool.pids[0], signal.SIGKILL)
+            for kills in range(1, 4):
+                # A call that was lost is repeated before those that wait, so it has ended by now.
+                await until(lambda: sum(call.done() for call in calls) >= 10 * kills and bool(pool.pids))  # noqa: B023
+                os.kill(pool.pids[0], signal.SIGKILL)
             assert await asyncio.gather(*calls) == ["slept"] * 60
 
     run(scenario)
