@@ -101,7 +101,9 @@ def _off_by(error: int, effects: int) -> Rounding | None:
 
 
 def total_of(column: Whole) -> int:
-    """The exact sum."""
+    """The exact sum, shape (N,) with N < 2**31; 64-bit integers are added in halves, which cannot overflow."""
+    if column.dtype == np.int64:
+        return (int((column >> 32).sum()) << 32) + int((column & 0xFFFFFFFF).sum())
     return sum(int(x) for x in column.tolist())
 
 

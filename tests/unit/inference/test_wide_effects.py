@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.unit.inference.run_shorthands import effects
+from tests.unit.inference.run_shorthands import effects, score
 
 TEXTS = [
     "1e12",
@@ -59,3 +59,11 @@ def test_effects_tie_as_written(seed: int) -> None:
     assert record.p_value == sum(inside) / len(inside)
     assert record.method.exact
     assert record.statistic.observed == pytest.approx(float(seen), rel=1e-12, abs=1e-320)
+
+
+def test_scores_of_systems_are_exact_sums_beyond_doubles() -> None:
+    u = [2**53 + 1, -(2**53) + 2, 2**58 + 3, 0]
+    v = [-(2**58) - 3, 1, 2**53 - 1, -1]
+    answer = score(u, v)
+    assert answer.statistic.u == float(Fraction(sum(u), 4))
+    assert answer.statistic.v == float(Fraction(sum(v), 4))
