@@ -8,7 +8,7 @@ PY := .venv/bin/python
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 SOURCES = $(wildcard app tests loadtest)
 
-.PHONY: help serve dev test test-fast check lint format fuzz docs openapi openapi-check bench chaos soak goals wheel image lock clean
+.PHONY: help serve dev test test-fast check lint format fuzz docs examples openapi openapi-check bench chaos soak goals wheel image lock clean
 
 help: ## List the targets
 	@sed -nE -e 's/^##@ (.*)/\n\1/p' -e 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -79,6 +79,9 @@ bench: .venv/.dev ## Measure, write loadtest/RESULTS.md and the figures of the p
 
 openapi: .venv/.main ## Write openapi/openapi.json
 	$(PY) -m app.api.openapi.export
+
+examples: .venv/.dev ## Write openapi/examples/small/
+	$(PY) -c "from openapi.make_examples import write_small; write_small()"
 
 docs: .venv/.dev ## Write the tables of docs/ that the code knows
 	$(PY) -m tests.docs_tables

@@ -171,7 +171,7 @@ def _refuse_unmatched(keyed: Mapping[str, ById], common: set[str]) -> None:
             counts.append(f"{len(alone):,} of {len(column.ids):,} ids in {name}")
     detail = (
         f"The ids do not match: {' and '.join(counts)} have no counterpart. "
-        'Add them, or give "on_missing": "drop" to test only the items that match.'
+        "Add them, or set on_missing to drop to test only the items that match."
     )
     raise InvalidTest(detail, flaws=tuple(flaws))
 

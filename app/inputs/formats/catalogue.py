@@ -102,7 +102,10 @@ def guess(files: Mapping[str, Source]) -> str:
     best = max(signs, key=lambda name: signs[name])
     if signs[best] is Sign.NONE:
         label = look.source.label
-        detail = f"{label}: the format cannot be recognised from its first bytes; name it with format=."
+        detail = (
+            f"{label}: the format cannot be recognised from its first bytes; name it with format=: "
+            f"one of {', '.join(FORMATS)}."
+        )
         raise InvalidTest.at("/options/format", "unknown_format", detail)
     return best
 

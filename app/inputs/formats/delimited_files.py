@@ -201,7 +201,8 @@ def _score(data: FileTable, options: ReaderOptions) -> int:
     if score is not None and data.header[score] in rest:
         return score
     if len(rest) != 1:
-        raise choose(data.source.line(1), "score_column", "column of scores", rest or data.header)
+        ids = "" if options.id_column else "Name the column of ids (id_column=) if there is one. "
+        raise choose(data.source.line(1), "score_column", "column of scores", rest or data.header, ids)
     return data.header.index(rest[0])
 
 

@@ -15,7 +15,20 @@ def _sign(look: FirstLook) -> Sign:
     counted = any(name.endswith("_u") and f"{name[:-2]}_v" in columns for name in columns)
     if known or counted or ("id" in columns and len(columns) >= 3):
         return Sign.HEADER
-    return Sign.LINES if look.rows and _are_numbers(look.rows[0]) else Sign.NONE
+    numbers = look.rows and (_are_numbers(look.rows[0]) or _is_table(look))
+    return Sign.LINES if numbers else Sign.NONE
+
+
+def _is_table(look: FirstLook) -> bool:
+    """Whether names stand above lines of as many fields, two or more of them numbers."""
+    names, *lines = [row.split(look.delimiter) for row in look.rows]
+    whole = lines[:-1] or lines  # the last line may be cut off
+    if look.delimiter == " " or not whole or any(parsed(name.strip()) is not None for name in names):
+        return False
+    return all(
+        len(line) == len(names) and sum(parsed(value.strip()) is not None for value in line) >= 2
+        for line in whole
+    )
 
 
 def _are_numbers(line: str) -> bool:

@@ -7,6 +7,7 @@ Missing is missing (null, NaN, an empty field, NOANSWER) and never zero.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from .reader import ReaderOptions
 Number = int | float
 MISSING = frozenset({"", "na", "n/a", "nan", "none", "null", "noanswer"})
 MAX_NUMBER_CHARS = 400
+_COMMA = re.compile(r"[+-]?\d{1,30},\d{1,30}")
 INT64 = 2**63
 EXACT_DOUBLE = 2**53
 
@@ -77,7 +79,8 @@ class NumberReader:
         if value is None:
             if is_missing(stripped):
                 return None
-            raise InvalidTest.at(pointer, "not_a_number", "This field is not a finite number.")
+            comma = " Decimal commas are not read: write 0.5, not 0,5." if _COMMA.fullmatch(stripped) else ""
+            raise InvalidTest.at(pointer, "not_a_number", f"This field is not a finite number.{comma}")
         return self._rounded(value, pointer)
 
     def of_json(self, value: Any, pointer: str) -> Number | None:
