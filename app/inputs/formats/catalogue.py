@@ -103,7 +103,7 @@ def guess(files: Mapping[str, Source]) -> str:
     if signs[best] is Sign.NONE:
         label = look.source.label
         detail = (
-            f"{label}: the format cannot be recognised from its first bytes; name it with format=: "
+            f"{label}: the format cannot be recognised from its first bytes; name it with format=, "
             f"one of {', '.join(FORMATS)}."
         )
         raise InvalidTest.at("/options/format", "unknown_format", detail)
