@@ -140,6 +140,8 @@ def serve(connection: socket.socket, memory_bytes: int) -> None:
             limit_memory(memory_bytes)
             warm_bytes = resident_bytes(os.getpid()) or 0
             warm = True
+            if sys.platform == "linux":  # elsewhere niceness means other things
+                os.nice(NICENESS)  # only now, so that the service is ready soon
         elif (resident_bytes(os.getpid()) or 0) - warm_bytes > malloc.KEPT * memory_bytes:
             malloc.give_back()  # so that the next call has the whole limit
 
@@ -175,8 +177,6 @@ def main() -> None:
     # A signal to the whole process group must not lose accepted requests: the web process ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if sys.platform == "linux":  # elsewhere niceness means other things
-        os.nice(NICENESS)
     threading.Thread(target=exit_with_parent, args=(os.getppid(),), daemon=True).start()
     gc.disable()  # nothing of what is imported is garbage; see `serve`
     malloc.keep(int(sys.argv[2]))

@@ -57,7 +57,9 @@ def _all_right(columns: tuple[Whole, Whole], unit: Fraction, base: Fraction) -> 
     """`Additive.all_right` of single items scored 1 or 0, or 100 or 0; None for any other scores."""
     for right in _RIGHT:
         score = right / unit
-        if all(bool(((column == 0) | (column == score)).all()) for column in columns):
+        # Integers are compared with an integer: with a fraction, NumPy would compare one by one.
+        steps = score.numerator if score.denominator == 1 else 0
+        if all(bool(((column == 0) | (column == steps)).all()) for column in columns):
             return score * base * len(columns[0])
     return None
 
