@@ -52,7 +52,7 @@ def ratios(node: Node, states: Integers, room: int = 1) -> Ratios:
 
 
 def ratios_on(node: Node, sums: Sequence[Integers], room: int) -> Ratios | None:
-    """A rational formula where the k `sums`, none of them empty, broadcast against each other; of their common shape.
+    """A rational formula where the k `sums` broadcast against each other; of their common shape, which is not empty or ().
 
     In int64 alone; None where that may not leave `room` as a further factor of every result.
     """
@@ -107,7 +107,9 @@ def _bounded(numerator: int, denominator: int, *parts: _Bounds) -> _Bounds:
 def _ratios(node: Node, columns: Whole | Sequence[Integers], kind: np.dtype[Any]) -> Ratios:
     if isinstance(node, Linear):
         # One-element arrays: those of no dimensions become bare integers, whose type would be guessed anew.
-        above: Whole | None = np.full(1, node.constant, dtype=kind) if node.constant or not node.terms else None
+        above: Whole | None = (
+            np.full(1, node.constant, dtype=kind) if node.constant or not node.terms else None
+        )
         for index, coefficient in node.terms:
             term = columns[index] if coefficient == 1 else coefficient * columns[index]
             above = term if above is None else above + term
@@ -117,7 +119,9 @@ def _ratios(node: Node, columns: Whole | Sequence[Integers], kind: np.dtype[Any]
         return Ratios(one.numerator * other.numerator, one.denominator * other.denominator)
     if isinstance(node, Quotient):
         return _divided(_ratios(node.numerator, columns, kind), _ratios(node.denominator, columns, kind))
-    parts = [_ratios(child, columns, kind) for child in (node.parts if isinstance(node, Sum) else node.arguments)]
+    parts = [
+        _ratios(child, columns, kind) for child in (node.parts if isinstance(node, Sum) else node.arguments)
+    ]
     if isinstance(node, Call):
         return _called(node, parts)
     total = parts[0]

@@ -13,7 +13,9 @@ def ratio_at(node: Node, row: Sequence[int]) -> tuple[int, int]:
     The same as `exact_value.ratios` for a single row, without arrays. A denominator other than 0 is positive.
     """
     if isinstance(node, Linear):
-        return node.constant + sum(coefficient * row[index] for index, coefficient in node.terms), node.divisor
+        return node.constant + sum(
+            coefficient * row[index] for index, coefficient in node.terms
+        ), node.divisor
     if isinstance(node, Product):
         (above, below), (other, beneath) = ratio_at(node.left, row), ratio_at(node.right, row)
         return above * other, below * beneath

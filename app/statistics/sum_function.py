@@ -98,12 +98,12 @@ class FunctionOf:
         shape = np.broadcast_shapes(*(column.shape for column in sums))
         if decisions.target is None or self._constant:
             return np.ones(shape, dtype=bool)
+        if not shape:
+            return self._block(decisions, sums)
         if 0 < math.prod(shape) <= _FEW:
             few = decisions.of_few(sums)
             if few is not None:
                 return few
-        if not shape:
-            return self._block(decisions, sums)
         extreme = np.empty(shape, dtype=bool)
         step = max(1, _BLOCK // max(math.prod(shape[1:]), 1))
         for start in range(0, shape[0], step):

@@ -166,7 +166,7 @@ def _uncorrelated(coordinates: NDArray[Any], basis: list[list[int]], counts: Int
     rows = _integers(back * flint.fmpz_mat(basis))
     if across * back != flint.fmpz_mat(len(basis), len(basis), _identity(len(basis))):
         return None
-    if any(max(max(row), -min(row)) >= MAX_TOTAL for row in (*vectors, *rows)):
+    if any(max(*row, -min(row)) >= MAX_TOTAL for row in (*vectors, *rows)):
         return None
     short = np.array(vectors, dtype=np.int64)
     # The longest axis last: a region is stored as runs along it.

@@ -97,16 +97,16 @@ def sums_on(form: JointForm, box: Box, start: int = 0, stop: int | None = None) 
     """The k sums on a slab of the box, each broadcast only over the axes it depends on."""
     stop = box.shape[0] if stop is None else stop
     # The coordinates along each axis.
-    axes = []
+    lines = []
     for axis, (low, size) in enumerate(zip(box.low.tolist(), box.shape, strict=True)):
         first, last = (start, stop) if axis == 0 else (0, size)
-        axes.append(along(axis, form.rank, np.arange(low + first, low + last)))
+        lines.append(along(axis, form.rank, np.arange(low + first, low + last)))
     sums = []
     for origin, steps in zip(form.origin.tolist(), form.steps.T.tolist(), strict=True):
         total = np.full((1,) * form.rank, origin, dtype=np.int64)
-        for axis, step in zip(axes, steps, strict=True):
+        for line, step in zip(lines, steps, strict=True):
             if step:
-                total = total + step * axis
+                total = total + step * line
         sums.append(total)
     return sums
 
