@@ -15,7 +15,7 @@ from ..engine.probability import Region, region
 from ..engine.real.form import items_up
 from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
-from .brackets import most_steps, unproven_seconds
+from .brackets import most_steps
 from .certificate import certified_by
 from .items import additive_items, statistic_record
 from .null_record import null_record, null_seconds, require_listable
@@ -47,7 +47,7 @@ class AdditiveTest:
         fraction = sum(cost.seconds for cost in self.plan.others if cost.method == self.fraction_by)
         pictured = null_seconds(self.form, self.options.pmf)
         each = _SECONDS_PER_ITEM * self.problem.items
-        return self.plan.chosen.seconds + unproven_seconds(self.plan.chosen) + fraction + pictured + each
+        return self.plan.chosen.seconds + fraction + pictured + each
 
     def solve(self) -> Result:
         """Run the planned method and summarise the null."""

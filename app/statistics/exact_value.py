@@ -48,10 +48,26 @@ def ratios(node: Node, states: Integers, room: int = 1) -> Ratios:
     )
     fits = bool(peaks) and _bounds(node, peaks).largest * room < INT64_ROOM
     columns = states.T if fits else states.T.astype(object)
-    ratio = _ratios(node, columns)
+    return _spread(_ratios(node, columns, columns.dtype), (len(states),), columns.dtype)
+
+
+def ratios_on(node: Node, sums: Sequence[Integers], room: int) -> Ratios | None:
+    """A rational formula where the k `sums` broadcast against each other; of their common shape, which is not empty or ().
+
+    In int64 alone; None where that may not leave `room` as a further factor of every result.
+    """
+    peaks = [max(-int(column.min()), int(column.max())) for column in sums]
+    if _bounds(node, peaks).largest * room >= INT64_ROOM:
+        return None
+    shape = np.broadcast_shapes(*(column.shape for column in sums))
+    kind = np.dtype(np.int64)
+    return _spread(_ratios(node, sums, kind), shape, kind)
+
+
+def _spread(ratio: Ratios, shape: tuple[int, ...], kind: np.dtype[Any]) -> Ratios:
     # Numbers without a shape turn into Python integers, which NumPy would take for int64 again.
-    parts = (np.asarray(part, dtype=columns.dtype) for part in (ratio.numerator, ratio.denominator))
-    return Ratios(*(np.broadcast_to(part, (len(states),)) for part in parts))
+    parts = (np.asarray(part, dtype=kind) for part in (ratio.numerator, ratio.denominator))
+    return Ratios(*(part if part.shape == shape else np.broadcast_to(part, shape) for part in parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +104,24 @@ def _bounded(numerator: int, denominator: int, *parts: _Bounds) -> _Bounds:
     return _Bounds(numerator, denominator, max(numerator, denominator, *(part.largest for part in parts)))
 
 
-def _ratios(node: Node, columns: Whole) -> Ratios:
+def _ratios(node: Node, columns: Whole | Sequence[Integers], kind: np.dtype[Any]) -> Ratios:
     if isinstance(node, Linear):
         # One-element arrays: those of no dimensions become bare integers, whose type would be guessed anew.
-        above: Whole = np.full(1, node.constant, dtype=columns.dtype)
+        above: Whole | None = (
+            np.full(1, node.constant, dtype=kind) if node.constant or not node.terms else None
+        )
         for index, coefficient in node.terms:
-            above = above + coefficient * columns[index]
-        return Ratios(above, np.full(1, node.divisor, dtype=columns.dtype))
+            term = columns[index] if coefficient == 1 else coefficient * columns[index]
+            above = term if above is None else above + term
+        return Ratios(np.asarray(above), np.full(1, node.divisor, dtype=kind))
     if isinstance(node, Product):
-        one, other = _ratios(node.left, columns), _ratios(node.right, columns)
+        one, other = _ratios(node.left, columns, kind), _ratios(node.right, columns, kind)
         return Ratios(one.numerator * other.numerator, one.denominator * other.denominator)
     if isinstance(node, Quotient):
-        return _divided(_ratios(node.numerator, columns), _ratios(node.denominator, columns))
-    parts = [_ratios(child, columns) for child in (node.parts if isinstance(node, Sum) else node.arguments)]
+        return _divided(_ratios(node.numerator, columns, kind), _ratios(node.denominator, columns, kind))
+    parts = [
+        _ratios(child, columns, kind) for child in (node.parts if isinstance(node, Sum) else node.arguments)
+    ]
     if isinstance(node, Call):
         return _called(node, parts)
     total = parts[0]
@@ -114,6 +135,8 @@ def _ratios(node: Node, columns: Whole) -> Ratios:
 
 def _divided(above: Ratios, below: Ratios) -> Ratios:
     divisor = below.numerator
+    if (divisor > 0).all() and below.denominator.all():
+        return Ratios(above.numerator * below.denominator, above.denominator * divisor)
     sign = np.where(divisor < 0, -1, 1)
     numerator = above.numerator * below.denominator * sign
     denominator = above.denominator * divisor * sign
