@@ -151,7 +151,8 @@ async def _serve(settings: Settings, limits: Limits) -> None:
     from .errors import TooManyConnections
     from .main import create_app
     from .ops.edge.uvicorn_protocol import EdgeProtocol
-    from .ops.logs import log_config, request_line
+    from .ops.log_config import log_config
+    from .ops.logs import request_line
     from .service.problems import of_error, of_status
 
     def problem(status: int, detail: str, request_id: str) -> tuple[tuple[tuple[str, str], ...], bytes]:

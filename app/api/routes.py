@@ -21,8 +21,7 @@ from .docs import add_docs
 from .endpoint import TestEndpoint
 from .exception_handlers import add_handlers
 from .meta import meta_router
-from .openapi.gate_operations import gate_operation
-from .openapi.operations import files_operation, plan_operation, test_operation
+from .openapi_document import add_document
 from .page import add_page
 from .request_body import ByteBudget
 
@@ -45,6 +44,7 @@ def add_routes(
     app.include_router(metrics_router(metrics))
     add_page(app)
     add_docs(app)
+    add_document(app)
     add_handlers(app)
 
 
@@ -80,13 +80,9 @@ def test_router(endpoint: TestEndpoint) -> APIRouter:
         """Decide a pull request: 200 when the candidate U passes against the baseline V, 409 when not."""
         return await endpoint.answer(request, "gate")
 
-    router.add_api_route("/tests/effects", effects, **test_operation("effects", "Test effects"))
-    router.add_api_route("/tests/scores", scores, **test_operation("scores", "Test scores"))
-    router.add_api_route("/tests/counts", counts, **test_operation("counts", "Test counts"))
-    router.add_api_route(
-        "/tests/predictions", predictions, **test_operation("predictions", "Test predictions")
-    )
-    router.add_api_route("/tests/files", files, **files_operation())
-    router.add_api_route("/plan", plan, **plan_operation())
-    router.add_api_route("/gate", gate, **gate_operation())
+    # `openapi.document` describes them.
+    for test in (effects, scores, counts, predictions, files):
+        router.add_api_route(f"/tests/{test.__name__}", test, methods=["POST"], response_model=None)
+    for other in (plan, gate):
+        router.add_api_route(f"/{other.__name__}", other, methods=["POST"], response_model=None)
     return router
