@@ -101,7 +101,7 @@ def test_a_json_request_is_tested_and_planned_as_it_is(tmp_path: Path) -> None:
 def test_an_answer_goes_into_a_file_in_the_format_that_its_name_says(scores: str, tmp_path: Path) -> None:
     path = tmp_path / "answer.json"
     result = run("test", scores, "-o", str(path))
-    assert (result.exit_code, result.output) == (0, "")
+    assert (result.exit_code, result.stdout) == (0, "")
     assert json.loads(path.read_text())["p_value"] == 0.001953125
 
 

@@ -104,7 +104,7 @@ def guess(files: Mapping[str, Source]) -> str:
         label = look.source.label
         detail = (
             f"{label}: the format cannot be recognised from its first bytes; name it with format=, "
-            f"one of {', '.join(FORMATS)}."
+            f"one of {', '.join(FORMATS)}.{delimited_formats.table_hint(look)}"
         )
         raise InvalidTest.at("/options/format", "unknown_format", detail)
     return best

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,13 @@ def parsed(text: str) -> Number | None:
 def is_missing(text: str) -> bool:
     """Whether a field means that there is no value."""
     return text.strip().lower() in MISSING
+
+
+def may_be_ids(fields: Sequence[str]) -> bool:
+    """Whether the fields of a column are texts, not numbers, and all different."""
+    return all(parsed(field.strip()) is None and not is_missing(field) for field in fields) and len(
+        set(fields)
+    ) == len(fields)
 
 
 @dataclass(frozen=True, slots=True)
