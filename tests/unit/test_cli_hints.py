@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -144,3 +145,30 @@ def test_a_margin_in_percent_and_a_word_for_a_number(scores: str) -> None:
     assert "Write 0.02." in run("gate", scores, "--margin", "2%").stderr
     assert "Write" not in run("test", scores, "--alpha", "often").stderr
     assert "Write" not in run("test", scores, "--samples", "1.5").stderr
+
+
+@pytest.mark.parametrize("kind", ["Excel", "XlsxWriter", "LibreOffice", "xls"])
+def test_a_spreadsheet_is_named_as_one(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "scores.xlsx"
+    first = {
+        "Excel": "[Content_Types].xml",
+        "XlsxWriter": "xl/worksheets/sheet1.xml",
+        "LibreOffice": "mimetype",
+    }
+    if kind == "xls":
+        path.write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(504))
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(first[kind], "application/vnd.oasis.opendocument.spreadsheet")
+    for more in ([], ["--input-format", "csv"]):
+        result = run("test", str(path), *more)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "this is a spreadsheet. Save its sheet as CSV" in result.stderr
+
+
+def test_percent_signs_in_a_file_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("id,u,v\na,50%,25%\nb,75%,50%\n")
+    result = run("test", str(path))
+    assert result.exit_code == 2
+    assert "Percent signs are not read: leave them out" in result.stderr

@@ -20,6 +20,7 @@ Number = int | float
 MISSING = frozenset({"", "na", "n/a", "nan", "none", "null", "noanswer"})
 MAX_NUMBER_CHARS = 400
 _COMMA = re.compile(r"[+-]?\d{1,30},\d{1,30}")
+_PERCENT = re.compile(r"[+-]?[\d.]{1,30} ?%")
 INT64 = 2**63
 EXACT_DOUBLE = 2**53
 
@@ -88,7 +89,13 @@ class NumberReader:
             if is_missing(stripped):
                 return None
             comma = " Decimal commas are not read: write 0.5, not 0,5." if _COMMA.fullmatch(stripped) else ""
-            raise InvalidTest.at(pointer, "not_a_number", f"This field is not a finite number.{comma}")
+            percent = (
+                " Percent signs are not read: leave them out, in all lines."
+                if _PERCENT.fullmatch(stripped)
+                else ""
+            )
+            detail = f"This field is not a finite number.{comma}{percent}"
+            raise InvalidTest.at(pointer, "not_a_number", detail)
         return self._rounded(value, pointer)
 
     def of_json(self, value: Any, pointer: str) -> Number | None:
