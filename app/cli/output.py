@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,13 +20,14 @@ UNAUTHORIZED = 401
 INTERNAL = 500  # in this process there is no request id to ask for
 FIELDS = frozenset(field.name for section in SECTIONS.values() for field in section)
 DIRECTIONS = {"true": "--higher-is-better", "false": "--lower-is-better"}
-# The service speaks of fields and members; here they are options.
-IN_WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
-    (re.compile(r'\b(system_[uv])=(?=")'), lambda m: f"{option(m[1])} "),
-    (re.compile(r"\bhigher_is_better=(true|false)"), lambda m: DIRECTIONS[m[1]]),
-    (re.compile(r"\((\w+)=\)"), lambda m: f"({option(m[1])})"),
-    (re.compile(r"\b(say|with|give) (\w+)=(?=\W|$)"), lambda m: f"{m[1]} {option(m[2])}"),
-    (re.compile(r'\b(say|give) "(\w+)": "(\w+)"'), lambda m: f"{m[1]} {option(m[2])} {m[3]}"),
+FILES = frozenset(("gold", "ref", "qrels", "documents"))
+FLAGS = frozenset(field.name for section in SECTIONS.values() for field in section if field.flag)
+# The service speaks of fields and members; here they are options. What is in quotes is the caller's own.
+QUOTED = r'"(?:[^"\\]|\\.)*"'
+MEMBER = re.compile(r'\b(say|give) "(\w+)": "(\w+)"')
+HINT = re.compile(rf"{QUOTED}|\b([a-z]\w*)=(true\b|false\b|)")
+UNDERSCORED = re.compile(
+    rf"{QUOTED}|(?<![\w-])({'|'.join(sorted((n for n in FIELDS if '_' in n), key=len, reverse=True))})\b"
 )
 
 
@@ -109,9 +110,26 @@ def printable(text: str) -> str:
 
 def in_words(detail: str) -> str:
     """A sentence of the service, with options instead of fields."""
-    for pattern, replacement in IN_WORDS:
-        detail = pattern.sub(replacement, detail)
-    return detail
+    detail = MEMBER.sub(lambda m: f"{m[1]} {option(m[2])} {m[3]}", detail)
+    return UNDERSCORED.sub(_named, HINT.sub(_hinted, detail))
+
+
+def _hinted(found: re.Match[str]) -> str:
+    """`id_column=name` as `--id-column name`; `id_column=` as `--id-column`; quoted text as it is."""
+    name, value = found[1], found[2]
+    if name == "higher_is_better" and value:
+        return DIRECTIONS[value]
+    if name is None or name not in FIELDS | FILES:
+        return found[0]
+    if name in FLAGS:
+        return option(name) if value == "true" else found[0]
+    follows = found.string[found.end() : found.end() + 1]
+    blank = " " if value or (follows and follows not in " ,.;:()") else ""
+    return f"{option(name)}{blank}{value}"
+
+
+def _named(found: re.Match[str]) -> str:
+    return found[0] if found[1] is None else option(found[1])
 
 
 def location(pointer: str, paths: Mapping[str, str]) -> str:

@@ -104,7 +104,13 @@ def test_operation(kind: TestKind, summary: str) -> dict[str, Any]:
         else:
             content[media] = {"schema": {"type": "string"}, "examples": TABLE_EXAMPLES[media, kind]}
     parameters = [FORMAT, THEME, TIMEOUT, CODING, *_parameters(kind)]
-    return operation(summary, "tests", content, _answers(), parameters)
+    return _with_p_value(operation(summary, "tests", content, _answers(), parameters))
+
+
+def _with_p_value(test: dict[str, Any]) -> dict[str, Any]:
+    answer = test["responses"][200]
+    answer["headers"] = {**answer["headers"], **P_VALUE}
+    return test
 
 
 def _answers() -> dict[str, Any]:
@@ -125,7 +131,9 @@ def files_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for files."""
     schema = {"type": "object", "properties": form_schema(), "additionalProperties": False}
     content = {media_types.MULTIPART: {"schema": schema}}
-    return operation("Test files", "tests", content, _answers(), [FORMAT, THEME, TIMEOUT, CODING])
+    return _with_p_value(
+        operation("Test files", "tests", content, _answers(), [FORMAT, THEME, TIMEOUT, CODING])
+    )
 
 
 def form_schema() -> dict[str, Schema]:
@@ -222,6 +230,7 @@ ANSWER_HEADERS = {
     "Age": {"description": "Seconds since a cached answer was computed.", "schema": {"type": "integer"}},
     "X-Request-Id": {"description": "The client's, or a new one.", "schema": {"type": "string"}},
 }
+P_VALUE = {"X-P-Value": {"description": "The p-value.", "schema": {"type": "number"}}}
 FORMAT = {
     "name": "format",
     "in": "query",

@@ -16,7 +16,7 @@ from .count_files import CountFile, count_file, require_same
 from .format import FirstLook, Format, Sign
 from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs, counts, matched, scores
-from .reader import ReaderOptions, Reading, choose
+from .reader import ReaderOptions, Reading, choose_metric
 from .roles import needed
 from .source import Source
 from .transcripts import UTTERANCE, Transcript, transcript, word_errors
@@ -37,7 +37,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes: list[str] = []
     name = options.metric or (options.statistic if options.statistic in STATISTICS else None)
     if name is not None and name not in STATISTICS:
-        raise choose("/options/metric", "metric", "metric", list(STATISTICS))
+        raise choose_metric(options, list(STATISTICS))
     reference = files.get("ref") or files.get("gold")
     systems = [needed(files, role, format_) for role in ("u", "v")]
     if reference is None:

@@ -17,7 +17,7 @@ from ..pairing import pair
 from ..quoting import quoted
 from .hidden_ids import averages_row, refuse_hidden_ids
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
-from .number_text import NumberReader, parsed
+from .number_text import NumberReader, may_be_ids, parsed
 from .outputs_by_id import SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, two_systems
@@ -201,9 +201,18 @@ def _score(data: FileTable, options: ReaderOptions) -> int:
     if score is not None and data.header[score] in rest:
         return score
     if len(rest) != 1:
-        ids = "" if options.id_column else "Name the column of ids (id_column=) if there is one. "
+        ids = "" if options.id_column else _id_hint(data, rest)
         raise choose(data.source.line(1), "score_column", "column of scores", rest or data.header, ids)
     return data.header.index(rest[0])
+
+
+def _id_hint(data: FileTable, names: list[str]) -> str:
+    """How to name the column of ids; the only column of texts that are all different is likely to be it."""
+    fields = {name: data.column((data.header or []).index(name)) for name in names}
+    likely = [name for name, texts in fields.items() if may_be_ids(texts)]
+    if len(likely) != 1:
+        return "Name the column of ids (id_column=) if there is one. "
+    return f"If {quoted(likely[0])} is the column of ids, give id_column={likely[0][:40]}. "
 
 
 def _other_columns(data: FileTable, options: ReaderOptions) -> list[str]:

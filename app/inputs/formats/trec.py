@@ -40,7 +40,12 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         rows = [_rows(source, notes) for source in (u, v)]
         measure = _measure(u, rows[0], options)
         systems = _outputs(u, rows[0], measure, number_reader), _outputs(v, rows[1], measure, number_reader)
-    notes.append(f"The measure is {measure[:40]}.")
+    if "qrels" in files and options.measure is None:
+        notes.append(
+            f"No measure was given: {measure} was taken; measure= chooses another, such as ndcg or P_10."
+        )
+    else:
+        notes.append(f"The measure is {measure[:40]}.")
     pairs = matched(*systems, on_missing=options.on_missing, notes=notes)
     notes.extend(number_reader.note())
     better = True if MEASURE.fullmatch(measure) and measure not in NEITHER else None
