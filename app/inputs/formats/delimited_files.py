@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ...errors import InvalidTest
+from ...errors import InvalidTest, relocated
 from ...statistics.paired import Counts, Scores, StatisticSpec
 from .. import count_table, delimited
 from ..pairing import pair
@@ -21,7 +21,7 @@ from .number_text import NumberReader, parsed
 from .outputs_by_id import SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, two_systems
-from .source import Source, below
+from .source import Source
 from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, FileTable, table
 
 ROLES = ("u", "v", "file")
@@ -277,16 +277,17 @@ def _counts(
             "/options", "invalid_option", "Counts are used as they are: decimals and systems do not apply."
         )
     try:
-        counted = count_table.from_rows(names, list(zip(data.lines, data.rows, strict=True)))
-        sides = {f"u/{name}": column for name, column in counted.u.items()}
-        sides |= {f"v/{name}": column for name, column in counted.v.items()}
-        pairing = pair(sides, ids=counted.ids, clusters=counted.clusters, on_missing="error").pairing
+        with relocated(lambda pointer: data.source.pointer + pointer):
+            counted = count_table.from_rows(names, list(zip(data.lines, data.rows, strict=True)))
+            sides = {f"u/{name}": column for name, column in counted.u.items()}
+            sides |= {f"v/{name}": column for name, column in counted.v.items()}
+            pairing = pair(sides, ids=counted.ids, clusters=counted.clusters, on_missing="error").pairing
     except InvalidTest as error:
-        flaws = error.flaws
-        if flaws and flaws[0].pointer.startswith("/ids/"):
-            line = data.lines[int(flaws[0].pointer.rpartition("/")[2])]
-            raise data.source.refused(line, flaws[0].code, flaws[0].detail) from None
-        raise below(error, data.source.pointer) from None
+        flaw = error.flaws[0]
+        if flaw.pointer.startswith(f"{data.source.pointer}/ids/"):
+            line = data.lines[int(flaw.pointer.rpartition("/")[2])]
+            raise data.source.refused(line, flaw.code, flaw.detail) from None
+        raise
     notes.append(f"{len(data.rows):,} items read from {data.source.label}.")
     spec = next(
         (spec for names_, spec in COUNT_STATISTICS if names_ <= set(counted.u)), StatisticSpec("expression")

@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..quoting import quoted
+from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .json_records import key_of, value_of
 from .metrics import metric_of
@@ -16,7 +16,7 @@ from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading
 from .roles import needed
-from .source import Source, escaped
+from .source import Source
 
 ROLES = ("u", "v")
 USES = frozenset(("on_missing", "decimals", "clusters"))

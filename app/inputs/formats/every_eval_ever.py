@@ -11,14 +11,14 @@ from typing import Any
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..quoting import quoted
+from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .json_records import key_of
 from .number_text import Number, NumberReader
 from .outputs_by_id import Check, SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
-from .source import Source, escaped
+from .source import Source
 
 ROLES = ("u", "v")
 USES = frozenset(("task", "metric", "clusters", "on_missing", "decimals"))

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
-from ..quoting import quoted
+from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .inspect_archive import Log, load
 from .json_records import key_of
@@ -21,7 +21,7 @@ from .number_text import Number, NumberReader, parsed
 from .outputs_by_id import SystemOutputs, Value, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
-from .source import Source, escaped
+from .source import Source
 
 ROLES = ("u", "v")
 USES = frozenset(

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from ...errors import InvalidTest
 from .. import ndjson
 from ..delimited import MAX_COLUMNS
+from ..quoting import escaped
 from .number_text import Number, NumberReader
 from .outputs_by_id import Value
-from .source import Source, escaped
+from .source import Source
 
 
 class Record(NamedTuple):

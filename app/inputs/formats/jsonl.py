@@ -14,7 +14,7 @@ from typing import Any
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from ...statistics.summary_rows import summary_rows
-from ..quoting import quoted
+from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .hidden_ids import end_rows, refuse_hidden_ids
 from .json_fields import cluster_field, id_field, score_field, system_field, system_score_fields
@@ -24,7 +24,7 @@ from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs, Value, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, two_systems
-from .source import Source, escaped
+from .source import Source
 
 ROLES = ("u", "v", "file")
 USES = frozenset(

@@ -15,14 +15,14 @@ from typing import Any
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..quoting import quoted
+from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .json_records import key_of
 from .number_text import NumberReader
 from .outputs_by_id import Check, SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import both
-from .source import Source, escaped
+from .source import Source
 
 MARKS = ("filter", "doc_hash", "filtered_resps", "metrics")  # beside doc_id
 ROLES = ("u", "v", "file")

@@ -16,14 +16,14 @@ from typing import Any
 from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..quoting import quoted
+from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .metrics import metric_of
 from .number_text import Number, NumberReader
 from .outputs_by_id import SystemOutputs, matched, scores
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, by_names, role_question
-from .source import Source, escaped
+from .source import Source
 
 ROLES = ("u", "v", "file")
 USES = frozenset(("system_u", "system_v", "metric", "clusters", "on_missing", "decimals"))
