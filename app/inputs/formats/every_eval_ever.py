@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import InvalidTest
-from ...statistics.paired import StatisticSpec
 from .. import ndjson
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .json_records import key_of
 from .number_text import Number, NumberReader
-from .outputs_by_id import Check, SystemOutputs, matched, scores
+from .outputs_by_id import Check, SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source
@@ -41,28 +40,15 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         systems.append(_outputs(source, records, metric, number_reader, options))
         names.append(_model(source, records))
         kept.append(records)
-    pairs = matched(
-        *systems,
-        on_missing=options.on_missing,
-        notes=notes,
-        clustered=options.clusters is not None,
-        check=_checker(*kept),
-    )
-    if any("sample_hash" not in record.value for records in kept for record in records):
-        notes.append("sample_hash is not everywhere: it was compared only where it is.")
-    notes.append(
+    more_notes = [
         f"The number is evaluation.{metric}; whether lower is better is in the aggregate file, not in this one."
-    )
-    notes.extend(number_reader.note())
-    return Reading(
-        "scores",
-        scores(pairs),
-        StatisticSpec("mean_difference"),
-        tuple(notes),
-        format_,
-        names=(names[0], names[1]),
-        metric=metric,
-    )
+    ]
+    if any("sample_hash" not in record.value for records in kept for record in records):
+        more_notes.insert(0, "sample_hash is not everywhere: it was compared only where it is.")
+    return scores_reading(
+        systems[0], systems[1], options, notes, format_, clustered=options.clusters is not None, check=_checker(*kept),
+        more_notes=more_notes, names=(names[0], names[1]), metric=metric,
+    )  # fmt: skip
 
 
 def _records(source: Source, options: ReaderOptions, notes: list[str]) -> Records:

@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import InvalidTest
-from ...statistics.paired import StatisticSpec
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .inspect_archive import Log, load
 from .json_records import key_of
 from .metrics import metric_of
 from .number_text import Number, NumberReader, parsed
-from .outputs_by_id import SystemOutputs, Value, matched, scores
+from .outputs_by_id import SystemOutputs, Value, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source
@@ -46,13 +45,11 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     number_reader = NumberReader.of(options)
     systems = [_outputs(log, scorers[0], options, number_reader, notes) for log in logs]
     clustered = options.clusters is not None or options.reduce_epochs == "none"
-    pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    notes.extend(number_reader.note())
     names = (logs[0].model, logs[1].model)
     metric = scorers[0] if options.metric is None else f"{scorers[0]}/{options.metric}"
-    return Reading(
-        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names,
-        metric=metric_of(metric), higher_is_better=True if all(_graded(log, scorers[0]) for log in logs) else None,
+    return scores_reading(
+        systems[0], systems[1], options, notes, format_, clustered=clustered, names=names, metric=metric_of(metric),
+        higher_is_better=True if all(_graded(log, scorers[0]) for log in logs) else None,
     )  # fmt: skip
 
 

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InvalidTest
-from ...statistics.paired import StatisticSpec
 from .. import ndjson
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .json_records import key_of
 from .number_text import NumberReader
-from .outputs_by_id import Check, SystemOutputs, matched, scores
+from .outputs_by_id import Check, SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import both
 from .source import Source
@@ -59,19 +58,10 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         f"The metric is {escaped(metric)}; the filters are {u.filter[:40]} (u) and {v.filter[:40]} (v)."
     )
     systems = [_outputs(samples, metric, options) for samples in (u, v)]
-    pairs = matched(
-        *systems,
-        on_missing=options.on_missing,
-        notes=notes,
-        clustered=options.clusters is not None,
-        check=_checker(u, v),
-    )
-    notes.extend(_unchecked(u, v))
-    notes.extend(NumberReader.of(options).note())
     names = (u.filter, v.filter) if first is second else None
-    return Reading(
-        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names, metric=metric,
-        higher_is_better=_direction(u, metric),
+    return scores_reading(
+        systems[0], systems[1], options, notes, format_, clustered=options.clusters is not None, check=_checker(u, v),
+        more_notes=_unchecked(u, v), names=names, metric=metric, higher_is_better=_direction(u, metric),
     )  # fmt: skip
 
 
