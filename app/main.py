@@ -23,7 +23,7 @@ from .execution.executor import Executor
 from .execution.ipc import Unbounded
 from .ops.auth import AuthMiddleware
 from .ops.cors import OPTIONS, ProblemCORSMiddleware, origins_of
-from .ops.drain import Drain, DrainMiddleware, GraceMiddleware
+from .ops.drain import Drain, DrainMiddleware
 from .ops.head_requests import HeadMiddleware
 from .ops.health_checks import HealthChecks
 from .ops.keys import Keys
@@ -98,8 +98,7 @@ def create_app(
     # The last added is the outermost.
     app.add_middleware(HeadMiddleware)
     app.add_middleware(AuthMiddleware, keys=Keys.of(settings.api_key_digests))
-    app.add_middleware(GraceMiddleware, drain=drain)
-    app.add_middleware(ErrorMiddleware)
+    app.add_middleware(ErrorMiddleware, drain=drain)
     if origins := origins_of(settings.cors_origins):
         app.add_middleware(ProblemCORSMiddleware, allow_origins=origins, **OPTIONS)
     app.add_middleware(
