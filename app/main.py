@@ -25,7 +25,7 @@ from .ops.auth import AuthMiddleware
 from .ops.cors import OPTIONS, ProblemCORSMiddleware, origins_of
 from .ops.drain import Drain, DrainMiddleware
 from .ops.head_requests import HeadMiddleware
-from .ops.health_checks import HealthChecks
+from .ops.health import HealthChecks
 from .ops.keys import Keys
 from .ops.logs import RequestLine, silence_libraries
 from .ops.metrics import Metrics

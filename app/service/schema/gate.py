@@ -9,8 +9,8 @@ from pydantic_core import PydanticCustomError
 
 from ...inference.gate.record import OnInconclusive, Policy
 from ..messages import TestKind
+from .fields import Wire
 from .requests import REQUEST_MODELS, SMALL_SCORES
-from .wire import Wire
 
 ANY_REQUEST: dict[str, Any] = {
     "anyOf": [{"$ref": f"#/components/schemas/{model.__name__}"} for model in REQUEST_MODELS.values()]
