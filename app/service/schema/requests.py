@@ -197,19 +197,21 @@ REQUEST_MODELS: dict[TestKind, type[AnyRequest]] = {
 }
 
 
+# A request of any kind inside another document; `kind` beside it says which.
+InnerRequest = Annotated[
+    dict[str, Any],
+    Field(
+        json_schema_extra={
+            "anyOf": [{"$ref": f"#/components/schemas/{model.__name__}"} for model in REQUEST_MODELS.values()]
+        }
+    ),
+]
+
+
 class PlanEnvelope(Wire):
     """A request for a test, wrapped: the answer is only what it would cost."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "scores", "request": SMALL_SCORES}]})
 
     kind: Annotated[TestKind, Field(description="Which of the tests it is.")]
-    request: Annotated[
-        dict[str, Any],
-        Field(
-            json_schema_extra={
-                "anyOf": [
-                    {"$ref": f"#/components/schemas/{model.__name__}"} for model in REQUEST_MODELS.values()
-                ]
-            }
-        ),
-    ]
+    request: InnerRequest
