@@ -119,6 +119,15 @@ def value_of(value: Any, number_reader: NumberReader, pointer: str) -> Value:
     return tuple(numbers) or None
 
 
+def metadata_key(record: dict[str, Any], name: str | None, source: Source, path: str) -> str | None:
+    """The cluster key that a record's `metadata` has under this name; None without a name."""
+    if name is None:
+        return None
+    metadata = record.get("metadata")
+    value = metadata.get(name) if isinstance(metadata, dict) else None
+    return key_of(value, source, f"{path}/metadata", name)
+
+
 def key_of(value: Any, source: Source, path: str, name: str) -> str:
     """An id or a cluster key as text; raises InvalidTest when it is neither a string nor an integer."""
     if isinstance(value, str):

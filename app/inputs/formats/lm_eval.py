@@ -19,7 +19,7 @@ from .format import FirstLook, Format, Sign
 from .json_records import key_of
 from .number_text import NumberReader
 from .outputs_by_id import Check, SystemOutputs, scores_reading
-from .reader import ReaderOptions, Reading, choose
+from .reader import ReaderOptions, Reading, choose, only_or_chosen
 from .roles import both
 from .source import Source
 
@@ -86,15 +86,9 @@ def _samples(
         by_filter.setdefault(str(filter_), []).append(record)
     if not by_filter:
         raise source.empty()
-    if wanted is None and len(by_filter) > 1:
-        why = f"{source.label} has every document under {len(by_filter)} filters. "
-        raise choose(source.pointer, "filter", "filter", list(by_filter), why)
-    chosen = wanted if wanted is not None else next(iter(by_filter))
-    if chosen not in by_filter:
-        option = f"filter_{role}" if options.filter is None else "filter"
-        raise choose(
-            source.pointer, option, "filter", list(by_filter), f"There is no filter {quoted(chosen)}. "
-        )
+    option = "filter" if wanted is None or options.filter is not None else f"filter_{role}"
+    several = f"{source.label} has every document under {len(by_filter)} filters. "
+    chosen = only_or_chosen(list(by_filter), wanted, source.pointer, option, "filter", several)
     others = sum(map(len, by_filter.values())) - len(by_filter[chosen])
     if others:
         notes.append(f"{role}: {others:,} lines of other filters were skipped.")
