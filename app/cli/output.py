@@ -12,7 +12,7 @@ from typing import IO, Any
 import click
 
 from ..reports.representations import BY_SUFFIX
-from .options import SECTIONS
+from .options import SECTIONS, option_of
 
 PASSED, FAILED, ERROR, INTERRUPTED = 0, 1, 2, 130  # exit statuses
 MAX_SHOWN = 20
@@ -22,11 +22,11 @@ FIELDS = frozenset(field.name for section in SECTIONS.values() for field in sect
 DIRECTIONS = {"true": "--higher-is-better", "false": "--lower-is-better"}
 # The service speaks of fields and members; here they are options.
 IN_WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
-    (re.compile(r'\b(system_[uv])=(?=")'), lambda m: f"{option(m[1])} "),
+    (re.compile(r'\b(system_[uv])=(?=")'), lambda m: f"{option_of(m[1])} "),
     (re.compile(r"\bhigher_is_better=(true|false)"), lambda m: DIRECTIONS[m[1]]),
-    (re.compile(r"\((\w+)=\)"), lambda m: f"({option(m[1])})"),
-    (re.compile(r"\b(say|with|give) (\w+)=(?=\W|$)"), lambda m: f"{m[1]} {option(m[2])}"),
-    (re.compile(r'\b(say|give) "(\w+)": "(\w+)"'), lambda m: f"{m[1]} {option(m[2])} {m[3]}"),
+    (re.compile(r"\((\w+)=\)"), lambda m: f"({option_of(m[1])})"),
+    (re.compile(r"\b(say|with|give) (\w+)=(?=\W|$)"), lambda m: f"{m[1]} {option_of(m[2])}"),
+    (re.compile(r'\b(say|give) "(\w+)": "(\w+)"'), lambda m: f"{m[1]} {option_of(m[2])} {m[3]}"),
 )
 
 
@@ -38,13 +38,6 @@ class Refused(click.ClickException):
     def show(self, file: IO[Any] | None = None) -> None:
         """Print it in one line."""
         click.echo(f"exactperm: {self.format_message()}", file=file, err=file is None)
-
-
-def option(name: str) -> str:
-    """A field of the form as the option that sets it."""
-    if name in {"name_u", "name_v"}:
-        return "--names"
-    return "--input-format" if name == "format" else "--" + name.replace("_", "-")
 
 
 def format_of(chosen: str | None, path: str | None) -> str:
@@ -121,12 +114,12 @@ def location(pointer: str, paths: Mapping[str, str]) -> str:
     first, *rest = pointer[1:].split("/")
     if first == "options" and rest:
         return ", ".join(
-            [option(rest[0]), *(f"metric {int(one) + 1}" if one.isdigit() else one for one in rest[1:])]
+            [option_of(rest[0]), *(f"metric {int(one) + 1}" if one.isdigit() else one for one in rest[1:])]
         )
     if first == "files" and rest:
         return ", ".join([paths.get(rest[0], f"file {rest[0]}"), *_within(rest[1:])])
     if first in FIELDS and not rest:
-        return option(first)
+        return option_of(first)
     return ", ".join(_within([first, *rest])) if first else ""
 
 
