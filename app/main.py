@@ -22,9 +22,9 @@ from .execution.ipc import Unbounded
 from .execution.peaks import give_back_after_peaks
 from .ops.auth import AuthMiddleware
 from .ops.cors import OPTIONS, ProblemCORSMiddleware, origins_of
-from .ops.drain import Drain, DrainMiddleware, GraceMiddleware
+from .ops.drain import Drain, DrainMiddleware
 from .ops.head_requests import HeadMiddleware
-from .ops.health_checks import HealthChecks
+from .ops.health import HealthChecks
 from .ops.keys import Keys
 from .ops.log_config import silence_libraries
 from .ops.logs import RequestLine
@@ -97,8 +97,7 @@ def create_app(
     # The last added is the outermost.
     app.add_middleware(HeadMiddleware)
     app.add_middleware(AuthMiddleware, keys=Keys.of(settings.api_key_digests))
-    app.add_middleware(GraceMiddleware, drain=drain)
-    app.add_middleware(ErrorMiddleware)
+    app.add_middleware(ErrorMiddleware, drain=drain)
     if origins := origins_of(settings.cors_origins):
         app.add_middleware(ProblemCORSMiddleware, allow_origins=origins, **OPTIONS)
     app.add_middleware(

@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from ..execution.cache import Cache
 from ..execution.executor import Executor
-from ..ops.health import health_router
-from ..ops.health_checks import HealthChecks
+from ..ops.health import HealthChecks, health_router
 from ..ops.metrics import Metrics, metrics_router
 from ..service.limits import limits_of
 from ..service.messages import RenderedResponse
@@ -40,7 +39,7 @@ def add_routes(
         test_router(TestEndpoint(settings, executor, limits_of(settings), cache, budget, in_place))
     )
     app.include_router(meta_router(settings))
-    app.include_router(health_router(health.not_alive, health.not_ready, settings.retry_after_s))
+    app.include_router(health_router(health, settings.retry_after_s))
     app.include_router(metrics_router(metrics))
     add_page(app)
     add_docs(app)

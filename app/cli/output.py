@@ -12,7 +12,7 @@ from typing import IO, Any
 import click
 
 from ..reports.representations import BY_SUFFIX
-from .options import SECTIONS
+from .options import SECTIONS, option_of
 
 PASSED, FAILED, ERROR, INTERRUPTED = 0, 1, 2, 130  # exit statuses
 MAX_SHOWN = 20
@@ -39,13 +39,6 @@ class Refused(click.ClickException):
     def show(self, file: IO[Any] | None = None) -> None:
         """Print it in one line."""
         click.echo(f"exactperm: {self.format_message()}", file=file, err=file is None)
-
-
-def option(name: str) -> str:
-    """A field of the form as the option that sets it."""
-    if name in {"name_u", "name_v"}:
-        return "--names"
-    return "--input-format" if name == "format" else "--" + name.replace("_", "-")
 
 
 def format_of(chosen: str | None, path: str | None) -> str:
@@ -110,7 +103,7 @@ def printable(text: str) -> str:
 
 def in_words(detail: str) -> str:
     """A sentence of the service, with options instead of fields."""
-    detail = MEMBER.sub(lambda m: f"{m[1]} {option(m[2])} {m[3]}", detail)
+    detail = MEMBER.sub(lambda m: f"{m[1]} {option_of(m[2])} {m[3]}", detail)
     return UNDERSCORED.sub(_named, HINT.sub(_hinted, detail))
 
 
@@ -122,14 +115,14 @@ def _hinted(found: re.Match[str]) -> str:
     if name is None or name not in FIELDS | FILES:
         return found[0]
     if name in FLAGS:
-        return option(name) if value == "true" else found[0]
+        return option_of(name) if value == "true" else found[0]
     follows = found.string[found.end() : found.end() + 1]
     blank = " " if value or (follows and follows not in " ,.;:()") else ""
-    return f"{option(name)}{blank}{value}"
+    return f"{option_of(name)}{blank}{value}"
 
 
 def _named(found: re.Match[str]) -> str:
-    return found[0] if found[1] is None else option(found[1])
+    return found[0] if found[1] is None else option_of(found[1])
 
 
 def location(pointer: str, paths: Mapping[str, str]) -> str:
@@ -139,12 +132,12 @@ def location(pointer: str, paths: Mapping[str, str]) -> str:
     first, *rest = pointer[1:].split("/")
     if first == "options" and rest:
         return ", ".join(
-            [option(rest[0]), *(f"metric {int(one) + 1}" if one.isdigit() else one for one in rest[1:])]
+            [option_of(rest[0]), *(f"metric {int(one) + 1}" if one.isdigit() else one for one in rest[1:])]
         )
     if first == "files" and rest:
         return ", ".join([paths.get(rest[0], f"file {rest[0]}"), *_within(rest[1:])])
     if first in FIELDS and not rest:
-        return option(first)
+        return option_of(first)
     return ", ".join(_within([first, *rest])) if first else ""
 
 

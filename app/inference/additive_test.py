@@ -15,12 +15,11 @@ from ..engine.probability import Region, region
 from ..engine.real.form import items_up
 from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
-from .brackets import most_steps
 from .certificate import certified_by
 from .items import additive_items, statistic_record
 from .null_record import null_record, null_seconds, require_listable
 from .options import Options
-from .p_value import Answer, bracketed, certified, sampled
+from .p_value import Answer, bracketed, certified, most_steps, sampled
 from .prepared import Result
 from .record import Fraction2, LatticeRecord
 from .rounded_test import RoundedTest, rounded_test

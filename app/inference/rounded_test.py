@@ -19,12 +19,11 @@ from ..engine.real.form import RealForm, RealRegion
 from ..engine.real.price import steps_and_bytes
 from ..engine.real.rounded_form import real_problem
 from ..statistics.additive_problem import Additive, Rounding
-from .brackets import most_steps
 from .certificate import certified_by
 from .items import items_record, statistic_record
 from .null_record import null_record, null_seconds
 from .options import Options
-from .p_value import Answer, bracketed, certified, sampled
+from .p_value import Answer, bracketed, certified, most_steps, sampled
 from .prepared import Result
 from .record import LatticeRecord, StatisticRecord
 

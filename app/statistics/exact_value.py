@@ -8,9 +8,11 @@ the way, else a ball of python-flint's arb at the working precision (Johansson 2
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial, reduce
 from typing import Any
 
 import flint
@@ -171,7 +173,7 @@ def value_at(node: Node, row: Sequence[int], *, last: bool = False) -> Exact | N
         return Fraction(node.constant + sum(c * row[i] for i, c in node.terms), node.divisor)
     if isinstance(node, Product):
         left, right = value_at(node.left, row, last=last), value_at(node.right, row, last=last)
-        return None if left is None or right is None else _times(left, right)
+        return None if left is None or right is None else _applied(operator.mul, left, right)
     if isinstance(node, Quotient):
         above = value_at(node.numerator, row, last=last)
         below = value_at(node.denominator, row, last=last)
@@ -185,10 +187,7 @@ def value_at(node: Node, row: Sequence[int], *, last: bool = False) -> Exact | N
         values.append(value)
     if isinstance(node, Call):
         return _function(node.function, values, last=last)
-    total = values[0]
-    for value in values[1:]:
-        total = _plus(total, value)
-    return total
+    return reduce(partial(_applied, operator.add), values)
 
 
 def ball(value: Exact) -> flint.arb:
@@ -198,10 +197,11 @@ def ball(value: Exact) -> flint.arb:
     return value
 
 
-def _plus(left: Exact, right: Exact) -> Exact:
+def _applied(operation: Callable[[Any, Any], Any], left: Exact, right: Exact) -> Exact:
+    """The operation on two fractions; on balls where either is none."""
     if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return left + right
-    return ball(left) + ball(right)
+        return operation(left, right)  # type: ignore[no-any-return]
+    return operation(ball(left), ball(right))  # type: ignore[no-any-return]
 
 
 def magnitude(value: Exact) -> Exact:
@@ -211,15 +211,7 @@ def magnitude(value: Exact) -> Exact:
 
 def minus(left: Exact, right: Exact) -> Exact:
     """left - right."""
-    if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return left - right
-    return ball(left) - ball(right)
-
-
-def _times(left: Exact, right: Exact) -> Exact:
-    if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return left * right
-    return ball(left) * ball(right)
+    return _applied(operator.sub, left, right)
 
 
 def sign_of(value: Exact, *, last: bool) -> int:
@@ -236,9 +228,7 @@ def sign_of(value: Exact, *, last: bool) -> int:
 def _over(above: Exact, below: Exact, *, last: bool) -> Exact | None:
     if sign_of(below, last=last) == 0:
         return Fraction(0) if sign_of(above, last=last) == 0 else None
-    if isinstance(above, Fraction) and isinstance(below, Fraction):
-        return above / below
-    return ball(above) / ball(below)
+    return _applied(operator.truediv, above, below)
 
 
 def _function(name: str, values: list[Exact], *, last: bool) -> Exact | None:

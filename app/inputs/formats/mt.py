@@ -14,7 +14,7 @@ from .documents import DOCUMENT, coded, from_file
 from .format import FirstLook, Format, Sign
 from .metrics import metric_of
 from .number_text import Number, NumberReader
-from .outputs_by_id import counts, matched, scores
+from .outputs_by_id import counts, matched, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source
@@ -94,19 +94,11 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
             raise _choose_metric(tables[0], available)
         number_reader = NumberReader.of(options)
         systems = [file.outputs([metric], number_reader, row=False) for file in tables]
-        pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
-        notes.append(f"The score of a segment is its {metric[:40]}.")
-        notes.extend(number_reader.note())
-        mean = StatisticSpec("mean_difference")
-        return Reading(
-            "scores",
-            scores(pairs),
-            mean,
-            tuple(notes),
-            format_,
-            statistic_read=consumed,
+        return scores_reading(
+            systems[0], systems[1], options, notes, format_, clustered=clustered,
+            more_notes=[f"The score of a segment is its {metric[:40]}."], statistic_read=consumed,
             metric=metric_of(metric),
-        )
+        )  # fmt: skip
     if options.decimals is not None:
         raise InvalidTest.at(
             "/options", "invalid_option", "Counts are used as they are: decimals= does not apply."

@@ -166,6 +166,18 @@ def choose_metric(options: ReaderOptions, names: list[str]) -> InvalidTest:
     return choose(f"/options/{option}", option, option, names, code="choose_metric")
 
 
+def only_or_chosen(
+    names: list[str], wanted: str | None, pointer: str, option: str, what: str, several: str = ""
+) -> str:
+    """The name that was chosen, or the only one there is; raises InvalidTest that lists them (see `choose`)."""
+    if wanted is None and len(names) > 1:
+        raise choose(pointer, option, what, names, several)
+    chosen = names[0] if wanted is None else wanted
+    if chosen not in names:
+        raise choose(pointer, option, what, names, f"There is no {what} {quoted(chosen)}. ")
+    return chosen
+
+
 def choose(
     pointer: str, option: str, what: str, names: list[str], why: str = "", code: str | None = None
 ) -> InvalidTest:

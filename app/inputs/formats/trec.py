@@ -11,11 +11,10 @@ import re
 from collections.abc import Mapping
 
 from ...errors import InvalidTest
-from ...statistics.paired import StatisticSpec
 from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .number_text import NumberReader
-from .outputs_by_id import SystemOutputs, matched, scores
+from .outputs_by_id import SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source
@@ -46,13 +45,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         )
     else:
         notes.append(f"The measure is {measure[:40]}.")
-    pairs = matched(*systems, on_missing=options.on_missing, notes=notes)
-    notes.extend(number_reader.note())
     better = True if MEASURE.fullmatch(measure) and measure not in NEITHER else None
-    return Reading(
-        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, metric=measure,
-        higher_is_better=better,
-    )  # fmt: skip
+    return scores_reading(*systems, options, notes, format_, metric=measure, higher_is_better=better)
 
 
 Row = tuple[int, str, str]  # line, query, value
