@@ -22,6 +22,8 @@ class Limits:
     max_name_chars: int
     max_form_parts: int
     max_gate_metrics: int
+    max_systems: int
+    max_comparisons: int
     max_timeout_s: float
     engine_budget_operations: int
     engine_budget_bytes: int
