@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..reports.picture.style import Theme
+from ..reports.representations import BoardPicture, BoardTable
 
 TestKind = Literal["effects", "scores", "counts", "predictions"]
-Kind = TestKind | Literal["files", "plan", "gate"]
+Kind = TestKind | Literal["files", "plan", "gate", "compare"]
 Source = Literal["computed", "kept", "shared"]
 
 
@@ -22,6 +23,8 @@ class Limits:
     max_name_chars: int
     max_form_parts: int
     max_gate_metrics: int
+    max_systems: int
+    max_comparisons: int
     max_timeout_s: float
     engine_budget_operations: int
     engine_budget_bytes: int
@@ -53,6 +56,8 @@ class Job:
     submitted_at: float
     limits: Limits
     theme: Theme = "light"
+    picture: BoardPicture = "leaderboard"
+    table: BoardTable = "systems"
     timeout_s: float | None = None
 
 
