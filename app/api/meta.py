@@ -25,9 +25,11 @@ PUBLIC_LIMITS = (
     "max_body_bytes",
     "max_form_parts",
     "max_gate_metrics",
+    "max_comparisons",
     "max_items",
     "max_name_chars",
     "max_samples",
+    "max_systems",
     "default_timeout_s",
     "max_timeout_s",
     "engine_budget_operations",
@@ -63,6 +65,7 @@ def meta_of(settings: Settings) -> dict[str, Any]:
                 "suffix": one.suffixes[0],
                 "of_test": one.of_test,
                 "of_gate": one.of_gate,
+                "of_compare": one.of_compare,
             }
             for one in REPRESENTATIONS
         ],

@@ -80,6 +80,10 @@ def test_router(endpoint: TestEndpoint) -> APIRouter:
         """Decide a pull request: 200 when the candidate U passes against the baseline V, 409 when not."""
         return await endpoint.answer(request, "gate")
 
+    async def compare(request: Request) -> Response:
+        """Compare many systems: an exact test of each pair, adjusted p-values, rank ranges, groups, the best set."""
+        return await endpoint.answer(request, "compare")
+
     router.add_api_route("/tests/effects", effects, **test_operation("effects", "Test effects"))
     router.add_api_route("/tests/scores", scores, **test_operation("scores", "Test scores"))
     router.add_api_route("/tests/counts", counts, **test_operation("counts", "Test counts"))

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..reports.picture.style import Theme
+from ..reports.representations import BoardPicture, BoardTable
 
 TestKind = Literal["effects", "scores", "counts", "predictions"]
-Kind = TestKind | Literal["files", "plan", "gate"]
+Kind = TestKind | Literal["files", "plan", "gate", "compare"]
 Source = Literal["computed", "kept", "shared"]
 
 
@@ -55,6 +56,8 @@ class Job:
     submitted_at: float
     limits: Limits
     theme: Theme = "light"
+    picture: BoardPicture = "leaderboard"
+    table: BoardTable = "systems"
     timeout_s: float | None = None
 
 

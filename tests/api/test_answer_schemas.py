@@ -15,7 +15,8 @@ from app.inference.gate.record import GateRecord, MetricRecord
 from app.inference.record import PlanRecord, TestRecord
 from app.service.problems import Problem
 from app.service.schema.gate import GateRequest
-from app.service.schema.requests import REQUEST_MODELS, PlanEnvelope
+from app.service.schema.plan import PlanEnvelope
+from app.service.schema.requests import REQUEST_MODELS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = json.loads((ROOT / "openapi" / "openapi.json").read_text(encoding="utf-8"))

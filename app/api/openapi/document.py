@@ -10,7 +10,9 @@ from pydantic.json_schema import models_json_schema
 
 from ... import __version__
 from ...service.schema.gate import GateRequest
-from ...service.schema.requests import REQUEST_MODELS, PlanEnvelope
+from ...service.schema.compare import CompareRequest, Dataset
+from ...service.schema.plan import PlanEnvelope
+from ...service.schema.requests import REQUEST_MODELS
 from .operations import problem_response, reference
 from .schemas import ANSWERS, Health
 
@@ -40,7 +42,8 @@ def document(app: FastAPI) -> dict[str, Any]:
     openapi = get_openapi(
         title=TITLE, version=__version__, description=DESCRIPTION, routes=app.routes, tags=TAGS
     )
-    requests = [(model, "validation") for model in (*REQUEST_MODELS.values(), PlanEnvelope, GateRequest)]
+    models = (*REQUEST_MODELS.values(), PlanEnvelope, GateRequest, CompareRequest, Dataset)
+    requests = [(model, "validation") for model in models]
     answers = [(model, "serialization") for model in ANSWERS]
     _, schemas = models_json_schema([*requests, *answers], ref_template=REF)  # type: ignore[list-item]
     openapi.setdefault("components", {})["schemas"] = schemas["$defs"]
