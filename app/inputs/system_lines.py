@@ -94,16 +94,14 @@ def _keys(values: list[Any], name: str, line: Any) -> Keys:
 def _refuse_fields(records: list[dict[str, Any]], line: Any) -> None:
     known = (*NEEDED, *OPTIONAL)
     for row, record in enumerate(records):
-        pointer = f"/line/{line(row)}"
+        at = f"/line/{line(row)}"
         for name in record:
             if name not in known:
                 detail = f"Line {line(row):,} has the field {quoted(name)}; there are {', '.join(known)}."
-                raise InvalidTest.at(f"{pointer}/{name[:40]}", "unknown_field", detail)
+                raise InvalidTest.at(f"{at}/{name[:40]}", "unknown_field", detail)
             if name not in records[0]:
                 detail = f"Line {line(row):,} has the field {name} and the first line does not; all lines need the same fields."
-                raise InvalidTest.at(f"{pointer}/{name}", "different_fields", detail)
+                raise InvalidTest.at(f"{at}/{name}", "different_fields", detail)
         for name in (*NEEDED, *records[0]):
             if name not in record:
-                raise InvalidTest.at(
-                    f"{pointer}/{name}", "missing", f"Line {line(row):,} has no field {name}."
-                )
+                raise InvalidTest.at(f"{at}/{name}", "missing", f"Line {line(row):,} has no field {name}.")

@@ -139,6 +139,18 @@ def _grid(body: bytes | bytearray, delimiter: Delimiter) -> _Grid:
     return _Grid([name.strip() for name in header], [list(column) for column in zip(*below, strict=True)])
 
 
+def _quoted_rows(text: str, delimiter: Delimiter) -> list[list[str]] | None:
+    """Rows that the csv module reads at once, all of one length; None for anything that has to be explained."""
+    if "\0" in text or max(line.count(delimiter) for line in text.split("\n")) >= delimited.MAX_COLUMNS:
+        return None
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error:
+        return None
+    rows = [row for row in rows if row and (row[0] or any(field.strip() for field in row))]
+    return rows if len(rows) > 1 and set(map(len, rows)) == {len(rows[0])} else None
+
+
 def _long(grid: _Grid, folded: list[str], lines: _Lines, wanted: Sequence[str] | None) -> SystemsTable:
     for position, name in enumerate(folded):
         if name not in {*KEYS, *LONG}:
