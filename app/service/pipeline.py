@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from pydantic_core import to_json
@@ -17,18 +17,35 @@ from pydantic_core import to_json
 from ..engine.plan import Budget
 from ..errors import BodyTooLarge, ExactpermError, relocated
 from ..execution.ipc import Control, Unbounded
+from ..execution.split import Split
+from ..inference.compare.compare import PreparedCompare
+from ..inference.compare.pair_tests import PairTests
+from ..inference.compare.record import CompareRecord
 from ..inference.gate.record import GateRecord
 from ..inference.paired_test import Prepared, finish, plan_record, prepare
 from ..inference.record import TestRecord, reported
 from ..reports.representations import BY_NAME, JSON, ReportContext
 from . import problems
+from .compare.parse import ParsedCompare, parse_compare
+from .compare.parts import JoinJob, PairsJob, joined, solved, split_of
+from .compare.run import counting_seconds, plan_of_comparison, prepare_comparison, run_comparison
 from .gate.parse import ParsedGate, parse_gate
 from .gate.run import PreparedGate, headers_of, prepare_gate, run_gate, status_of
 from .in_place import may_run_in_place
-from .media_types import MULTIPART
+from .media_types import JSON as JSON_BODY, MULTIPART
 from .messages import Job, RenderedResponse, TestKind, WorkStats
 from .parse import ParsedTest, inflated, parse_test
-from .render_json import Runtime, answer_id, render_gate, render_plan, render_test, signature
+from .parse_plan import parse_plan
+from .render_json import (
+    Runtime,
+    answer_id,
+    render_compare,
+    render_compare_plan,
+    render_gate,
+    render_plan,
+    render_test,
+    signature,
+)
 from .self_test import KNOWN, self_test
 
 
@@ -41,26 +58,76 @@ class Later:
 
 
 Content = tuple[bytes, bytes, bytes]  # before, own and after of `RenderedResponse`
-Record = TypeVar("Record", TestRecord, GateRecord)
-Answered = TypeVar("Answered", RenderedResponse, RenderedResponse | Later)
+Parsed = ParsedTest | ParsedGate | ParsedCompare
+Planned = Prepared | PreparedGate | PreparedCompare
+Record = TypeVar("Record", TestRecord, GateRecord, CompareRecord)
+Answered = TypeVar("Answered", RenderedResponse, RenderedResponse | Later, RenderedResponse | Split)
 
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
+WARM_UP_BOARD = b'{"kind": "scores", "systems": {"A": [1, 1, 1], "B": [1, 0, 0], "C": [0, 1, 2]}}'
 
 
 def handle(job: Job, body: bytes | bytearray, control: Control) -> RenderedResponse:
     """Answer one request, errors included; raises nothing but MemoryError."""
 
     def steps(started: float) -> RenderedResponse:
-        parsed = _parsed(job, inflated(job, body, job.limits.max_body_bytes))
-        if parsed.timeout_s is not None:
-            control.deadline(parsed.timeout_s)
-        planning = time.monotonic()
-        if job.kind != "plan":
-            control.plan(parsed.counting_seconds)  # texts are counted before there is a plan
-        prepared = _prepared(job, parsed)
+        parsed, prepared, planning = _planned(job, body, control)
         if job.kind != "plan":
             control.plan(prepared.seconds)
         return _finished(job, parsed, prepared, started, planning)
+
+    return _never_raising(job, steps)
+
+
+def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> RenderedResponse | Split:
+    """The same; but of a long comparison only the plan, for several workers to run its tests."""
+    if job.kind != "compare":
+        return handle(job, body, control)
+
+    def steps(started: float) -> RenderedResponse | Split:
+        parsed, prepared, planning = _planned(job, body, control)
+        assert isinstance(prepared, PreparedCompare)
+        split = split_of(job, prepared, run_pairs, join_pairs, started, planning, time.monotonic())
+        if split is not None:
+            return split
+        control.plan(prepared.seconds)
+        return _finished(job, parsed, prepared, started, planning)
+
+    return _never_raising(job, steps)
+
+
+def _planned(job: Job, body: bytes | bytearray, control: Control) -> tuple[Parsed, Planned, float]:
+    """A request decoded and planned, and when planning began; its deadline, and that it may be long, are told."""
+    parsed = _parsed(job, inflated(job, body, job.limits.max_body_bytes))
+    if parsed.timeout_s is not None:
+        control.deadline(parsed.timeout_s)
+    planning = time.monotonic()
+    counting = parsed.counting_seconds if not isinstance(parsed, ParsedCompare) else counting_seconds(parsed)
+    if job.kind != "plan" or isinstance(parsed, ParsedCompare):
+        control.plan(counting)  # texts are counted before there is a plan
+    return parsed, _prepared(job, parsed), planning
+
+
+def run_pairs(part: PairsJob, body: bytes | bytearray, control: Control) -> bytes:
+    """Run the tests of some pairs of a comparison; raises ExactpermError."""
+    job = part.job
+    parsed = parse_compare(job, inflated(job, body, job.limits.max_body_bytes))
+    with relocated(parsed.pointer_map):
+        return solved(prepare_comparison(job, parsed), part.slices)
+
+
+def join_pairs(
+    whole: tuple[JoinJob, tuple[bytes, ...]], body: bytes | bytearray, control: Control
+) -> RenderedResponse:
+    """Answer a comparison whose tests have been run in parts."""
+    known, results = whole
+    job = known.job
+
+    def steps(_: float) -> RenderedResponse:
+        parsed = parse_compare(job, inflated(job, body, job.limits.max_body_bytes))
+        prepared = prepare_comparison(job, parsed)
+        tests = joined(prepared, known.parts, results)
+        return _compared(job, parsed, prepared, known.started, known.planning, tests)
 
     return _never_raising(job, steps)
 
@@ -107,13 +174,21 @@ def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | R
         return problems.of_bug(error, job.request_id)
 
 
-def _parsed(job: Job, body: bytes | bytearray) -> ParsedTest | ParsedGate:
-    return parse_gate(job, body) if job.kind == "gate" else parse_test(job, body)
+def _parsed(job: Job, body: bytes | bytearray) -> Parsed:
+    if job.kind == "gate":
+        return parse_gate(job, body)
+    if job.kind == "compare":
+        return parse_compare(job, body)
+    if job.kind == "plan" and job.body.media_type == JSON_BODY:
+        return parse_plan(job, body)
+    return parse_test(job, body)
 
 
-def _prepared(job: Job, parsed: ParsedTest | ParsedGate) -> Prepared | PreparedGate:
+def _prepared(job: Job, parsed: Parsed) -> Planned:
     if isinstance(parsed, ParsedGate):
         return prepare_gate(job, parsed)
+    if isinstance(parsed, ParsedCompare):
+        return prepare_comparison(job, parsed)
     limits = job.limits
     budget = Budget(limits.engine_budget_operations, limits.engine_budget_bytes)
     with relocated(parsed.pointer_map):
@@ -122,8 +197,8 @@ def _prepared(job: Job, parsed: ParsedTest | ParsedGate) -> Prepared | PreparedG
 
 def _finished(
     job: Job,
-    parsed: ParsedTest | ParsedGate,
-    prepared: Prepared | PreparedGate,
+    parsed: Parsed,
+    prepared: Planned,
     started: float,
     planning: float,
 ) -> RenderedResponse:
@@ -135,6 +210,9 @@ def _finished(
         test = gate.deciding.test
         computed = (test.method.name, test.items.n)
         return _rendered(job, content, headers_of(gate), job.representation, started, status, computed)
+    if isinstance(prepared, PreparedCompare):
+        assert isinstance(parsed, ParsedCompare)
+        return _compared(job, parsed, prepared, started, planning)
     assert isinstance(parsed, ParsedTest)
     if job.kind == "plan":
         kind = cast("TestKind", parsed.kind)  # segments come from files alone, which only the CLI plans
@@ -145,6 +223,26 @@ def _finished(
     etag = (("etag", f'W/"{answer_id(record)}"'),)
     computed = (record.method.name, record.items.n)
     return _rendered(job, content, etag, job.representation, started, computed=computed)
+
+
+def _compared(
+    job: Job,
+    parsed: ParsedCompare,
+    prepared: PreparedCompare,
+    started: float,
+    planning: float,
+    tests: Sequence[PairTests] | None = None,
+) -> RenderedResponse:
+    """The answer to a comparison, or the plan of one; `tests` if they have been run already."""
+    if job.kind == "plan":
+        content = (encode(render_compare_plan(plan_of_comparison(prepared))), b"", b"")
+        return _rendered(job, content, (), JSON, started)
+    record = run_comparison(parsed, prepared, tests)
+    content = _content(job, record, render_compare, BY_NAME[job.representation].compare, started, planning)
+    etag = (("etag", f'W/"{answer_id(record)}"'),)
+    return _rendered(
+        job, content, etag, job.representation, started, computed=("compare", prepared.tests)
+    )
 
 
 def _content(
@@ -158,7 +256,10 @@ def _content(
     """The record in the representation requested; JSON has the runtime."""
     if job.representation != JSON:
         assert report is not None
-        return report(record, ReportContext(answer_id(record), signature(record), job.theme)), b"", b""
+        context = ReportContext(
+            answer_id(record), signature(record), job.theme, job.picture, job.table
+        )
+        return report(record, context), b"", b""
     now = time.monotonic()
     runtime = Runtime(
         engine_ms=milliseconds(now - planning),
@@ -218,5 +319,6 @@ def with_own(value: dict[str, Any], name: str) -> Content:
 def warm_up(job: Job, body: bytes | bytearray, control: Control) -> None:
     """Import and use everything once, so that the first request does not pay for it."""
     handle(job, WARM_UP_BODY, Unbounded())
+    handle(replace(job, kind="compare"), WARM_UP_BOARD, Unbounded())
     # BLAS takes 32 MiB at its first use, for example: that is part of a warm worker's size.
     self_test(KNOWN, b"", Unbounded())

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from flint import fmpz
 
 from .. import __version__
+from ..inference.compare.plan_record import ComparePlanRecord
 from ..inference.compare.record import CompareRecord
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.options import Method
@@ -93,6 +94,15 @@ class PlanAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparePlanAnswer:
+    """What a comparison would do and cost."""
+
+    kind: Literal["compare"]
+    record: ComparePlanRecord
+    versions: Versions
+
+
+@dataclass(frozen=True, slots=True)
 class Mass:
     """The probability of one bin of the null distribution."""
 
@@ -142,7 +152,7 @@ FORMS: dict[tuple[type, str], Form] = {
     (Fraction2, "numerator"): Form("numerator", Decimal, decimal),
     (NullRecord, "quantiles"): Form("quantiles", dict[str, float] | None, _quantiles),
     (NullRecord, "pmf"): Form("pmf", tuple[Mass, ...] | None, _masses),
-    **{(record, name): Form(name, float, bounded) for record in PLANS for name in COSTS},
+    **{(record, name): Form(name, float, bounded) for record in (*PLANS, ComparePlanRecord) for name in COSTS},
     **{(record, "method"): Form("method", Method, str) for record in PLANS},
 }
 # Records whose fields become members of the object around them.
@@ -153,6 +163,7 @@ INLINE: frozenset[tuple[type, str]] = frozenset(
         (CompareAnswer, "record"),
         (CompareRecord, "board"),
         (PlanAnswer, "record"),
+        (ComparePlanAnswer, "record"),
         (GateRecord, "terms"),
         (MetricRecord, "terms"),
     }
@@ -313,6 +324,11 @@ def render_compare(record: CompareRecord, runtime: Runtime) -> dict[str, Any]:
     if record.board is not None:
         record = replace(record, warnings=(*record.warnings, *record.board.warnings))
     return dict(as_json(CompareAnswer(record, runtime, VERSIONS, signature(record))))
+
+
+def render_compare_plan(plan: ComparePlanRecord) -> dict[str, Any]:
+    """The JSON plan of a comparison."""
+    return dict(as_json(ComparePlanAnswer("compare", plan, VERSIONS)))
 
 
 def render_plan(kind: TestKind, plan: PlanRecord) -> dict[str, Any]:

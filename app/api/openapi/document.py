@@ -24,6 +24,7 @@ Hand over two systems' results on the same items and get an exact p-value with a
 `runtime` in an answer is a function of the request. Errors are RFC 9457 problem details."""
 TAGS = [
     {"name": "tests", "description": "Test, or plan a test."},
+    {"name": "compare", "description": "Rank and group many systems."},
     {"name": "gate", "description": "Decide a pull request."},
     {"name": "meta", "description": "What this server can do."},
     {"name": "health", "description": "For load balancers and orchestrators."},

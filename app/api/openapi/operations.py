@@ -22,7 +22,7 @@ from ...service.query import LITERAL, NAMES, TEXT, parameters_of
 from ...service.schema.plan import PlanEnvelope
 from ...service.schema.requests import REQUEST_MODELS, Choices
 from ...service.schema.statistics import STATISTIC_MODELS
-from .schemas import PlanAnswer, Problem, TestAnswer
+from .schemas import ComparePlanAnswer, PlanAnswer, Problem, TestAnswer
 
 Schema = dict[str, Any]
 
@@ -170,10 +170,10 @@ def plan_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for the plan."""
     content = {media_types.JSON: json_content(PlanEnvelope)}
     return operation(
-        "Predict what a test costs",
+        "Predict what a test or a comparison costs",
         "tests",
         content,
-        {media_types.JSON: {"schema": reference(PlanAnswer)}},
+        {media_types.JSON: {"schema": {"anyOf": [reference(PlanAnswer), reference(ComparePlanAnswer)]}}},
         [TIMEOUT, CODING],
     )
 

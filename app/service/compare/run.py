@@ -8,10 +8,28 @@ from dataclasses import replace
 from ...engine.plan import Budget
 from ...errors import relocated
 from ...inference.compare.compare import PreparedCompare, finish_compare, prepare_compare
+from ...inference.compare.pair_data import pair_data
 from ...inference.compare.pair_tests import PairTests
+from ...inference.compare.plan_record import ComparePlanRecord
 from ...inference.compare.record import CompareRecord
+from ...statistics import corpus
+from ...statistics.paired import Segments
 from ..messages import Job
 from .parse import ParsedCompare
+
+
+def counting_seconds(parsed: ParsedCompare) -> float:
+    """Predicted seconds for counting the texts of all systems, which comes before a plan; else 0."""
+    comparison, seconds = parsed.comparison, 0.0
+    for systems in comparison.datasets.values():
+        if systems.kind == "segments":
+            # Each system is counted once; where systems lack items, for each of its pairs.
+            k = len(systems.names)
+            times = k * (k - 1) / 2 if systems.present else k / 2
+            some = pair_data(systems, *systems.names[:2])
+            if isinstance(some, Segments):
+                seconds += times * corpus.counting_seconds(some, comparison.spec)
+    return seconds
 
 
 def prepare_comparison(job: Job, parsed: ParsedCompare) -> PreparedCompare:
@@ -19,6 +37,11 @@ def prepare_comparison(job: Job, parsed: ParsedCompare) -> PreparedCompare:
     budget = Budget(job.limits.engine_budget_operations, job.limits.engine_budget_bytes)
     with relocated(parsed.pointer_map):
         return prepare_compare(parsed.comparison, budget)
+
+
+def plan_of_comparison(prepared: PreparedCompare) -> ComparePlanRecord:
+    """What the comparison would do and cost, without doing it."""
+    return ComparePlanRecord(tests=prepared.tests, seconds=prepared.seconds)
 
 
 def run_comparison(
