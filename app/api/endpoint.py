@@ -167,7 +167,13 @@ class TestEndpoint:
         own = longest if of_query_s is None else min(longest, of_query_s)
         try:
             found, shared = await self.executor.run_shared(
-                key, handle_or_split, replace(job, query=query, timeout_s=None), body, deadline, own, predicted
+                key,
+                handle_or_split,
+                replace(job, query=query, timeout_s=None),
+                body,
+                deadline,
+                own,
+                predicted,
             )
         except TooLong as error:
             raise over_deadline(job, body, error, longest) from None

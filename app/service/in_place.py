@@ -7,10 +7,19 @@ planner's prediction has to allow them as well.
 
 from __future__ import annotations
 
-from typing import cast
+import numpy as np
 
 from ..inference.compare.comparison import Comparison
-from ..statistics.paired import Counts, Effects, Paired, Predictions, Scores, Segments, StatisticSpec
+from ..statistics.paired import (
+    Counts,
+    Effects,
+    Paired,
+    Predictions,
+    Repeated,
+    Scores,
+    Segments,
+    StatisticSpec,
+)
 from .compare.parse import ParsedCompare
 from .gate.parse import ParsedGate
 from .parse import ParsedTest, n_items
@@ -50,15 +59,20 @@ def may_run_in_place(parsed: ParsedTest | ParsedGate | ParsedCompare) -> bool:
 
 def _is_small(comparison: Comparison) -> bool:
     """Whether a comparison is of few scores in few pairs, without intervals."""
-    boards = comparison.datasets.values()
-    options = comparison.options
+    boards, options = comparison.datasets.values(), comparison.options
+    pairs = values = 0
+    for board in boards:
+        pairs += len(board.columns) ** 2 // 2
+        for column in board.columns.values():
+            if not isinstance(column, np.ndarray | Repeated):
+                return False
+            values += len(column)
     return (
         options.method in METHODS - {"monte_carlo"}
         and options.confidence_level is None
         and comparison.adjust in ADJUSTED_IN_PLACE
-        and all(board.kind == "scores" for board in boards)
-        and sum(len(board.columns) ** 2 // 2 for board in boards) <= MOST_PAIRS
-        and sum(len(cast("Scores", column)) for board in boards for column in board.columns.values()) <= MOST_VALUES
+        and pairs <= MOST_PAIRS
+        and values <= MOST_VALUES
     )
 
 

@@ -240,9 +240,7 @@ def _compared(
     record = run_comparison(parsed, prepared, tests)
     content = _content(job, record, render_compare, BY_NAME[job.representation].compare, started, planning)
     etag = (("etag", f'W/"{answer_id(record)}"'),)
-    return _rendered(
-        job, content, etag, job.representation, started, computed=("compare", prepared.tests)
-    )
+    return _rendered(job, content, etag, job.representation, started, computed=("compare", prepared.tests))
 
 
 def _content(
@@ -256,9 +254,7 @@ def _content(
     """The record in the representation requested; JSON has the runtime."""
     if job.representation != JSON:
         assert report is not None
-        context = ReportContext(
-            answer_id(record), signature(record), job.theme, job.picture, job.table
-        )
+        context = ReportContext(answer_id(record), signature(record), job.theme, job.picture, job.table)
         return report(record, context), b"", b""
     now = time.monotonic()
     runtime = Runtime(

@@ -152,7 +152,9 @@ FORMS: dict[tuple[type, str], Form] = {
     (Fraction2, "numerator"): Form("numerator", Decimal, decimal),
     (NullRecord, "quantiles"): Form("quantiles", dict[str, float] | None, _quantiles),
     (NullRecord, "pmf"): Form("pmf", tuple[Mass, ...] | None, _masses),
-    **{(record, name): Form(name, float, bounded) for record in (*PLANS, ComparePlanRecord) for name in COSTS},
+    **{
+        (record, name): Form(name, float, bounded) for record in (*PLANS, ComparePlanRecord) for name in COSTS
+    },
     **{(record, "method"): Form("method", Method, str) for record in PLANS},
 }
 # Records whose fields become members of the object around them.
@@ -185,6 +187,8 @@ def json_types(record: type) -> dict[str, Any]:
 
 def as_json(value: Any) -> Any:
     """A value of a record as JSON types: records as objects, tuples as lists, mappings as objects."""
+    if value is None:
+        return None
     kind = type(value)
     if kind is tuple:
         return [as_json(item) for item in value]
@@ -230,7 +234,7 @@ def _writer(record: type) -> _Writer:
     forms = {name: FORMS[record, name] for name in names if (record, name) in FORMS}
     written_as = {name: forms[name].name if name in forms else name for name in names}
     hints = get_type_hints(record)
-    others = {name: as_json for name in names if not _is_plain(hints[name])}
+    others = {name: _write_of(hints[name]) for name in names if not _is_plain(hints[name])}
     others |= {name: form.write for name, form in forms.items()}
     getter = attrgetter(*names)
     return _Writer(
@@ -241,6 +245,13 @@ def _writer(record: type) -> _Writer:
             name: tuple(_inner_types(record, name, hints[name])) for name in names if (record, name) in INLINE
         },
     )
+
+
+def _write_of(kind: Any) -> Callable[[Any], Any]:
+    """What writes the values of a type."""
+    if get_origin(kind) is tuple and all(_is_plain(part) for part in get_args(kind) if part is not Ellipsis):
+        return list
+    return as_json
 
 
 def _is_plain(kind: Any) -> bool:

@@ -77,7 +77,7 @@ def _json_type(kind: Any) -> Any:
     if origin in {Union, UnionType}:
         return reduce(or_, map(_json_type, parts))
     if origin is Mapping:
-        return dict[parts[0], _json_type(parts[1])]  # type: ignore[misc]
+        return dict[str, _json_type(parts[1])]  # type: ignore[misc]
     if origin is tuple and parts[-1] is Ellipsis:
         return list[_json_type(parts[0])]  # type: ignore[misc]
     return kind

@@ -14,7 +14,7 @@ from ...statistics.paired import StatisticSpec
 from ..media_types import JSON
 from ..messages import Job
 from ..pointers import PointerMap, chained, prefixed
-from ..query import ELSEWHERE, options_of_query
+from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
 from ..schema.compare import CompareChoices
 from ..schema.statistics import STATISTIC_MODELS, spec_of
 from ..validation import validated
@@ -67,7 +67,7 @@ def parse_compare(job: Job, body: bytes | bytearray) -> ParsedCompare:
 
 def _decoded(job: Job, body: bytes | bytearray) -> DecodedCompare:
     assert job.body.media_type == JSON
-    options_of_query(job.query, ELSEWHERE)
+    options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
     request, boards = json_request.decode(body)
     return DecodedCompare(request, boards)
 

@@ -90,7 +90,11 @@ def slices_of(boards: Sequence[tuple[int, float]], wanted: int) -> tuple[tuple[S
     for board, (tests, seconds) in enumerate(boards):
         start, each = 0, seconds / max(tests, 1)
         while start < tests:
-            fit = tests - start if each <= 0.0 else min(tests - start, max(round(room / each), 0 if part else 1))
+            fit = (
+                tests - start
+                if each <= 0.0
+                else min(tests - start, max(round(room / each), 0 if part else 1))
+            )
             if fit:
                 part.append(Slice(board, start, start + fit))
                 start += fit
