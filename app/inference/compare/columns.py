@@ -9,14 +9,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...engine.lattice import Integers, Reals
 from ...engine.probability import SMALLEST
-from ..certificate import flaw_of_numbers
 from ..p_value import Answer
 from ..record import Fraction2
-from .exact_values import Attained, Fractions, JoinedAttained, JoinedFractions, Listed
+from .exact_values import Attained, JoinedAttained, JoinedFractions, Listed
 from .pair_tests import PairTests
 
 # Rounding of a logarithm and of what it is the logarithm of.
