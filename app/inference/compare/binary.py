@@ -206,7 +206,7 @@ def binary_systems(systems: Systems, spec: StatisticSpec) -> BinarySystems | Non
     """
     if not single_items(systems.pairing):
         return None
-    values: tuple[float, float] | tuple[int, int] | None = None
+    values: tuple[float, float] | None = None
     right: list[Flags] = []
     if systems.kind == "scores" and spec.name in _OF_SCORES and spec.parameters.get("unit") is None:
         columns = [column for column in systems.columns.values() if isinstance(column, np.ndarray)]
@@ -228,13 +228,13 @@ def exact_number(value: float) -> Fraction:
     return int(lattice.columns[0][0]) * lattice.unit
 
 
-def _two_values(columns: Sequence[Column]) -> tuple[float, float] | tuple[int, int] | None:
+def _two_values(columns: Sequence[Column]) -> tuple[float, float] | None:
     """The smallest and the largest score, if there are no others."""
     filled = [column for column in columns if len(column)]
     if not filled:
         return None
-    low = min(column.min() for column in filled).item()
-    high = max(column.max() for column in filled).item()
+    low: float = min(column.min().item() for column in filled)
+    high: float = max(column.max().item() for column in filled)
     only = all(bool(((column == low) | (column == high)).all()) for column in filled)
     return (low, high) if only else None
 

@@ -136,6 +136,7 @@ def _row_of(u: int, v: int, planned: PlannedTest, result: Result, *, lower_is_be
         exact=result.exact and not rounded,
         sampled=answer.monte_carlo is not None,
         fraction=answer.fraction,
+        notes=result.warnings,
     )
 
 

@@ -45,6 +45,8 @@ class PairTests:
         Tests with the same key have the same null distribution: what was found for one of them holds for all.
     support
         All attainable p-values of the i-th test, ascending, where they are few; None where `attained` is quicker.
+    notes
+        What the reader of single tests should know: the test's position, a code and a sentence.
     """
 
     u: Integers
@@ -69,6 +71,7 @@ class PairTests:
     attained: Callable[[int, Fraction], Fraction] | None = None
     null_key: Callable[[int], Hashable] | None = None
     support: Callable[[int], Sequence[Fraction] | None] | None = None
+    notes: tuple[tuple[int, str, str], ...] = ()
 
     def __len__(self) -> int:
         """How many tests."""
