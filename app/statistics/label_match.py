@@ -28,38 +28,28 @@ Labels = set[Hashable]
 
 
 def label_warnings(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
-    """What is odd about the labels of u and v; usually nothing. Raises what `GoldLabels.warnings` does."""
-    gold = GoldLabels(data.gold, spec)
-    return [*gold.warnings("u", data.u), *gold.warnings("v", data.v)]
+    """What is odd about the labels of u and v; usually nothing.
 
-
-class GoldLabels:
-    """The labels that may be right, to hold those of systems against."""
-
-    def __init__(self, items: Sequence[Item], spec: StatisticSpec) -> None:
-        self.items, self.spec = items, spec
-        self.labels, self.sequences = _labels(items, spec)
-
-    def warnings(self, role: str, items: Sequence[Item]) -> list[DataWarning]:
-        """What is odd about the labels of a system; usually nothing. Pointers are to `/role`.
-
-        Raises
-        ------
-        InvalidTest
-            Items are labels in gold and sequences of labels in a system, or the other way round; or a label of a system
-            has another type than the same label of gold.
-        """
-        gold, spec = self.labels, self.spec
+    Raises
+    ------
+    InvalidTest
+        Items are labels in gold and sequences of labels in a system, or the other way round; or a label of a system has
+        another type than the same label of gold. Pointers are `/u` and `/v`.
+    """
+    (gold, gold_sequences), warnings = _labels(data.gold, spec), []
+    for role, items in (("u", data.u), ("v", data.v)):
         labels, sequences = _labels(items, spec)
-        if sequences != self.sequences:
+        if sequences != gold_sequences:
             detail = f"Items are labels in one of gold and {role}, and lists of labels in the other: they never match."
             raise InvalidTest.at(f"/{role}", "mixed_forms", detail)
         unknown = labels - gold
         if unknown and gold:
             _refuse_other_types(role, unknown, gold)
         if gold and unknown == labels and (labels or _tagged(items, spec)):
-            return [_never(role, labels, gold, spec)]
-        return _otherwise_written(role, unknown, gold, self.items)
+            warnings.append(_never(role, labels, gold, spec))
+        else:
+            warnings.extend(_otherwise_written(role, unknown, gold, data.gold))
+    return warnings
 
 
 def _tagged(items: Sequence[Item], spec: StatisticSpec) -> bool:
