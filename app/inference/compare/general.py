@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from ...engine.lattice import Integers
 from ...engine.plan import Budget
 from ...engine.probability import SMALLEST
 from ...errors import relocated
@@ -40,12 +40,12 @@ _FLIPPED: dict[Alternative, Alternative] = {"two-sided": "two-sided", "greater":
 
 @dataclass(frozen=True)
 class GeneralPairs:
-    """The pairs of a board, each with a test of its own; `pairs` are positions in the systems by code point."""
+    """The pairs of a board, each with a test of its own; `pairs`, shape (m, 2), are positions in the systems by code point."""
 
     systems: Systems
     spec: StatisticSpec
     options: Options
-    pairs: Sequence[tuple[int, int]]
+    pairs: Integers
     budget: Budget
 
     @property
@@ -71,7 +71,7 @@ class GeneralPairs:
         some = np.unique(
             np.linspace(0, len(self.pairs) - 1, min(len(self.pairs), _SAMPLED_PAIRS)).astype(int)
         )
-        plans = (self.planned(*self.pairs[at]) for at in some.tolist())
+        plans = (self.planned(*pair) for pair in self.pairs[some].tolist())
         return tuple(plan for plan in plans if plan is not None)
 
     @cached_property
@@ -87,7 +87,7 @@ class GeneralPairs:
 
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of a slice of the pairs; raises InvalidTest and PlanTooLarge."""
-        return from_rows([self._row(*pair) for pair in self.pairs[start:stop]])
+        return from_rows([self._row(*pair) for pair in self.pairs[start:stop].tolist()])
 
     def _row(self, u: int, v: int) -> PairTest:
         planned = self.planned(u, v)
@@ -136,6 +136,7 @@ def _row_of(u: int, v: int, planned: PlannedTest, result: Result, *, lower_is_be
         exact=result.exact and not rounded,
         sampled=answer.monte_carlo is not None,
         fraction=answer.fraction,
+        notes=result.warnings,
     )
 
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
+from ...engine.lattice import Integers
 from ...engine.plan import Budget
+from ...errors import InvalidTest
 from ...statistics.paired import StatisticSpec
 from ...statistics.systems import Systems
 from ..options import Options
+from .binary import BinaryPairs, BinarySystems, binary_systems
 from .columns import concatenated
 from .general import GeneralPairs
 from .pair_tests import PairTests
+from .system_scores import Score, system_scores
 
-__all__ = ["PlannedPairs", "concatenated", "plan_pairs"]
+__all__ = ["PlannedPairs", "Reduced", "concatenated", "plan_pairs", "reduced"]
+
+Reduced = BinarySystems
 
 
 class PlannedPairs(Protocol):
-    """The tests of pairs that were planned and have not run."""
+    """The tests of pairs that were planned and have not run; picklable."""
 
     @property
     def seconds(self) -> float:
@@ -34,12 +39,32 @@ class PlannedPairs(Protocol):
         ...
 
 
+def reduced(systems: Systems, spec: StatisticSpec) -> Reduced | None:
+    """The systems as what all their pairs can be tested from at once; None where each pair has its own test."""
+    return binary_systems(systems, spec)
+
+
+def scores_of(systems: Systems, spec: StatisticSpec, once: Reduced | None) -> tuple[Score, ...]:
+    """The score of each system, see `system_scores`; `once` are the same systems, `reduced`."""
+    return system_scores(systems, spec) if once is None else once.scores
+
+
 def plan_pairs(
     systems: Systems,
     spec: StatisticSpec,
     options: Options,
-    pairs: Sequence[tuple[int, int]],
+    pairs: Integers,
     budget: Budget,
+    once: Reduced | None = None,
 ) -> PlannedPairs:
-    """Plan the tests of `pairs`, positions (u, v) in the systems' names; raises InvalidTest and PlanTooLarge."""
+    """Plan the tests of `pairs`, shape (m, 2): positions (u, v) in the systems' names.
+
+    `once` are the systems as `reduced` gives them, if that is known. Raises InvalidTest and PlanTooLarge.
+    """
+    if options.test != "permutation":
+        raise InvalidTest.at("/test", "not_a_permutation", "Systems are compared by permutation tests only.")
+    once = reduced(systems, spec) if once is None else once
+    # A method that is asked for by name is run, and so is what lists or samples.
+    if once is not None and options.method == "auto":
+        return BinaryPairs(once, options, pairs)
     return GeneralPairs(systems, spec, options, pairs, budget)
