@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 from pydantic_core import to_json
 
 from ..engine.plan import Budget
-from ..errors import BodyTooLarge, ExactpermError, relocated
+from ..errors import BodyTooLarge, ExactpermError, InputError, relocated
 from ..execution.ipc import Control, Unbounded
 from ..execution.split import Split
 from ..inference.compare.compare import PreparedCompare
@@ -27,8 +27,15 @@ from ..inference.record import TestRecord, reported
 from ..reports.representations import BY_NAME, JSON, ReportContext
 from . import problems
 from .compare.parse import ParsedCompare, parse_compare
-from .compare.parts import JoinJob, PairsJob, joined, solved, split_of
-from .compare.run import counting_seconds, plan_of_comparison, prepare_comparison, run_comparison
+from .compare.parts import Slice, Whole, joined, solved, split_of
+from .compare.run import (
+    Told,
+    counting_seconds,
+    plan_of_comparison,
+    prepare_comparison,
+    run_comparison,
+    told,
+)
 from .gate.parse import ParsedGate, parse_gate
 from .gate.run import PreparedGate, headers_of, prepare_gate, run_gate, status_of
 from .in_place import may_run_in_place
@@ -87,7 +94,8 @@ def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> Rend
     def steps(started: float) -> RenderedResponse | Split:
         parsed, prepared, planning = _planned(job, body, control)
         assert isinstance(prepared, PreparedCompare)
-        split = split_of(job, prepared, run_pairs, join_pairs, started, planning, time.monotonic())
+        assert isinstance(parsed, ParsedCompare)
+        split = split_of(job, parsed, prepared, (run_pairs, join_pairs), started, planning)
         if split is not None:
             return split
         control.plan(prepared.seconds)
@@ -108,26 +116,26 @@ def _planned(job: Job, body: bytes | bytearray, control: Control) -> tuple[Parse
     return parsed, _prepared(job, parsed), planning
 
 
-def run_pairs(part: PairsJob, body: bytes | bytearray, control: Control) -> bytes:
-    """Run the tests of some pairs of a comparison; raises ExactpermError."""
-    job = part.job
-    parsed = parse_compare(job, inflated(job, body, job.limits.max_body_bytes))
-    with relocated(parsed.pointer_map):
-        return solved(prepare_comparison(job, parsed), part.slices)
+def run_pairs(slices: tuple[Slice, ...], plan: bytes | bytearray, control: Control) -> bytes | InputError:
+    """Run the tests of some pairs of a comparison that was planned."""
+    return solved(plan, slices)
 
 
 def join_pairs(
-    whole: tuple[JoinJob, tuple[bytes, ...]], body: bytes | bytearray, control: Control
+    known: tuple[Whole, tuple[bytes | InputError, ...]], body: bytes | bytearray, control: Control
 ) -> RenderedResponse:
-    """Answer a comparison whose tests have been run in parts."""
-    known, results = whole
-    job = known.job
+    """Answer a comparison whose tests were run in parts; the body is read again only to say where it is wrong."""
+    whole, results = known
+    job = whole.job
 
     def steps(_: float) -> RenderedResponse:
-        parsed = parse_compare(job, inflated(job, body, job.limits.max_body_bytes))
-        prepared = prepare_comparison(job, parsed)
-        tests = joined(prepared, known.parts, results)
-        return _compared(job, parsed, prepared, known.started, known.planning, tests)
+        try:
+            prepared, tests = joined(whole, results)
+            return _compared(job, prepared, whole.told, whole.started, whole.planning, tests)
+        except InputError as error:
+            parsed = parse_compare(job, inflated(job, body, job.limits.max_body_bytes))
+            with relocated(parsed.pointer_map):
+                raise error from None
 
     return _never_raising(job, steps)
 
@@ -212,7 +220,11 @@ def _finished(
         return _rendered(job, content, headers_of(gate), job.representation, started, status, computed)
     if isinstance(prepared, PreparedCompare):
         assert isinstance(parsed, ParsedCompare)
-        return _compared(job, parsed, prepared, started, planning)
+        if job.kind == "plan":
+            content = (encode(render_compare_plan(plan_of_comparison(prepared))), b"", b"")
+            return _rendered(job, content, (), JSON, started)
+        with relocated(parsed.pointer_map):
+            return _compared(job, prepared, told(parsed), started, planning)
     assert isinstance(parsed, ParsedTest)
     if job.kind == "plan":
         kind = cast("TestKind", parsed.kind)  # segments come from files alone, which only the CLI plans
@@ -227,20 +239,18 @@ def _finished(
 
 def _compared(
     job: Job,
-    parsed: ParsedCompare,
     prepared: PreparedCompare,
+    told: Told,
     started: float,
     planning: float,
     tests: Sequence[PairTests] | None = None,
 ) -> RenderedResponse:
-    """The answer to a comparison, or the plan of one; `tests` if they have been run already."""
-    if job.kind == "plan":
-        content = (encode(render_compare_plan(plan_of_comparison(prepared))), b"", b"")
-        return _rendered(job, content, (), JSON, started)
-    record = run_comparison(parsed, prepared, tests)
+    """The answer to a comparison; `tests` if they have been run already."""
+    record = run_comparison(prepared, told, tests)
     content = _content(job, record, render_compare, BY_NAME[job.representation].compare, started, planning)
     etag = (("etag", f'W/"{answer_id(record)}"'),)
-    return _rendered(job, content, etag, job.representation, started, computed=("compare", prepared.tests))
+    computed = ("compare", prepared.tests)
+    return _rendered(job, content, etag, job.representation, started, computed=computed)
 
 
 def _content(

@@ -1,23 +1,31 @@
-"""A long comparison in parts that several workers run: which pairs each of them tests."""
+"""A long comparison in parts that several workers run: which pairs each of them tests.
+
+The first worker decodes and plans; the plan is what the others get, so that nothing is decoded twice.
+"""
 
 from __future__ import annotations
 
 import math
 import pickle
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...errors import InputError
 from ...execution.pool import Function
 from ...execution.split import Part, Split
 from ...inference.compare.compare import PreparedCompare
 from ...inference.compare.pair_tests import PairTests
 from ...inference.compare.pairs import concatenated
 from ..messages import Job
+from .parse import ParsedCompare
+from .run import Told, told
 
-# A comparison is long enough to be split from this many times the longest short call on.
+# A comparison is split when it is this many times as long as a short call may be.
 _LONG = 2.0
-# Every part decodes the body and plans anew: at most this share of its time.
+# Every part reads the plan: at most this share of its time.
 _MOST_AGAIN = 0.25
+_CALL_SECONDS = 2e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +38,12 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
-class PairsJob:
-    """The pairs that one part tests."""
+class Whole:
+    """What the last call needs besides the results: the plan (pickled), and since when it is computed (monotonic)."""
 
     job: Job
-    slices: tuple[Slice, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class JoinJob:
-    """What is known about the whole: which pairs each part has tested, and since when it is computed (monotonic)."""
-
-    job: Job
+    told: Told
+    prepared: bytes
     parts: tuple[tuple[Slice, ...], ...]
     started: float
     planning: float
@@ -49,34 +51,39 @@ class JoinJob:
 
 def split_of(
     job: Job,
+    parsed: ParsedCompare,
     prepared: PreparedCompare,
-    function: Function,
-    join: Function,
+    calls: tuple[Function, Function],
     started: float,
     planning: float,
-    now: float,
 ) -> Split | None:
-    """The parts, or None where one worker is as quick: the times say how long decoding and planning took."""
-    limits, seconds = job.limits, prepared.seconds
-    again = now - started
-    long_s = limits.long_test_seconds
-    if limits.workers < 2 or not _LONG * long_s < seconds < math.inf:
+    """The parts; None where one worker is as quick.
+
+    `calls` run one part and join all; `started` and `planning` are when decoding and planning began.
+    """
+    seconds, long_s, workers = prepared.seconds, job.limits.long_test_seconds, job.limits.workers
+    now = time.monotonic()
+    if workers < 2 or not max(_LONG * long_s, now - started) < seconds < math.inf:
         return None
-    # Parts that are short calls themselves run in all workers, and calls of others come in between.
-    share = max(long_s / 2 - again, again / _MOST_AGAIN)
-    at_once = limits.workers if again + share <= long_s else limits.workers - 1
-    wanted = math.ceil(seconds / share)
-    parts = slices_of([(board.tests, board.planned.seconds) for board in prepared.boards], wanted)
+    pickled = pickle.dumps(prepared, pickle.HIGHEST_PROTOCOL)
+    again = 2 * (time.monotonic() - now) + _CALL_SECONDS
+    # Parts that are short calls themselves may run in all workers, and calls of others come in between.
+    share = max(long_s / 2, again / _MOST_AGAIN)
+    at_once = workers if again + share <= long_s else workers - 1
+    boards = [(board.tests, board.planned.seconds) for board in prepared.boards]
+    parts = slices_of(boards, math.ceil(seconds / share))
     if min(len(parts), at_once) < 2:
         return None
     each = again + seconds / len(parts)
+    function, join = calls
     return Split(
         function=function,
-        parts=tuple(Part(PairsJob(job, slices), each) for slices in parts),
+        parts=tuple(Part(slices, each) for slices in parts),
+        body=pickled,
         join=join,
-        job=JoinJob(job, parts, started, planning),
+        job=Whole(job, told(parsed), pickled, parts, started, planning),
         at_once=at_once,
-        seconds=seconds + again * len(parts),
+        seconds=len(parts) * each,
         join_seconds=again,
     )
 
@@ -107,21 +114,26 @@ def slices_of(boards: Sequence[tuple[int, float]], wanted: int) -> tuple[tuple[S
     return tuple(parts)
 
 
-def solved(prepared: PreparedCompare, slices: Sequence[Slice]) -> bytes:
-    """The tests of one part, pickled: the web process passes them on as they are."""
-    tests = [prepared.boards[each.board].planned.solve(each.start, each.stop) for each in slices]
+def solved(plan: bytes | bytearray, slices: Sequence[Slice]) -> bytes | InputError:
+    """The tests of one part, pickled, or why there are none: the web process passes both on as they are."""
+    prepared: PreparedCompare = pickle.loads(plan)  # noqa: S301  (written by `split_of`)
+    try:
+        tests = [prepared.boards[each.board].planned.solve(each.start, each.stop) for each in slices]
+    except InputError as error:
+        return error
     return pickle.dumps(tests, pickle.HIGHEST_PROTOCOL)
 
 
-def joined(
-    prepared: PreparedCompare, parts: Sequence[Sequence[Slice]], results: Sequence[bytes]
-) -> list[PairTests]:
-    """The tests of all parts, board by board; the results are those of our own workers."""
+def joined(whole: Whole, results: Sequence[bytes | InputError]) -> tuple[PreparedCompare, list[PairTests]]:
+    """The plan, and the tests of all parts by board; raises what a part was refused with."""
+    prepared: PreparedCompare = pickle.loads(whole.prepared)  # noqa: S301  (written by `split_of`)
     boards: list[list[PairTests]] = [[] for _ in prepared.boards]
-    for slices, result in zip(parts, results, strict=True):
+    for slices, result in zip(whole.parts, results, strict=True):
+        if isinstance(result, InputError):
+            raise result
         for each, tests in zip(slices, pickle.loads(result), strict=True):  # noqa: S301  (written by `solved`)
             boards[each.board].append(tests)
-    return [
+    return prepared, [
         concatenated(tests) if tests else board.planned.solve(0, 0)
         for tests, board in zip(boards, prepared.boards, strict=True)
     ]

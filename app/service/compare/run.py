@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...engine.plan import Budget
 from ...errors import relocated
@@ -12,10 +12,24 @@ from ...inference.compare.pair_data import pair_data
 from ...inference.compare.pair_tests import PairTests
 from ...inference.compare.plan_record import ComparePlanRecord
 from ...inference.compare.record import CompareRecord
+from ...inference.record import ReadingRecord, WarningRecord
 from ...statistics import corpus
 from ...statistics.paired import Segments
 from ..messages import Job
 from .parse import ParsedCompare
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the answer says about how the data was read."""
+
+    reading: ReadingRecord | None
+    warnings: tuple[WarningRecord, ...]
+
+
+def told(parsed: ParsedCompare) -> Told:
+    """The same of a comparison that was parsed."""
+    return Told(parsed.reading, parsed.warnings)
 
 
 def counting_seconds(parsed: ParsedCompare) -> float:
@@ -45,9 +59,8 @@ def plan_of_comparison(prepared: PreparedCompare) -> ComparePlanRecord:
 
 
 def run_comparison(
-    parsed: ParsedCompare, prepared: PreparedCompare, tests: Sequence[PairTests] | None = None
+    prepared: PreparedCompare, told: Told, tests: Sequence[PairTests] | None = None
 ) -> CompareRecord:
     """Run the tests, unless others have: their `tests` board by board. Adjust, rank, and group."""
-    with relocated(parsed.pointer_map):
-        record = finish_compare(prepared, tests)
-    return replace(record, reading=parsed.reading, warnings=(*parsed.warnings, *record.warnings))
+    record = finish_compare(prepared, tests)
+    return replace(record, reading=told.reading, warnings=(*told.warnings, *record.warnings))
