@@ -6,6 +6,7 @@ b given n = b + c is Binomial(n, 1/2): the sign test, which is McNemar's exact t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -116,13 +117,13 @@ class BinaryPairs:
     @property
     def seconds(self) -> float:
         """Predicted time of all pairs."""
-        count, items = self.systems.right.shape
+        count, items = map(int, self.systems.right.shape)
         products = count * count * items * (1 if self.systems.there is None else 2)
         read, rounds = count * items, min(items, 1_000)
         return (
             products * _PER_PRODUCT
             + read * _PER_VALUE
-            + len(self.pairs) * _PER_PAIR * (1.0 + items**0.5 / 100.0)
+            + len(self.pairs) * _PER_PAIR * (1.0 + math.sqrt(items) / 100.0)
             + rounds * _PER_ROUND
         )
 

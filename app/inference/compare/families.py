@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,8 +31,11 @@ def joined(boards: Sequence[PairTests]) -> PairTests:
         given = [function for function in functions if function is not None]
         return of(given) if len(given) == len(boards) else None
 
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(board, name) for board in boards]) for name in _COLUMNS
+    }
     return PairTests(
-        **{name: np.concatenate([getattr(board, name) for board in boards]) for name in _COLUMNS},
+        **columns,
         method=tuple(name for board in boards for name in board.method),
         fraction=of([board.fraction for board in boards]),
         attained=of_all([board.attained for board in boards]),
