@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from flint import fmpz
 
 from .. import __version__
-from ..inference.compare.plan_record import ComparePlanRecord
+from ..inference.compare.plan_record import BoardPlanRecord, ComparePlanRecord
 from ..inference.compare.record import CompareRecord
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.options import Method
@@ -152,8 +152,10 @@ FORMS: dict[tuple[type, str], Form] = {
     (Fraction2, "numerator"): Form("numerator", Decimal, decimal),
     (NullRecord, "quantiles"): Form("quantiles", dict[str, float] | None, _quantiles),
     (NullRecord, "pmf"): Form("pmf", tuple[Mass, ...] | None, _masses),
+    **{(record, name): Form(name, float, bounded) for record in PLANS for name in COSTS},
     **{
-        (record, name): Form(name, float, bounded) for record in (*PLANS, ComparePlanRecord) for name in COSTS
+        (record, "seconds"): Form("seconds", float, bounded)
+        for record in (BoardPlanRecord, ComparePlanRecord)
     },
     **{(record, "method"): Form("method", Method, str) for record in PLANS},
 }

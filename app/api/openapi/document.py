@@ -9,8 +9,8 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from ... import __version__
-from ...service.schema.gate import GateRequest
 from ...service.schema.compare import CompareRequest, Dataset
+from ...service.schema.gate import GateRequest
 from ...service.schema.plan import PlanEnvelope
 from ...service.schema.requests import REQUEST_MODELS
 from .operations import problem_response, reference

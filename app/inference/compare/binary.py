@@ -132,6 +132,11 @@ class BinaryPairs:
         """A bound on it: no step depends on the values."""
         return _LONGEST * self.seconds
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """One for all pairs."""
+        return ("binomial",)
+
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of a slice of the pairs."""
         systems, lower = self.systems, self.options.higher_is_better is False

@@ -66,6 +66,12 @@ class PreparedBoard:
         """What these take at the most."""
         return self.planned.longest_seconds + (0.0 if self.intervals is None else self.intervals.seconds)
 
+    def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
+        """The tests of the pairs from `start` to `stop`; raises what they raise, with pointers into the request."""
+        inside = "" if self.name is None else f"/datasets/{pointer_token(self.name)}"
+        with relocated(partial(_inside, inside)):
+            return self.planned.solve(start, stop)
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedCompare:
@@ -163,7 +169,7 @@ def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None 
     Raises InvalidTest where the adjustment does not apply to the tests, and what `GeneralPairs.solve` raises.
     """
     comparison, options = prepared.comparison, prepared.comparison.options
-    tests = [_solved(board) for board in prepared.boards] if tests is None else tests
+    tests = [board.solve() for board in prepared.boards] if tests is None else tests
     for each in tests:
         require_all(each)
     adjusted = (
@@ -192,9 +198,3 @@ def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None 
         datasets={name: record for name, record in boards.items() if name is not None} or None,
         overall=None,
     )
-
-
-def _solved(board: PreparedBoard) -> PairTests:
-    inside = "" if board.name is None else f"/datasets/{pointer_token(board.name)}"
-    with relocated(partial(_inside, inside)):
-        return board.planned.solve()

@@ -61,6 +61,11 @@ class GeneralPairs:
         return len(self.pairs) * (self._planning_seconds + max(each, default=0.0))
 
     @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods of the pairs that were planned."""
+        return tuple(sorted({plan.plan.chosen.method for plan in self._sampled}))
+
+    @property
     def _planning_seconds(self) -> float:
         items = max((plan.problem.items for plan in self._sampled), default=0)
         return _SECONDS_PER_PAIR + _SECONDS_PER_ITEM * items

@@ -34,6 +34,11 @@ class PlannedPairs(Protocol):
         """What they take at the most, infinite where that is not known."""
         ...
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that will run; where pairs are planned one by one, those of some of them."""
+        ...
+
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of the pairs from `start` to `stop`; parts are put together by `concatenated`."""
         ...

@@ -7,8 +7,25 @@ from typing import Annotated
 
 
 @dataclass(frozen=True, slots=True)
-class ComparePlanRecord:
-    """What a comparison would do and cost, predicted before any of its tests runs."""
+class BoardPlanRecord:
+    """The tests of the pairs of one board."""
 
-    tests: Annotated[int, "Pairs of systems, on all data sets and overall."]
-    seconds: Annotated[float, "Predicted time of all tests on one processor."]
+    dataset: Annotated[
+        str | None, "The name of the data set; null of a single one, and of the overall board."
+    ]
+    systems: int
+    tests: int
+    methods: Annotated[
+        tuple[str, ...], "Methods that run; of pairs that are planned one by one, those of some of them."
+    ]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ComparePlanRecord:
+    """What a comparison would do and cost on one processor, predicted before any of its tests runs."""
+
+    tests: Annotated[int, "Pairs of systems, over all boards."]
+    seconds: Annotated[float, "Predicted time of the whole comparison."]
+    longest_seconds: Annotated[float | None, "What it takes at the most; null where that is not known."]
+    boards: tuple[BoardPlanRecord, ...]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import pickle
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,6 +25,7 @@ _LONG = 2.0
 # Every part reads the plan: at most this share of its time.
 _MOST_AGAIN = 0.25
 _CALL_SECONDS = 2e-3
+_SECONDS_PER_BYTE = 1e-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +61,16 @@ def split_of(
 
     `calls` run one part and join all; `started` and `planning` are when decoding and planning began.
     """
-    seconds, long_s, workers = prepared.seconds, job.limits.long_test_seconds, job.limits.workers
-    now = time.monotonic()
-    if workers < 2 or not max(_LONG * long_s, now - started) < seconds < math.inf:
+    boards = [(board.tests, board.planned.seconds) for board in prepared.boards]
+    seconds = sum(own for _, own in boards)
+    long_s, workers = job.limits.long_test_seconds, job.limits.workers
+    if workers < 2 or not _LONG * long_s < seconds < math.inf:
         return None
     pickled = pickle.dumps(prepared, pickle.HIGHEST_PROTOCOL)
-    again = 2 * (time.monotonic() - now) + _CALL_SECONDS
+    again = _CALL_SECONDS + _SECONDS_PER_BYTE * len(pickled)
     # Parts that are short calls themselves may run in all workers, and calls of others come in between.
     share = max(long_s / 2, again / _MOST_AGAIN)
     at_once = workers if again + share <= long_s else workers - 1
-    boards = [(board.tests, board.planned.seconds) for board in prepared.boards]
     parts = slices_of(boards, math.ceil(seconds / share))
     if min(len(parts), at_once) < 2:
         return None
@@ -84,7 +84,7 @@ def split_of(
         job=Whole(job, told(parsed), pickled, parts, started, planning),
         at_once=at_once,
         seconds=len(parts) * each,
-        join_seconds=again,
+        join_seconds=again + prepared.seconds - seconds,  # intervals, adjustment, groups
     )
 
 
@@ -118,7 +118,7 @@ def solved(plan: bytes | bytearray, slices: Sequence[Slice]) -> bytes | InputErr
     """The tests of one part, pickled, or why there are none: the web process passes both on as they are."""
     prepared: PreparedCompare = pickle.loads(plan)  # noqa: S301  (written by `split_of`)
     try:
-        tests = [prepared.boards[each.board].planned.solve(each.start, each.stop) for each in slices]
+        tests = [prepared.boards[each.board].solve(each.start, each.stop) for each in slices]
     except InputError as error:
         return error
     return pickle.dumps(tests, pickle.HIGHEST_PROTOCOL)
@@ -134,6 +134,6 @@ def joined(whole: Whole, results: Sequence[bytes | InputError]) -> tuple[Prepare
         for each, tests in zip(slices, pickle.loads(result), strict=True):  # noqa: S301  (written by `solved`)
             boards[each.board].append(tests)
     return prepared, [
-        concatenated(tests) if tests else board.planned.solve(0, 0)
+        concatenated(tests) if tests else board.solve(0, 0)
         for tests, board in zip(boards, prepared.boards, strict=True)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ from ...errors import relocated
 from ...inference.compare.compare import PreparedCompare, finish_compare, prepare_compare
 from ...inference.compare.pair_data import pair_data
 from ...inference.compare.pair_tests import PairTests
-from ...inference.compare.plan_record import ComparePlanRecord
+from ...inference.compare.plan_record import BoardPlanRecord, ComparePlanRecord
 from ...inference.compare.record import CompareRecord
 from ...inference.record import ReadingRecord, WarningRecord
 from ...statistics import corpus
@@ -55,7 +56,16 @@ def prepare_comparison(job: Job, parsed: ParsedCompare) -> PreparedCompare:
 
 def plan_of_comparison(prepared: PreparedCompare) -> ComparePlanRecord:
     """What the comparison would do and cost, without doing it."""
-    return ComparePlanRecord(tests=prepared.tests, seconds=prepared.seconds)
+    longest = prepared.longest_seconds
+    return ComparePlanRecord(
+        tests=prepared.tests,
+        seconds=prepared.seconds,
+        longest_seconds=longest if math.isfinite(longest) else None,
+        boards=tuple(
+            BoardPlanRecord(board.name, len(board.names), board.tests, board.planned.methods, board.seconds)
+            for board in prepared.boards
+        ),
+    )
 
 
 def run_comparison(
