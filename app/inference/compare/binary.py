@@ -6,7 +6,6 @@ b given n = b + c is Binomial(n, 1/2): the sign test, which is McNemar's exact t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +15,6 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...engine.binomial_tails import Tails, log10_power_of_two, upper_tails
 from ...engine.lattice import Integers, Reals
 from ...statistics.additive_problem import single_items
 from ...statistics.labels import items_right
@@ -24,7 +22,7 @@ from ...statistics.numbers import on_lattice
 from ...statistics.paired import Column, Item, StatisticSpec
 from ...statistics.systems import Systems
 from ..options import Options
-from .binomial_values import BinomialValues
+from .binomial_tests import binomial_seconds, binomial_tests, quotients
 from .pair_tests import PairTests
 
 Flags = NDArray[np.bool_]  # shape (N,)
@@ -34,11 +32,9 @@ Table = NDArray[np.bool_]  # shape (K, N)
 _ITEMS = 1 << 16
 _OF_SCORES = ("mean_difference", "sum_difference", "sign")
 _OF_PREDICTIONS = ("accuracy", "exact_match", "token_accuracy")
-# Seconds for each multiplication, each value read, each pair, and each round of Pascal's rule.
-_PER_PRODUCT, _PER_VALUE, _PER_PAIR, _PER_ROUND = 1e-10, 4e-9, 2e-6, 2e-6
+# Seconds for each multiplication, and for each value that is read.
+_PER_PRODUCT, _PER_VALUE = 1e-10, 4e-9
 _LONGEST = 3.0
-# Times as many items this is below 2**53.
-_PLAIN = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -108,7 +104,7 @@ class BinarySystems:
 
 @dataclass(frozen=True)
 class BinaryPairs:
-    """The tests of `pairs`, positions in the systems by code point."""
+    """The tests of `pairs`, shape (m, 2): positions in the systems by code point."""
 
     systems: BinarySystems
     options: Options
@@ -119,13 +115,7 @@ class BinaryPairs:
         """Predicted time of all pairs."""
         count, items = map(int, self.systems.right.shape)
         products = count * count * items * (1 if self.systems.there is None else 2)
-        read, rounds = count * items, min(items, 1_000)
-        return (
-            products * _PER_PRODUCT
-            + read * _PER_VALUE
-            + len(self.pairs) * _PER_PAIR * (1.0 + math.sqrt(items) / 100.0)
-            + rounds * _PER_ROUND
-        )
+        return products * _PER_PRODUCT + count * items * _PER_VALUE + binomial_seconds(len(self.pairs), items)
 
     @property
     def longest_seconds(self) -> float:
@@ -139,70 +129,18 @@ class BinaryPairs:
 
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of a slice of the pairs."""
-        systems, lower = self.systems, self.options.higher_is_better is False
-        u, v = self.pairs[start:stop].T
-        b, c = systems.only[u, v], systems.only[v, u]
+        systems, (u, v) = self.systems, self.pairs[start:stop].T
         n = systems.sizes[u] if systems.common is None else systems.common[u, v]
-        wins, losses = (c, b) if lower else (b, c)
-        alternative = self.options.alternative
-        two_sided = alternative == "two-sided"
-        heads = np.maximum(b, c) if two_sided else wins if alternative == "greater" else losses
-        differ = b + c
-        tails = _two_sided(differ, heads) if two_sided else upper_tails(differ, heads)
-        log_width = 1.01 * tails.log_error / np.log(10.0)
-        values = BinomialValues(differ, heads, two_sided)
-        least = int(two_sided) - differ
-        return PairTests(
-            u=u,
-            v=v,
-            n=n,
-            wins=wins,
-            ties=n - differ,
-            losses=losses,
-            difference=self._differences(b - c, n),
-            sign=np.sign(wins - losses),
-            p=tails.p,
-            p_low=np.where(tails.error == 0.0, tails.p, np.nextafter(tails.p * (1.0 - tails.error), 0.0)),
-            p_high=np.where(
-                tails.error == 0.0, tails.p, np.minimum(np.nextafter(tails.p * (1.0 + tails.error), 2.0), 1.0)
-            ),
-            log10_p=tails.log10_p,
-            log10_low=tails.log10_p - log_width,
-            log10_high=np.minimum(tails.log10_p + log_width, 0.0),
-            attainable=log10_power_of_two(np.minimum(least, 0)),
-            method=("binomial",) * len(u),
-            exact=np.ones(len(u), dtype=bool),
-            sampled=np.zeros(len(u), dtype=bool),
-            fraction=values.fraction,
-            attained=values.attained,
-            null_key=values.null_key,
-            support=values.support,
-        )
+        more, less = systems.only[u, v], systems.only[v, u]
+        differences = self._differences(more - less, n)
+        return binomial_tests((u, v), n, n, (more, less), differences, self.options)
 
     def _differences(self, more: Integers, items: Integers) -> Reals:
         """The statistic as the nearest double, shape (m,)."""
         if self.systems.signs:
             return more.astype(np.float64)
         step = self.systems.right_value - self.systems.wrong_value
-        below = np.maximum(items, 1) if self.systems.mean else np.ones_like(items)
-        if max(step.numerator, step.denominator) < _PLAIN:
-            # Both are integers that doubles hold: rounded once.
-            return np.asarray((more * step.numerator) / (below * step.denominator))
-        both = zip(more.tolist(), below.tolist(), strict=True)
-        return np.array([float(step * b / n) for b, n in both], dtype=np.float64)
-
-
-def _two_sided(n: Integers, heads: Integers) -> Tails:
-    """Twice the tail of the larger count, and at most one; `heads` >= n / 2."""
-    tails = upper_tails(n, heads)
-    certain = 2 * heads - n <= 1
-    double = np.log10(2.0)
-    return Tails(
-        p=np.where(certain, 1.0, np.minimum(2.0 * tails.p, 1.0)),
-        log10_p=np.where(certain, 0.0, np.minimum(tails.log10_p + double, 0.0)),
-        error=np.where(certain, 0.0, tails.error),
-        log_error=np.where(certain, 0.0, tails.log_error + 2.0**-50 * (1.0 + np.abs(tails.log10_p))),
-    )
+        return quotients(more, step, items if self.systems.mean else np.ones_like(items))
 
 
 def binary_systems(systems: Systems, spec: StatisticSpec) -> BinarySystems | None:
@@ -224,14 +162,10 @@ def binary_systems(systems: Systems, spec: StatisticSpec) -> BinarySystems | Non
     placed = _placed(systems, right)
     if values is None or placed is None:
         return None
-    low, high = (exact_number(value) for value in values)
+    # As a pair with both values reads them.
+    lattice = on_lattice(np.array(values))
+    low, high = (int(value) * lattice.unit for value in lattice.columns[0])
     return BinarySystems(*placed, low, high, mean=spec.name != "sum_difference", signs=spec.name == "sign")
-
-
-def exact_number(value: float) -> Fraction:
-    """A score as the decimal it is written as, as every test reads it."""
-    lattice = on_lattice(np.array([value]))
-    return int(lattice.columns[0][0]) * lattice.unit
 
 
 def _two_values(columns: Sequence[Column]) -> tuple[float, float] | None:

@@ -92,9 +92,10 @@ class GeneralPairs:
 
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of a slice of the pairs; raises InvalidTest and PlanTooLarge."""
-        return from_rows([self._row(*pair) for pair in self.pairs[start:stop].tolist()])
+        return from_rows([self.row(*pair) for pair in self.pairs[start:stop].tolist()])
 
-    def _row(self, u: int, v: int) -> PairTest:
+    def row(self, u: int, v: int) -> PairTest:
+        """The test of one pair; raises InvalidTest and PlanTooLarge."""
         planned = self.planned(u, v)
         if planned is None:
             return _nothing_in_common(u, v)

@@ -13,12 +13,13 @@ from ..options import Options
 from .binary import BinaryPairs, BinarySystems, binary_systems
 from .columns import concatenated
 from .general import GeneralPairs
+from .integers import IntegerPairs, IntegerSystems, integer_systems
 from .pair_tests import PairTests
 from .system_scores import Score, system_scores
 
 __all__ = ["PlannedPairs", "Reduced", "concatenated", "plan_pairs", "reduced"]
 
-Reduced = BinarySystems
+Reduced = BinarySystems | IntegerSystems
 
 
 class PlannedPairs(Protocol):
@@ -46,7 +47,8 @@ class PlannedPairs(Protocol):
 
 def reduced(systems: Systems, spec: StatisticSpec) -> Reduced | None:
     """The systems as what all their pairs can be tested from at once; None where each pair has its own test."""
-    return binary_systems(systems, spec)
+    binary = binary_systems(systems, spec)
+    return integer_systems(systems, spec) if binary is None else binary
 
 
 def scores_of(systems: Systems, spec: StatisticSpec, once: Reduced | None) -> tuple[Score, ...]:
@@ -69,7 +71,10 @@ def plan_pairs(
     if options.test != "permutation":
         raise InvalidTest.at("/test", "not_a_permutation", "Systems are compared by permutation tests only.")
     once = reduced(systems, spec) if once is None else once
-    # A method that is asked for by name is run, and so is what lists or samples.
-    if once is not None and options.method == "auto":
+    # A method that is asked for by name is run.
+    if isinstance(once, BinarySystems) and options.method == "auto":
         return BinaryPairs(once, options, pairs)
-    return GeneralPairs(systems, spec, options, pairs, budget)
+    general = GeneralPairs(systems, spec, options, pairs, budget)
+    if isinstance(once, IntegerSystems) and options.method == "auto" and not options.exact_fraction:
+        return IntegerPairs(once, general)
+    return general
