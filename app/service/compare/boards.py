@@ -9,7 +9,7 @@ from typing import Any, cast
 from ...errors import BodyTooLarge, InvalidTest, relocated
 from ...inference.record import WarningRecord
 from ...inputs import nested
-from ...inputs.alignment import GOLD, Aligned, OnMissing, align, system_pointer
+from ...inputs.alignment import GOLD, Aligned, OnMissing, system_pointer
 from ...inputs.nested import NamedCounts
 from ...inputs.pairing import ById, Given
 from ...inputs.quoting import quoted
@@ -77,9 +77,7 @@ def board_of(
         Pointers are into the data set as it was given.
     """
     with relocated(lambda pointer: given.columns.get(pointer, pointer)):
-        aligned = align(
-            given.systems, given.gold, ids=given.ids, clusters=given.clusters, on_missing=on_missing
-        )
+        aligned = given.align(on_missing)
     pointer_map = given.pointer_map(aligned)
     with relocated(pointer_map):
         columns = {

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import pointer_token
-from ...inputs.alignment import GOLD, Aligned, system_pointer
+from ...inputs.alignment import (
+    GOLD,
+    Aligned,
+    OnMissing,
+    Placed,
+    align,
+    align_placed,
+    system_pointer,
+)
 from ...inputs.pairing import ById, Given
 from ..pointers import PointerMap
 
@@ -20,7 +28,8 @@ class GivenBoard:
     """The columns of one data set by system, in code-point order.
 
     `place` finds an item of a column, or of `/ids` or `/clusters`, in what was sent; `columns` where whole columns
-    stand that have another place than in a JSON request. `metric` is what the scores measure, where files say so.
+    stand that have another place than in a JSON request. `positions` says where the columns' values belong, where that is
+    known already; clusters are then by id.
     """
 
     systems: Mapping[str, Given]
@@ -29,6 +38,13 @@ class GivenBoard:
     clusters: Sequence[Any] | Mapping[str, Any] | None = None
     place: Place | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    positions: Placed | None = None
+
+    def align(self, on_missing: OnMissing) -> Aligned:
+        """Bring the columns into one order; raises InvalidTest as `inputs.alignment.align` does."""
+        if self.positions is not None:
+            return align_placed(self.positions, self.clusters, on_missing)
+        return align(self.systems, self.gold, ids=self.ids, clusters=self.clusters, on_missing=on_missing)
 
     def column(self, pointer: str) -> Given | None:
         """The column at `/systems/A` or `/gold`."""

@@ -11,17 +11,18 @@ from ...inference.options import Options
 from ...inference.record import ReadingRecord, WarningRecord
 from ...inputs.quoting import quoted
 from ...statistics.paired import StatisticSpec
-from ..media_types import JSON
+from ..media_types import CSV, JSON, NDJSON, NPY
 from ..messages import Job
 from ..pointers import PointerMap, chained, prefixed
 from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
 from ..schema.compare import CompareChoices
 from ..schema.statistics import STATISTIC_MODELS, spec_of
 from ..validation import validated
-from . import design, direction, json_request
+from . import design, direction, json_request, tables
 from .boards import Board, board_of, require_systems
 from .given import GivenBoard
 from .names import require_names
+from .options import SYSTEMS, in_query, options_of_board
 
 NAMED_SYSTEMS = 5
 
@@ -66,10 +67,31 @@ def parse_compare(job: Job, body: bytes | bytearray) -> ParsedCompare:
 
 
 def _decoded(job: Job, body: bytes | bytearray) -> DecodedCompare:
-    assert job.body.media_type == JSON
-    options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
-    request, boards = json_request.decode(body)
-    return DecodedCompare(request, boards)
+    media_type = job.body.media_type
+    if media_type == JSON:
+        options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
+        return DecodedCompare(*json_request.decode(body))
+    with relocated(in_query):
+        extra = () if media_type == NDJSON else (SYSTEMS,)
+        members, systems = options_of_board(
+            job.query,
+            "query parameter",
+            lambda name: f"/?{name[:40]}",
+            extra=(*extra, *ELSEWHERE, *OF_A_BOARD),
+        )
+        choices = validated(CompareChoices, members)
+        reading, metric = None, None
+        if media_type == NDJSON:
+            boards = tables.of_lines(body)
+        elif media_type == NPY:
+            boards = tables.of_array(body, systems, may_be_missing=choices.on_missing != "error")
+        else:
+            boards, table = tables.of_table(body, "," if media_type == CSV else "\t", systems)
+            notes = tables.skipped_note(table)
+            name = "csv" if media_type == CSV else "tsv"
+            reading = ReadingRecord(name, guessed=False, notes=notes) if notes else None
+            metric = tables.metric_of(table)
+    return DecodedCompare(choices, boards, in_query, reading, metric=metric)
 
 
 def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
