@@ -193,7 +193,7 @@ def _hopeless(tests: PairTests, alpha: Fraction) -> Flags:
     """Above alpha even with every test at its smallest p-value, where only tests with the very same one add up."""
     smallest, exact = smallest_p(tests)
     values, place, count = np.unique(np.where(exact, smallest, -1.0), return_inverse=True, return_counts=True)
-    alone = np.where(exact, (values * count)[place], smallest * (1.0 - 1e-6))
+    alone = np.where(exact, np.minimum(values * count, 1.0)[place], smallest * (1.0 - 1e-6))
     order = np.argsort(smallest, kind="stable")
     hopeless = np.empty(len(tests), bool)
     hopeless[order] = np.maximum.accumulate(alone[order]) > float(alpha) * (1.0 + 1e-9)
