@@ -36,6 +36,7 @@ def board(systems: int, items: int, seed: int = 1, **options: Any) -> dict[str, 
             f"s{number:02}": [round(min(1.0, max(0.0, drawn.gauss(mean, 0.2))), 2) for _ in range(items)]
             for number, mean in enumerate(strengths)
         },
+        "method": "dp",  # by name: no quicker way for all pairs at once
         **options,
     }
 
@@ -77,6 +78,14 @@ BODIES: dict[str, Callable[[], dict[str, Any]]] = {
     "decimals": lambda: board(20, 120),
     "only the significant pairs": lambda: board(20, 120, pairs="significant", adjust="hochberg"),
     "a baseline": lambda: board(150, 120, compare="baseline", baseline="s07", alternative="greater"),
+    "integers": lambda: board(90, 400, method="auto"),
+    "right or wrong": lambda: {
+        "kind": "scores",
+        "systems": {
+            name: [int(score > 0.5) for score in scores]
+            for name, scores in board(300, 500)["systems"].items()
+        },
+    },
     "clusters": lambda: board(20, 120, clusters=[item // 3 for item in range(120)]),
     "several data sets": lambda: {
         "kind": "scores",
@@ -84,6 +93,7 @@ BODIES: dict[str, Callable[[], dict[str, Any]]] = {
             name: {"systems": board(size, 90, seed)["systems"]}
             for seed, (name, size) in enumerate({"arc": 13, "mmlu": 2, "gsm8k": 14}.items())
         },
+        "method": "dp",
         "aggregate": None,
         "family": "all",
     },

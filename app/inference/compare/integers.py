@@ -146,6 +146,11 @@ class IntegerPairs:
         """A bound on it, but for pairs whose answers are not proven and go to `general`."""
         return 3.0 * self.seconds
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """One for all pairs."""
+        return ("binomial" if self._signs else "fft",)
+
     @cached_property
     def _sampled(self) -> tuple[float, ...]:
         pairs = self.general.pairs
