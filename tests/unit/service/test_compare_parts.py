@@ -85,7 +85,7 @@ def test_joined_parts_are_the_whole(name: str, wanted: int) -> None:
     plan = pickle.dumps(prepare_comparison(asked, parsed))
     parts = slices_of([(board.tests, board.planned.seconds) for board in prepared.boards], wanted)
     results = [solved(plan, slices) for slices in parts]
-    passed_on = pickle.loads(pickle.dumps(Whole(asked, told(parsed), plan, parts, 0.0, 0.0)))  # noqa: S301
+    passed_on = pickle.loads(pickle.dumps(Whole(asked, told(parsed), plan, parts, 0.0, 0.0)))
     there, tests = joined(passed_on, results)
     assert render_compare(run_comparison(there, passed_on.told, tests), RUNTIME) == alone
 
