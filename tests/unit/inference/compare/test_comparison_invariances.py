@@ -26,7 +26,7 @@ RNG = np.random.default_rng(7)
 RIGHT = {name: RNG.integers(0, 2, 40) for name in "abcde"}
 GRADES = {name: RNG.integers(0, 9, 40) for name in "abcd"}
 REALS = {name: RNG.random(40) for name in "abc"}
-KINDS = {"right": RIGHT, "grades": GRADES, "reals": REALS}
+KINDS: dict[str, dict[str, Any]] = {"right": RIGHT, "grades": GRADES, "reals": REALS}
 
 
 def compared(

@@ -21,7 +21,24 @@ RNG = np.random.default_rng(20)
 N = 60
 LABELS = ("x", "y", "z")
 GOLD = [LABELS[i] for i in RNG.integers(0, 3, N)]
-WORDS = "the a cat dog bird sat on mat barks at night in old house and sings".split()
+WORDS = [
+    "the",
+    "a",
+    "cat",
+    "dog",
+    "bird",
+    "sat",
+    "on",
+    "mat",
+    "barks",
+    "at",
+    "night",
+    "in",
+    "old",
+    "house",
+    "and",
+    "sings",
+]
 REFERENCES = [[str(word) for word in RNG.choice(WORDS, 8)] for _ in range(N)]
 
 
