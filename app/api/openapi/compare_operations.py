@@ -16,10 +16,10 @@ from ...service.query import parameters_of
 from ...service.schema.compare import CompareChoices, CompareRequest
 from ...service.schema.statistics import STATISTIC_MODELS
 from .operations import (
-    REF,
     BINARY,
     CODING,
     FORMAT,
+    REF,
     THEME,
     TIMEOUT,
     Schema,
