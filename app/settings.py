@@ -62,7 +62,7 @@ class Settings(BaseSettings):
         default=1_000, ge=2, description="Most systems in one data set of a comparison; more get 422."
     )
     max_comparisons: int = Field(
-        default=1_000_000,
+        default=300_000,
         ge=1,
         description="Most pairs of systems in one comparison, over all its data sets; more get 422.",
     )

@@ -24,7 +24,7 @@ from ..execution.ipc import TooLong
 from ..service import problems
 from ..service.media_types import OFFERED
 from ..service.messages import Job, Kind, Limits, RenderedResponse
-from ..service.pipeline import handle
+from ..service.pipeline import handle_or_split
 from ..service.query import timeout_of_query
 from ..settings import Settings
 from . import cached_response
@@ -167,7 +167,13 @@ class TestEndpoint:
         own = longest if of_query_s is None else min(longest, of_query_s)
         try:
             found, shared = await self.executor.run_shared(
-                key, handle, replace(job, query=query, timeout_s=None), body, deadline, own, predicted
+                key,
+                handle_or_split,
+                replace(job, query=query, timeout_s=None),
+                body,
+                deadline,
+                own,
+                predicted,
             )
         except TooLong as error:
             raise over_deadline(job, body, error, longest) from None

@@ -1,4 +1,4 @@
-"""The routes: five kinds of tests, plan, gate, and what describes the service."""
+"""The routes: five kinds of tests, plan, comparison, gate, and what describes the service."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from .docs import add_docs
 from .endpoint import TestEndpoint
 from .exception_handlers import add_handlers
 from .meta import meta_router
+from .openapi.compare_operations import compare_operation
 from .openapi.gate_operations import gate_operation
 from .openapi.operations import files_operation, plan_operation, test_operation
 from .page import add_page
@@ -49,7 +50,7 @@ def add_routes(
 
 
 def test_router(endpoint: TestEndpoint) -> APIRouter:
-    """`POST /v1/tests/{effects,scores,counts,predictions,files}`, `POST /v1/plan` and `POST /v1/gate`."""
+    """`POST /v1/tests/{effects,scores,counts,predictions,files}`, `/v1/plan`, `/v1/compare` and `/v1/gate`."""
     router = APIRouter(prefix="/v1")
 
     async def effects(request: Request) -> Response:
@@ -92,5 +93,6 @@ def test_router(endpoint: TestEndpoint) -> APIRouter:
     )
     router.add_api_route("/tests/files", files, **files_operation())
     router.add_api_route("/plan", plan, **plan_operation())
+    router.add_api_route("/compare", compare, **compare_operation())
     router.add_api_route("/gate", gate, **gate_operation())
     return router

@@ -266,22 +266,23 @@ class Executor:
         """
         at_once = asyncio.Semaphore(split.at_once)
 
-        async def run(function: Function, job: object, seconds: float) -> Any:
-            call = Call(seconds, len(first.body), first.call.ends_by, state="off")
+        async def run(function: Function, job: object, body: bytes | bytearray, seconds: float) -> Any:
+            call = Call(seconds, len(body), first.call.ends_by, state="off")
             async with at_once:
-                return await self._call(replace(first, call=call), function, job)
+                return await self._call(replace(first, call=call, body=body), function, job)
 
         if not first.flight.plan(split.seconds / split.at_once + split.join_seconds):
             await asyncio.Event().wait()  # nobody waits that long, and the last to leave cancels this
         try:
             async with asyncio.TaskGroup() as group:
                 parts = [
-                    group.create_task(run(split.function, part.job, part.seconds)) for part in split.parts
+                    group.create_task(run(split.function, part.job, split.body, part.seconds))
+                    for part in split.parts
                 ]
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
         results = tuple(part.result() for part in parts)
-        return await run(split.join, (split.job, results), split.join_seconds)
+        return await run(split.join, (split.job, results), first.body, split.join_seconds)
 
     async def _attempts(self, work: WorkerCall) -> Any:
         lost = 0

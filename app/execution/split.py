@@ -22,18 +22,17 @@ class Split:
 
     Attributes
     ----------
-    function, parts
-        Called with the job of each part; `at_once` parts run at the same time, each in a queue of its own length's.
+    function, parts, body
+        Called with the job of each part, and with `body`, which all parts need; at most `at_once` run at the same time.
     join, job
-        Called at last with `(job, results)`, the results in the order of the parts.
-    seconds
-        Predicted for all parts together, on one worker.
-
-    All are called with the body of the first call.
+        Called at last with `(job, results)`, the results in the order of the parts, and the body of the first call.
+    seconds, join_seconds
+        Predicted for all parts together, and for what comes after them, on one worker.
     """
 
     function: Function
     parts: tuple[Part, ...]
+    body: bytes
     join: Function
     job: Any
     at_once: int

@@ -15,7 +15,7 @@ Source = Literal["computed", "kept", "shared"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The settings that limit a request."""
+    """The settings that limit a request, and how many workers there are for a long one."""
 
     max_body_bytes: int
     max_items: int
@@ -26,6 +26,8 @@ class Limits:
     max_systems: int
     max_comparisons: int
     max_timeout_s: float
+    workers: int
+    long_test_seconds: float
     engine_budget_operations: int
     engine_budget_bytes: int
     retry_after_s: int

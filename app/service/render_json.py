@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from flint import fmpz
 
 from .. import __version__
+from ..inference.compare.plan_record import BoardPlanRecord, ComparePlanRecord
 from ..inference.compare.record import CompareRecord
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.options import Method
@@ -93,6 +94,15 @@ class PlanAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparePlanAnswer:
+    """What a comparison would do and cost."""
+
+    kind: Literal["compare"]
+    record: ComparePlanRecord
+    versions: Versions
+
+
+@dataclass(frozen=True, slots=True)
 class Mass:
     """The probability of one bin of the null distribution."""
 
@@ -143,6 +153,10 @@ FORMS: dict[tuple[type, str], Form] = {
     (NullRecord, "quantiles"): Form("quantiles", dict[str, float] | None, _quantiles),
     (NullRecord, "pmf"): Form("pmf", tuple[Mass, ...] | None, _masses),
     **{(record, name): Form(name, float, bounded) for record in PLANS for name in COSTS},
+    **{
+        (record, "seconds"): Form("seconds", float, bounded)
+        for record in (BoardPlanRecord, ComparePlanRecord)
+    },
     **{(record, "method"): Form("method", Method, str) for record in PLANS},
 }
 # Records whose fields become members of the object around them.
@@ -153,6 +167,7 @@ INLINE: frozenset[tuple[type, str]] = frozenset(
         (CompareAnswer, "record"),
         (CompareRecord, "board"),
         (PlanAnswer, "record"),
+        (ComparePlanAnswer, "record"),
         (GateRecord, "terms"),
         (MetricRecord, "terms"),
     }
@@ -174,6 +189,8 @@ def json_types(record: type) -> dict[str, Any]:
 
 def as_json(value: Any) -> Any:
     """A value of a record as JSON types: records as objects, tuples as lists, mappings as objects."""
+    if value is None:
+        return None
     kind = type(value)
     if kind is tuple:
         return [as_json(item) for item in value]
@@ -219,7 +236,7 @@ def _writer(record: type) -> _Writer:
     forms = {name: FORMS[record, name] for name in names if (record, name) in FORMS}
     written_as = {name: forms[name].name if name in forms else name for name in names}
     hints = get_type_hints(record)
-    others = {name: as_json for name in names if not _is_plain(hints[name])}
+    others = {name: _write_of(hints[name]) for name in names if not _is_plain(hints[name])}
     others |= {name: form.write for name, form in forms.items()}
     getter = attrgetter(*names)
     return _Writer(
@@ -230,6 +247,13 @@ def _writer(record: type) -> _Writer:
             name: tuple(_inner_types(record, name, hints[name])) for name in names if (record, name) in INLINE
         },
     )
+
+
+def _write_of(kind: Any) -> Callable[[Any], Any]:
+    """What writes the values of a type."""
+    if get_origin(kind) is tuple and all(_is_plain(part) for part in get_args(kind) if part is not Ellipsis):
+        return list
+    return as_json
 
 
 def _is_plain(kind: Any) -> bool:
@@ -313,6 +337,11 @@ def render_compare(record: CompareRecord, runtime: Runtime) -> dict[str, Any]:
     if record.board is not None:
         record = replace(record, warnings=(*record.warnings, *record.board.warnings))
     return dict(as_json(CompareAnswer(record, runtime, VERSIONS, signature(record))))
+
+
+def render_compare_plan(plan: ComparePlanRecord) -> dict[str, Any]:
+    """The JSON plan of a comparison."""
+    return dict(as_json(ComparePlanAnswer("compare", plan, VERSIONS)))
 
 
 def render_plan(kind: TestKind, plan: PlanRecord) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def split_up(job: tuple[str, int, float], body: Body, control: Control) -> Split
     """Divide the body's bytes among so many parts; each appends a line to the file, and waits."""
     path, parts, seconds = job
     own = tuple(Part((path, part, parts, seconds), seconds) for part in range(parts))
-    return Split(take_part, own, put_together, path, at_once=2, seconds=parts * seconds)
+    return Split(take_part, own, bytes(body), put_together, path, at_once=2, seconds=parts * seconds)
 
 
 def take_part(job: tuple[str, int, int, float], body: Body, control: Control) -> int:
@@ -141,7 +141,7 @@ def put_together(job: tuple[str, tuple[int, ...]], body: Body, control: Control)
 def split_and_refuse(job: str, body: Body, control: Control) -> Split:
     """One of three parts refuses; the others would take five minutes."""
     parts = tuple(Part((job, part), 0.1) for part in range(3))
-    return Split(refuse_the_second, parts, put_together, job, at_once=3, seconds=0.3)
+    return Split(refuse_the_second, parts, b"", put_together, job, at_once=3, seconds=0.3)
 
 
 def refuse_the_second(job: tuple[str, int], body: Body, control: Control) -> None:

@@ -9,14 +9,13 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from ... import __version__
-from ...service.schema.gate import GateRequest
 from ...service.schema.compare import CompareRequest, Dataset
+from ...service.schema.gate import GateRequest
 from ...service.schema.plan import PlanEnvelope
 from ...service.schema.requests import REQUEST_MODELS
-from .operations import problem_response, reference
+from .operations import REF, problem_response, reference
 from .schemas import ANSWERS, Health
 
-REF = "#/components/schemas/{model}"
 TITLE = "exactperm"
 DESCRIPTION = """Exact paired-permutation tests: is system U really better than system V on these items?
 
@@ -24,6 +23,7 @@ Hand over two systems' results on the same items and get an exact p-value with a
 `runtime` in an answer is a function of the request. Errors are RFC 9457 problem details."""
 TAGS = [
     {"name": "tests", "description": "Test, or plan a test."},
+    {"name": "compare", "description": "Rank and group many systems."},
     {"name": "gate", "description": "Decide a pull request."},
     {"name": "meta", "description": "What this server can do."},
     {"name": "health", "description": "For load balancers and orchestrators."},

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...engine.lattice import Integers, Reals
 from ...engine.probability import SMALLEST
-from ..certificate import flaw_of_numbers
 from ..p_value import Answer
 from ..record import Fraction2
-from .exact_values import Attained, Fractions, JoinedAttained, JoinedFractions, Listed
+from .exact_values import Joined, Listed
 from .pair_tests import PairTests
 
 # Rounding of a logarithm and of what it is the logarithm of.
 _ROUNDING = 2.0**-51
-_CLOSURES = {"fraction", "attained"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +42,7 @@ class PairTest:
     exact: bool
     sampled: bool
     fraction: Fraction2 | None
+    notes: tuple[tuple[str, str], ...] = ()
 
 
 def from_rows(rows: Sequence[PairTest]) -> PairTests:
@@ -58,6 +54,7 @@ def from_rows(rows: Sequence[PairTest]) -> PairTests:
         **columns,
         method=tuple(row.method for row in rows),
         fraction=Listed(tuple(row.fraction for row in rows)),
+        notes=tuple((at, *note) for at, row in enumerate(rows) for note in row.notes),
     )
 
 
@@ -71,31 +68,31 @@ _KINDS: dict[str, Any] = {
 
 
 def concatenated(parts: Sequence[PairTests]) -> PairTests:
-    """The tests of all parts in their order; `attained` where all that are not empty have it."""
+    """The tests of all parts in their order; what they know of their nulls where all of them do."""
     if len(parts) == 1:
         return parts[0]
     starts = tuple(np.cumsum([0, *(len(part) for part in parts)]).tolist()[:-1])
     columns: dict[str, Any] = {
-        field.name: np.concatenate([getattr(part, field.name) for part in parts])
-        for field in fields(PairTests)
-        if field.name in _KINDS
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in _KINDS
     }
-    known = [part.attained for part in parts if len(part)]
-    attained: Attained | None = None
-    if known and all(each is not None for each in known):
-        attained = JoinedAttained(
-            tuple(_never if part.attained is None else part.attained for part in parts), starts
-        )
+    notes = (
+        (start + at, *rest) for part, start in zip(parts, starts, strict=True) for at, *rest in part.notes
+    )
     return PairTests(
         **columns,
         method=tuple(name for part in parts for name in part.method),
-        fraction=JoinedFractions(tuple(part.fraction for part in parts), starts),
-        attained=attained,
+        fraction=Joined(tuple(part.fraction for part in parts), starts),
+        attained=_joined([part.attained for part in parts], parts, starts),
+        null_key=_joined([part.null_key for part in parts], parts, starts),
+        support=_joined([part.support for part in parts], parts, starts),
+        notes=tuple(notes),
     )
 
 
-def _never(test: int, x: Fraction) -> Fraction:
-    raise IndexError("there are no tests here")
+def _joined(functions: Sequence[Any], parts: Sequence[PairTests], starts: tuple[int, ...]) -> Any:
+    """One function for all tests, where all parts that are not empty have it."""
+    known = [function is not None for function, part in zip(functions, parts, strict=True) if len(part)]
+    return Joined(tuple(functions), starts) if known and all(known) else None
 
 
 def log10_bounds(answer: Answer) -> tuple[float, float]:

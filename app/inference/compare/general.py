@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from ...engine.lattice import Integers
 from ...engine.plan import Budget
 from ...engine.probability import SMALLEST
 from ...errors import relocated
@@ -40,12 +40,12 @@ _FLIPPED: dict[Alternative, Alternative] = {"two-sided": "two-sided", "greater":
 
 @dataclass(frozen=True)
 class GeneralPairs:
-    """The pairs of a board, each with a test of its own; `pairs` are positions in the systems by code point."""
+    """The pairs of a board, each with a test of its own; `pairs`, shape (m, 2), are positions in the systems by code point."""
 
     systems: Systems
     spec: StatisticSpec
     options: Options
-    pairs: Sequence[tuple[int, int]]
+    pairs: Integers
     budget: Budget
 
     @property
@@ -61,6 +61,11 @@ class GeneralPairs:
         return len(self.pairs) * (self._planning_seconds + max(each, default=0.0))
 
     @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods of the pairs that were planned."""
+        return tuple(sorted({plan.plan.chosen.method for plan in self._sampled}))
+
+    @property
     def _planning_seconds(self) -> float:
         items = max((plan.problem.items for plan in self._sampled), default=0)
         return _SECONDS_PER_PAIR + _SECONDS_PER_ITEM * items
@@ -71,7 +76,7 @@ class GeneralPairs:
         some = np.unique(
             np.linspace(0, len(self.pairs) - 1, min(len(self.pairs), _SAMPLED_PAIRS)).astype(int)
         )
-        plans = (self.planned(*self.pairs[at]) for at in some.tolist())
+        plans = (self.planned(*pair) for pair in self.pairs[some].tolist())
         return tuple(plan for plan in plans if plan is not None)
 
     @cached_property
@@ -87,9 +92,10 @@ class GeneralPairs:
 
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of a slice of the pairs; raises InvalidTest and PlanTooLarge."""
-        return from_rows([self._row(*pair) for pair in self.pairs[start:stop]])
+        return from_rows([self.row(*pair) for pair in self.pairs[start:stop].tolist()])
 
-    def _row(self, u: int, v: int) -> PairTest:
+    def row(self, u: int, v: int) -> PairTest:
+        """The test of one pair; raises InvalidTest and PlanTooLarge."""
         planned = self.planned(u, v)
         if planned is None:
             return _nothing_in_common(u, v)
@@ -136,6 +142,7 @@ def _row_of(u: int, v: int, planned: PlannedTest, result: Result, *, lower_is_be
         exact=result.exact and not rounded,
         sampled=answer.monte_carlo is not None,
         fraction=answer.fraction,
+        notes=result.warnings,
     )
 
 

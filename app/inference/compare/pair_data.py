@@ -79,6 +79,11 @@ def _on(systems: Systems, name: str, items: Integers | None) -> SystemColumn:
         if len(own) == len(items):
             return column
         items = np.searchsorted(own, items)
+    return taken(column, items)
+
+
+def taken(column: SystemColumn, items: Integers) -> SystemColumn:
+    """The values of a column at some positions, in their order."""
     if isinstance(column, Repeated):
         starts = np.cumsum(column.lengths) - column.lengths
         kept = column.lengths[items]
@@ -92,6 +97,30 @@ def _on(systems: Systems, name: str, items: Integers | None) -> SystemColumn:
 
 def _taken(values: Sequence[Any], items: Integers | None) -> Sequence[Any]:
     return values if items is None else [values[item] for item in items.tolist()]
+
+
+def sorted_by_id(systems: Systems) -> Systems:
+    """The same systems with the items in the order of their ids, where they have any: nothing may depend on another one."""
+    ids = systems.pairing.ids
+    if ids is None:
+        return systems
+    order = np.array(sorted(range(len(ids)), key=lambda at: (str(ids[at]), at)), dtype=np.int64)
+    if np.array_equal(order, np.arange(len(order))):
+        return systems
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    columns: dict[str, SystemColumn] = {}
+    present: dict[str, Integers] = {}
+    for name, column in systems.columns.items():
+        own = systems.present.get(name)
+        inside = order if own is None else np.argsort(place[own])
+        columns[name] = taken(column, inside)
+        if own is not None:
+            present[name] = place[own][inside]
+    gold = None if systems.gold is None else _taken(systems.gold, order)
+    return replace(
+        systems, columns=columns, gold=gold, pairing=_pairing_of(systems.pairing, order), present=present
+    )
 
 
 def _pairing_of(pairing: Pairing, items: Integers) -> Pairing:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
+import numpy as np
+
+from ...engine.lattice import Integers
 from ...errors import InvalidTest, pointer_token, relocated
 from ...statistics.paired import StatisticSpec
 from ...statistics.reducers import reduce
@@ -47,12 +50,13 @@ def _items(column: SystemColumn) -> int:
     return len(next(iter(column.values()), ()) if isinstance(column, Mapping) else column)
 
 
-def ordered_pairs(scores: Sequence[Score], *, higher_is_better: bool) -> list[tuple[int, int]]:
-    """All pairs of positions, the better score first, of equal scores the first position."""
-    best_first = sorted(
-        range(len(scores)), key=lambda at: (-scores[at] if higher_is_better else scores[at], at)
-    )
-    return [(one, other) for place, one in enumerate(best_first) for other in best_first[place + 1 :]]
+def ordered_pairs(scores: Sequence[Score], *, higher_is_better: bool) -> Integers:
+    """All pairs of positions, shape (m, 2): the better score first, of equal scores the first position."""
+    # Doubles first, as rounding keeps the order; only equal ones are compared as fractions.
+    signed = [score if higher_is_better else -score for score in scores]
+    best_first = sorted(range(len(scores)), key=lambda at: (-float(signed[at]), -signed[at], at))
+    one, other = np.triu_indices(len(scores), 1)
+    return np.asarray(np.array(best_first, dtype=np.int64)[np.stack([one, other], axis=1)])
 
 
 def pointers(u: str, v: str) -> Callable[[str], str]:

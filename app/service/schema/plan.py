@@ -13,7 +13,7 @@ from .wire import Wire
 
 COMPARE = "compare"
 PLANNED: tuple[type[BaseModel], ...] = (*REQUEST_MODELS.values(), CompareRequest)
-EXAMPLES = [
+EXAMPLES: list[Any] = [
     {"kind": "scores", "request": SMALL_SCORES},
     {
         "kind": COMPARE,
