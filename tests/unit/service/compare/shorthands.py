@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -21,21 +22,18 @@ Part = tuple[str, str, bytes]  # role, file name, content
 CSV, TSV, NDJSON, NPY = "text/csv", "text/tab-separated-values", "application/x-ndjson", "application/x-npy"
 
 
-def job(
-    media_type: str = "application/json", boundary: str = "", settings: Settings | None = None, **query: str
-) -> Job:
+def job(media_type: str = "application/json", boundary: str = "", settings: Settings | None = None) -> Job:
     limits = limits_of(settings or Settings())
-    return Job(
-        "compare", Body(media_type, boundary=boundary), tuple(query.items()), "json", "r", 0.0, 0.0, limits,
-    )  # fmt: skip
+    return Job("compare", Body(media_type, boundary=boundary), (), "json", "r", 0.0, 0.0, limits)
 
 
-def parsed(request: Any, settings: Settings | None = None, **query: str) -> ParsedCompare:
-    return parse_compare(job(settings=settings, **query), json.dumps(request).encode())
+def parsed(request: Any, settings: Settings | None = None) -> ParsedCompare:
+    return parse_compare(job(settings=settings), json.dumps(request).encode())
 
 
 def of_body(media_type: str, body: bytes | str, **query: str) -> ParsedCompare:
-    return parse_compare(job(media_type, **query), body.encode() if isinstance(body, str) else body)
+    sent = replace(job(media_type), query=tuple(query.items()))
+    return parse_compare(sent, body.encode() if isinstance(body, str) else body)
 
 
 def of_form(parts: Sequence[Part], **fields: str) -> ParsedCompare:
