@@ -14,8 +14,8 @@ import pytest
 from app.inference.gate.record import GateRecord, MetricRecord
 from app.inference.record import PlanRecord, TestRecord
 from app.service.problems import Problem
-from app.service.schema.gate import GateRequest
 from app.service.schema.compare import CompareRequest
+from app.service.schema.gate import GateRequest
 from app.service.schema.plan import PlanEnvelope
 from app.service.schema.requests import REQUEST_MODELS
 
