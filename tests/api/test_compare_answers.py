@@ -44,7 +44,7 @@ def fractions(column: list[str]) -> list[Fraction]:
 def enumerated(u: list[Fraction], v: list[Fraction]) -> Fraction:
     """P(|T| >= |t|) over all exchanges of the two systems, item by item."""
     differences = [a - b for a, b in zip(u, v, strict=True)]
-    seen = abs(sum(differences))
+    seen = abs(sum(differences, Fraction(0)))
     swaps = list(product((1, -1), repeat=len(differences)))
     extreme = sum(abs(sum(s * d for s, d in zip(signs, differences, strict=True))) >= seen for signs in swaps)
     return Fraction(extreme, len(swaps))

@@ -190,7 +190,13 @@ class IntegerPairs:
         more, less, n = counts.T
         difference = (more - less).astype(np.float64)
         return binomial_tests(
-            (pairs[:, 0], pairs[:, 1]), n, n, (more, less), difference, self.general.options
+            (pairs[:, 0], pairs[:, 1]),
+            n,
+            n,
+            (more, less),
+            difference,
+            self.general.options,
+            len(self.general.pairs),
         )
 
     def _row(self, u: int, v: int) -> PairTest:
