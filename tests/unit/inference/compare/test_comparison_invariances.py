@@ -26,6 +26,7 @@ RNG = np.random.default_rng(7)
 RIGHT = {name: RNG.integers(0, 2, 40) for name in "abcde"}
 GRADES = {name: RNG.integers(0, 9, 40) for name in "abcd"}
 REALS = {name: RNG.random(40) for name in "abc"}
+MANY = {f"s{i:02}": RNG.integers(0, 6, 200) + (RNG.random(200) < i / 60) for i in range(26)}
 KINDS: dict[str, dict[str, Any]] = {"right": RIGHT, "grades": GRADES, "reals": REALS}
 
 
@@ -131,6 +132,16 @@ def test_parts_of_a_board_go_through_other_processes(of: str, statistic: str) ->
             x = whole.fraction(i)
             assert x is not None
             assert joined.attained(i, x) == x
+
+
+def test_parts_of_many_pairs_are_the_same_numbers() -> None:
+    prepared = prepare_compare(
+        Comparison({None: Systems("scores", MANY)}, MEAN, Options(higher_is_better=True)), Budget()
+    )
+    planned = prepared.boards[0].planned
+    whole = planned.solve()
+    assert len(whole) == 325
+    require_equal(concatenated([planned.solve(0, 100), planned.solve(100, 300), planned.solve(300)]), whole)
 
 
 def test_numbers_that_are_equal_have_one_identity() -> None:
