@@ -30,7 +30,7 @@ from ...engine.lattice import (
 from ...engine.one_sum import rational
 from ...engine.one_sum.attainable import smallest_attainable
 from ...engine.one_sum.planner import fft_cost
-from ...engine.probability import LN2, LN10, SMALLEST, Probability, Region, region
+from ...engine.probability import LN2, LN10, SMALLEST, Probability, region
 from ...statistics.additive_problem import is_integral, single_items
 from ...statistics.numbers import MAX_INTEGER
 from ...statistics.paired import Column, StatisticSpec
@@ -43,10 +43,13 @@ from .binomial_tests import binomial_seconds, binomial_tests
 from .columns import PairTest, from_rows, log10_bounds
 from .general import GeneralPairs, single
 from .pair_tests import PairTests
+from .sum_values import null_of
 
 _STATISTICS = ("mean_difference", "sum_difference", "sign", "signed_rank")
 # Coefficients times limbs up to which the exact fraction costs no more than the transform.
 _QUICK_FRACTION = 400
+# The same where every null distribution is asked for, and a coefficient's seconds for each limb.
+_ANY_FRACTION, _PER_LIMB = 200_000, 6e-7
 # Pairs at a time. Whatever part of a board is asked for, the same ones go together.
 _BLOCK = 256
 # Seconds: for each pair, and each of its items.
@@ -132,10 +135,14 @@ class IntegerSystems:
 
 @dataclass(frozen=True)
 class IntegerPairs:
-    """The tests of `general.pairs`, by their differences; by `general` where these prove nothing."""
+    """The tests of `general.pairs`, by their differences; by `general` where these prove nothing.
+
+    `with_nulls` asks for the exact null distribution of every pair, as far as a lattice is not too long.
+    """
 
     systems: IntegerSystems
     general: GeneralPairs
+    with_nulls: bool = False
 
     @property
     def seconds(self) -> float:
@@ -155,6 +162,10 @@ class IntegerPairs:
         pairs = self.general.pairs
         some = np.unique(np.linspace(0, len(pairs) - 1, min(len(pairs), _SAMPLED_PAIRS)).astype(int))
         each = [self.systems.effects(u, v) for u, v in pairs[some].tolist()]
+        if self.with_nulls:
+            forms = [canonical_form(one) for one in each]
+            limbs = [form.range // 2 * (form.nonzero // 64 + 1) for form in forms]
+            return (sum(min(work, _ANY_FRACTION) * _PER_LIMB for work in limbs) / max(len(each), 1),)
         known = at_once(each, _QUICK_FRACTION)
         left = (canonical_form(one) for one, answer in zip(each, known, strict=True) if answer is None)
         alone = [fft_cost(form).seconds for form in left if form.nonzero]
@@ -172,7 +183,8 @@ class IntegerPairs:
             return self._sign_tests(pairs)
         first, last = start, start + len(pairs)
         blocks = range(first - first % _BLOCK, last, _BLOCK)
-        return from_rows([row for block in blocks for row in self._rows(block, first, last)])
+        rows = [row for block in blocks for row in self._rows(block, first, last)]
+        return from_rows(rows, two_sided=self.general.options.alternative == "two-sided")
 
     def _rows(self, block: int, first: int, last: int) -> list[PairTest]:
         """The tests from `first` to `last` of the pairs of a block: large p-values at once, the others one by one."""
@@ -180,9 +192,18 @@ class IntegerPairs:
         effects = [self.systems.effects(u, v) for u, v in pairs]
         known: Sequence[Probability | None] = [None] * len(pairs)
         if self.general.options.alternative == "two-sided":
-            known = at_once(effects, _QUICK_FRACTION)
+            known = at_once(effects, self._fractions)
         asked = range(max(first - block, 0), min(last - block, len(pairs)))
         return [self._row(*pairs[at], effects[at], known[at]) for at in asked]
+
+    @property
+    def _fractions(self) -> int:
+        """Coefficients times limbs up to which a fraction is computed."""
+        return _ANY_FRACTION if self.with_nulls else _QUICK_FRACTION
+
+    def _keeps(self, form: CanonicalForm) -> bool:
+        """Whether all attainable p-values can be listed."""
+        return self.with_nulls and form.range // 2 * (form.nonzero // 64 + 1) <= _ANY_FRACTION
 
     def _sign_tests(self, pairs: Integers) -> PairTests:
         counts = np.zeros((len(pairs), 3), dtype=np.int64)
@@ -208,7 +229,9 @@ class IntegerPairs:
         method = "fft"
         if known is None:
             tail = region(form, observed, options.alternative)
-            method = _method(form, tail)
+            limbs = form.nonzero // 64 + 1
+            if rational.coefficients(form, tail) * limbs <= self._fractions:
+                method = "rational"
             known = methods.exactly(method, form, tail)
         answer = certified(known)
         if items == 0 or flaw_of(answer, exact=True, least_log10=-form.nonzero * LN2 / LN10) is not None:
@@ -239,12 +262,8 @@ class IntegerPairs:
             exact=True,
             sampled=False,
             fraction=answer.fraction,
+            null=null_of(form) if self._keeps(form) else None,
         )
-
-
-def _method(form: CanonicalForm, tail: Region) -> str:
-    limbs = form.nonzero // 64 + 1
-    return "rational" if rational.coefficients(form, tail) * limbs <= _QUICK_FRACTION else "fft"
 
 
 def _log10(attainable: float, form: CanonicalForm, *, two_sided: bool) -> float:
