@@ -217,3 +217,16 @@ def test_dust_is_said_once_for_a_board() -> None:
     codes = [warning.code for warning in board_of(compared(columns)).warnings]
     assert codes.count("float_dust") == 1
     assert "float_dust" not in [warning.code for warning in board_of(compared(GRADES)).warnings]
+
+
+@pytest.mark.parametrize("of", ["right", "grades"])
+def test_holm_with_attainable_p_values_is_never_larger(of: str) -> None:
+    holm, discrete = compared(KINDS[of]), compared(KINDS[of], adjust="holm_discrete")
+    for one, other in zip(board_of(holm).pairs, board_of(discrete).pairs, strict=True):
+        assert one.p_value == pytest.approx(other.p_value, rel=1e-12)
+        assert other.p_value <= other.p_adjusted <= one.p_adjusted
+
+
+def test_holm_with_attainable_p_values_needs_exact_nulls() -> None:
+    with pytest.raises(InvalidTest, match="null"):
+        compared(REALS, adjust="holm_discrete")
