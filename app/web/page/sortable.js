@@ -21,7 +21,7 @@ function sorted(rows, key, direction) {
 
 /**
  * A table in a frame that scrolls. Columns are {title, key: row → number, string or null, cell: row → node or text,
- * numeric, first: the direction of the first press}; `drawn(row, tr, next, initial)` is told of each row on the page,
+ * numeric, heads: whether it names the row, sorted: how the rows come, first: the direction of the first press}; `drawn(row, tr, next, initial)` is told of each row on the page,
  * the one below it, and whether the rows stand in the order in which they came.
  */
 export function sortable({ label, columns, rows, drawn = () => {} }) {
@@ -34,7 +34,7 @@ export function sortable({ label, columns, rows, drawn = () => {} }) {
     draw();
   }, { hidden: true });
   const heads = columns.map((column) => {
-    const head = element("th", { scope: "col", class: column.numeric ? "numeric" : null });
+    const head = element("th", { scope: "col", class: column.numeric ? "numeric" : null, "aria-sort": column.sorted ?? null });
     const sign = element("span", { class: "arrow", "aria-hidden": "true" });
     head.append(button([column.title, sign], () => sort(column, head), { class: "sort" }));
     return head;

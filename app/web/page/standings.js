@@ -24,15 +24,16 @@ function scoreTexts(systems) {
 function columnsOf(systems, name) {
   const scores = new Map(scoreTexts(systems).map((text, place) => [systems[place], text]));
   const whole = systems.every(({ rank_low: low }) => low !== null);
+  const uneven = systems.some(({ n }) => n !== systems[0].n);
   const known = [
-    { title: "Rank", key: ({ rank }) => rank, cell: ({ rank }) => String(rank), numeric: true },
+    { title: "Rank", sorted: "ascending", key: ({ rank }) => rank, cell: ({ rank }) => String(rank), numeric: true },
     { title: "System", key: (system) => system.name, cell: name, heads: true },
     { title: "Score", key: ({ score }) => score, cell: (system) => scores.get(system), numeric: true, first: "descending" },
     whole && { title: "Rank range", key: (system) => system.rank_low + system.rank_high / 1e6, cell: rangeText, numeric: true },
     whole && { title: "Letters", key: ({ letters }) => letters, cell: ({ letters }) => letters ?? "–" },
     whole && { title: "Cluster", key: ({ cluster }) => cluster, cell: ({ cluster }) => String(cluster), numeric: true },
     whole && { title: "Better than", key: (system) => system.better_than, cell: (system) => count(system.better_than), numeric: true, first: "descending" },
-    { title: "Items", key: ({ n }) => n, cell: ({ n }) => count(n), numeric: true, first: "descending" },
+    uneven && { title: "Items", key: ({ n }) => n, cell: ({ n }) => count(n), numeric: true, first: "descending" },
   ];
   return known.filter(Boolean);
 }
