@@ -26,7 +26,8 @@ _PLAIN = 1 << 24
 
 def binomial_seconds(pairs: int, units: int) -> float:
     """Predicted time of the tests of so many pairs, and of their fractions, which small families are adjusted with."""
-    fractions = min(pairs * units * units / 8.0, _WORK) * _PER_WORK
+    work = pairs * units * units / 8.0
+    fractions = work * _PER_WORK if work <= _WORK else 0.0
     return pairs * _PER_PAIR * (1.0 + math.sqrt(units) / 100.0) + min(units, 1_000) * _PER_ROUND + fractions
 
 
