@@ -100,12 +100,7 @@ class _Lines:
 
     def of(self, row: int) -> int:
         """The line of a row below the header."""
-        return line_of(self.body, self.delimiter, row)
-
-
-def line_of(body: bytes | bytearray, delimiter: Delimiter, row: int) -> int:
-    """The line of a row below the header, counted from one."""
-    return delimited.rows_of(delimited.text_of(body), delimiter)[row + 1][0]
+        return delimited.rows_of(delimited.text_of(self.body), self.delimiter)[row + 1][0]
 
 
 def _at_column(position: int, code: str, detail: str) -> InvalidTest:

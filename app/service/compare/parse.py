@@ -9,6 +9,7 @@ from ...errors import InvalidTest, pointer_token, relocated
 from ...inference.compare.comparison import Comparison
 from ...inference.options import Options
 from ...inference.record import ReadingRecord, WarningRecord
+from ...inputs.alignment import system_pointer
 from ...inputs.quoting import quoted
 from ...statistics.paired import StatisticSpec
 from ..media_types import CSV, JSON, MULTIPART, NDJSON, NPY
@@ -126,6 +127,14 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
             with relocated(_in_dataset(name)), relocated(given.whole):
                 require_systems(given, choices.kind, limits)
         systems = {name: tuple(given.systems) for name, given in decoded.boards.items()}
+        if several:  # A in one data set and "A " in another would be two systems
+            every = {one: name for name, own in systems.items() for one in own}
+            require_names(
+                sorted(every),
+                "system",
+                lambda one: _in_dataset(every[one])(system_pointer(one)),
+                limits.max_name_chars,
+            )
         aggregate = design.aggregate_of(choices, several=several)
         common = design.require_common(systems, aggregate)
         design.require_named(choices, systems)

@@ -166,6 +166,9 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "data sets without common systems": (
         datasets(d={"systems": TWO}, e={"systems": {"A": A, "C": C}}), "/datasets", "no_common_systems"
     ),
+    "a name written in two ways": (
+        datasets(d={"systems": THREE}, e={"systems": {**TWO, "C ": C}}), "/datasets/e/systems/C ", "similar_names"
+    ),
     "a baseline that is not everywhere": (
         {**datasets(d={"systems": THREE}, e={"systems": TWO}), "compare": "baseline", "baseline": "C"},
         "/baseline", "system_not_everywhere",
