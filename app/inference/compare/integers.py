@@ -38,6 +38,7 @@ from ...statistics.paired import Column, StatisticSpec
 from ...statistics.scores import signed_ranks
 from ...statistics.systems import Systems
 from ..certificate import flaw_of, require
+from ..options import Alternative
 from ..p_value import certified
 from .at_once import at_once
 from .binomial_tests import binomial_seconds, binomial_tests
@@ -175,8 +176,18 @@ class IntegerPairs:
             return ("binomial",)
         alternative = single(self.general.options).alternative
         effects = [self.systems.effects(u, v) for u, v in self._some]
-        forms = [(canonical_form(each), exact_total(each)) for each in effects]
-        return tuple(sorted({_method(form, region(form, observed, alternative)) for form, observed in forms}))
+        known: Sequence[Probability | None] = [None] * len(effects)
+        if alternative == "two-sided":
+            known = at_once(effects, self._fractions)
+        return tuple(sorted({self._method(*pair, alternative) for pair in zip(effects, known, strict=True)}))
+
+    def _method(self, effects: Integers, known: Probability | None, alternative: Alternative) -> str:
+        if known is not None:
+            return "fft"
+        form = canonical_form(effects)
+        tail = region(form, exact_total(effects), alternative)
+        few = rational.coefficients(form, tail) * (form.nonzero // 64 + 1) <= self._fractions
+        return "rational" if few else "fft"
 
     @cached_property
     def _sampled(self) -> tuple[float, ...]:
