@@ -36,7 +36,7 @@ class TestInNotebook:
 
     def to_frame(self) -> Any:
         """A pandas.DataFrame of one row; its columns are those of the CSV report. Raises ImportError without pandas."""
-        return _frame([_fields(cast("TestResult", self))])
+        return frame_of([_fields(cast("TestResult", self))])
 
 
 class GateInNotebook:
@@ -56,7 +56,7 @@ class GateInNotebook:
 
     def to_frame(self) -> Any:
         """A pandas.DataFrame with one row for each metric; its columns are those of the CSV report. Raises ImportError without pandas."""
-        return _frame(
+        return frame_of(
             [_metric_fields(cast("GateResult", self), one) for one in cast("GateResult", self).metrics]
         )
 
@@ -273,7 +273,8 @@ def _metric_fields(gate: GateResult, metric: MetricResult) -> dict[str, Any]:
     }
 
 
-def _frame(rows: list[dict[str, Any]]) -> Any:
+def frame_of(rows: list[dict[str, Any]]) -> Any:
+    """A pandas.DataFrame of these rows; raises ImportError without pandas."""
     try:
         import pandas as pd  # type: ignore[import-untyped]
     except ImportError:
