@@ -17,7 +17,7 @@ NAMES = ["A", "B", "C", "a/b~", "", "ü", "<script>", "=cmd()", "A" * 300, "NaN"
 NUMBERS = st.sampled_from(
     [0, 1, 1, 0, 0.5, 0.25, 0.1, -1, 2, 3, 20, 1e-300, 1e300, -0.0, 0.1 + 0.2, 2**53, 2**70]
 )
-ODD = st.sampled_from([None, True, "1", "x", [], {}, [1, 0.5], [[1]], float("nan"), 10**400])
+ODD: Any = st.sampled_from([None, True, "1", "x", [], {}, [1, 0.5], [[1]], float("nan"), 10**400])
 LABELS = st.sampled_from(
     ["N", "V", "O", "B-PER", "I-PER", 1, True, "", ["N", "V"], ["B-PER", "O"], "the cat sat"]
 )
@@ -68,15 +68,50 @@ VALUES: dict[str, Any] = {
 }
 
 
+FITTING: dict[str, list[Any]] = {
+    "scores": [
+        None,
+        {"name": "mean_difference"},
+        {"name": "sum_difference"},
+        {"name": "sign"},
+        {"name": "signed_rank"},
+    ],
+    "counts": [
+        {"name": "f1"},
+        {"name": "ratio", "numerator": "tp", "denominator": "incorrect"},
+        {"name": "accuracy"},
+    ],
+    "predictions": [
+        None,
+        {"name": "accuracy"},
+        {"name": "f1", "average": "macro"},
+        {"name": "mcc"},
+        {"name": "bleu"},
+    ],
+}
+FITTING_VALUES: dict[str, list[list[Any]]] = {
+    "scores": [
+        [0, 1],
+        [0, 0.5, 1],
+        [0.1, 0.25, 0.3, 0.9],
+        [1, 2, 3, 20],
+        [0.1 + 0.2, 1 / 3, 1e-9],
+        [1e300, -1e300, 5e-324],
+    ],
+    "counts": [[0]],
+    "predictions": [["N", "V"], [0, 1], ["the cat sat", "a cat", "on the mat"]],
+}
+
+
 @st.composite
-def boards(draw: Callable[..., Any]) -> dict[str, Any]:
-    """One request, as a JSON value."""
-    kind = draw(st.sampled_from(["scores", "scores", "scores", "counts", "predictions", "effects"]))
+def wild(draw: Callable[..., Any]) -> dict[str, Any]:
+    """A request whose parts know nothing of each other."""
+    kind = draw(st.sampled_from(["scores", "scores", "counts", "predictions", "effects"]))
     data = draw(st.sampled_from([kind, kind, kind, kind, kind, "odd", "none"]))
     values = VALUES.get(data, VALUES["scores"])
     systems = st.dictionaries(st.sampled_from(NAMES), values, min_size=0 if data == "none" else 2, max_size=6)
     request: dict[str, Any] = {"kind": kind, "statistic": draw(st.sampled_from(STATISTICS))}
-    shape = draw(st.sampled_from(["systems", "systems", "systems", "datasets", "datasets", "matrix", "both"]))
+    shape = draw(st.sampled_from(["systems", "systems", "datasets", "matrix", "both"]))
     gold = draw(VALUES["predictions"]) if kind == "predictions" else None
     if shape in {"systems", "both"}:
         request |= {"systems": draw(systems), "gold": gold}
@@ -92,6 +127,65 @@ def boards(draw: Callable[..., Any]) -> dict[str, Any]:
     names = draw(st.lists(st.sampled_from(list(OPTIONS)), max_size=3, unique=True))
     request |= {name: draw(st.sampled_from(OPTIONS[name])) for name in names}
     return {name: value for name, value in request.items() if value is not None or name in names}
+
+
+def _column(draw: Callable[..., Any], kind: str, items: int, numbers: list[Any]) -> Any:
+    several = st.lists(st.sampled_from(numbers), min_size=items, max_size=items)
+    if kind == "counts":
+        whole = st.lists(st.integers(0, 5), min_size=items, max_size=items)
+        return {"tp": draw(whole), "incorrect": draw(whole)}
+    return draw(several)
+
+
+@st.composite
+def sound(draw: Callable[..., Any]) -> dict[str, Any]:
+    """A request that mostly fits together; at most one option that may not."""
+    kind = draw(st.sampled_from(list(FITTING)))
+    values = draw(st.sampled_from(FITTING_VALUES[kind]))
+    names = draw(
+        st.lists(
+            st.sampled_from([name for name in NAMES if 0 < len(name) < 99]),
+            min_size=2,
+            max_size=6,
+            unique=True,
+        )
+    )
+
+    def board() -> dict[str, Any]:
+        items = draw(st.integers(1, 9))
+        own: dict[str, Any] = {"systems": {name: _column(draw, kind, items, values) for name in names}}
+        if kind == "predictions":
+            own["gold"] = _column(draw, kind, items, values)
+        if kind == "scores" and draw(st.booleans()):
+            ids = [f"q{item}" for item in range(items)]
+            own["systems"] = {
+                name: dict(zip(ids, column, strict=True)) for name, column in own["systems"].items()
+            }
+            if draw(st.booleans()) and items > 2:  # some items are missing
+                own["systems"][names[0]].pop(ids[draw(st.integers(0, items - 1))])
+        elif draw(st.booleans()):
+            own["clusters"] = draw(st.lists(st.integers(0, 3), min_size=items, max_size=items))
+        return own
+
+    statistic = draw(st.sampled_from(FITTING[kind]))
+    request: dict[str, Any] = {"kind": kind, **({} if statistic is None else {"statistic": statistic})}
+    if draw(st.integers(0, 3)):
+        request |= board()
+    else:
+        request["datasets"] = {name: board() for name in ("d1", "d/2")[: draw(st.integers(1, 2))]}
+        request["aggregate"] = draw(st.sampled_from([None, None, "macro", "micro"]))
+    request["on_missing"] = draw(st.sampled_from(["error", "pairwise", "complete"]))
+    request["compare"] = draw(st.sampled_from(["all_pairs", "all_pairs", "baseline", [names[:2]]]))
+    if request["compare"] == "baseline":
+        request["baseline"] = names[0]
+    request["adjust"] = draw(st.sampled_from(get_args(Adjust)))
+    name = draw(st.sampled_from([*OPTIONS, *[None] * 10]))
+    return request if name is None else {**request, name: draw(st.sampled_from(OPTIONS[name]))}
+
+
+def boards() -> Any:
+    """One request, as a JSON value."""
+    return st.one_of(sound(), sound(), wild())
 
 
 def encoded(request: Any) -> bytes:
