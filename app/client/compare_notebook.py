@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 from .board_picture import board_picture
-from .notebook import frame_of, one_line
+from .notebook import frame_of, one_line, probability
 
 if TYPE_CHECKING:
     from .compare_results import Board, CompareResult, PairResult, SystemResult
@@ -31,11 +31,15 @@ class CompareInNotebook:
 
     def _repr_html_(self) -> str:
         result = cast("CompareResult", self)
-        parts = [f"<p>{escape(compare_sentence(result))}</p>", _html_table(result.board), self.picture()]
+        parts = [
+            f"<p>{escape(compare_sentence(result))}</p>",
+            _html_table(result, result.board),
+            self.picture(),
+        ]
         for name, board in (result.datasets or {}).items():
             if board is not result.board:
                 summary = escape(f"{name}: {found(result, board)}")
-                parts.append(f"<details><summary>{summary}</summary>{_html_table(board)}</details>")
+                parts.append(f"<details><summary>{summary}</summary>{_html_table(result, board)}</details>")
         parts += [f"<p>Warning: {escape(warning.detail)}</p>" for warning in result.warnings]
         return f'<div class="exactperm">{"".join(parts)}</div>'
 
@@ -84,7 +88,8 @@ def compare_sentence(result: CompareResult) -> str:
 def found(result: CompareResult, board: Board) -> str:
     """The best set of a board; or how many are better and worse than the baseline."""
     family, size = board.family, len(board.systems)
-    how = f"({family.adjust}, {family.size:,} pairs, alpha {family.alpha!r})"
+    pairs = "1 pair" if family.size == 1 else f"{family.size:,} pairs"
+    how = f"({family.adjust}, {pairs}{_sure(board)}, alpha {family.alpha!r})"
     if board.groups is not None:
         best = board.groups.best_set
         more = f" and {len(best) - MAX_NAMED} more" if len(best) > MAX_NAMED else ""
@@ -95,6 +100,14 @@ def found(result: CompareResult, board: Board) -> str:
     if result.compare == "baseline" and result.baseline is not None and len(relations) == family.size:
         return f"{better} better and {worse} worse of {size - 1} than {short(result.baseline)} {how}"
     return f"{size} systems {how}"
+
+
+def _sure(board: Board) -> str:
+    """Whether the p-values are exact, where all tests are listed."""
+    if len(board.pairs) < board.family.size:
+        return ""
+    rest = sum(not pair.exact for pair in board.pairs)
+    return f", {rest:,} not exact" if rest else ", exact"
 
 
 def short(name: str) -> str:
@@ -111,7 +124,7 @@ def ranks(system: SystemResult) -> str:
     return str(low) if low == high else f"{low}–{high}"
 
 
-def table(board: Board, size: int | None = None) -> tuple[list[str], list[list[str]]]:
+def table(result: CompareResult, board: Board, size: int | None = None) -> tuple[list[str], list[list[str]]]:
     """The heads and the cells of a board's table of systems; of the first `size`.
 
     Scores have as many digits as it takes to tell different ones apart.
@@ -125,7 +138,21 @@ def table(board: Board, size: int | None = None) -> tuple[list[str], list[list[s
         for row, one in zip(rows, shown, strict=True):
             cluster = "" if one.cluster is None else str(one.cluster)
             row += [ranks(one), one.letters or "", cluster, "yes" if one.in_best_set else ""]
+    elif result.compare == "baseline" and board.pairs:
+        heads += ["difference", "p adjusted", "relation"]
+        pairs = {pair.u: pair for pair in board.pairs}
+        for row, one in zip(rows, shown, strict=True):
+            pair = pairs.get(one.name)
+            row.extend(["", "", ""] if pair is None else in_words(pair, board.family.alpha))
     return heads, rows
+
+
+def in_words(pair: PairResult, alpha: float) -> list[str]:
+    """The difference of a pair, its adjusted p-value, and the relation."""
+    low, high = pair.p_adjusted_bounds
+    p = probability(pair.p_adjusted, pair.log10_p_adjusted, alpha)
+    sure = "" if pair.exact else f" ({low:.4g} to {high:.4g})"
+    return [f"{pair.difference:+.4g}", p + sure, pair.relation]
 
 
 def scores_in_words(scores: Sequence[float]) -> list[str]:
@@ -136,8 +163,8 @@ def scores_in_words(scores: Sequence[float]) -> list[str]:
     return [f"{one:.{digits}g}" for one in scores]
 
 
-def _html_table(board: Board) -> str:
-    heads, rows = table(board, MAX_ROWS)
+def _html_table(result: CompareResult, board: Board) -> str:
+    heads, rows = table(result, board, MAX_ROWS)
     styles = [LEFT if head in {"system", "letters"} else RIGHT for head in heads]
     parts = ["<table><thead><tr>"]
     parts += [f'<th style="{style}">{escape(head)}</th>' for head, style in zip(heads, styles, strict=True)]
