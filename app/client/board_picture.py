@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from .compare_words import compare_sentence, ranks, short
+
 if TYPE_CHECKING:
     from .compare_results import Board, CompareResult, SystemResult
 
@@ -17,8 +19,6 @@ MAX_SYSTEMS = 60
 
 def board_picture(result: CompareResult) -> str:
     """Scores as dots, lines between clusters, and rank ranges and letters in words, best first; the best set is dark."""
-    from .compare_notebook import compare_sentence
-
     board = result.board
     shown = board.systems[:MAX_SYSTEMS]
     height = TOP + ROW * len(shown) + BOTTOM
@@ -44,8 +44,6 @@ def board_picture(result: CompareResult) -> str:
 
 
 def _row(system: SystemResult, place: float, top: int, board: Board) -> str:
-    from .compare_notebook import ranks, short
-
     name = short(system.name)
     name = name if len(name) <= NAME_CHARS else name[: NAME_CHARS - 1] + "…"
     at, middle = LEFT + place * (RIGHT - LEFT), top + ROW / 2
