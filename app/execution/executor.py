@@ -21,15 +21,14 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import OutOfMemory, WorkerLost
-from .dispatcher import Dispatcher
+from .dispatcher import Dispatcher, WorkerCall
 from .pool import Function, Pool
 from .process import CallParked, ProcessLost, ProcessOutOfMemory, WorkerProcess
-from .scheduler import Bounds, Call, QueueName, Reason, Scheduler
+from .scheduler import Bounds, Call, Reason, Scheduler
 from .single_flight import Flight, SingleFlight
 from .split import Split
 from .supervisor import Supervisor
 from .throughput import Throughput
-from .worker_call import WorkerCall
 
 ATTEMPTS = 2
 # How long a call may still run once its last caller has left. Otherwise clients that disconnect at once would have
@@ -147,10 +146,6 @@ class Executor:
     def pids(self) -> tuple[int, ...]:
         """Process ids of the warm workers."""
         return self._pool.pids
-
-    def drain_rate(self, queue: QueueName) -> float:
-        """Predicted seconds of work that all processes together complete of a queue per second, as measured."""
-        return self._throughput.drain_rate(queue, self._scheduler.serving(queue, self._pool.size))
 
     @property
     def full(self) -> bool:

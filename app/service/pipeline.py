@@ -224,9 +224,10 @@ def _finished(
         return rendered(job, content, (), JSON, started)
     record = reported(finish(prepared), parsed.reading_record, parsed.warnings)
     content = content_of(job, record, render_test, BY_NAME[job.representation].test, started, planning)
-    etag = (("etag", f'W/"{answer_id(record)}"'),)
+    # For scripts that do not read the body, and of pictures, which say it only to eyes.
+    extra = (("x-p-value", repr(record.p_value)), ("etag", f'W/"{answer_id(record)}"'))
     computed = (record.method.name, record.items.n)
-    return rendered(job, content, etag, job.representation, started, computed=computed)
+    return rendered(job, content, extra, job.representation, started, computed=computed)
 
 
 def _compared(

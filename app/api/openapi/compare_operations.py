@@ -18,12 +18,6 @@ from ...service.schema.compare import CompareChoices, CompareRequest
 from ...service.schema.statistics import STATISTIC_MODELS
 from .operations import (
     BINARY,
-    CODING,
-    FORMAT,
-    REF,
-    THEME,
-    TIMEOUT,
-    Schema,
     as_text,
     form_schema,
     in_query,
@@ -32,22 +26,22 @@ from .operations import (
     reference,
     report_content,
 )
+from .parameters import REF, RUNNING, Schema, format_parameter, parameter
 from .schemas import CompareAnswer
 
-PICTURE = {
-    "name": "picture",
-    "in": "query",
-    "required": False,
-    "description": "Which picture (svg, png). Default leaderboard.",
-    "schema": {"type": "string", "enum": list(get_args(BoardPicture))},
-}
-TABLE = {
-    "name": "table",
-    "in": "query",
-    "required": False,
-    "description": "Which table (csv). Default systems.",
-    "schema": {"type": "string", "enum": list(get_args(BoardTable))},
-}
+PICTURE = parameter(
+    "picture",
+    "Which picture (svg, png). Default leaderboard.",
+    {"type": "string", "enum": list(get_args(BoardPicture))},
+)
+TABLE = parameter(
+    "table", "Which table (csv). Default systems.", {"type": "string", "enum": list(get_args(BoardTable))}
+)
+SYSTEMS = parameter(
+    "systems",
+    "Names of the columns of an array, or the columns of a table to take: between commas, or a JSON list.",
+    {"type": "string"},
+)
 EXAMPLES: dict[str, dict[str, Any]] = {
     media_types.CSV: {
         "wide": {
@@ -70,15 +64,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 ARRAY = "A NumPy array of N items x K systems, whose names are `?systems=A,B,C`; never pickled."
 
 
-SYSTEMS = {
-    "name": "systems",
-    "in": "query",
-    "required": False,
-    "description": "Names of the columns of an array, or the columns of a table to take: between commas, or a JSON list.",
-    "schema": {"type": "string"},
-}
-
-
 def compare_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for comparisons."""
     content: dict[str, Any] = {media_types.JSON: json_content(CompareRequest)}
@@ -86,9 +71,8 @@ def compare_operation() -> dict[str, Any]:
         content[media] = {"schema": {"type": "string"}, "examples": examples}
     content[media_types.NPY] = {"schema": {**BINARY, "description": ARRAY}}
     content[media_types.MULTIPART] = {"schema": _form()}
-    format_ = {**FORMAT, "schema": {"type": "string", "enum": list(OF_A_COMPARISON)}}
     answers = {media_types.JSON: {"schema": reference(CompareAnswer)}, **report_content(OF_A_COMPARISON)}
-    parameters = [format_, THEME, PICTURE, TABLE, TIMEOUT, CODING, SYSTEMS]
+    parameters = [format_parameter(OF_A_COMPARISON), *RUNNING, PICTURE, TABLE, SYSTEMS]
     parameters += [
         in_query(name, member) for name, member in _members("scores").items() if name != "timeout_s"
     ]

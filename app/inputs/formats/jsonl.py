@@ -12,19 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InvalidTest
-from ...statistics.paired import StatisticSpec
 from ...statistics.summary_rows import summary_rows
-from ..quoting import quoted
+from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .hidden_ids import end_rows, refuse_hidden_ids
 from .json_fields import cluster_field, id_field, score_field, system_field, system_score_fields
 from .json_records import Record, Records, key_of, read_records, value_of
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
 from .number_text import NumberReader
-from .outputs_by_id import SystemOutputs, Value, matched, scores
+from .outputs_by_id import SystemOutputs, Value, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, two_systems
-from .source import Source, escaped
+from .source import Source
 
 ROLES = ("u", "v", "file")
 USES = frozenset(
@@ -61,10 +60,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         systems = _one_file(read_records(first, notes), options, notes)
     u, v = systems.u, systems.v
     clustered = any(cluster is not None for outputs in (u, v) for cluster in outputs.clusters)
-    pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    notes.extend(NumberReader.of(options).note())
-    return Reading(
-        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_,
+    return scores_reading(
+        u, v, options, notes, format_, clustered=clustered,
         names=systems.names, metric=systems.metric, role_question=systems.role_question,
         direction_question=systems.direction_question, score_names=systems.score_names,
     )  # fmt: skip

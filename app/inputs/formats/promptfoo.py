@@ -14,16 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InvalidTest
-from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..quoting import quoted
+from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .metrics import metric_of
 from .number_text import Number, NumberReader
-from .outputs_by_id import SystemOutputs, matched, scores
+from .outputs_by_id import SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, by_names, role_question
-from .source import Source, escaped
+from .source import Source
 
 ROLES = ("u", "v", "file")
 USES = frozenset(("system_u", "system_v", "metric", "clusters", "on_missing", "decimals"))
@@ -77,14 +76,11 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         others -= len(left.columns[columns[1]])
     if others:
         notes.append(f"{others:,} rows of other columns were skipped.")
-    clustered = options.clusters is not None
-    pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    notes.extend(number_reader.note())
     names = columns[0][1], columns[1][1]
     if names[0] == names[1]:
         names = left.title(columns[0]), right.title(columns[1])
-    return Reading(
-        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names,
+    return scores_reading(
+        systems[0], systems[1], options, notes, format_, clustered=options.clusters is not None, names=names,
         metric=None if options.metric is None else metric_of(options.metric),
         higher_is_better=True,  # a score is the degree to which an assertion holds
         role_question=question,
