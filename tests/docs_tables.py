@@ -22,7 +22,7 @@ from app.statistics.statistic import Parameter
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- /table -->)", re.DOTALL)
 COMPUTED = {"workers": "one per processor"}  # defaults that are not constants
-COMMANDS_WITH_OPTIONS = ("test", "gate", "plan")
+COMMANDS_WITH_OPTIONS = ("test", "gate", "compare", "plan")
 
 
 def settings() -> list[str]:

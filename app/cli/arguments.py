@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,13 @@ def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
         fields["higher_is_better"] = given["higher_is_better"]
     if given.get("metrics"):
         fields["metrics"] = metrics_of(given["metrics"])
-    for text in given["option"]:
+    return options_given(given["option"], fields, ROLES)
+
+
+def options_given(texts: Iterable[str], others: Mapping[str, Any], roles: Collection[str]) -> dict[str, Any]:
+    """The fields of `--option NAME=VALUE` with the others; raises BadParameter for what is twice, or a file."""
+    fields = dict(others)
+    for text in texts:
         name, equals, value = text.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or not name:
@@ -93,7 +99,7 @@ def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
                 f"{name} cannot be set here: the exit status says whether a gate failed.",
                 param_hint="--option",
             )
-        if name in ROLES:
+        if name in roles:
             raise click.BadParameter(f"{name} is a file: give it as one.", param_hint="--option")
         if name in fields:
             raise click.BadParameter(f"{name} is given twice.", param_hint="--option")

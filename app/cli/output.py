@@ -12,16 +12,18 @@ from typing import IO, Any
 import click
 
 from ..reports.representations import BY_SUFFIX
-from .options import SECTIONS, option_of
+from .compare_options import SECTIONS as OF_A_BOARD
+from .options import SECTIONS as OF_TWO, option_of
 
 PASSED, FAILED, ERROR, INTERRUPTED = 0, 1, 2, 130  # exit statuses
 MAX_SHOWN = 20
 UNAUTHORIZED = 401
 INTERNAL = 500  # in this process there is no request id to ask for
-FIELDS = frozenset(field.name for section in SECTIONS.values() for field in section)
+SECTIONS = (*OF_TWO.values(), *OF_A_BOARD.values())
+FIELDS = frozenset(field.name for section in SECTIONS for field in section) | {"compare"}
 DIRECTIONS = {"true": "--higher-is-better", "false": "--lower-is-better"}
 FILES = frozenset(("gold", "ref", "qrels", "documents"))
-FLAGS = frozenset(field.name for section in SECTIONS.values() for field in section if field.flag)
+FLAGS = frozenset(field.name for section in SECTIONS for field in section if field.flag)
 # The service speaks of fields and members; here they are options. What is in quotes is the caller's own.
 QUOTED = r'"(?:[^"\\]|\\.)*"'
 MEMBER = re.compile(r'\b(say|give) "(\w+)": "(\w+)"')

@@ -159,7 +159,7 @@ def files(**files_and_fields: FileLike | Any) -> TestRequest:
     `statistic` a name, or {"name": …} with its parameters.
     """
     given = {name: one for name, one in files_and_fields.items() if one is not None}
-    read = tuple((role, _file(role, given[role])) for role in ROLES if role in given)
+    read = tuple((role, file_of(role, given[role])) for role in ROLES if role in given)
     fields = {name: one for name, one in given.items() if name not in ROLES}
     return TestRequest("files", {}, form_fields(fields), read)
 
@@ -211,7 +211,8 @@ def form_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: plain(value, f"/options/{name}") for name, value in flat.items()}
 
 
-def _file(role: str, given: FileLike) -> tuple[str, bytes]:
+def file_of(role: str, given: FileLike) -> tuple[str, bytes]:
+    """The name and the bytes of a file."""
     if isinstance(given, bytes):
         return role, given
     if isinstance(given, tuple):

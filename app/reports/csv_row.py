@@ -41,11 +41,11 @@ def row(record: TestRecord, test_id: str) -> str:
     return written([fields])
 
 
-def written(rows: Sequence[Mapping[str, str]]) -> str:
-    """Rows of the same columns, below their header."""
+def written(rows: Sequence[Mapping[str, str]], header: Sequence[str] | None = None) -> str:
+    """Rows of the same columns, below their header; it is given where there may be no row."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(rows[0])
+    writer.writerow(rows[0] if header is None else header)
     writer.writerows(row.values() for row in rows)
     return text.getvalue()
 

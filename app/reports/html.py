@@ -29,7 +29,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 def html(record: TestRecord, test_id: str, signature: str, picture: str) -> str:
     """The report of one test; `picture` is our inline SVG, or empty."""
     tone = "open" if undecided(record) else "yes" if record.significant else "no"
-    return _rendered(
+    return rendered(
         "test.html",
         names=names_of(record, short),
         statistic=short(measured(record)),
@@ -50,7 +50,7 @@ def gate_html(gate: GateRecord, gate_id: str, pictures: Sequence[str]) -> str:
     several = len(gate.metrics) > 1
     lead = summary(gate, for_sentence) if several else f"{head(gate)} – {single_line(gate.metrics[0].reason)}"
     words, _, rest = lead.partition(" – ")
-    return _rendered(
+    return rendered(
         "gate.html",
         names=names_of(gate.metrics[0].test, short),
         head=words,
@@ -111,7 +111,8 @@ def _moved(moved: Moved | None, record: TestRecord) -> list[tuple[str, list[str]
     return [(name, [short(item) for item in ids]) for name, ids in sides if ids]
 
 
-def _rendered(name: str, **values: Any) -> str:
+def rendered(name: str, **values: Any) -> str:
+    """A page from its template; every value is escaped unless it is `Markup`."""
     return _environment().get_template(name).render(values)
 
 

@@ -9,15 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from ..inference.compare.record import CompareRecord
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import TestRecord
+from .compare.html import compare_html
+from .compare.markdown import compare_markdown
+from .compare.tables import compare_csv
+from .compare.text import compare_line
 from .csv_row import gate_rows, row
 from .html import gate_html, html
 from .junit import junit
 from .markdown import gate_markdown, markdown
+from .picture.board_picture import board_png, board_svg, inline_board
 from .picture.picture import inline_svg, png, svg
 from .picture.style import Theme
 from .text import gate_line, line
@@ -116,6 +122,10 @@ def _gate_html(gate: GateRecord, context: ReportContext) -> bytes:
     return gate_html(gate, context.id, pictures).encode()
 
 
+def _compare_html(record: CompareRecord, context: ReportContext) -> bytes:
+    return compare_html(record, context.id, context.signature, partial(inline_board, record)).encode()
+
+
 def _note(metric: MetricRecord) -> str:
     """The picture shows the test of no difference, even where a margin decides."""
     return " without the margin" if metric.terms.margin else ""
@@ -129,32 +139,37 @@ REPRESENTATIONS = (
         "text", "text/plain", "Line of text", (".txt",),
         lambda record, context: f"{line(record, context.id)}\n".encode(),
         lambda gate, context: f"{gate_line(gate, context.id)}\n".encode(),
+        lambda board, context: f"{compare_line(board, context.id)}\n".encode(),
     ),
     Representation(
         "markdown", "text/markdown", "Markdown", (".md",),
         lambda record, context: markdown(record, context.id).encode(),
         lambda gate, context: gate_markdown(gate, context.id).encode(),
+        lambda board, context: compare_markdown(board, context.id).encode(),
     ),
     Representation(
         "csv", "text/csv", "CSV", (".csv",),
         lambda record, context: row(record, context.id).encode(),
         lambda gate, context: gate_rows(gate, context.id).encode(),
+        lambda board, context: compare_csv(board, context.id, context.table).encode(),
         is_table=True,
     ),
     Representation(
         "svg", "image/svg+xml", "Picture (SVG)", (".svg",),
         lambda record, context: svg(record, context.theme),
         lambda gate, context: svg(gate.deciding.test, context.theme, _note(gate.deciding)),
+        lambda board, context: board_svg(board, context.picture, context.theme),
         is_drawn=True, is_themed=True, content_security_policy=_OWN_STYLE_ONLY,
     ),
     Representation(
         "png", "image/png", "Picture (PNG)", (".png",),
         lambda record, context: png(record, context.theme),
         lambda gate, context: png(gate.deciding.test, context.theme, _note(gate.deciding)),
+        lambda board, context: board_png(board, context.picture, context.theme),
         is_binary=True, is_drawn=True, is_themed=True,
     ),
     Representation(
-        "html", "text/html", "Report", (".html", ".htm"), _html, _gate_html,
+        "html", "text/html", "Report", (".html", ".htm"), _html, _gate_html, _compare_html,
         is_drawn=True, content_security_policy=_OWN_STYLE_ONLY,
     ),
     Representation(

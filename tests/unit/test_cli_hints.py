@@ -23,7 +23,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 NO_HINTS = {"dur", "realm", "zero_division", "x"}
 OPTIONS = {
     name
-    for command in ("test", "gate")
+    for command in ("test", "gate", "compare")
     for one in cli.commands[command].params
     for name in (*one.opts, *one.secondary_opts)
 }

@@ -30,7 +30,6 @@ PALETTES: dict[Theme, Palette] = {
 }
 # Never drawn: stand-ins that become CSS variables.
 STAND_INS = Palette("#010101", "#010102", "#010103", "#010104", "#010105", "#010106", "#010107")
-PARTS = ("paper", "ink", "faint", "bar", "tail", "hatch", "observed")
 
 
 def settings(salt: str) -> dict[str, Any]:

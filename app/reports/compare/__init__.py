@@ -1,0 +1,1 @@
+"""Comparisons of many systems to a line, Markdown, CSV and HTML."""

@@ -1,0 +1,147 @@
+"""A comparison for a comment on a pull request: who is best in bold, a table for each board, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...inference.compare.record import BoardRecord, CompareRecord, PairRecord
+from ..certainty import interval_text
+from ..escaping import for_markdown, prose_for_markdown
+from ..markdown import reading, table
+from ..number_format import counted, percent, signed
+from .words import (
+    RELATIONS,
+    NamedBoard,
+    adjustment,
+    against,
+    all_warnings,
+    confidence,
+    kinds,
+    named_boards,
+    neighbours,
+    p_adjusted,
+    range_text,
+    scores_of,
+    toward,
+    warned,
+)
+
+_LISTED = 10
+
+
+def compare_markdown(record: CompareRecord, compare_id: str) -> str:
+    """The boards as GitHub-flavoured Markdown: the overall one first, then that of each data set."""
+    parts = [part for named in named_boards(record) for part in _board(record, named)]
+    warnings = [
+        f"> **{warning.code}**: {prose_for_markdown(warned(dataset, warning))}"
+        for dataset, warning in all_warnings(record)
+    ]
+    notes = () if record.reading is None else record.reading.notes
+    metric = "" if record.metric is None else f" of {for_markdown(record.metric)}"
+    direction = "" if record.higher_is_better else ", lower is better"
+    return "\n\n".join(
+        [
+            *parts,
+            *_legend(record.main_board),
+            *warnings,
+            *reading(notes),
+            f"<sub>exactperm {compare_id}, {for_markdown(record.statistic)}{metric}{direction}</sub>\n",
+        ]
+    )
+
+
+def _board(record: CompareRecord, named: NamedBoard) -> list[str]:
+    board = named.board
+    title = named.title(for_markdown(named.dataset))
+    head = f"**{title}** – {_found(record, board)}" if title else f"**{_found(record, board)}**"
+    known = ", ".join(f"{count:,} {kind}" for kind, count in kinds(board.pairs).items())
+    parts = [f"{head} ({adjustment(board)}{'; ' if known else ''}{known})", _systems(record, board)]
+    if record.compare == "pairs" and board.pairs:
+        parts.append(_pairs(board))
+    return parts
+
+
+def _found(record: CompareRecord, board: BoardRecord) -> str:
+    systems = counted(len(board.systems), "system")
+    if board.groups is None:
+        if record.compare == "baseline" and record.baseline is not None:
+            return f"{systems}, against {for_markdown(record.baseline)}"
+        return systems
+    best = board.groups.best_set
+    more = f" and {len(best) - _LISTED} more" if len(best) > _LISTED else ""
+    return (
+        f"Best: {', '.join(map(for_markdown, best[:_LISTED]))}{more} of {systems}"
+        if best
+        else f"No best set of {systems}"
+    )
+
+
+def _systems(record: CompareRecord, board: BoardRecord) -> str:
+    scores, alpha = scores_of(board.systems), board.family.alpha
+    rows = [
+        {"rank": str(system.rank), "system": for_markdown(system.name), "score": score}
+        for system, score in zip(board.systems, scores, strict=True)
+    ]
+    if board.groups is not None:
+        below = neighbours(board)
+        for row, system in zip(rows, board.systems, strict=True):
+            pair = below.get(system.name)
+            row["rank range"] = range_text(system)
+            row["letters"] = system.letters or ""
+            row["cluster"] = "" if system.cluster is None else str(system.cluster)
+            row["p against the next"] = "" if pair is None else p_adjusted(pair, alpha)
+    elif record.compare == "baseline" and record.baseline is not None and board.pairs:
+        pairs = against(board, record.baseline)
+        for row, system in zip(rows, board.systems, strict=True):
+            row.update(_against(pairs.get(system.name), system.name, alpha))
+    return _table(rows)
+
+
+def _against(pair: PairRecord | None, name: str, alpha: float) -> dict[str, str]:
+    if pair is None:
+        return {"difference": "", "p adjusted": "", "relation": ""}
+    difference, relation = toward(pair, name)
+    return {
+        "difference": signed(difference),
+        "p adjusted": p_adjusted(pair, alpha),
+        "relation": RELATIONS[relation],
+        **_interval(pair),
+    }
+
+
+def _pairs(board: BoardRecord) -> str:
+    return _table(
+        [
+            {
+                "system": for_markdown(pair.u),
+                "against": for_markdown(pair.v),
+                **_against(pair, pair.u, board.family.alpha),
+            }
+            for pair in board.pairs
+        ]
+    )
+
+
+def _interval(pair: PairRecord) -> dict[str, str]:
+    """The interval of U's score minus V's; v of a pair with the baseline is the baseline."""
+    interval = pair.confidence_interval
+    return {} if interval is None else {f"{percent(interval.level)} interval": interval_text(interval)}
+
+
+def _table(rows: Iterable[dict[str, str]]) -> str:
+    """A row for each; columns that some of them lack are empty there."""
+    every = list(rows)
+    heads = list(dict.fromkeys(name for row in every for name in row))
+    return table(heads, [[row.get(name, "") for name in heads] for row in every])
+
+
+def _legend(board: BoardRecord) -> list[str]:
+    if board.groups is None:
+        return []
+    return [
+        (
+            f"Rank ranges hold for all systems at once with {confidence(board.family.alpha)} confidence. Systems that share a "
+            "letter do not differ significantly. All of a cluster differ significantly from all below it. The best set holds "
+            f"the best system with {confidence(board.family.alpha)} confidence."
+        )
+    ]

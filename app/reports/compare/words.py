@@ -1,0 +1,179 @@
+"""What all reports of a comparison say alike: which board, which ranks, how certain, and what the marks mean."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+
+from ...inference.compare.record import Adjust, BoardRecord, CompareRecord, PairRecord, Relation, SystemRecord
+from ...inference.record import WarningRecord
+from ..certainty import Kind
+from ..escaping import single_line
+from ..number_format import counted, exactly, number, percent, probability
+from ..titles import Say, statistic_title
+
+ADJUSTMENTS: dict[Adjust, str] = {
+    "bonferroni": "Bonferroni",
+    "holm": "Holm",
+    "hochberg": "Hochberg",
+    "bh": "Benjamini-Hochberg",
+    "by": "Benjamini-Yekutieli",
+    "holm_discrete": "Holm for discrete tests",
+    "max_t": "Westfall-Young max T",
+    "none": "no adjustment",
+}
+RELATIONS: dict[Relation, str] = {
+    "better": "better",
+    "worse": "worse",
+    "tied": "not significant",
+    "undecided": "undecided",
+    "untestable": "untestable",
+}
+TURNED: dict[Relation, Relation] = {
+    "better": "worse",
+    "worse": "better",
+    "tied": "tied",
+    "undecided": "undecided",
+    "untestable": "untestable",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBoard:
+    """A board and what it is of: the only one; the overall one of several data sets; or one data set, by name."""
+
+    board: BoardRecord
+    scope: str  # "", "overall" or "dataset"
+    dataset: str = ""
+
+    def title(self, shown: str) -> str:
+        """`shown` is the escaped name of the data set."""
+        return {"": "", "overall": "Overall", "dataset": shown}[self.scope]
+
+
+def named_boards(record: CompareRecord) -> Iterator[NamedBoard]:
+    """The only board; or the overall one, then that of each data set."""
+    for name, board in record.boards.items():
+        if name is not None:
+            yield NamedBoard(board, "dataset", name)
+        else:
+            yield NamedBoard(board, "overall" if record.overall is not None else "")
+
+
+def measured_by(record: CompareRecord) -> str:
+    """What was measured and the statistic of it, as a label."""
+    name, metric = record.statistic, record.metric
+    return name if metric in {None, name} else f"{metric} ({name})"
+
+
+def what_was_measured(record: CompareRecord, say: Say) -> str:
+    """What the scores are, in words: the metric, or the statistic."""
+    if record.metric is not None:
+        return statistic_title(record.metric, say)
+    scores = {"mean_difference": "mean score", "sum_difference": "total score"}
+    return scores.get(record.statistic) or statistic_title(record.statistic, say)
+
+
+def scores_of(systems: Sequence[SystemRecord]) -> list[str]:
+    """Their scores, with as many digits as it takes to tell neighbours apart."""
+    scores = [system.score for system in systems]
+    around = [(*scores[max(at - 1, 0) : at], *scores[at + 1 : at + 2]) for at in range(len(scores))]
+    return [number(score, *near) for score, near in zip(scores, around, strict=True)]
+
+
+def range_text(system: SystemRecord) -> str:
+    """The ranks that a system may truly have: 1-3; empty where there are none."""
+    if system.rank_low is None or system.rank_high is None:
+        return ""
+    low, high = system.rank_low, system.rank_high
+    return str(low) if low == high else f"{low}\N{EN DASH}{high}"
+
+
+def confidence(alpha: float) -> str:
+    """1 - alpha as a percentage."""
+    return percent(float(1 - Decimal(repr(alpha))))
+
+
+def p_adjusted(pair: PairRecord, alpha: float) -> str:
+    """The adjusted p-value, on its own side of alpha."""
+    return probability(pair.p_adjusted, pair.log10_p_adjusted, alpha)
+
+
+def kind_of_pair(pair: PairRecord) -> Kind:
+    """How certain a p-value is, in one word."""
+    if pair.exact:
+        return "exact"
+    return "sampled" if pair.p_value_bounds_kind == "confidence" else "bracketed"
+
+
+def kinds(pairs: Sequence[PairRecord]) -> dict[Kind, int]:
+    """How many of the listed pairs are exact, bracketed and sampled; those that there are."""
+    count = Counter(map(kind_of_pair, pairs))
+    order: tuple[Kind, ...] = ("exact", "bracketed", "sampled")
+    return {kind: count[kind] for kind in order if count[kind]}
+
+
+def certainty_sentences(board: BoardRecord) -> list[str]:
+    """How the listed p-values are known."""
+    size, count = len(board.pairs), kinds(board.pairs)
+    if not size:
+        return ["No pairs are listed here, so their p-values are not."]
+    said = {
+        "exact": "exact: computed in whole numbers, or with a rounding error whose bound is certified",
+        "bracketed": "bracketed: the exact value lies between the two bounds, always; the p-value shown is a number inside",
+        "sampled": "sampled: the exact value lies inside its 99 % confidence interval with that confidence, not for certain",
+    }
+    return [
+        f"{'The one p-value is' if size == 1 else f'All {size:,} p-values are'} {said[kind]}."
+        if number_of == size
+        else f"{number_of:,} of {size:,} p-values are {said[kind]}."
+        for kind, number_of in count.items()
+    ]
+
+
+def neighbours(board: BoardRecord) -> dict[str, PairRecord]:
+    """The listed pair of each system and the next below it, by the name of the upper one."""
+    listed = {frozenset((pair.u, pair.v)): pair for pair in board.pairs}
+    below = pairwise(system.name for system in board.systems)
+    found = {upper: listed.get(frozenset((upper, lower))) for upper, lower in below}
+    return {name: pair for name, pair in found.items() if pair is not None}
+
+
+def toward(pair: PairRecord, name: str) -> tuple[float, Relation]:
+    """The difference and the relation of one of the two systems to the other."""
+    if pair.u == name:
+        return pair.difference, pair.relation
+    return 0.0 - pair.difference, TURNED[pair.relation]
+
+
+def against(board: BoardRecord, name: str) -> dict[str, PairRecord]:
+    """The listed pairs of one system, by the other."""
+    return {(pair.v if pair.u == name else pair.u): pair for pair in board.pairs if name in {pair.u, pair.v}}
+
+
+def adjustment(board: BoardRecord) -> str:
+    """The adjustment, over how many tests, and alpha: Holm over 66 tests, alpha = 0.05."""
+    family = board.family
+    how = ADJUSTMENTS[family.adjust]
+    return f"{how}, {counted(family.size, 'test')}, alpha = {exactly(family.alpha)}"
+
+
+def all_warnings(record: CompareRecord) -> list[tuple[str, WarningRecord]]:
+    """Each warning once, with the data set that it is of; empty for the main board and the request."""
+    main = record.main_board
+    own = [("", warning) for warning in (*record.warnings, *main.warnings)]
+    others = [
+        (named.dataset, warning)
+        for named in named_boards(record)
+        if named.board is not main
+        for warning in named.board.warnings
+    ]
+    return list(dict.fromkeys([*own, *others]))
+
+
+def warned(dataset: str, warning: WarningRecord) -> str:
+    """The sentence of a warning."""
+    return f"{single_line(dataset)}: {warning.detail}" if dataset else warning.detail
