@@ -61,13 +61,14 @@ class Decision(OneSidedTest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricRecord:
-    """One metric of a gate: its verdict, what it had to show, the decision, and the test of no difference.
+    """One comparison of a gate: its verdict, what it had to show, the decision, and the test of no difference.
 
     `hypothesis` and `reason` are sentences. `test` is one-sided in the gate's direction, with estimates, interval and
     null distribution.
     """
 
     name: str
+    against: Annotated[str | None, "The baseline's name, where the gate has several by name; null for V."] = None
     verdict: Verdict
     reason: str
     hypothesis: str

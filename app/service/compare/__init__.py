@@ -1,0 +1,1 @@
+"""Comparisons of many systems: from bytes to a validated `Comparison`."""
