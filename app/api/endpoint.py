@@ -12,6 +12,7 @@ import asyncio
 import hashlib
 import time
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -23,12 +24,12 @@ from ..execution.ipc import TooLong
 from ..service import problems
 from ..service.media_types import OFFERED
 from ..service.messages import Job, Kind, Limits, RenderedResponse
-from ..service.pipeline import handle
+from ..service.pipeline import handle_or_split
 from ..service.query import timeout_of_query
 from ..settings import Settings
 from . import cached_response
 from .admission import InPlace
-from .negotiation import body_of, representation, theme
+from .negotiation import board_picture, board_table, body_of, representation, theme
 from .over_deadline import over_deadline
 from .request_body import ByteBudget, Reservation, disconnected, receive_body
 from .sliced_response import SlicedResponse
@@ -104,6 +105,7 @@ class TestEndpoint:
             submitted_at=received_at,
             limits=self.limits,
             theme=theme(_only(query, "theme"), answer_in),
+            **({} if kind != "compare" else _of_a_board(query, answer_in)),
             timeout_s=timeout_of_query(query),
         )
 
@@ -165,7 +167,13 @@ class TestEndpoint:
         own = longest if of_query_s is None else min(longest, of_query_s)
         try:
             found, shared = await self.executor.run_shared(
-                key, handle, replace(job, query=query, timeout_s=None), body, deadline, own, predicted
+                key,
+                handle_or_split,
+                replace(job, query=query, timeout_s=None),
+                body,
+                deadline,
+                own,
+                predicted,
             )
         except TooLong as error:
             raise over_deadline(job, body, error, longest) from None
@@ -180,6 +188,14 @@ class TestEndpoint:
 def predicted_s(job: Job, size: int) -> float:
     """Predicted seconds of decoding alone: nothing else is known before the body is read."""
     return size * SECONDS_PER_BYTE * (1 if job.body.coding is None else INFLATION)
+
+
+def _of_a_board(query: tuple[tuple[str, str], ...], answer_in: str) -> dict[str, Any]:
+    """What only the answers to comparisons have a choice of."""
+    return {
+        "picture": board_picture(_only(query, "picture"), answer_in),
+        "table": board_table(_only(query, "table"), answer_in),
+    }
 
 
 def _only(query: tuple[tuple[str, str], ...], name: str) -> str | None:

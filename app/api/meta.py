@@ -8,15 +8,17 @@ from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
 from ..extras import EXTRAS, is_installed
+from ..inference.compare.record import Adjust, Aggregate, Design, Family
 from ..inference.options import Alternative, Method, PmfDetail
 from ..inputs.encodings import CODINGS
 from ..inputs.formats import catalogue
 from ..inputs.formats.options import READER_OPTIONS
 from ..inputs.formats.roles import ROLES, role_label
-from ..reports.representations import REPRESENTATIONS
+from ..reports.representations import REPRESENTATIONS, BoardPicture, BoardTable
 from ..service import media_types, problems
 from ..service.parse import AVAILABLE_TESTS
 from ..service.render_json import versions
+from ..service.schema.compare import CompareKind
 from ..service.schema.statistics import STATISTIC_MODELS, entries
 from ..settings import Settings
 from ..statistics import metrics
@@ -25,9 +27,11 @@ PUBLIC_LIMITS = (
     "max_body_bytes",
     "max_form_parts",
     "max_gate_metrics",
+    "max_comparisons",
     "max_items",
     "max_name_chars",
     "max_samples",
+    "max_systems",
     "default_timeout_s",
     "max_timeout_s",
     "engine_budget_operations",
@@ -48,6 +52,15 @@ def meta_of(settings: Settings) -> dict[str, Any]:
         "alternatives": list(get_args(Alternative)),
         "pmf": list(get_args(PmfDetail)),
         "statistics": {kind: [entry.described() for entry in entries(kind)] for kind in STATISTIC_MODELS},
+        "comparison": {
+            "kinds": list(get_args(CompareKind)),
+            "designs": list(get_args(Design)),
+            "adjustments": list(get_args(Adjust)),
+            "families": list(get_args(Family)),
+            "aggregates": list(get_args(Aggregate)),
+            "pictures": list(get_args(BoardPicture)),
+            "tables": list(get_args(BoardTable)),
+        },
         "metrics": metrics.described(),
         "formats": formats(),
         "extras": {name: is_installed(name) for name in EXTRAS},
@@ -63,6 +76,7 @@ def meta_of(settings: Settings) -> dict[str, Any]:
                 "suffix": one.suffixes[0],
                 "of_test": one.of_test,
                 "of_gate": one.of_gate,
+                "of_compare": one.of_compare,
             }
             for one in REPRESENTATIONS
         ],

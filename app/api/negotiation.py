@@ -10,7 +10,7 @@ from python_multipart.multipart import parse_options_header
 from ..errors import InvalidTest, MalformedBody, NotAcceptable, UnsupportedMedia
 from ..inputs.encodings import CODINGS
 from ..reports.picture.style import Theme
-from ..reports.representations import BY_NAME
+from ..reports.representations import BY_NAME, BoardPicture, BoardTable
 from ..service.media_types import CONSUMED, MULTIPART
 from ..service.messages import Body, Kind
 
@@ -58,6 +58,31 @@ def theme(name: str | None, representation_name: str) -> Theme:
     if name in themes:
         return cast("Theme", name)
     raise InvalidTest.at("/?theme", "unknown_theme", f"theme is one of {', '.join(themes)}.")
+
+
+def board_picture(name: str | None, representation_name: str) -> BoardPicture:
+    """Which picture of a comparison; raises InvalidTest where it is unknown, or the representation is none."""
+    chosen = _one_of("picture", name, get_args(BoardPicture))
+    if name is not None and not BY_NAME[representation_name].is_themed:
+        detail = "picture is for pictures only (format svg or png)."
+        raise InvalidTest.at("/?picture", "unused_parameter", detail)
+    return cast("BoardPicture", chosen)
+
+
+def board_table(name: str | None, representation_name: str) -> BoardTable:
+    """Which table of a comparison; raises InvalidTest where it is unknown, or the representation is none."""
+    chosen = _one_of("table", name, get_args(BoardTable))
+    if name is not None and not BY_NAME[representation_name].is_table:
+        raise InvalidTest.at("/?table", "unused_parameter", "table is for format csv only.")
+    return cast("BoardTable", chosen)
+
+
+def _one_of(parameter: str, name: str | None, names: Sequence[str]) -> str:
+    """The value of a query parameter; the first is the default."""
+    if name is not None and name not in names:
+        detail = f"{parameter} is one of {', '.join(names)}."
+        raise InvalidTest.at(f"/?{parameter}", f"unknown_{parameter}", detail)
+    return names[0] if name is None else name
 
 
 def _ranges(accept: str) -> list[tuple[str, float]]:

@@ -1,4 +1,4 @@
-"""The routes: five kinds of tests, plan, gate, and what describes the service."""
+"""The routes: five kinds of tests, plan, comparison, gate, and what describes the service."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def add_routes(
 
 
 def test_router(endpoint: TestEndpoint) -> APIRouter:
-    """`POST /v1/tests/{effects,scores,counts,predictions,files}`, `POST /v1/plan` and `POST /v1/gate`."""
+    """`POST /v1/tests/{effects,scores,counts,predictions,files}`, `/v1/plan`, `/v1/compare` and `/v1/gate`."""
     router = APIRouter(prefix="/v1")
 
     async def effects(request: Request) -> Response:
@@ -79,9 +79,13 @@ def test_router(endpoint: TestEndpoint) -> APIRouter:
         """Decide a pull request: 200 when the candidate U passes against the baseline V, 409 when not."""
         return await endpoint.answer(request, "gate")
 
+    async def compare(request: Request) -> Response:
+        """Compare many systems: an exact test of each pair, adjusted p-values, rank ranges, groups, the best set."""
+        return await endpoint.answer(request, "compare")
+
     # `openapi.document` describes them.
     for test in (effects, scores, counts, predictions, files):
         router.add_api_route(f"/tests/{test.__name__}", test, methods=["POST"], response_model=None)
-    for other in (plan, gate):
+    for other in (plan, compare, gate):
         router.add_api_route(f"/{other.__name__}", other, methods=["POST"], response_model=None)
     return router

@@ -17,6 +17,7 @@ import pickle
 import time
 from collections import Counter
 from collections.abc import Coroutine, Hashable
+from dataclasses import replace
 from typing import Any
 
 from ..errors import OutOfMemory, WorkerLost
@@ -25,6 +26,7 @@ from .pool import Function, Pool
 from .process import CallParked, ProcessLost, ProcessOutOfMemory, WorkerProcess
 from .scheduler import Bounds, Call, Reason, Scheduler
 from .single_flight import Flight, SingleFlight
+from .split import Split
 from .supervisor import Supervisor
 from .throughput import Throughput
 
@@ -193,7 +195,7 @@ class Executor:
         The deadline counts from now and includes waiting. The function may set another one, once it has read the
         body, up to `longest_s` (default `deadline_s`). When the last caller reaches its deadline or is cancelled, the
         worker is killed and replaced. A call whose worker dies is retried once. `predicted_s` is the prediction before
-        the body is read, in seconds.
+        the body is read, in seconds. A function that returns a `Split` has its result computed by several workers.
 
         Raises
         ------
@@ -208,25 +210,48 @@ class Executor:
         call = Call(max(predicted_s, self._throughput.usual_s), len(body), start + deadline_s)
 
         async def compute(flight: Flight) -> Any:
-            pickled = pickle.dumps((function, job), pickle.HIGHEST_PROTOCOL)
-            self._scheduler.enter(call)
-            try:
-                return await self._attempts(
-                    WorkerCall(
-                        pickled,
-                        body,
-                        call,
-                        flight,
-                        self._dispatcher,
-                        self._scheduler.long_s,
-                        start,
-                        longest_s,
-                    )
-                )
-            finally:
-                self._scheduler.leave(call)
+            first = WorkerCall(
+                b"", body, call, flight, self._dispatcher, self._scheduler.long_s, start, longest_s
+            )
+            result = await self._call(first, function, job)
+            return await self._joined(first, result) if isinstance(result, Split) else result
 
         return await self._flights.join(key, compute, deadline_s, longest_s)
+
+    async def _call(self, work: WorkerCall, function: Function, job: object) -> Any:
+        """One call with its attempts."""
+        self._scheduler.enter(work.call)
+        try:
+            pickled = pickle.dumps((function, job), pickle.HIGHEST_PROTOCOL)
+            return await self._attempts(replace(work, pickled=pickled))
+        finally:
+            self._scheduler.leave(work.call)
+
+    async def _joined(self, first: WorkerCall, split: Split) -> Any:
+        """The result of a call that was split. Its parts have the same deadline, end together, and are retried alone.
+
+        They are accepted already, so no queue refuses them; they wait there like others. Only `at_once` of them do, so
+        that the calls of others come in between.
+        """
+        at_once = asyncio.Semaphore(split.at_once)
+
+        async def run(function: Function, job: object, body: bytes | bytearray, seconds: float) -> Any:
+            call = Call(seconds, len(body), first.call.ends_by, state="off")
+            async with at_once:
+                return await self._call(replace(first, call=call, body=body), function, job)
+
+        if not first.flight.plan(split.seconds / split.at_once + split.join_seconds):
+            await asyncio.Event().wait()  # nobody waits that long, and the last to leave cancels this
+        try:
+            async with asyncio.TaskGroup() as group:
+                parts = [
+                    group.create_task(run(split.function, part.job, split.body, part.seconds))
+                    for part in split.parts
+                ]
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        results = tuple(part.result() for part in parts)
+        return await run(split.join, (split.job, results), first.body, split.join_seconds)
 
     async def _attempts(self, work: WorkerCall) -> Any:
         lost = 0

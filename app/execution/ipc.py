@@ -6,7 +6,8 @@ Reply:   `REPLY_HEADER` (kind, length of what follows), then that many bytes. An
 and questions (`PLAN`) may come before the one `RESULT`, `FAILURE`, `PARKED` or `OUT_OF_MEMORY`. A question is
 answered by one byte: `GO` or `PARK`.
 
-Pickle is safe here: both ends are this program, and the body, which is not, is never unpickled.
+Pickle is safe here: both ends are this program. The body of a request, which is not, is never unpickled; that of a part
+of a split call (`split`) was written by a worker.
 """
 
 from __future__ import annotations

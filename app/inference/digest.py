@@ -25,7 +25,7 @@ def request_digest(
     """
     settings = {
         "spec": [spec.name, dict(spec.parameters)],
-        "options": _options(options),
+        "options": options_by_name(options),
         "algorithm": algorithm,
     }
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
@@ -34,14 +34,14 @@ def request_digest(
         digest.update(f"|{type(data).__name__}.{field.name}:".encode())
         if isinstance(value, Pairing):
             value = value.clusters
-        for chunk in _canonical(value):
+        for chunk in canonical(value):
             digest.update(chunk)
     if moved is not None:
         digest.update(json.dumps([moved.toward_u, moved.toward_v]).encode())
     return digest.hexdigest()
 
 
-def _options(options: Options) -> dict[str, Any]:
+def options_by_name(options: Options) -> dict[str, Any]:
     """The options by name; what was measured and its direction only where the answer differs for them."""
     named = members(options)
     metric, higher = named.pop("metric"), named.pop("higher_is_better")
@@ -50,7 +50,8 @@ def _options(options: Options) -> dict[str, Any]:
     return named
 
 
-def _canonical(value: object) -> Iterator[bytes]:
+def canonical(value: object) -> Iterator[bytes]:
+    """A column, or anything of JSON, by value: 3 and 3.0 are the same."""
     if value is None:
         yield b"none"
     elif isinstance(value, np.ndarray):
@@ -58,12 +59,12 @@ def _canonical(value: object) -> Iterator[bytes]:
         yield f"{column.dtype.str}{column.shape}".encode()
         yield np.ascontiguousarray(column).tobytes()
     elif isinstance(value, Repeated):
-        yield from _canonical(value.values)
-        yield from _canonical(value.lengths)
+        yield from canonical(value.values)
+        yield from canonical(value.lengths)
     elif isinstance(value, Mapping):
         for name in sorted(value):
             yield f"{name}=".encode()
-            yield from _canonical(value[name])
+            yield from canonical(value[name])
     else:
         yield json.dumps(value, separators=(",", ":")).encode()
 

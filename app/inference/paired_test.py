@@ -118,17 +118,18 @@ def prepare(
         data, spec = counted(data, spec, estimated=only_planned)
     if data.pairing.clusters is not None:
         alone = replace(options, method="auto", pmf="none", exact_fraction=False, confidence_level=None)
-        item_level = _planned_test(
+        item_level = planned_test(
             replace(data, pairing=replace(data.pairing, clusters=None)), spec, alone, budget
         )
-    test = _planned_test(data, spec, options, budget)
+    test = planned_test(data, spec, options, budget)
     interval = planned_interval(options, budget, test)
-    dust = planned_dust(data, spec, options, partial(_planned_test, budget=budget))
+    dust = planned_dust(data, spec, options, partial(planned_test, budget=budget))
     warned = data_warnings(data, spec)
     return Prepared(given, given_spec, options, test, item_level, interval, warned, dust, counting)
 
 
-def _planned_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> PlannedTest:
+def planned_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> PlannedTest:
+    """The test of the statistic alone: no interval, and no look at what is odd about the data."""
     problem = reduce(data, spec)
     with engine_errors():
         if options.test == "bootstrap":

@@ -15,8 +15,8 @@ is left to the parser. A list is cut out of the body and replaced by a placehold
 rest. The placeholder cannot be guessed, and it is in quotes: in the middle of a string, where a list is not a list, it makes
 the body invalid, and the caller then parses the whole body.
 
-Code behind this module meets arrays only in the members named by COLUMNS, and in those of named counts. `put_back` makes the
-caller parse the body without arrays if one would be anywhere else.
+Code behind this module meets arrays only in the members named by COLUMNS, in those of named counts, and in the same of the
+systems of a comparison. `put_back` makes the caller parse the body without arrays if one would be anywhere else.
 """
 
 from __future__ import annotations
@@ -76,9 +76,31 @@ def put_back(value: Any, arrays: Arrays) -> bool:
         left -= _exchange(part, COLUMNS & part.keys(), arrays)
         if "gold" not in part:  # there a list of integers is an item
             for name in SYSTEMS & part.keys():
-                if type(part[name]) is dict:
-                    left -= _exchange(part[name], part[name].keys(), arrays)
+                left -= _exchange_counts(part[name], arrays)
+        if left:
+            left -= _exchange_systems(part, arrays)
     return left == 0
+
+
+def _exchange_systems(part: dict[str, Any], arrays: Arrays) -> int:
+    """The same of the columns of many systems, on one or several data sets."""
+    done = 0
+    datasets = part.get("datasets")
+    for board in (part, *(datasets.values() if type(datasets) is dict else ())):
+        if type(board) is not dict:
+            continue
+        if board is not part:
+            done += _exchange(board, COLUMNS & board.keys(), arrays)
+        systems = board.get("systems")
+        if type(systems) is dict:
+            done += _exchange(systems, systems.keys(), arrays)
+            if "gold" not in board:
+                done += sum(_exchange_counts(system, arrays) for system in systems.values())
+    return done
+
+
+def _exchange_counts(system: Any, arrays: Arrays) -> int:
+    return _exchange(system, system.keys(), arrays) if type(system) is dict else 0
 
 
 def _exchange(part: dict[str, Any], names: Iterable[str], arrays: Arrays) -> int:

@@ -91,7 +91,9 @@ def key_count(value: Any) -> int:
     count = len(value)
     for inner in value.values():
         if type(inner) is dict:
-            count += key_count(inner) if len(inner) < 64 else len(inner)
+            # Of a long object the first member tells: numbers by id, or objects by id or by system.
+            deeper = len(inner) < 64 or type(next(iter(inner.values()))) is dict
+            count += key_count(inner) if deeper else len(inner)
     return count
 
 

@@ -47,13 +47,50 @@ def read(body: bytes | bytearray) -> Table | CountTable:
     InvalidTest
         Its array is not N x 2 or N x 4 numbers, all finite; pointers are `/<row>/<column>`, from zero.
     """
+    rows = _rows(body, (2, 4), "N x 2 (u, v) or N x 4 (tp_u, incorrect_u, tp_v, incorrect_v)")
+    columns = [_column(rows[:, column], column) for column in range(rows.shape[1])]
+    if len(columns) == 2:
+        return Table(columns[0], columns[1])
+    first, second = HEADERLESS_COUNTS
+    return CountTable({first: columns[0], second: columns[1]}, {first: columns[2], second: columns[3]})
+
+
+def read_columns(body: bytes | bytearray, width: int, *, may_be_missing: bool = False) -> list[Column]:
+    """The columns of an N x `width` array, shape (N,) each; NaN is refused unless values may be missing.
+
+    Raises
+    ------
+    MalformedBody, InvalidTest
+        As `read` does.
+    """
+    rows = _rows(body, (width,), f"N x {width:,}, a column for each system")
+    bad = np.zeros(rows.shape, dtype=bool)
+    if rows.dtype.kind == "f":
+        bad = np.isinf(rows) if may_be_missing else ~np.isfinite(rows)
+    elif rows.dtype.kind == "u":
+        bad = rows >= INT64  # type: ignore[operator]
+    if bad.any():
+        row, column = np.argwhere(bad)[0].tolist()
+        if rows.dtype.kind == "u":
+            raise InvalidTest.at(f"/{row}/{column}", "integer_too_large", "Too large for 64 bits.")
+        raise InvalidTest.at(f"/{row}/{column}", "not_finite", "This number is not finite.")
+    whole = np.ascontiguousarray(rows.T)
+    if rows.dtype.kind != "f":
+        return list(whole.astype(np.int64, copy=False))
+    reals = whole.astype(np.float64, copy=False)
+    if rows.dtype.itemsize < 8:
+        reals = shortest_decimals(reals.ravel(), rows.dtype).reshape(reals.shape)
+    return list(reals)
+
+
+def _rows(body: bytes | bytearray, widths: tuple[int, ...], needed: str) -> NDArray[np.generic]:
+    """The array, not copied; its second axis has one of these lengths."""
     header = _header(bytes(body[:MAX_HEADER_BYTES]))
     if header.dtype.kind not in KINDS or header.dtype.itemsize > 8:
         detail = "The array must hold integers, booleans or floats of at most 64 bits; objects are never unpickled."
         raise InvalidTest.at("", "unsupported_dtype", detail)
-    if len(header.shape) != 2 or header.shape[1] not in (2, 4):
-        detail = "The array must be N x 2 (u, v) or N x 4 (tp_u, incorrect_u, tp_v, incorrect_v)."
-        raise InvalidTest.at("", "wrong_shape", detail)
+    if len(header.shape) != 2 or header.shape[1] not in widths:
+        raise InvalidTest.at("", "wrong_shape", f"The array must be {needed}.")
     data_bytes = len(body) - header.offset
     if math.prod(header.shape) * header.dtype.itemsize != data_bytes:
         detail = f"The header claims {header.shape[0]:,} x {header.shape[1]} elements of {header.dtype.itemsize} bytes; "
@@ -61,12 +98,7 @@ def read(body: bytes | bytearray) -> Table | CountTable:
     if header.shape[0] == 0:
         raise InvalidTest.at("", "no_items", "The array has no rows; there is nothing to test.")
     flat = np.frombuffer(body, dtype=header.dtype, offset=header.offset)
-    rows = flat.reshape(header.shape, order="F" if header.fortran_order else "C")
-    columns = [_column(rows[:, column], column) for column in range(header.shape[1])]
-    if len(columns) == 2:
-        return Table(columns[0], columns[1])
-    first, second = HEADERLESS_COUNTS
-    return CountTable({first: columns[0], second: columns[1]}, {first: columns[2], second: columns[3]})
+    return flat.reshape(header.shape, order="F" if header.fortran_order else "C")
 
 
 def _header(start: bytes) -> Header:

@@ -86,17 +86,17 @@ def _by_order(
         raise InvalidTest.at(f"/{first}", "no_items", "There is no item to test; give at least one.")
     if ids is not None:
         _same_length("ids", len(ids), first, n)
-        _unique(ids)
+        require_unique(ids)
     if isinstance(clusters, Mapping):
         if ids is None:
             detail = (
                 "Clusters keyed by id need ids, or systems keyed by id; or give one cluster key per item."
             )
             raise InvalidTest.at("/clusters", "no_ids", detail)
-        clusters = _clusters_of([str(key) for key in ids], clusters)
+        clusters = clusters_of([str(key) for key in ids], clusters)
     elif clusters is not None:
         _same_length("clusters", len(clusters), first, n)
-    codes, n_clusters = _coded(clusters)
+    codes, n_clusters = coded(clusters)
     return Paired(dict(arrays), Pairing(codes, n_clusters, by_id=ids is not None, ids=ids))
 
 
@@ -106,7 +106,8 @@ def _same_length(name: str, length: int, first: str, n: int) -> None:
         raise InvalidTest.at(f"/{name}", "length_mismatch", detail)
 
 
-def _unique(ids: Sequence[Any]) -> None:
+def require_unique(ids: Sequence[Any]) -> None:
+    """Refuse ids that repeat; raises InvalidTest at `/ids/<index>`."""
     if len(set(ids)) == len(ids):
         return
     seen: set[Any] = set()
@@ -145,7 +146,7 @@ def _by_id(
     if clusters is not None and not isinstance(clusters, Mapping):
         detail = "The systems are keyed by id; give clusters as an object keyed by id too."
         raise InvalidTest.at("/clusters", "mixed_forms", detail)
-    codes, n_clusters = _coded(None if clusters is None else _clusters_of(matched, clusters))
+    codes, n_clusters = coded(None if clusters is None else clusters_of(matched, clusters))
     pairing = Pairing(
         clusters=codes,
         n_clusters=n_clusters,
@@ -185,7 +186,8 @@ def _reordered(column: ById, order: list[str]) -> Values:
     return [column.values[index[key]] for key in order]
 
 
-def _clusters_of(ids: Sequence[str], clusters: Mapping[str, Any]) -> list[Any]:
+def clusters_of(ids: Sequence[str], clusters: Mapping[str, Any]) -> list[Any]:
+    """The cluster of each id; raises InvalidTest at `/clusters` where one has none."""
     missing = [key for key in ids if key not in clusters]
     if missing:
         named = ", ".join(quoted(key) for key in missing[:NAMED_IDS])
@@ -194,7 +196,7 @@ def _clusters_of(ids: Sequence[str], clusters: Mapping[str, Any]) -> list[Any]:
     return [clusters[key] for key in ids]
 
 
-def _coded(keys: Sequence[Any] | None) -> tuple[NDArray[np.int64] | None, int | None]:
+def coded(keys: Sequence[Any] | None) -> tuple[NDArray[np.int64] | None, int | None]:
     """Codes 0..n_clusters-1 in order of first appearance."""
     if keys is None:
         return None, None

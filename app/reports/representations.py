@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
+from ..inference.compare.record import CompareRecord
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import TestRecord
 from .csv_row import gate_rows, row
@@ -24,18 +26,27 @@ from .text import gate_line, line
 _OWN_STYLE_ONLY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 
 
+BoardPicture = Literal["leaderboard", "heatmap", "bars", "forest"]
+BoardTable = Literal["systems", "pairs"]
+
+
 @dataclass(frozen=True, slots=True)
 class ReportContext:
-    """What a report shows beside the record: the id of the answer, its signature, and the colours of a picture."""
+    """What a report shows beside the record: the id of the answer, its signature, and the colours of a picture.
+
+    `picture` and `table` are what is drawn, and listed, of a comparison.
+    """
 
     id: str
     signature: str = ""
     theme: Theme = "light"
+    picture: BoardPicture = "leaderboard"
+    table: BoardTable = "systems"
 
 
 @dataclass(frozen=True, slots=True)
 class Representation:
-    """One representation of the answers to tests, to gates, or to both.
+    """One representation of the answers to tests, to gates, to comparisons, or to several of them.
 
     Attributes
     ----------
@@ -45,14 +56,16 @@ class Representation:
         What a person calls it.
     suffixes
         The endings of its files; the first is the usual one.
-    test, gate
+    test, gate, compare
         The renderers, None where there is none. Those of JSON are in `service`: it alone has the time of computing.
     is_binary
         Not text in any coding.
     is_drawn
         Contains a picture, which needs the null distribution and matplotlib: never drawn by the web process.
     is_themed
-        A picture alone, in the colours of `?theme=`.
+        A picture alone, in the colours of `?theme=`; of a comparison, `?picture=` chooses which.
+    is_table
+        One table; of a comparison, `?table=` chooses which.
     content_security_policy
         What a browser may load when it shows the answer; None for what a browser does not run.
     """
@@ -63,9 +76,11 @@ class Representation:
     suffixes: tuple[str, ...]
     test: Callable[[TestRecord, ReportContext], bytes] | None = None
     gate: Callable[[GateRecord, ReportContext], bytes] | None = None
+    compare: Callable[[CompareRecord, ReportContext], bytes] | None = None
     is_binary: bool = False
     is_drawn: bool = False
     is_themed: bool = False
+    is_table: bool = False
     content_security_policy: str | None = None
 
     @property
@@ -83,6 +98,11 @@ class Representation:
     def of_gate(self) -> bool:
         """Whether a gate is answered in it."""
         return self.gate is not None or self.name == JSON
+
+    @property
+    def of_compare(self) -> bool:
+        """Whether a comparison is answered in it."""
+        return self.compare is not None or self.name == JSON
 
 
 def _html(record: TestRecord, context: ReportContext) -> bytes:
@@ -119,6 +139,7 @@ REPRESENTATIONS = (
         "csv", "text/csv", "CSV", (".csv",),
         lambda record, context: row(record, context.id).encode(),
         lambda gate, context: gate_rows(gate, context.id).encode(),
+        is_table=True,
     ),
     Representation(
         "svg", "image/svg+xml", "Picture (SVG)", (".svg",),
@@ -144,3 +165,4 @@ BY_NAME: Mapping[str, Representation] = {one.name: one for one in REPRESENTATION
 BY_SUFFIX: Mapping[str, Representation] = {suffix: one for one in REPRESENTATIONS for suffix in one.suffixes}
 OF_A_TEST = tuple(one.name for one in REPRESENTATIONS if one.of_test)
 OF_A_GATE = tuple(one.name for one in REPRESENTATIONS if one.of_gate)
+OF_A_COMPARISON = tuple(one.name for one in REPRESENTATIONS if one.of_compare)

@@ -7,7 +7,20 @@ planner's prediction has to allow them as well.
 
 from __future__ import annotations
 
-from ..statistics.paired import Counts, Effects, Paired, Predictions, Scores, Segments, StatisticSpec
+import numpy as np
+
+from ..inference.compare.comparison import Comparison
+from ..statistics.paired import (
+    Counts,
+    Effects,
+    Paired,
+    Predictions,
+    Repeated,
+    Scores,
+    Segments,
+    StatisticSpec,
+)
+from .compare.parse import ParsedCompare
 from .gate.parse import ParsedGate
 from .parse import ParsedTest, n_items
 
@@ -19,10 +32,16 @@ ADDITIVE_EXPRESSIONS = frozenset({None, "x1"})
 MOST_JOINT_ITEMS = 500  # the lattice of several sums comes from all their columns together
 MOST_INTERVAL_ITEMS = 500
 MOST_METRICS = 4
+ADJUSTED_IN_PLACE = frozenset({"bonferroni", "holm", "hochberg", "bh", "by", "none"})
+# Of a comparison: pairs on all data sets, and values of all systems.
+MOST_PAIRS = 100
+MOST_VALUES = 5_000
 
 
-def may_run_in_place(parsed: ParsedTest | ParsedGate) -> bool:
+def may_run_in_place(parsed: ParsedTest | ParsedGate | ParsedCompare) -> bool:
     """Whether a request is certain to be prepared within milliseconds."""
+    if isinstance(parsed, ParsedCompare):
+        return _is_small(parsed.comparison)
     if isinstance(parsed, ParsedGate):
         return len(parsed.metrics) <= MOST_METRICS and all(
             may_run_in_place(metric.test) for metric in parsed.metrics
@@ -35,6 +54,25 @@ def may_run_in_place(parsed: ParsedTest | ParsedGate) -> bool:
         and not options.exact_fraction
         and (options.confidence_level is None or items <= MOST_INTERVAL_ITEMS)
         and _simple(parsed.data, parsed.spec, items)
+    )
+
+
+def _is_small(comparison: Comparison) -> bool:
+    """Whether a comparison is of few scores in few pairs, without intervals."""
+    boards, options = comparison.datasets.values(), comparison.options
+    pairs = values = 0
+    for board in boards:
+        pairs += len(board.columns) ** 2 // 2
+        for column in board.columns.values():
+            if not isinstance(column, np.ndarray | Repeated):
+                return False
+            values += len(column)
+    return (
+        options.method in METHODS - {"monte_carlo"}
+        and options.confidence_level is None
+        and comparison.adjust in ADJUSTED_IN_PLACE
+        and pairs <= MOST_PAIRS
+        and values <= MOST_VALUES
     )
 
 

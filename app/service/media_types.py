@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..reports.representations import JSON as JSON_NAME, OF_A_GATE, OF_A_TEST
+from ..reports.representations import JSON as JSON_NAME, OF_A_COMPARISON, OF_A_GATE, OF_A_TEST
 from .messages import Kind
 
 JSON = "application/json"
@@ -22,6 +22,7 @@ CONSUMED: Mapping[Kind, tuple[str, ...]] = {
     "files": (MULTIPART,),
     "plan": (JSON,),
     "gate": (JSON, MULTIPART),
+    "compare": (JSON, CSV, TSV, NDJSON, NPY, MULTIPART),
 }
 OFFERED: Mapping[Kind, tuple[str, ...]] = {
     "effects": OF_A_TEST,
@@ -31,4 +32,5 @@ OFFERED: Mapping[Kind, tuple[str, ...]] = {
     "files": OF_A_TEST,
     "plan": (JSON_NAME,),
     "gate": OF_A_GATE,
+    "compare": OF_A_COMPARISON,
 }

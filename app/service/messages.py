@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..reports.picture.style import Theme
+from ..reports.representations import BoardPicture, BoardTable
 
 TestKind = Literal["effects", "scores", "counts", "predictions"]
-Kind = TestKind | Literal["files", "plan", "gate"]
+Kind = TestKind | Literal["files", "plan", "gate", "compare"]
 Source = Literal["computed", "kept", "shared"]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The settings that limit a request."""
+    """The settings that limit a request, and how many workers there are for a long one."""
 
     max_body_bytes: int
     max_items: int
@@ -22,7 +23,11 @@ class Limits:
     max_name_chars: int
     max_form_parts: int
     max_gate_metrics: int
+    max_systems: int
+    max_comparisons: int
     max_timeout_s: float
+    workers: int
+    long_test_seconds: float
     engine_budget_operations: int
     engine_budget_bytes: int
     retry_after_s: int
@@ -53,6 +58,8 @@ class Job:
     submitted_at: float
     limits: Limits
     theme: Theme = "light"
+    picture: BoardPicture = "leaderboard"
+    table: BoardTable = "systems"
     timeout_s: float | None = None
 
 

@@ -6,29 +6,47 @@ so that workers import none.
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar, cast
-
-from pydantic_core import to_json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar, cast
 
 from ..engine.plan import Budget
-from ..errors import BodyTooLarge, ExactpermError, relocated
+from ..errors import BodyTooLarge, ExactpermError, InputError, relocated
 from ..execution.ipc import Control, Unbounded
-from ..inference.gate.record import GateRecord
+from ..execution.split import Split
+from ..inference.compare.compare import PreparedCompare
+from ..inference.compare.pair_tests import PairTests
 from ..inference.paired_test import Prepared, finish, plan_record, prepare
-from ..inference.record import TestRecord, reported
-from ..reports.representations import BY_NAME, JSON, ReportContext
+from ..inference.record import reported
+from ..reports.representations import BY_NAME, JSON
 from . import problems
+from .compare.parse import ParsedCompare, parse_compare
+from .compare.parts import Slice, Whole, joined, solved, split_of
+from .compare.run import (
+    Told,
+    counting_seconds,
+    plan_of_comparison,
+    prepare_comparison,
+    run_comparison,
+    told,
+)
 from .gate.parse import ParsedGate, parse_gate
 from .gate.run import PreparedGate, headers_of, prepare_gate, run_gate, status_of
 from .in_place import may_run_in_place
-from .media_types import MULTIPART
-from .messages import Job, RenderedResponse, TestKind, WorkStats
+from .media_types import JSON as JSON_BODY, MULTIPART
+from .messages import Job, RenderedResponse, TestKind
 from .parse import ParsedTest, inflated, parse_test
-from .render_json import Runtime, answer_id, render_gate, render_plan, render_test, signature
+from .parse_plan import parse_plan
+from .render_json import (
+    answer_id,
+    render_compare,
+    render_compare_plan,
+    render_gate,
+    render_plan,
+    render_test,
+)
+from .rendered import content_of, encode, rendered
 from .self_test import KNOWN, self_test
 
 
@@ -40,27 +58,76 @@ class Later:
     timeout_s: float | None = None
 
 
-Content = tuple[bytes, bytes, bytes]  # before, own and after of `RenderedResponse`
-Record = TypeVar("Record", TestRecord, GateRecord)
-Answered = TypeVar("Answered", RenderedResponse, RenderedResponse | Later)
+Parsed = ParsedTest | ParsedGate | ParsedCompare
+Planned = Prepared | PreparedGate | PreparedCompare
+Answered = TypeVar("Answered", RenderedResponse, RenderedResponse | Later, RenderedResponse | Split)
 
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
+WARM_UP_BOARD = b'{"kind": "scores", "systems": {"A": [1, 1, 1], "B": [1, 0, 0], "C": [0, 1, 2]}}'
 
 
 def handle(job: Job, body: bytes | bytearray, control: Control) -> RenderedResponse:
     """Answer one request, errors included; raises nothing but MemoryError."""
 
     def steps(started: float) -> RenderedResponse:
-        parsed = _parsed(job, inflated(job, body, job.limits.max_body_bytes))
-        if parsed.timeout_s is not None:
-            control.deadline(parsed.timeout_s)
-        planning = time.monotonic()
-        if job.kind != "plan":
-            control.plan(parsed.counting_seconds)  # texts are counted before there is a plan
-        prepared = _prepared(job, parsed)
+        parsed, prepared, planning = _planned(job, body, control)
         if job.kind != "plan":
             control.plan(prepared.seconds)
         return _finished(job, parsed, prepared, started, planning)
+
+    return _never_raising(job, steps)
+
+
+def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> RenderedResponse | Split:
+    """The same; but of a long comparison only the plan, for several workers to run its tests."""
+    if job.kind != "compare":
+        return handle(job, body, control)
+
+    def steps(started: float) -> RenderedResponse | Split:
+        parsed, prepared, planning = _planned(job, body, control)
+        assert isinstance(prepared, PreparedCompare)
+        assert isinstance(parsed, ParsedCompare)
+        split = split_of(job, parsed, prepared, (run_pairs, join_pairs), started, planning)
+        if split is not None:
+            return split
+        control.plan(prepared.seconds)
+        return _finished(job, parsed, prepared, started, planning)
+
+    return _never_raising(job, steps)
+
+
+def _planned(job: Job, body: bytes | bytearray, control: Control) -> tuple[Parsed, Planned, float]:
+    """A request decoded and planned, and when planning began; its deadline, and that it may be long, are told."""
+    parsed = _parsed(job, inflated(job, body, job.limits.max_body_bytes))
+    if parsed.timeout_s is not None:
+        control.deadline(parsed.timeout_s)
+    planning = time.monotonic()
+    counting = parsed.counting_seconds if not isinstance(parsed, ParsedCompare) else counting_seconds(parsed)
+    if job.kind != "plan" or isinstance(parsed, ParsedCompare):
+        control.plan(counting)  # texts are counted before there is a plan
+    return parsed, _prepared(job, parsed), planning
+
+
+def run_pairs(slices: tuple[Slice, ...], plan: bytes | bytearray, control: Control) -> bytes | InputError:
+    """Run the tests of some pairs of a comparison that was planned."""
+    return solved(plan, slices)
+
+
+def join_pairs(
+    known: tuple[Whole, tuple[bytes | InputError, ...]], body: bytes | bytearray, control: Control
+) -> RenderedResponse:
+    """Answer a comparison whose tests were run in parts; the body is read again only to say where it is wrong."""
+    whole, results = known
+    job = whole.job
+
+    def steps(_: float) -> RenderedResponse:
+        try:
+            prepared, tests = joined(whole, results)
+            return _compared(job, prepared, whole.told, whole.started, whole.planning, tests)
+        except InputError as error:
+            parsed = parse_compare(job, inflated(job, body, job.limits.max_body_bytes))
+            with relocated(parsed.pointer_map):
+                raise error from None
 
     return _never_raising(job, steps)
 
@@ -107,13 +174,21 @@ def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | R
         return problems.of_bug(error, job.request_id)
 
 
-def _parsed(job: Job, body: bytes | bytearray) -> ParsedTest | ParsedGate:
-    return parse_gate(job, body) if job.kind == "gate" else parse_test(job, body)
+def _parsed(job: Job, body: bytes | bytearray) -> Parsed:
+    if job.kind == "gate":
+        return parse_gate(job, body)
+    if job.kind == "compare":
+        return parse_compare(job, body)
+    if job.kind == "plan" and job.body.media_type == JSON_BODY:
+        return parse_plan(job, body)
+    return parse_test(job, body)
 
 
-def _prepared(job: Job, parsed: ParsedTest | ParsedGate) -> Prepared | PreparedGate:
+def _prepared(job: Job, parsed: Parsed) -> Planned:
     if isinstance(parsed, ParsedGate):
         return prepare_gate(job, parsed)
+    if isinstance(parsed, ParsedCompare):
+        return prepare_comparison(job, parsed)
     limits = job.limits
     budget = Budget(limits.engine_budget_operations, limits.engine_budget_bytes)
     with relocated(parsed.pointer_map):
@@ -122,102 +197,58 @@ def _prepared(job: Job, parsed: ParsedTest | ParsedGate) -> Prepared | PreparedG
 
 def _finished(
     job: Job,
-    parsed: ParsedTest | ParsedGate,
-    prepared: Prepared | PreparedGate,
+    parsed: Parsed,
+    prepared: Planned,
     started: float,
     planning: float,
 ) -> RenderedResponse:
     """Run and render. Engine time counts from `planning`: it includes the lattice and the plan."""
     if isinstance(prepared, PreparedGate):
         gate = run_gate(prepared)
-        content = _content(job, gate, render_gate, BY_NAME[job.representation].gate, started, planning)
+        content = content_of(job, gate, render_gate, BY_NAME[job.representation].gate, started, planning)
         status = status_of(gate, prepared.parsed.fail_status)
         test = gate.deciding.test
         computed = (test.method.name, test.items.n)
-        return _rendered(job, content, headers_of(gate), job.representation, started, status, computed)
+        return rendered(job, content, headers_of(gate), job.representation, started, status, computed)
+    if isinstance(prepared, PreparedCompare):
+        assert isinstance(parsed, ParsedCompare)
+        if job.kind == "plan":
+            content = (encode(render_compare_plan(plan_of_comparison(prepared))), b"", b"")
+            return rendered(job, content, (), JSON, started)
+        with relocated(parsed.pointer_map):
+            return _compared(job, prepared, told(parsed), started, planning)
     assert isinstance(parsed, ParsedTest)
     if job.kind == "plan":
         kind = cast("TestKind", parsed.kind)  # segments come from files alone, which only the CLI plans
         content = (encode(render_plan(kind, plan_record(prepared))), b"", b"")
-        return _rendered(job, content, (), JSON, started)
+        return rendered(job, content, (), JSON, started)
     record = reported(finish(prepared), parsed.reading_record, parsed.warnings)
-    content = _content(job, record, render_test, BY_NAME[job.representation].test, started, planning)
+    content = content_of(job, record, render_test, BY_NAME[job.representation].test, started, planning)
     # For scripts that do not read the body, and of pictures, which say it only to eyes.
     extra = (("x-p-value", repr(record.p_value)), ("etag", f'W/"{answer_id(record)}"'))
     computed = (record.method.name, record.items.n)
-    return _rendered(job, content, extra, job.representation, started, computed=computed)
+    return rendered(job, content, extra, job.representation, started, computed=computed)
 
 
-def _content(
+def _compared(
     job: Job,
-    record: Record,
-    render: Callable[[Record, Runtime], dict[str, Any]],
-    report: Callable[[Record, ReportContext], bytes] | None,
+    prepared: PreparedCompare,
+    told: Told,
     started: float,
     planning: float,
-) -> Content:
-    """The record in the representation requested; JSON has the runtime."""
-    if job.representation != JSON:
-        assert report is not None
-        return report(record, ReportContext(answer_id(record), signature(record), job.theme)), b"", b""
-    now = time.monotonic()
-    runtime = Runtime(
-        engine_ms=milliseconds(now - planning),
-        total_ms=milliseconds(now - job.received_at),
-        queue_ms=milliseconds(started - job.submitted_at),
-    )
-    return with_own(render(record, runtime), "runtime")
-
-
-def _rendered(
-    job: Job,
-    content: Content,
-    extra: tuple[tuple[str, str], ...],
-    representation: str,
-    started: float,
-    status: int = 200,
-    computed: tuple[str, int] | None = None,
+    tests: Sequence[PairTests] | None = None,
 ) -> RenderedResponse:
-    queue_s, compute_s = max(started - job.submitted_at, 0.0), time.monotonic() - started
-    queue_ms, compute_ms = milliseconds(queue_s), milliseconds(compute_s)
-    sent_as = BY_NAME[representation]
-    headers = (
-        ("content-type", sent_as.content_type),
-        ("cache-control", "no-store"),
-        ("vary", "Accept"),
-        ("server-timing", f"queue;dur={queue_ms}, compute;dur={compute_ms}"),
-    )
-    policy = sent_as.content_security_policy
-    restricted = (("content-security-policy", policy),) if policy is not None else ()
-    work = None if computed is None else WorkStats(*computed, queue_s, compute_s)
-    before, own, after = content
-    return RenderedResponse(status, headers + restricted + extra, before, started, work, own, after)
-
-
-def milliseconds(seconds: float) -> float:
-    """Seconds as milliseconds, to the microsecond."""
-    return round(max(seconds, 0.0) * 1e3, 3)
-
-
-def encode(value: dict[str, Any]) -> bytes:
-    """JSON with the shortest numbers that survive a round trip; raises for NaN, which would be a bug."""
-    text = to_json(value, inf_nan_mode="constants")
-    if b"NaN" in text or b"Infinity" in text:  # a number, or part of a label
-        text = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
-    return text + b"\n"
-
-
-def with_own(value: dict[str, Any], name: str) -> Content:
-    """The same as `encode` in three parts: before the member `name`, its value, and after it."""
-    names = list(value)
-    at = names.index(name)
-    before = encode({each: value[each] for each in names[:at]}).removesuffix(b"}\n")
-    after = encode({each: value[each] for each in names[at + 1 :]}).removeprefix(b"{")
-    return before + b',"' + name.encode() + b'":', encode(value[name]).rstrip(), b"," + after
+    """The answer to a comparison; `tests` if they have been run already."""
+    record = run_comparison(prepared, told, tests)
+    content = content_of(job, record, render_compare, BY_NAME[job.representation].compare, started, planning)
+    etag = (("etag", f'W/"{answer_id(record)}"'),)
+    computed = ("compare", prepared.tests)
+    return rendered(job, content, etag, job.representation, started, computed=computed)
 
 
 def warm_up(job: Job, body: bytes | bytearray, control: Control) -> None:
     """Import and use everything once, so that the first request does not pay for it."""
     handle(job, WARM_UP_BODY, Unbounded())
+    handle(replace(job, kind="compare"), WARM_UP_BOARD, Unbounded())
     # BLAS takes 32 MiB at its first use, for example: that is part of a warm worker's size.
     self_test(KNOWN, b"", Unbounded())

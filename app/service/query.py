@@ -20,6 +20,7 @@ TEXT = ("alternative", "method", "test", "on_missing", "pmf")
 LITERAL = ("samples", "seed", "precision", "alpha", "confidence_level", "exact_fraction", "timeout_s")
 NAMES = {"name_u": "u", "name_v": "v"}
 ELSEWHERE = ("format", "theme", "timeout_s")
+OF_A_BOARD = ("picture", "table")  # of the answer to a comparison
 _TYPES = {parameter.name: parameter.type for entry in ENTRIES for parameter in entry.parameters}
 
 Query = tuple[tuple[str, str], ...]
@@ -47,7 +48,7 @@ def options_of_query(
     """
     known = known_of(kind) if known is None else known
     options = options_of(query, known, "query parameter", lambda name: f"/?{name[:40]}")
-    for name in ("format", "theme"):
+    for name in ("format", "theme", *OF_A_BOARD):
         options.pop(name, None)
     return options
 
@@ -80,7 +81,7 @@ def _put(options: dict[str, Any], name: str, text: str) -> None:
         options.setdefault("names", {})[NAMES[name]] = text
     elif name in LITERAL or name == "decimals":
         options[name] = literal(text)
-    elif name in TEXT or name in ELSEWHERE:
+    elif name in TEXT or name in ELSEWHERE or name in OF_A_BOARD:
         options[name] = text
     else:
         options.setdefault("statistic", {})[name] = parameter(name, text)

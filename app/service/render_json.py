@@ -6,13 +6,17 @@ The OpenAPI schemas are derived from the same records and the same exceptions (`
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Annotated, Any, get_type_hints
+from operator import attrgetter
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from flint import fmpz
 
 from .. import __version__
+from ..inference.compare.plan_record import BoardPlanRecord, ComparePlanRecord
+from ..inference.compare.record import CompareRecord
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.options import Method
 from ..inference.paired_test import ALGORITHM_VERSION
@@ -67,11 +71,34 @@ class GateAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class CompareAnswer:
+    """The answer to a comparison of many systems. Everything but `runtime` is a function of the request.
+
+    One board has `systems`, `pairs`, `groups` and `family` here. Several data sets have each their own in `datasets`, and
+    those four are null; `overall` is the board over all of them.
+    """
+
+    record: CompareRecord
+    runtime: Runtime
+    versions: Versions
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
 class PlanAnswer:
     """What a test would do and cost, and what the alternatives would."""
 
     kind: TestKind
     record: PlanRecord
+    versions: Versions
+
+
+@dataclass(frozen=True, slots=True)
+class ComparePlanAnswer:
+    """What a comparison would do and cost."""
+
+    kind: Literal["compare"]
+    record: ComparePlanRecord
     versions: Versions
 
 
@@ -113,6 +140,7 @@ def _quantiles(quantiles: tuple[tuple[str, float], ...] | None) -> dict[str, flo
 
 
 TestId = Annotated[str, {"pattern": "^t_[0-9a-f]{16}$"}, "From the canonical request and the algorithm."]
+CompareId = Annotated[str, {"pattern": "^c_[0-9a-f]{16}$"}, "From the canonical request and the algorithm."]
 GateId = Annotated[str, {"pattern": "^g_[0-9a-f]{16}$"}]
 Decimal = Annotated[str, {"pattern": r"^\d+$"}, "In decimal, as a string: it may have any length."]
 COSTS = ("operations", "bytes", "seconds")
@@ -120,10 +148,15 @@ PLANS = (PlannedMethod, PlanRecord)
 FORMS: dict[tuple[type, str], Form] = {
     (TestRecord, "digest"): Form("id", TestId, lambda digest: f"t_{digest[:16]}"),
     (GateRecord, "digest"): Form("id", GateId, lambda digest: f"g_{digest[:16]}"),
+    (CompareRecord, "digest"): Form("id", CompareId, lambda digest: f"c_{digest[:16]}"),
     (Fraction2, "numerator"): Form("numerator", Decimal, decimal),
     (NullRecord, "quantiles"): Form("quantiles", dict[str, float] | None, _quantiles),
     (NullRecord, "pmf"): Form("pmf", tuple[Mass, ...] | None, _masses),
     **{(record, name): Form(name, float, bounded) for record in PLANS for name in COSTS},
+    **{
+        (record, "seconds"): Form("seconds", float, bounded)
+        for record in (BoardPlanRecord, ComparePlanRecord)
+    },
     **{(record, "method"): Form("method", Method, str) for record in PLANS},
 }
 # Records whose fields become members of the object around them.
@@ -131,7 +164,10 @@ INLINE: frozenset[tuple[type, str]] = frozenset(
     {
         (TestAnswer, "record"),
         (GateAnswer, "record"),
+        (CompareAnswer, "record"),
+        (CompareRecord, "board"),
         (PlanAnswer, "record"),
+        (ComparePlanAnswer, "record"),
         (GateRecord, "terms"),
         (MetricRecord, "terms"),
     }
@@ -143,7 +179,7 @@ def json_types(record: type) -> dict[str, Any]:
     types: dict[str, Any] = {}
     for name, kind in get_type_hints(record, include_extras=True).items():
         if (record, name) in INLINE:
-            types |= json_types(kind)
+            types |= _inner_types(record, name, kind)
         elif (record, name) in FORMS:
             types[FORMS[record, name].name] = FORMS[record, name].type
         else:
@@ -151,30 +187,92 @@ def json_types(record: type) -> dict[str, Any]:
     return types
 
 
-@cache
-def _fields(record: type) -> tuple[tuple[str, Form | None, bool], ...]:
-    """Each field with its form, and whether it is inline."""
-    names = [field.name for field in fields(record)]
-    return tuple((name, FORMS.get((record, name)), (record, name) in INLINE) for name in names)
-
-
 def as_json(value: Any) -> Any:
-    """A value of a record as JSON types: records as objects, tuples as lists."""
+    """A value of a record as JSON types: records as objects, tuples as lists, mappings as objects."""
+    if value is None:
+        return None
     kind = type(value)
     if kind is tuple:
         return [as_json(item) for item in value]
+    if kind is dict:
+        return {name: as_json(member) for name, member in value.items()}
     if not hasattr(kind, "__dataclass_fields__"):
         return value
-    members: dict[str, Any] = {}
-    for name, form, inline in _fields(kind):  # type: ignore[arg-type]  # a class is hashable
-        member = getattr(value, name)
-        if form is not None:
-            members[form.name] = form.write(member)
-        elif inline:
-            members |= as_json(member)
-        else:
-            members[name] = as_json(member)
-    return members
+    writer: _Writer = _writer(kind)  # type: ignore[arg-type]  # a class is hashable
+    members = dict(zip(writer.names, writer.members(value), strict=True))
+    for name, write in writer.others:
+        members[name] = write(members[name])
+    return writer.inlined(members) if writer.inline else members
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """How the records of a class are written; found once, because a leaderboard has hundreds of thousands of them.
+
+    `others` are the members that are no JSON types yet, `inline` those that become members of the object around them:
+    each with the names that it has there, which are null when it is None.
+    """
+
+    names: tuple[str, ...]
+    members: Callable[[Any], tuple[Any, ...]]
+    others: tuple[tuple[str, Callable[[Any], Any]], ...]
+    inline: dict[str, tuple[str, ...]]
+
+    def inlined(self, members: dict[str, Any]) -> dict[str, Any]:
+        """The members with those of inline records in their place."""
+        written: dict[str, Any] = {}
+        for name, member in members.items():
+            if name not in self.inline:
+                written[name] = member
+            else:
+                own = member or {}
+                written |= {inner: own.get(inner) for inner in self.inline[name]}
+        return written
+
+
+@cache
+def _writer(record: type) -> _Writer:
+    names = [field.name for field in fields(record)]
+    forms = {name: FORMS[record, name] for name in names if (record, name) in FORMS}
+    written_as = {name: forms[name].name if name in forms else name for name in names}
+    hints = get_type_hints(record)
+    others = {name: _write_of(hints[name]) for name in names if not _is_plain(hints[name])}
+    others |= {name: form.write for name, form in forms.items()}
+    getter = attrgetter(*names)
+    return _Writer(
+        names=tuple(written_as.values()),
+        members=getter if len(names) > 1 else lambda value: (getter(value),),
+        others=tuple((written_as[name], write) for name, write in others.items()),
+        inline={
+            name: tuple(_inner_types(record, name, hints[name])) for name in names if (record, name) in INLINE
+        },
+    )
+
+
+def _write_of(kind: Any) -> Callable[[Any], Any]:
+    """What writes the values of a type."""
+    if get_origin(kind) is tuple and all(_is_plain(part) for part in get_args(kind) if part is not Ellipsis):
+        return list
+    return as_json
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether every value of a type is a JSON value as it is: numbers, texts, booleans, null."""
+    if get_origin(kind) in {Union, UnionType}:
+        return all(map(_is_plain, get_args(kind)))
+    return kind in {float, int, str, bool, type(None)} or get_origin(kind) is Literal
+
+
+def _inner_types(record: type, name: str, kind: Any) -> dict[str, Any]:
+    """The members that an inline record becomes. They may be null if it may be None.
+
+    Where the object around it has a member of the same name, that one is written.
+    """
+    optional = get_origin(kind) in {Union, UnionType}
+    inner = next(part for part in get_args(kind) if part is not type(None)) if optional else kind
+    own = {field.name for field in fields(record)} - {name}
+    types = {member: of for member, of in json_types(inner).items() if member not in own}
+    return {member: of | None for member, of in types.items()} if optional else types
 
 
 def versions() -> dict[str, str]:
@@ -182,13 +280,15 @@ def versions() -> dict[str, str]:
     return dict(as_json(VERSIONS))
 
 
-def answer_id(record: TestRecord | GateRecord) -> str:
+def answer_id(record: TestRecord | GateRecord | CompareRecord) -> str:
     """Equal for equal requests under the same algorithm version."""
     return str(FORMS[type(record), "digest"].write(record.digest))
 
 
-def signature(record: TestRecord | GateRecord) -> str:
+def signature(record: TestRecord | GateRecord | CompareRecord) -> str:
     """What was done, in one line for a paper's appendix."""
+    if isinstance(record, CompareRecord):
+        return _signed(_compared(record), record.digest)
     if isinstance(record, GateRecord):
         parts = ["gate", record.verdict, f"metrics:{len(record.metrics)}"]
     else:
@@ -199,7 +299,27 @@ def signature(record: TestRecord | GateRecord) -> str:
             record.method.name,
             f"n:{record.items.n}",
         ]
-    return "|".join(["exactperm", f"alg:{ALGORITHM_VERSION}", *parts, f"sha:{record.digest[:8]}"])
+    return _signed(parts, record.digest)
+
+
+def _compared(record: CompareRecord) -> list[str]:
+    """What was compared: how adjusted, by which statistic, how many data sets (if there are any), systems and tests."""
+    boards = record.boards.values()
+    systems = {system.name for board in boards for system in board.systems}
+    sets = [] if record.datasets is None else [f"datasets:{len(record.datasets)}"]
+    return [
+        "compare", record.main_board.family.adjust, record.statistic, *sets, f"systems:{len(systems)}",
+        f"pairs:{n_pairs(record)}",
+    ]  # fmt: skip
+
+
+def n_pairs(record: CompareRecord) -> int:
+    """How many tests there were, listed or not."""
+    return sum(board.family.size for board in record.boards.values())
+
+
+def _signed(parts: list[str], digest: str) -> str:
+    return "|".join(["exactperm", f"alg:{ALGORITHM_VERSION}", *parts, f"sha:{digest[:8]}"])
 
 
 def render_test(record: TestRecord, runtime: Runtime) -> dict[str, Any]:
@@ -210,6 +330,18 @@ def render_test(record: TestRecord, runtime: Runtime) -> dict[str, Any]:
 def render_gate(record: GateRecord, runtime: Runtime) -> dict[str, Any]:
     """The JSON answer of a gate."""
     return dict(as_json(GateAnswer(record, runtime, VERSIONS, signature(record))))
+
+
+def render_compare(record: CompareRecord, runtime: Runtime) -> dict[str, Any]:
+    """The JSON answer to a comparison; warnings about its one board are among those of the answer."""
+    if record.board is not None:
+        record = replace(record, warnings=(*record.warnings, *record.board.warnings))
+    return dict(as_json(CompareAnswer(record, runtime, VERSIONS, signature(record))))
+
+
+def render_compare_plan(plan: ComparePlanRecord) -> dict[str, Any]:
+    """The JSON plan of a comparison."""
+    return dict(as_json(ComparePlanAnswer("compare", plan, VERSIONS)))
 
 
 def render_plan(kind: TestKind, plan: PlanRecord) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from .pointers import option_of
 from .query import options_of, parameters_of
 from .schema.fields import NO_BOOLEANS
 from .schema.gate import GateRequest
-from .schema.requests import REQUEST_MODELS, PlanEnvelope
+from .schema.requests import REQUEST_MODELS, WrappedTest
 from .validation import validated
 
 ROLE = "file"
@@ -116,7 +116,7 @@ def decode_request_file(request: RequestFile, fields: Fields) -> DecodedBody:
         raise InvalidTest.at(f"/files/{ROLE}", "request_for_a_gate", detail)
     if not request.wrapped:
         return _decoded(kind_of(request.value), request.value, request.context, fields, "")
-    envelope = validated(PlanEnvelope, request.value, prefix=f"/files/{ROLE}")
+    envelope = validated(WrappedTest, request.value, prefix=f"/files/{ROLE}")
     return _decoded(envelope.kind, envelope.request, request.context, fields, "/request")
 
 

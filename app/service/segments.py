@@ -20,13 +20,20 @@ def segments(data: Predictions) -> Segments:
     ------
         InvalidTest: an item is not a text, or has no reference; pointers are `/u/17` or `/gold/17/1`.
     """
-    u: Sequence[Any] = data.u
-    v: Sequence[Any] = data.v
-    gold: Sequence[Any] = data.gold
-    for role, column in (("u", u), ("v", v)):
-        for index, item in enumerate(column):
-            if not isinstance(item, str):
-                raise _not_a_text(f"/{role}/{index}", item, "a text")
+    u, v = (texts(column, f"/{role}") for role, column in (("u", data.u), ("v", data.v)))
+    return Segments(u, v, references(data.gold), data.pairing)
+
+
+def texts(column: Sequence[Any], pointer: str) -> list[str]:
+    """The outputs of one system; raises InvalidTest at the first that is no text."""
+    for index, item in enumerate(column):
+        if not isinstance(item, str):
+            raise _not_a_text(f"{pointer}/{index}", item, "a text")
+    return list(column)
+
+
+def references(gold: Sequence[Any]) -> list[list[str]]:
+    """One or more references of every item; raises InvalidTest, pointers `/gold/17/1`."""
     references: list[list[str]] = []
     for index, item in enumerate(gold):
         given = item if isinstance(item, list) else [item]
@@ -37,7 +44,7 @@ def segments(data: Predictions) -> Segments:
                 below = f"/{number}" if isinstance(item, list) else ""
                 raise _not_a_text(f"/gold/{index}{below}", text, "a text or a list of texts")
         references.append(given)
-    return Segments(list(u), list(v), references, data.pairing)
+    return references
 
 
 def as_gold(pointer: str) -> str:

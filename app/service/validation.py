@@ -40,7 +40,11 @@ def validated(
     try:
         return model.model_validate(value, context=context)
     except ValidationError as error:
-        flaws = [flaw for detail in error.errors(include_url=False) for flaw in _flaws(detail, prefix)]
+        flaws = [
+            flaw
+            for detail in error.errors(include_url=False, include_input=False)
+            for flaw in flaws_of(detail, prefix)
+        ]
         where = flaws[0].pointer or "the body"
         raise InvalidTest(f"At {where}: {flaws[0].detail}", flaws=tuple(flaws)) from None
 
@@ -84,7 +88,7 @@ def _short(key: str) -> str:
     return pointer_token(key if len(key) <= 40 else key[:40] + "…")
 
 
-def _flaws(detail: ErrorDetails, prefix: str) -> list[Flaw]:
+def flaws_of(detail: ErrorDetails, prefix: str) -> list[Flaw]:
     """The flaws of one of pydantic's errors."""
     pointer = prefix + "".join(f"/{_short(str(part))}" for part in detail["loc"])
     context = detail.get("ctx", {})

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from .catalogue import statistic_of
-from .paired import Paired, Scores, StatisticSpec, kind_of
+from .paired import Paired, StatisticSpec, kind_of
+from .statistic import Kind
 
 LOWER = frozenset(
     (
@@ -91,9 +92,14 @@ def of_test(data: Paired, spec: StatisticSpec, metric: str | None) -> bool | Non
 
     `metric` is what the items' scores measure, where that is known. The direction of a ratio follows from the name of its numerator.
     """
-    if isinstance(data, Scores):
+    return of_kind(kind_of(data), spec, metric)
+
+
+def of_kind(kind: Kind, spec: StatisticSpec, metric: str | None) -> bool | None:
+    """The same of any data of a kind."""
+    if kind == "scores":
         return None if metric is None else of_name(metric)
-    entry = statistic_of(kind_of(data), spec.name)
+    entry = statistic_of(kind, spec.name)
     if entry is not None and entry.higher_is_better is not None:
         return entry.higher_is_better
     if metric is not None and of_name(metric) is not None:

@@ -35,20 +35,32 @@ def label_warnings(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
         Items are labels in gold and sequences of labels in a system, or the other way round; or a label of a system has
         another type than the same label of gold. Pointers are `/u` and `/v`.
     """
-    (gold, gold_sequences), warnings = _labels(data.gold, spec), []
-    for role, items in (("u", data.u), ("v", data.v)):
+    gold = GoldLabels(data.gold, spec)
+    return [
+        warning for role, items in (("u", data.u), ("v", data.v)) for warning in gold.warnings(role, items)
+    ]
+
+
+class GoldLabels:
+    """The labels of gold, which the labels of any number of systems are held against."""
+
+    def __init__(self, gold: Sequence[Item], spec: StatisticSpec) -> None:
+        self.items, self.spec = gold, spec
+        self.labels, self.sequences = _labels(gold, spec)
+
+    def warnings(self, role: str, items: Sequence[Item], pointer: str | None = None) -> list[DataWarning]:
+        """What is odd about the labels of one system, called `role`; raises InvalidTest as `label_warnings` does."""
+        at, gold, spec = pointer or f"/{role}", self.labels, self.spec
         labels, sequences = _labels(items, spec)
-        if sequences != gold_sequences:
+        if sequences != self.sequences:
             detail = f"Items are labels in one of gold and {role}, and lists of labels in the other: they never match."
-            raise InvalidTest.at(f"/{role}", "mixed_forms", detail)
+            raise InvalidTest.at(at, "mixed_forms", detail)
         unknown = labels - gold
         if unknown and gold:
-            _refuse_other_types(role, unknown, gold)
+            _refuse_other_types(role, unknown, gold, at)
         if gold and unknown == labels and (labels or _tagged(items, spec)):
-            warnings.append(_never(role, labels, gold, spec))
-        else:
-            warnings.extend(_otherwise_written(role, unknown, gold, data.gold))
-    return warnings
+            return [_never(role, labels, gold, spec, at)]
+        return _otherwise_written(role, unknown, gold, self.items, at)
 
 
 def _tagged(items: Sequence[Item], spec: StatisticSpec) -> bool:
@@ -75,7 +87,7 @@ def _labels(items: Sequence[Item], spec: StatisticSpec) -> tuple[Labels, bool]:
     return {label[2:] for label in labels if isinstance(label, str) and label.startswith(begin)}, sequences
 
 
-def _refuse_other_types(role: str, unknown: Labels, gold: Labels) -> None:
+def _refuse_other_types(role: str, unknown: Labels, gold: Labels, at: str) -> None:
     by_text = {str(label): label for label in gold}
     for label in sorted(unknown, key=repr):
         same = by_text.get(str(label))
@@ -84,10 +96,10 @@ def _refuse_other_types(role: str, unknown: Labels, gold: Labels) -> None:
                 f"The label {_shown(label)} of {role} is {_type(label)}, and {_shown(same)} in gold is {_type(same)}: they "
                 "never match. Write both the same way."
             )
-            raise InvalidTest.at(f"/{role}", "other_label_type", detail)
+            raise InvalidTest.at(at, "other_label_type", detail)
 
 
-def _never(role: str, labels: Labels, gold: Labels, spec: StatisticSpec) -> DataWarning:
+def _never(role: str, labels: Labels, gold: Labels, spec: StatisticSpec, at: str) -> DataWarning:
     what = "entity type" if spec.name in SPANS else "label"
     labels_of_role = (
         f"it has {_some(labels)}" if labels else "it has tags and no B- to begin an entity with (IOB2)"
@@ -96,10 +108,12 @@ def _never(role: str, labels: Labels, gold: Labels, spec: StatisticSpec) -> Data
         f"No {what} of {role} occurs in gold, so that {role} is never right: {labels_of_role}, and gold has {_some(gold)}. Check "
         "that these are its labels and that they are written as in gold."
     )
-    return DataWarning(f"/{role}", "labels_never_match", detail)
+    return DataWarning(at, "labels_never_match", detail)
 
 
-def _otherwise_written(role: str, unknown: Labels, gold: Labels, items: Sequence[Item]) -> list[DataWarning]:
+def _otherwise_written(
+    role: str, unknown: Labels, gold: Labels, items: Sequence[Item], at: str
+) -> list[DataWarning]:
     """A label that gold has in other capitals, with other blanks, in another Unicode form, or as a decimal number.
 
     Free texts may differ so, and it is the system's fault; classes may not.
@@ -113,7 +127,7 @@ def _otherwise_written(role: str, unknown: Labels, gold: Labels, items: Sequence
                 "and decimals matter, so these never match."
             )
             classes = len(gold) * ITEMS_PER_CLASS <= sum(1 for _ in _flat(items))
-            return [DataWarning(f"/{role}", "labels_written_otherwise", detail, classes)]
+            return [DataWarning(at, "labels_written_otherwise", detail, classes)]
     return []
 
 

@@ -86,12 +86,7 @@ def _signed_rank(u: Whole, v: Whole, data: Scores, zero_method: str) -> Additive
     `zero_method` has SciPy's meaning: `wilcox` leaves zero differences out of the ranking, `pratt` ranks
     them and drops their ranks, `zsplit` splits their ranks between both sides.
     """
-    difference = u - v
-    ranked = difference != 0 if zero_method == "wilcox" else np.ones(len(u), dtype=bool)
-    doubled = np.zeros(len(u), dtype=np.int64)
-    doubled[ranked] = doubled_midranks(np.abs(difference[ranked]))
-    signed = ((difference > 0).astype(np.int64) - (difference < 0)) * doubled
-    split = int(doubled[difference == 0].sum()) if zero_method == "zsplit" else 0
+    signed, split = signed_ranks(u - v, zero_method)
     return Additive(
         name="signed_rank",
         stay=clustered(signed, data.pairing),
@@ -103,6 +98,15 @@ def _signed_rank(u: Whole, v: Whole, data: Scores, zero_method: str) -> Additive
         score_v=Fraction(-2 * int(signed[signed < 0].sum()) + split, 4),
         samples=samples_of(data),
     )
+
+
+def signed_ranks(difference: Whole, zero_method: str) -> tuple[Integers, int]:
+    """Doubled midranks of |difference| with its signs, shape (N,); and what `zsplit` splits between both sides."""
+    ranked = difference != 0 if zero_method == "wilcox" else np.ones(len(difference), dtype=bool)
+    doubled = np.zeros(len(difference), dtype=np.int64)
+    doubled[ranked] = doubled_midranks(np.abs(difference[ranked]))
+    signed = ((difference > 0).astype(np.int64) - (difference < 0)) * doubled
+    return signed, int(doubled[difference == 0].sum()) if zero_method == "zsplit" else 0
 
 
 def doubled_midranks(values: Whole) -> Integers:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from app.errors import Flaw, InvalidTest
 from app.execution.ipc import Control
+from app.execution.split import Part, Split
 from app.service.problems import of_bug
 
 Body = bytes | bytearray
@@ -112,3 +113,38 @@ def fail_unforeseen(job: str, body: Body, control: Control) -> None:
 
 def raise_value_error(text: str) -> None:
     raise ValueError(text)
+
+
+def split_up(job: tuple[str, int, float], body: Body, control: Control) -> Split:
+    """Divide the body's bytes among so many parts; each appends a line to the file, and waits."""
+    path, parts, seconds = job
+    own = tuple(Part((path, part, parts, seconds), seconds) for part in range(parts))
+    return Split(take_part, own, bytes(body), put_together, path, at_once=2, seconds=parts * seconds)
+
+
+def take_part(job: tuple[str, int, int, float], body: Body, control: Control) -> int:
+    path, part, parts, seconds = job
+    with Path(path).open("a") as file:
+        file.write(f"{part} {os.getpid()}\n")
+    time.sleep(seconds)
+    return sum(body[part::parts])
+
+
+def put_together(job: tuple[str, tuple[int, ...]], body: Body, control: Control) -> tuple[int, ...]:
+    path, results = job
+    with Path(path).open("a") as file:
+        file.write(f"all {os.getpid()}\n")
+    assert sum(results) == sum(body)
+    return results
+
+
+def split_and_refuse(job: str, body: Body, control: Control) -> Split:
+    """One of three parts refuses; the others would take five minutes."""
+    parts = tuple(Part((job, part), 0.1) for part in range(3))
+    return Split(refuse_the_second, parts, b"", put_together, job, at_once=3, seconds=0.3)
+
+
+def refuse_the_second(job: tuple[str, int], body: Body, control: Control) -> None:
+    if job[1] == 1:
+        refuse(job, body, control)
+    touch_and_sleep((f"{job[0]}.{job[1]}", 300.0), body, control)

@@ -109,7 +109,14 @@ def test_a_renderer_and_a_row_are_all_that_a_representation_needs(copy: Path) ->
     assert result["by_accept"] == result["client"] == text
     assert result["of_gate"] == 422  # this one is of tests only
     assert result["meta"] == [
-        {"name": "tap", "title": "TAP", "suffix": ".tap", "of_test": True, "of_gate": False}
+        {
+            "name": "tap",
+            "title": "TAP",
+            "suffix": ".tap",
+            "of_test": True,
+            "of_gate": False,
+            "of_compare": False,
+        }
     ]
     assert result["produces"] == "text/x-tap"
     assert result["enum"]

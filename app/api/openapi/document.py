@@ -12,8 +12,11 @@ from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from pydantic.json_schema import models_json_schema
 
 from ... import __version__
+from ...service.schema.compare import CompareRequest, Dataset
 from ...service.schema.gate import GateRequest
-from ...service.schema.requests import REQUEST_MODELS, PlanEnvelope
+from ...service.schema.plan import PlanEnvelope
+from ...service.schema.requests import REQUEST_MODELS
+from .compare_operations import compare_operation
 from .gate_operations import gate_operation
 from .operations import (
     files_operation,
@@ -22,9 +25,9 @@ from .operations import (
     reference,
     test_operation,
 )
+from .parameters import REF
 from .schemas import ANSWERS, Health
 
-REF = "#/components/schemas/{model}"
 TITLE = "exactperm"
 DESCRIPTION = """Exact paired-permutation tests: is system U really better than system V on these items?
 
@@ -32,6 +35,7 @@ Hand over two systems' results on the same items and get an exact p-value with a
 `runtime` in an answer is a function of the request. Errors are RFC 9457 problem details."""
 TAGS = [
     {"name": "tests", "description": "Test, or plan a test."},
+    {"name": "compare", "description": "Rank and group many systems."},
     {"name": "gate", "description": "Decide a pull request."},
     {"name": "meta", "description": "What this server can do."},
     {"name": "health", "description": "For load balancers and orchestrators."},
@@ -51,6 +55,7 @@ OPERATIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "/v1/tests/predictions": partial(test_operation, "predictions", "Test predictions"),
     "/v1/tests/files": files_operation,
     "/v1/plan": plan_operation,
+    "/v1/compare": compare_operation,
     "/v1/gate": gate_operation,
 }
 
@@ -59,7 +64,8 @@ def document(app: FastAPI) -> dict[str, Any]:
     """The document of an application, complete and always the same."""
     routes = [_described(route) for route in iter_route_contexts(app.routes)]
     openapi = get_openapi(title=TITLE, version=__version__, description=DESCRIPTION, routes=routes, tags=TAGS)
-    requests = [(model, "validation") for model in (*REQUEST_MODELS.values(), PlanEnvelope, GateRequest)]
+    models = (*REQUEST_MODELS.values(), PlanEnvelope, GateRequest, CompareRequest, Dataset)
+    requests = [(model, "validation") for model in models]
     answers = [(model, "serialization") for model in ANSWERS]
     _, schemas = models_json_schema([*requests, *answers], ref_template=REF)  # type: ignore[list-item]
     openapi.setdefault("components", {})["schemas"] = schemas["$defs"]

@@ -17,10 +17,21 @@ from ...service import media_types, problems
 from ...service.messages import TestKind
 from ...service.parse_files import FIELDS
 from ...service.query import LITERAL, NAMES, TEXT, parameters_of
-from ...service.schema.requests import REQUEST_MODELS, Choices, PlanEnvelope
+from ...service.schema.plan import PlanEnvelope
+from ...service.schema.requests import REQUEST_MODELS, Choices
 from ...service.schema.statistics import STATISTIC_MODELS
-from .parameters import ANSWER_HEADERS, CODING, RUNNING, TIMEOUT, Schema, format_parameter, header, parameter
-from .schemas import PlanAnswer, Problem, TestAnswer
+from .parameters import (
+    ANSWER_HEADERS,
+    CODING,
+    REF,
+    RUNNING,
+    TIMEOUT,
+    Schema,
+    format_parameter,
+    header,
+    parameter,
+)
+from .schemas import ComparePlanAnswer, PlanAnswer, Problem, TestAnswer
 
 TABLE_EXAMPLES: dict[tuple[str, str], Schema] = {
     (media_types.CSV, "scores"): {
@@ -77,7 +88,7 @@ PROBLEM_STATUSES = sorted(
 
 def reference(model: type[BaseModel]) -> dict[str, str]:
     """A reference to a model among the components."""
-    return {"$ref": f"#/components/schemas/{model.__name__}"}
+    return {"$ref": REF.format(model=model.__name__)}
 
 
 def json_content(model: type[BaseModel]) -> Schema:
@@ -172,8 +183,10 @@ test_operation.__test__ = False  # type: ignore[attr-defined]
 def plan_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for the plan."""
     content = {media_types.JSON: json_content(PlanEnvelope)}
-    answers = {media_types.JSON: {"schema": reference(PlanAnswer)}}
-    return operation("Predict what a test costs", "tests", content, answers, [TIMEOUT, CODING])
+    either = {"anyOf": [reference(PlanAnswer), reference(ComparePlanAnswer)]}
+    answers = {media_types.JSON: {"schema": either}}
+    summary = "Predict what a test or a comparison costs"
+    return operation(summary, "tests", content, answers, [TIMEOUT, CODING])
 
 
 def operation(
@@ -249,13 +262,14 @@ def _parameters(kind: TestKind) -> list[dict[str, Any]]:
     """The query parameters of bodies that cannot hold options."""
     statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]["name"]
     members = {"statistic": as_text(statistic), **_members((kind,), REQUEST_MODELS[kind])}
-    return [
-        parameter(
-            name,
-            "For bodies that cannot hold options; in application/json it is a member of the body. "
-            + member.get("description", ""),
-            {key: value for key, value in member.items() if key != "description"},
-        )
-        for name, member in members.items()
-        if name != "timeout_s"
-    ]
+    return [in_query(name, member) for name, member in members.items() if name != "timeout_s"]
+
+
+def in_query(name: str, member: Schema) -> Schema:
+    """An option as a query parameter."""
+    return parameter(
+        name,
+        "For bodies that cannot hold options; in application/json it is a member of the body. "
+        + member.get("description", ""),
+        {key: value for key, value in member.items() if key != "description"},
+    )

@@ -9,6 +9,7 @@ from ...inputs.encodings import CODINGS
 from ...reports.picture.style import Theme
 
 Schema = dict[str, Any]
+REF = "#/components/schemas/{model}"
 
 
 def header(description: str, kind: str = "string") -> Schema:

@@ -5,6 +5,7 @@ A field added to a record is in the document at once; its type, its description 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import is_dataclass
 from functools import cache, reduce
 from operator import or_
@@ -17,6 +18,8 @@ from ...errors import Flaw
 from ...inference.record import ConfidenceInterval, Fraction2, PlannedMethod, TestRecord, WarningRecord
 from ...service.problems import Problem as ProblemRecord
 from ...service.render_json import (
+    CompareAnswer as CompareRecords,
+    ComparePlanAnswer as ComparePlanRecords,
     GateAnswer as GateRecords,
     Mass,
     PlanAnswer as PlanRecords,
@@ -73,6 +76,8 @@ def _json_type(kind: Any) -> Any:
     origin, parts = get_origin(kind), get_args(kind)
     if origin in {Union, UnionType}:
         return reduce(or_, map(_json_type, parts))
+    if origin is Mapping:
+        return dict[str, _json_type(parts[1])]  # type: ignore[misc]
     if origin is tuple and parts[-1] is Ellipsis:
         return list[_json_type(parts[0])]  # type: ignore[misc]
     return kind
@@ -80,6 +85,8 @@ def _json_type(kind: Any) -> Any:
 
 TestAnswer = model_of(TestRecords)
 GateAnswer = model_of(GateRecords)
+CompareAnswer = model_of(CompareRecords)
 PlanAnswer = model_of(PlanRecords)
+ComparePlanAnswer = model_of(ComparePlanRecords)
 Problem = model_of(ProblemRecord)
-ANSWERS = (TestAnswer, PlanAnswer, GateAnswer, Problem, Health)
+ANSWERS = (TestAnswer, PlanAnswer, GateAnswer, CompareAnswer, ComparePlanAnswer, Problem, Health)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -41,6 +41,12 @@ class PairTests:
     attained
         For `holm_discrete`: F_k of the i-th test, the largest attainable p-value that is at most x, as a fraction (0 if
         there is none); None where its null distribution is not known exactly.
+    null_key
+        Tests with the same key have the same null distribution: what was found for one of them holds for all.
+    support
+        All attainable p-values of the i-th test, ascending, where they are few; None where `attained` is quicker.
+    notes
+        What the reader of single tests should know: the test's position, a code and a sentence.
     """
 
     u: Integers
@@ -63,6 +69,9 @@ class PairTests:
     sampled: NDArray[np.bool_]
     fraction: Callable[[int], Fraction | None]
     attained: Callable[[int, Fraction], Fraction] | None = None
+    null_key: Callable[[int], Hashable] | None = None
+    support: Callable[[int], Sequence[Fraction] | None] | None = None
+    notes: tuple[tuple[int, str, str], ...] = ()
 
     def __len__(self) -> int:
         """How many tests."""

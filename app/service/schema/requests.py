@@ -1,4 +1,4 @@
-"""The requests: effects, scores, counts, predictions, files, and the plan of one of the first four."""
+"""The requests for a test: effects, scores, counts, predictions."""
 
 from __future__ import annotations
 
@@ -208,10 +208,8 @@ InnerRequest = Annotated[
 ]
 
 
-class PlanEnvelope(Wire):
-    """A request for a test, wrapped: the answer is only what it would cost."""
+class WrappedTest(Wire):
+    """A request for a test and which one it is, as in a file."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "scores", "request": SMALL_SCORES}]})
-
-    kind: Annotated[TestKind, Field(description="Which of the tests it is.")]
-    request: InnerRequest
+    kind: TestKind
+    request: dict[str, Any]

@@ -1,0 +1,209 @@
+"""The one entry of a comparison: boards are planned, tested, adjusted and recorded, as `paired_test` does it for two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from ...engine.lattice import Integers
+from ...engine.plan import Budget
+from ...errors import InvalidTest, pointer_token, relocated
+from ...statistics.systems import Systems
+from ..paired_test import ALGORITHM_VERSION
+from ..record import WarningRecord
+from .adjustment import adjust_boards
+from .binary import BinarySystems
+from .board import board_record
+from .board_dust import board_dust
+from .columns import require_all
+from .comparison import Comparison
+from .identity import comparison_digest
+from .notes import noted
+from .pair_data import sorted_by_id
+from .pair_intervals import PairIntervals
+from .pair_tests import PairTests
+from .pairs import PlannedPairs, plan_pairs, reduced, scores_of
+from .record import BoardRecord, CompareRecord
+from .rounding import exact_alpha
+from .system_scores import Score, ordered_pairs, system_sizes
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedBoard:
+    """The systems of one data set, `name` (None for the only one), and the planned tests of their pairs.
+
+    `pairs`, shape (m, 2), are positions in `systems.names`. `intervals` is there when a confidence level was given.
+    """
+
+    name: str | None
+    systems: Systems
+    scores: tuple[Score, ...]
+    pairs: Integers
+    planned: PlannedPairs
+    intervals: PairIntervals | None
+    warnings: tuple[WarningRecord, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The systems, by code point."""
+        return self.systems.names
+
+    @property
+    def tests(self) -> int:
+        """How many."""
+        return len(self.pairs)
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of the tests and the intervals."""
+        return self.planned.seconds + (0.0 if self.intervals is None else self.intervals.seconds)
+
+    @property
+    def longest_seconds(self) -> float:
+        """What these take at the most."""
+        return self.planned.longest_seconds + (0.0 if self.intervals is None else self.intervals.seconds)
+
+    def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
+        """The tests of the pairs from `start` to `stop`; raises what they raise, with pointers into the request."""
+        inside = "" if self.name is None else f"/datasets/{pointer_token(self.name)}"
+        with relocated(partial(_inside, inside)):
+            return self.planned.solve(start, stop)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCompare:
+    """A comparison that was validated and planned, and has not run."""
+
+    comparison: Comparison
+    boards: tuple[PreparedBoard, ...]
+
+    @property
+    def tests(self) -> int:
+        """How many tests there are on all boards."""
+        return sum(board.tests for board in self.boards)
+
+    @property
+    def seconds(self) -> float:
+        """Predicted engine time of the whole answer."""
+        return sum(board.seconds for board in self.boards) + self._adjusting
+
+    @property
+    def longest_seconds(self) -> float:
+        """What it takes at the most, infinite where that is not known."""
+        return sum(board.longest_seconds for board in self.boards) + self._adjusting
+
+    @property
+    def _adjusting(self) -> float:
+        """Adjustment, groups and records."""
+        listed = 0.0
+        if self.comparison.adjust == "holm_discrete":
+            for board in self.boards:
+                items = max(system_sizes(board.systems), default=0)
+                # Pairs that differ on as many items have the same; about half of half the items.
+                listed += min(board.tests, items) * items / 4.0
+        return _SECONDS_PER_TEST * self.tests + _SECONDS_PER_VALUE * listed
+
+
+# Adjustment, groups and records of one test; and one attainable p-value, where these are listed.
+_SECONDS_PER_TEST, _SECONDS_PER_VALUE = 6e-6, 2.5e-6
+
+
+def prepare_compare(comparison: Comparison, budget: Budget) -> PreparedCompare:
+    """Validate and plan; of boards whose pairs are tested one by one, only some pairs are planned.
+
+    Raises InvalidTest and PlanTooLarge, with pointers such as `/systems/A` and `/datasets/mmlu/systems/A`.
+    """
+    datasets = {name: sorted_by_id(systems) for name, systems in comparison.datasets.items()}
+    comparison = replace(comparison, datasets=datasets)
+    boards = []
+    for name, systems in datasets.items():
+        inside = "" if name is None else f"/datasets/{pointer_token(name)}"
+        with relocated(partial(_inside, inside)):
+            boards.append(_prepared(name, systems, comparison, budget))
+    return PreparedCompare(comparison, tuple(boards))
+
+
+_OF_DATA = ("/systems", "/gold", "/clusters", "/ids", "/scores")
+
+
+def _inside(prefix: str, pointer: str) -> str:
+    """Pointers to data are into their data set, others to the request."""
+    return prefix + pointer if pointer.startswith(_OF_DATA) else pointer
+
+
+def _prepared(name: str | None, systems: Systems, comparison: Comparison, budget: Budget) -> PreparedBoard:
+    spec, options = comparison.spec, comparison.options
+    once = reduced(systems, spec)
+    scores = scores_of(systems, spec, once)
+    pairs = _pairs(systems, scores, comparison)
+    planned = plan_pairs(
+        systems, spec, options, pairs, budget, once, with_nulls=comparison.adjust == "holm_discrete"
+    )
+    intervals = None
+    if options.confidence_level is not None and comparison.listed != "none":
+        intervals = PairIntervals(systems, spec, options, pairs, budget)
+    # With two values there is nothing that dust could hide.
+    dust = () if isinstance(once, BinarySystems) else board_dust(systems, spec, options)
+    return PreparedBoard(name, systems, scores, pairs, planned, intervals, dust)
+
+
+def _pairs(systems: Systems, scores: Sequence[Score], comparison: Comparison) -> Integers:
+    """The pairs to test, positions by code point: all, each against the baseline, or those given."""
+    places = {name: place for place, name in enumerate(systems.names)}
+    if comparison.design == "all_pairs":
+        higher = comparison.options.higher_is_better is not False
+        return ordered_pairs(scores, higher_is_better=higher)
+    if comparison.design == "baseline":
+        if comparison.baseline not in places:
+            detail = f"There is no system {comparison.baseline!r} to compare the others with."
+            raise InvalidTest.at("/baseline", "unknown_system", detail)
+        v = places[comparison.baseline]
+        return np.array([(u, v) for u in places.values() if u != v], dtype=np.int64).reshape(-1, 2)
+    for at, pair in enumerate(comparison.pairs):
+        for side, system in enumerate(pair):
+            if system not in places:
+                raise InvalidTest.at(
+                    f"/compare/{at}/{side}", "unknown_system", f"There is no system {system!r}."
+                )
+    given = [(places[u], places[v]) for u, v in comparison.pairs]
+    return np.array(given, dtype=np.int64).reshape(-1, 2)
+
+
+def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None = None) -> CompareRecord:
+    """Run the tests, unless others have: their `tests` by board, in the order of `prepared.boards`. Adjust and group.
+
+    Raises InvalidTest where the adjustment does not apply to the tests, and what `GeneralPairs.solve` raises.
+    """
+    comparison, options = prepared.comparison, prepared.comparison.options
+    tests = [board.solve() for board in prepared.boards] if tests is None else tests
+    for each in tests:
+        require_all(each)
+    adjusted = (
+        adjust_boards(tests, comparison.adjust, exact_alpha(options.alpha))
+        if comparison.family == "all" and len(tests) > 1
+        else [None] * len(tests)
+    )
+    boards: dict[str | None, BoardRecord] = {}
+    for board, own, family in zip(prepared.boards, tests, adjusted, strict=True):
+        sizes = system_sizes(board.systems)
+        intervals = None if board.intervals is None else board.intervals.computing()
+        record = board_record(board.names, board.scores, sizes, own, comparison, family, intervals)
+        said = () if intervals is None else intervals.warnings(board.names, own)
+        boards[board.name] = replace(
+            record, warnings=(*board.warnings, *record.warnings, *noted(board.names, own), *said)
+        )
+    alone = boards.pop(None, None)
+    return CompareRecord(
+        digest=comparison_digest(comparison, ALGORITHM_VERSION),
+        statistic=comparison.spec.name,
+        metric=options.metric,
+        higher_is_better=options.higher_is_better is not False,
+        compare=comparison.design,
+        baseline=comparison.baseline,
+        board=alone,
+        datasets={name: record for name, record in boards.items() if name is not None} or None,
+        overall=None,
+    )

@@ -1,0 +1,72 @@
+"""What the reader of a board should know: warnings with a code and a sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..record import WarningRecord
+from .adjusted import Adjusted
+from .pair_tests import PairTests
+from .record import Adjust
+
+
+def test_warnings(tests: PairTests, adjusted: Adjusted, adjust: Adjust, alpha: float) -> list[WarningRecord]:
+    """Of the tests: those that could not be significant, those left open, those sampled."""
+    warnings = []
+    hopeless, open_, sampled = (
+        int(np.count_nonzero(of)) for of in (adjusted.hopeless, adjusted.open, tests.sampled)
+    )
+    if hopeless:
+        warnings.append(
+            WarningRecord(
+                "family_untestable",
+                f"{hopeless:,} of {_pairs(len(tests))} could not have become significant at alpha = {alpha} after adjustment "
+                f"({adjust}, {_tests(adjusted.size)}), whatever the outcome: too few items on which their systems differ. "
+                "Compare fewer systems, or more items.",
+            )
+        )
+    if sampled:
+        warnings.append(
+            WarningRecord(
+                "sampled",
+                f"{sampled:,} of {_pairs(len(tests))} have a Monte Carlo estimate: their true p-value lies inside "
+                "p_value_bounds with 99 % confidence each.",
+            )
+        )
+    if open_:
+        warnings.append(
+            WarningRecord(
+                "alpha_within_bounds",
+                f"{open_:,} of {_pairs(len(tests))} are undecided: alpha = {alpha} lies inside p_adjusted_bounds. They count "
+                "as not significant; ask for more precision or samples to decide.",
+            )
+        )
+    return warnings
+
+
+def letters_too_many(limit: int) -> WarningRecord:
+    """No letters."""
+    return WarningRecord(
+        "letters_too_many",
+        f"There are more than {limit} maximal groups of systems without a significant difference: letters are null. "
+        "Clusters, tiers and rank ranges are not affected.",
+    )
+
+
+def pairwise_circular(against: int, *, circle: bool) -> WarningRecord:
+    """Pairs tested on other items than the scores are of."""
+    also = " There are even circles, each system better than the next." if circle else ""
+    return WarningRecord(
+        "pairwise_circular",
+        f"In {_pairs(against)} the system with the worse score is significantly better: a score is over all items that a "
+        f"system has, a test over the items that both have.{also} Ranks follow the scores, tiers the direction of "
+        "each test, clusters significance alone; the best set may be empty.",
+    )
+
+
+def _pairs(count: int) -> str:
+    return "1 pair" if count == 1 else f"{count:,} pairs"
+
+
+def _tests(count: int) -> str:
+    return "1 test" if count == 1 else f"{count:,} tests"

@@ -1,0 +1,132 @@
+"""Rows of id, system and score, in any order, become columns of systems by data set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidTest
+from .nested import taken
+from .quoting import quoted
+
+Codes = NDArray[np.int64]
+Locate = Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """A column of keys as codes: `names[codes[row]]` is the key of a row."""
+
+    codes: Codes
+    names: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class LongRows:
+    """What each row is about, shape (n,) each; `missing` rows have no score."""
+
+    items: Keys
+    systems: Keys
+    datasets: Keys | None
+    clusters: Keys | None
+    missing: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class LongBoard:
+    """One data set: its ids in the order of their first rows; of each system the values, the positions of their items, and their rows."""
+
+    ids: list[str]
+    values: dict[str, Any]
+    positions: dict[str, Codes]
+    rows: dict[str, Codes]
+    clusters: dict[str, str] | None
+
+
+def coded_keys(texts: Sequence[str]) -> Keys:
+    """Keys as codes in the order of their first rows; blanks around them do not count."""
+    index = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+    codes = np.fromiter(map(index.__getitem__, texts), dtype=np.int64, count=len(texts))
+    names = [text.strip() for text in index]
+    distinct = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    if len(distinct) < len(names):
+        codes = np.array([distinct[name] for name in names], dtype=np.int64)[codes]
+    return Keys(codes, list(distinct))
+
+
+def boards_of(rows: LongRows, values: Any, locate: Locate) -> dict[str | None, LongBoard]:
+    """The boards by data set, in code-point order, and their systems likewise.
+
+    Raises
+    ------
+    InvalidTest
+        There are two rows for one item and system, or an item is in two clusters; `locate` points to a row.
+    """
+    n = len(rows.items.codes)
+    datasets = np.zeros(n, dtype=np.int64) if rows.datasets is None else rows.datasets.codes
+    order = np.lexsort((rows.items.codes, rows.systems.codes, datasets))
+    item, system, dataset = (codes[order] for codes in (rows.items.codes, rows.systems.codes, datasets))
+    same = (item[1:] == item[:-1]) & (system[1:] == system[:-1]) & (dataset[1:] == dataset[:-1])
+    if same.any():
+        _refuse_twice(rows, order, np.flatnonzero(same), locate)
+    cuts = np.flatnonzero((np.diff(system) != 0) | (np.diff(dataset) != 0)) + 1
+    names: list[str | None] = [None] if rows.datasets is None else list(rows.datasets.names)
+    parts: dict[str | None, dict[str, Codes]] = {name: {} for name in sorted(names, key=str)}
+    for part in np.split(order, cuts):
+        parts[names[int(datasets[part[0]])]][rows.systems.names[int(rows.systems.codes[part[0]])]] = part
+    return {name: _board(rows, parts[name], values, locate) for name in parts}
+
+
+def _board(rows: LongRows, parts: dict[str, Codes], values: Any, locate: Locate) -> LongBoard:
+    own = np.sort(np.concatenate(list(parts.values())))
+    codes, first = np.unique(rows.items.codes[own], return_index=True)
+    codes = codes[np.argsort(first)]  # in the order of their first rows
+    position = np.zeros(len(rows.items.names), dtype=np.int64)
+    position[codes] = np.arange(len(codes))
+    kept = {name: parts[name][~rows.missing[parts[name]]] for name in sorted(parts)}
+    ids = [rows.items.names[code] for code in codes.tolist()]
+    return LongBoard(
+        ids,
+        {name: taken(values, part) for name, part in kept.items()},
+        {name: position[rows.items.codes[part]] for name, part in kept.items()},
+        kept,
+        None if rows.clusters is None else _clusters(rows, own, position, ids, locate),
+    )
+
+
+def _clusters(rows: LongRows, own: Codes, position: Codes, ids: list[str], locate: Locate) -> dict[str, str]:
+    """The cluster of each id, which all its rows must agree about."""
+    assert rows.clusters is not None
+    where, codes = position[rows.items.codes[own]], rows.clusters.codes[own]
+    cluster = np.zeros(len(ids), dtype=np.int64)
+    cluster[where[::-1]] = codes[::-1]  # of several, the first
+    other = np.flatnonzero(cluster[where] != codes)
+    if other.size:
+        row = int(own[other[0]])
+        names = rows.clusters.names
+        key = ids[int(where[other[0]])]
+        detail = (
+            f"The item {quoted(key)} is in cluster {quoted(names[int(codes[other[0]])])} here and in "
+            f"{quoted(names[int(cluster[where[other[0]]])])} before: an item has one cluster."
+        )
+        raise InvalidTest.at(locate(row), "cluster_mismatch", detail)
+    return {key: rows.clusters.names[code] for key, code in zip(ids, cluster.tolist(), strict=True)}
+
+
+def _refuse_twice(rows: LongRows, order: Codes, places: Codes, locate: Locate) -> None:
+    pairs = [(int(order[place]), int(order[place + 1])) for place in places.tolist()]
+    first, second = min(pairs, key=max)
+    key = rows.items.names[int(rows.items.codes[second])]
+    system = rows.systems.names[int(rows.systems.codes[second])]
+    of = ""
+    if rows.datasets is not None:
+        of = f" of {quoted(rows.datasets.names[int(rows.datasets.codes[second])])}"
+    detail = (
+        f"The item {quoted(key)}{of} has two values of {quoted(system)}: here and at {locate(first)[1:].replace('/', ' ')}. Give one, or their mean; "
+        "or number the runs in the id, with the item as cluster."
+    )
+    raise InvalidTest.at(locate(second), "duplicate_value", detail)

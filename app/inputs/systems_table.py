@@ -1,0 +1,300 @@
+"""Delimited tables with the scores of many systems: long `id,system,score`, or wide with a column for each system.
+
+Both may have `dataset` and `cluster`, and their columns are in any order. An empty field, NA or NaN is a missing value.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic_core import from_json
+
+from ..errors import InvalidTest
+from ..statistics.direction import of_name
+from ..statistics.paired import Column
+from ..statistics.summary_rows import is_summary
+from . import columns, delimited
+from .delimited import Delimiter
+from .quoting import quoted
+from .systems_rows import LongBoard, LongRows, boards_of, coded_keys
+
+LONG = frozenset(("system", "score"))
+KEYS = ("id", "dataset", "cluster")
+MISSING = frozenset(("", "na", "n/a", "nan", "none", "null"))
+# Columns that pandas writes for its index.
+INDEX_NAMES = frozenset(("", "index", "level_0", "unnamed: 0"))
+LEAST_COUNTED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WideBoard:
+    """Scores by system, shape (n,) each, and where they are missing; `rows` are the table's rows of these items."""
+
+    systems: dict[str, Column]
+    missing: dict[str, NDArray[np.bool_]]
+    ids: list[str] | None
+    clusters: list[str] | None
+    rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemsTable:
+    """Boards by data set (None where there is no column of them), and where values stand: fields by column.
+
+    `lines` finds the line of each row, counted from one; `skipped` are columns that were not chosen.
+    """
+
+    wide: dict[str | None, WideBoard] = field(default_factory=dict)
+    long: dict[str | None, LongBoard] = field(default_factory=dict)
+    fields: dict[str, int] = field(default_factory=dict)
+    skipped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """A header, and the columns of text below it."""
+
+    names: list[str]
+    columns: list[list[str]]
+
+    def column(self, name: str) -> list[str] | None:
+        """The fields of the column of this name; case does not matter."""
+        folded = [own.lower() for own in self.names]
+        return self.columns[folded.index(name)] if name in folded else None
+
+
+def read(body: bytes | bytearray, delimiter: Delimiter, wanted: Sequence[str] | None = None) -> SystemsTable:
+    """Read a table; of a wide one only the systems that are `wanted`, where that is given.
+
+    Raises
+    ------
+    MalformedBody
+        It is not UTF-8 or not delimited text.
+    InvalidTest
+        A line or the header is wrong, or a field is no number; pointers are `/line/<n>[/<field>]`, from one.
+    """
+    grid = _grid(body, delimiter)
+    folded = [name.lower() for name in grid.names]
+    for position, name in enumerate(grid.names):
+        if name in grid.names[:position] or (
+            name.lower() in {*KEYS, *LONG} and folded.index(name.lower()) < position
+        ):
+            raise _at_column(position, "duplicate_column", f"There are two columns {quoted(name)}.")
+    lines = _Lines(body, delimiter)
+    if set(folded) >= LONG:
+        return _long(grid, folded, lines, wanted)
+    return _wide(grid, folded, lines, wanted)
+
+
+class _Lines:
+    """The line of each row, counted from one: read again when something is wrong, and only then."""
+
+    def __init__(self, body: bytes | bytearray, delimiter: Delimiter) -> None:
+        self.body, self.delimiter = body, delimiter
+
+    def of(self, row: int) -> int:
+        """The line of a row below the header."""
+        return delimited.rows_of(delimited.text_of(self.body), self.delimiter)[row + 1][0]
+
+
+def _at_column(position: int, code: str, detail: str) -> InvalidTest:
+    return InvalidTest.at(f"/line/1/{position + 1}", code, detail)
+
+
+def _grid(body: bytes | bytearray, delimiter: Delimiter) -> _Grid:
+    """The columns of the table, cut at C speed where no field is quoted."""
+    flat = bytes(body).rstrip(b"\r\n").replace(b"\r\n", b"\n").removeprefix(b"\xef\xbb\xbf")
+    first, _, rest = flat.partition(b"\n")
+    try:
+        names = [name.strip() for name in first.decode().split(delimiter, delimited.MAX_COLUMNS)]
+        if rest and len(names) <= delimited.MAX_COLUMNS and delimited.is_grid(flat, names, delimiter):
+            k = len(names)
+            fields = rest.decode().replace("\n", delimiter).split(delimiter)
+            return _Grid(names, [fields[position::k] for position in range(k)])
+        quoted_rows = _quoted_rows(flat.decode(), delimiter)
+        if quoted_rows is not None:
+            header, *below = quoted_rows
+            return _Grid(
+                [name.strip() for name in header], [list(column) for column in zip(*below, strict=True)]
+            )
+    except UnicodeDecodeError:
+        pass  # the slow reader names the line
+    rows = delimited.rows_of(delimited.text_of(body), delimiter)
+    if len(rows) < 2:
+        what = "There is a header and no line below it" if rows else "There is no line to compare"
+        raise InvalidTest.at("", "no_items", f"{what}; give at least one.")
+    for line, row in rows:
+        delimited.fields_of(line, row, len(rows[0][1]), "as many as the header")
+    header, *below = (row for _, row in rows)
+    return _Grid([name.strip() for name in header], [list(column) for column in zip(*below, strict=True)])
+
+
+def _quoted_rows(text: str, delimiter: Delimiter) -> list[list[str]] | None:
+    """Rows that the csv module reads at once, all of one length; None for anything that has to be explained."""
+    if "\0" in text or max(line.count(delimiter) for line in text.split("\n")) >= delimited.MAX_COLUMNS:
+        return None
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error:
+        return None
+    rows = [row for row in rows if row and (row[0] or any(field.strip() for field in row))]
+    return rows if len(rows) > 1 and set(map(len, rows)) == {len(rows[0])} else None
+
+
+def _long(grid: _Grid, folded: list[str], lines: _Lines, wanted: Sequence[str] | None) -> SystemsTable:
+    for position, name in enumerate(folded):
+        if name not in {*KEYS, *LONG}:
+            detail = f"Column {position + 1} of the header is not one of id, system, score, dataset, cluster."
+            raise _at_column(position, "unknown_column", detail)
+    if "id" not in folded:
+        detail = (
+            "A long table needs a column id: the order of a system's lines among the others' is no pairing."
+        )
+        raise InvalidTest.at("/line/1", "choose_id_column", detail)
+    if wanted is not None:
+        detail = (
+            "systems names the columns of a wide table or of an array; a long table names its systems itself."
+        )
+        raise InvalidTest.at("/systems", "superfluous", detail)
+    position = folded.index("score")
+    scores, missing = _numbers(grid.columns[position], position, lines)
+    ids, systems = grid.column("id"), grid.column("system")
+    assert ids is not None
+    assert systems is not None
+    dataset, cluster = grid.column("dataset"), grid.column("cluster")
+    rows = LongRows(
+        coded_keys(ids), coded_keys(systems), None if dataset is None else coded_keys(dataset),
+        None if cluster is None else coded_keys(cluster), missing,
+    )  # fmt: skip
+    boards = boards_of(rows, scores, lambda row: f"/line/{lines.of(row)}")
+    return SystemsTable(long=boards, fields={"score": position, "id": folded.index("id")})
+
+
+def _wide(grid: _Grid, folded: list[str], lines: _Lines, wanted: Sequence[str] | None) -> SystemsTable:
+    if _are_numbers(grid.names):
+        detail = "Line 1 holds numbers: a table of systems needs a header with their names."
+        raise InvalidTest.at("/line/1", "no_header", detail)
+    positions = {name: position for position, name in enumerate(grid.names) if folded[position] not in KEYS}
+    skipped: tuple[str, ...] = ()
+    if wanted is not None:
+        for name in wanted:
+            if name not in positions:
+                detail = f"There is no column {quoted(name)}; there are {', '.join(map(quoted, list(positions)[:20]))}."
+                raise InvalidTest.at("/systems", "unknown_system", detail)
+        skipped = tuple(name for name in positions if name not in wanted)
+        positions = {name: positions[name] for name in wanted}
+    else:
+        refuse_no_systems(positions)
+    scores: dict[str, Column] = {}
+    gone: dict[str, NDArray[np.bool_]] = {}
+    for name in sorted(positions):
+        position = positions[name]
+        values, missing = _numbers(grid.columns[position], position, lines)
+        if wanted is None and not missing.any():
+            _refuse_index(name, position, values)
+        if missing.any():
+            gone[name] = missing
+        scores[name] = values
+    ids, dataset, cluster = (grid.column(name) for name in KEYS)
+    ids = None if ids is None else [key.strip() for key in ids]
+    clusters = None if cluster is None else [key.strip() for key in cluster]
+    every = np.arange(len(grid.columns[0]))
+    if dataset is None:
+        boards: dict[str | None, WideBoard] = {None: WideBoard(scores, gone, ids, clusters, every)}
+    else:
+        keys = coded_keys(dataset)
+        boards = {}
+        for name in sorted(keys.names):
+            rows = np.flatnonzero(keys.codes == keys.names.index(name))
+            absent = {system: mask[rows] for system, mask in gone.items()}
+            # A system without any value on a data set was not run on it.
+            own = {
+                system: column[rows]
+                for system, column in scores.items()
+                if system not in absent or not absent[system].all()
+            }
+            gaps = {system: mask for system, mask in absent.items() if system in own and mask.any()}
+            boards[name] = WideBoard(own, gaps, _some(ids, rows), _some(clusters, rows), rows)
+    places = {**positions, **{name: folded.index(name) for name in KEYS if name in folded}}
+    return SystemsTable(wide=boards, fields=places, skipped=skipped)
+
+
+def _some(keys: list[str] | None, rows: NDArray[np.int64]) -> list[str] | None:
+    return None if keys is None else [keys[row] for row in rows.tolist()]
+
+
+def _are_numbers(names: Sequence[str]) -> bool:
+    """Whether the first line is data: all of its fields are numbers."""
+    try:
+        return all(np.isfinite(float(name)) for name in names)
+    except ValueError:
+        return False
+
+
+def refuse_no_systems(positions: dict[str, int]) -> None:
+    """Refuse columns whose names say that they are no systems: an index without a name, or averages of the others."""
+    for name, position in positions.items():
+        if name.lower() in INDEX_NAMES:
+            called = f"is called {quoted(name)}" if name else "has no name"
+            detail = (
+                f"Column {position + 1} {called}: an index, as pandas writes it? Call it id if it holds the items' ids; else leave "
+                "it out (index=False), or name the columns to compare (systems=)."
+            )
+            raise _at_column(position, "index_column", detail)
+        if is_summary(name) and of_name(name) is None:
+            detail = (
+                f"Column {position + 1} is called {quoted(name)}: averages or totals of the others are no system. Remove it, or name "
+                "the columns to compare (systems=)."
+            )
+            raise _at_column(position, "summary_column", detail)
+
+
+def _refuse_index(name: str, position: int, values: Column) -> None:
+    """Refuse the numbers of the rows as scores."""
+    n = len(values)
+    if (
+        n >= LEAST_COUNTED
+        and values.dtype == np.int64
+        and values[0] in (0, 1)
+        and (np.diff(values) == 1).all()
+    ):
+        detail = (
+            f"Column {position + 1}, {quoted(name)}, counts the rows: an index and no scores. Call it id, leave it out, or name the "
+            "columns to compare (systems=)."
+        )
+        raise _at_column(position, "index_column", detail)
+
+
+def _numbers(fields: list[str], position: int, lines: _Lines) -> tuple[Column, NDArray[np.bool_]]:
+    """The numbers of a column, 0 where one is missing, and where that is."""
+    try:
+        values: list[Any] = from_json("[" + ",".join(fields) + "]", allow_inf_nan=False)
+        if len(values) == len(fields):
+            return columns.numbers(values), np.zeros(len(fields), dtype=bool)
+    except (ValueError, InvalidTest):
+        pass  # with a missing value, or written otherwise than in JSON
+    absent = np.fromiter((text.strip().lower() in MISSING for text in fields), dtype=bool, count=len(fields))
+    numbers: list[int | float] = []
+    for row, (text, gone) in enumerate(zip(fields, absent.tolist(), strict=True)):
+        if gone:
+            numbers.append(0)
+            continue
+        try:
+            numbers.append(delimited.number_of(text, 0, position + 1))
+        except InvalidTest:
+            line = lines.of(row)
+            detail = f"Field {position + 1} of line {line} is not a number; every column but id, dataset and cluster holds scores."
+            raise InvalidTest.at(f"/line/{line}/{position + 1}", "not_a_number", detail) from None
+    try:
+        return columns.numbers(numbers, may_hold_booleans=False), absent
+    except InvalidTest as error:
+        flaw = error.flaws[0]
+        line = lines.of(int(flaw.pointer[1:]))
+        detail = f"Field {position + 1} of line {line}: {flaw.detail}"
+        raise InvalidTest.at(f"/line/{line}/{position + 1}", flaw.code, detail) from None

@@ -1,0 +1,141 @@
+"""A JSON request for a leaderboard: its columns, checked when the kind of data is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from ...errors import Flaw, InvalidTest, pointer_token, relocated
+from ...inputs import columns, json_body
+from ...inputs.alignment import system_pointer
+from ...inputs.pairing import Given
+from ..pointers import prefixed
+from ..schema.compare import Columns, CompareKind, CompareRequest, Dataset
+from ..schema.fields import NO_BOOLEANS, CountColumns, LabelColumn, SampleColumn
+from ..validation import flaws_of, validated
+from .given import GivenBoard
+
+ADAPTERS: Mapping[CompareKind, TypeAdapter[dict[str, Any]]] = {
+    "scores": TypeAdapter(dict[str, SampleColumn]),
+    "counts": TypeAdapter(dict[str, CountColumns]),
+    "predictions": TypeAdapter(dict[str, LabelColumn]),
+}
+OF_A_DATASET = ("gold", "ids", "clusters")
+
+
+def decode(body: bytes | bytearray) -> tuple[CompareRequest, dict[str | None, GivenBoard]]:
+    """The request in a JSON body, and the columns of its data sets, by name in code-point order.
+
+    Raises
+    ------
+    MalformedBody
+        It is not JSON.
+    InvalidTest
+        It is not a valid request; pointers are into it.
+    """
+    read = json_body.decode(body)
+    return request_of(read.value, {NO_BOOLEANS: read.no_booleans})
+
+
+def request_of(value: Any, context: dict[str, Any]) -> tuple[CompareRequest, dict[str | None, GivenBoard]]:
+    """The same of a decoded value."""
+    request = validated(CompareRequest, value, context=context)
+    if request.datasets is None:
+        if request.systems is None:
+            detail = "Give systems (a column for each, by name), or datasets with systems of their own."
+            raise InvalidTest.at("/systems", "missing", detail)
+        return request, {None: _board(request, request.kind, context)}
+    for name in ("systems", "scores"):
+        if getattr(request, name) is not None:
+            raise InvalidTest.at(f"/{name}", "redundant", "Give either systems or datasets, not both.")
+    for name in OF_A_DATASET:
+        if getattr(request, name) is not None:
+            detail = (
+                f"With datasets, {name} goes into each of them: items of two data sets are never the same."
+            )
+            raise InvalidTest.at(f"/{name}", "superfluous", detail)
+    boards: dict[str | None, GivenBoard] = {}
+    for name in sorted(request.datasets):
+        prefix = f"/datasets/{pointer_token(name[:200])}"
+        dataset = validated(Dataset, request.datasets[name], prefix=prefix, context=context)
+        with relocated(prefixed(prefix)):
+            if dataset.systems is None:
+                raise InvalidTest.at("/systems", "missing", "Every data set needs systems of its own.")
+            boards[name] = _board(dataset, request.kind, context)
+    return request, boards
+
+
+def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> GivenBoard:
+    if type(given.systems) is list:
+        return _of_matrix(given, kind)
+    if given.scores is not None:
+        detail = (
+            "The matrix scores goes with a list of names in systems; these systems have columns of their own."
+        )
+        raise InvalidTest.at("/scores", "redundant", detail)
+    assert given.systems is not None
+    systems = {name: given.systems[name] for name in sorted(given.systems)}
+    try:
+        checked = ADAPTERS[kind].validate_python(systems, context=context)
+    except ValidationError as error:
+        flaws = tuple(
+            flaw
+            for detail in error.errors(include_url=False, include_input=False)
+            for flaw in flaws_of(detail, "/systems")
+        )
+        raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=flaws) from None
+    return GivenBoard(checked, given.gold, given.ids, given.clusters)
+
+
+def _of_matrix(given: Columns, kind: CompareKind) -> GivenBoard:
+    """Names, and rows of scores in their order."""
+    names: list[str] = list(given.systems or ())
+    if kind != "scores":
+        detail = f"A list of names goes with the matrix scores; {kind} need an object with a column for each system."
+        raise InvalidTest.at("/systems", "matrix_of_scores_only", detail)
+    if given.scores is None:
+        detail = "A list of names needs the matrix scores: a row for each item, and in it a number for each system."
+        raise InvalidTest.at("/scores", "missing", detail)
+    seen: dict[str, int] = {}
+    for position, name in enumerate(names):
+        if seen.setdefault(name, position) != position:
+            detail = "A system has the name of an earlier one: give each a name of its own."
+            raise InvalidTest.at(f"/systems/{position}", "duplicate_name", detail)
+    by_name = _columns(given.scores, names)
+
+    def place(column: str, index: int, rest: Any) -> str:
+        position = next((seen[name] for name in names if system_pointer(name) == column), None)
+        return f"{column}/{index}" if position is None else f"/scores/{index}/{position}"
+
+    whole = {system_pointer(name): f"/systems/{position}" for name, position in seen.items()}
+    return GivenBoard(
+        {name: by_name[name] for name in sorted(by_name)}, given.gold, given.ids, given.clusters, place, whole
+    )
+
+
+def _columns(rows: list[Any], names: list[str]) -> dict[str, Given]:
+    """The columns of a matrix; raises InvalidTest at `/scores/<row>[/<column>]`."""
+    if not rows:
+        raise InvalidTest.at("/scores", "no_items", "There is no item to compare; give at least one row.")
+    if set(map(type, rows)) != {list}:
+        index = next(i for i, row in enumerate(rows) if type(row) is not list)
+        detail = "A row is a list with a number for each system."
+        raise InvalidTest.at(f"/scores/{index}", "not_a_row", detail)
+    if set(map(len, rows)) != {len(names)}:
+        index = next(i for i, row in enumerate(rows) if len(row) != len(names))
+        detail = f"This row has {len(rows[index]):,} numbers and there are {len(names):,} systems: every row needs one for each."
+        raise InvalidTest.at(f"/scores/{index}", "ragged", detail)
+    promised = bool not in set(map(type, chain.from_iterable(rows)))
+    by_name: dict[str, Given] = {}
+    for position, (name, column) in enumerate(zip(names, zip(*rows, strict=True), strict=True)):
+        try:
+            by_name[name] = columns.numbers(list(column), may_hold_booleans=not promised)
+        except InvalidTest as error:
+            flaws = (
+                Flaw(f"/scores{flaw.pointer}/{position}", flaw.code, flaw.detail) for flaw in error.flaws
+            )
+            raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
+    return by_name

@@ -1,0 +1,238 @@
+"""A body and its query become a `ParsedCompare`: what is compared, as inference takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from ...errors import InvalidTest, pointer_token, relocated
+from ...inference.compare.comparison import Comparison
+from ...inference.options import Options
+from ...inference.record import ReadingRecord, WarningRecord
+from ...inputs.alignment import system_pointer
+from ...inputs.quoting import quoted
+from ...statistics.paired import StatisticSpec
+from ..media_types import CSV, JSON, MULTIPART, NDJSON, NPY
+from ..messages import Job
+from ..pointers import PointerMap, chained
+from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
+from ..schema.compare import CompareChoices
+from ..schema.statistics import STATISTIC_MODELS, spec_of
+from ..validation import validated
+from . import design, direction, files, json_request, tables
+from .boards import Board, board_of, require_systems
+from .given import GivenBoard
+from .names import require_names
+from .options import SYSTEMS, beside_body, beside_files, in_query, options_of_board
+
+NAMED_SYSTEMS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedCompare:
+    """What a body holds: choices, columns by data set, and where things stand.
+
+    `pointer_map` turns pointers into a JSON request into pointers into what was sent, but for single items, which the
+    boards know. `metric`, `known` and `question` are what files say of their scores and of what is better.
+    """
+
+    choices: CompareChoices
+    boards: Mapping[str | None, GivenBoard]
+    pointer_map: PointerMap = str
+    reading: ReadingRecord | None = None
+    spec: StatisticSpec | None = None
+    metric: str | None = None
+    known: bool | None = None
+    question: str | None = None
+    warnings: tuple[WarningRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedCompare:
+    """A comparison, decoded and validated.
+
+    `pointer_map` turns pointers of the comparison (`/systems/A/17`, `/datasets/mmlu/systems/A/17`, `/adjust`) into
+    pointers into what the client sent. `reading` says how files were read, None where there were none.
+    """
+
+    comparison: Comparison
+    timeout_s: float | None
+    pointer_map: PointerMap = str
+    reading: ReadingRecord | None = None
+    warnings: tuple[WarningRecord, ...] = ()
+
+
+def parse_compare(job: Job, body: bytes | bytearray) -> ParsedCompare:
+    """Decode, validate and align a body without content coding; raises InputError."""
+    return comparison_of(_decoded(job, body), job)
+
+
+def _decoded(job: Job, body: bytes | bytearray) -> DecodedCompare:
+    media_type = job.body.media_type
+    if media_type == JSON:
+        options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
+        return DecodedCompare(*json_request.decode(body))
+    if media_type == MULTIPART:
+        options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
+        found = files.parse_form(job, body)
+        outer = files.in_file if found.reading.format == "json-request" else beside_files
+        return DecodedCompare(
+            found.choices,
+            found.boards,
+            outer,
+            found.reading,
+            found.spec,
+            metric=found.metric,
+            known=found.known,
+        )
+    with relocated(in_query):
+        extra = () if media_type == NDJSON else (SYSTEMS,)
+        members, systems = options_of_board(
+            job.query,
+            "query parameter",
+            lambda name: f"/?{name[:40]}",
+            extra=(*extra, *ELSEWHERE, *OF_A_BOARD),
+        )
+        choices = validated(CompareChoices, members)
+        reading, metric = None, None
+        if media_type == NDJSON:
+            boards = tables.of_lines(body)
+        elif media_type == NPY:
+            boards = tables.of_array(body, systems, may_be_missing=choices.on_missing != "error")
+        else:
+            boards, table = tables.of_table(body, "," if media_type == CSV else "\t", systems)
+            notes = tables.skipped_note(table)
+            name = "csv" if media_type == CSV else "tsv"
+            reading = ReadingRecord(name, guessed=False, notes=notes) if notes else None
+            metric = tables.metric_of(table)
+    return DecodedCompare(choices, boards, beside_body, reading, metric=metric)
+
+
+def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
+    """The comparison of what was decoded; raises InputError."""
+    choices, limits = decoded.choices, job.limits
+    several = None not in decoded.boards
+    with relocated(decoded.pointer_map):
+        if choices.samples > limits.max_samples:
+            detail = f"At most {limits.max_samples:,} samples are allowed."
+            raise InvalidTest.at("/samples", "too_many_samples", detail)
+        design.require_sense(choices, several=several)
+        spec = _spec(choices) if decoded.spec is None else decoded.spec
+        if several:
+            names = [name for name in decoded.boards if name is not None]
+            require_names(
+                names, "data set", lambda name: f"/datasets/{pointer_token(name)}", limits.max_name_chars
+            )
+        for name, given in decoded.boards.items():
+            with relocated(_in_dataset(name)), relocated(given.whole):
+                require_systems(given, choices.kind, limits)
+        systems = {name: tuple(given.systems) for name, given in decoded.boards.items()}
+        if several:  # A in one data set and "A " in another would be two systems
+            every = {one: name for name, own in systems.items() for one in own}
+            require_names(
+                sorted(every),
+                "system",
+                lambda one: _in_dataset(every[one])(system_pointer(one)),
+                limits.max_name_chars,
+            )
+        aggregate = design.aggregate_of(choices, several=several)
+        common = design.require_common(systems, aggregate)
+        design.require_named(choices, systems)
+        design.require_few(choices, systems, aggregate, limits)
+        boards: dict[str | None, Board] = {}
+        for name, given in decoded.boards.items():
+            with relocated(_in_dataset(name)):
+                boards[name] = board_of(given, choices.kind, spec, choices.on_missing, choices.decimals)
+        kind = next(iter(boards.values())).systems.kind
+        higher, turned = direction.settled(
+            choices.higher_is_better, kind, spec, metric=decoded.metric, known=decoded.known,
+            names={one for own in systems.values() for one in own}, question=decoded.question,
+        )  # fmt: skip
+    which, pairs = design.design_of(choices)
+    chosen = {
+        option.name: getattr(choices, option.name) for option in fields(Options) if option.name in _CHOSEN
+    }
+    comparison = Comparison(
+        datasets={name: board.systems for name, board in boards.items()},
+        spec=spec,
+        options=Options(**chosen, metric=decoded.metric, higher_is_better=higher),
+        design=which,
+        baseline=choices.baseline,
+        pairs=pairs,
+        adjust=choices.adjust,
+        family=design.family_of(choices),
+        aggregate=aggregate,
+        combine=choices.combine,
+        listed=choices.pairs,
+    )
+    warnings = (
+        *decoded.warnings,
+        *turned,
+        *_not_everywhere(systems, common, overall=aggregate is not None),
+        *_of_boards(boards),
+    )
+    pointer_map = chained(_in_boards(boards), decoded.pointer_map)
+    return ParsedCompare(comparison, _deadline(choices, job), pointer_map, decoded.reading, warnings)
+
+
+_CHOSEN = frozenset(CompareChoices.model_fields) - {"higher_is_better"}
+
+
+def _spec(choices: CompareChoices) -> StatisticSpec:
+    statistic = validated(STATISTIC_MODELS[choices.kind], choices.statistic or {}, prefix="/statistic")
+    return spec_of(statistic, choices.kind)
+
+
+def _deadline(choices: CompareChoices, job: Job) -> float | None:
+    """The shortest deadline in seconds that body and query ask for, within the server's limit; None for its default."""
+    timeouts = [seconds for seconds in (choices.timeout_s, job.timeout_s) if seconds is not None]
+    return min([job.limits.max_timeout_s, *timeouts]) if timeouts else None
+
+
+OF_A_DATASET = frozenset(("systems", "scores", "gold", "ids", "clusters"))
+
+
+def _in_dataset(name: str | None) -> PointerMap:
+    """The map for pointers into one data set of a JSON request; places in tables and files have no data set."""
+    prefix = "" if name is None else f"/datasets/{pointer_token(name)}"
+    return lambda pointer: prefix + pointer if pointer[1:].split("/")[0] in OF_A_DATASET else pointer
+
+
+def _in_boards(boards: Mapping[str | None, Board]) -> PointerMap:
+    """The map for pointers to items in the boards' common orders."""
+    by_token = {None if name is None else pointer_token(name): name for name in boards}
+
+    def pointer_map(pointer: str) -> str:
+        if None in by_token:
+            return boards[None].pointer_map(pointer)
+        tokens = pointer.split("/", 3)
+        if len(tokens) < 4 or tokens[1] != "datasets" or tokens[2] not in by_token:
+            return pointer
+        name = by_token[tokens[2]]
+        return _in_dataset(name)(boards[name].pointer_map("/" + tokens[3]))
+
+    return pointer_map
+
+
+def _not_everywhere(
+    systems: Mapping[str | None, tuple[str, ...]], common: tuple[str, ...], *, overall: bool
+) -> tuple[WarningRecord, ...]:
+    """A warning about systems that some data sets lack: the overall board is without them."""
+    others = sorted({name for own in systems.values() for name in own} - set(common))
+    if not others or not overall:
+        return ()
+    named = ", ".join(quoted(name) for name in others[:NAMED_SYSTEMS])
+    more = f" and {len(others) - NAMED_SYSTEMS:,} more" if len(others) > NAMED_SYSTEMS else ""
+    detail = (
+        f"The overall board is of the {len(common):,} systems that all data sets have, without {named}{more}."
+    )
+    return (WarningRecord("systems_not_everywhere", detail),)
+
+
+def _of_boards(boards: Mapping[str | None, Board]) -> tuple[WarningRecord, ...]:
+    """The warnings about the data, which name their data set where there are several."""
+    return tuple(
+        warning if name is None else WarningRecord(warning.code, f"{quoted(name)}: {warning.detail}")
+        for name, board in boards.items()
+        for warning in board.warnings
+    )

@@ -1,0 +1,208 @@
+"""Bodies of scores that are no JSON requests: CSV, TSV, lines of JSON, and arrays of NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InvalidTest, relocated
+from ...inputs import delimited, npy, system_lines, systems_table
+from ...inputs.alignment import Placed, Positions, system_pointer
+from ...inputs.delimited import Delimiter
+from ...inputs.formats.metrics import metric_of_columns
+from ...inputs.pairing import Given, require_unique
+from ...inputs.quoting import quoted
+from ...inputs.systems_rows import LongBoard
+from ...inputs.systems_table import SystemsTable, WideBoard
+from ...statistics.direction import of_name
+from .given import GivenBoard, Place
+
+Boards = dict[str | None, GivenBoard]
+FIELD = {"/ids": "id", "/clusters": "cluster"}
+NAMED_COLUMNS = 5
+
+
+def of_table(
+    body: bytes | bytearray, delimiter: Delimiter, systems: Sequence[str] | None
+) -> tuple[Boards, SystemsTable]:
+    """The boards of a long or wide table, and what was read; raises InputError with pointers to its lines."""
+    table = systems_table.read(body, delimiter, systems)
+
+    @cache
+    def lines() -> list[int]:
+        """Read again when something is wrong, and only once."""
+        return [line for line, _ in delimited.rows_of(delimited.text_of(body), delimiter)[1:]]
+
+    if table.long:
+        field = table.fields["score"] + 1
+        return {
+            name: _of_long(board, lambda row: f"/line/{lines()[row]}", f"/{field}")
+            for name, board in table.long.items()
+        }, table
+    return {name: _of_wide(board, table.fields, lines) for name, board in table.wide.items()}, table
+
+
+def metric_of(table: SystemsTable) -> str | None:
+    """What the columns of a wide table all measure, by their names.
+
+    Raises
+    ------
+    InvalidTest
+        Some are named after a metric that is better when higher, others after one that is better when lower: these are
+        metrics of one system. An explicit choice of columns is followed.
+    """
+    names = list(dict.fromkeys(name for board in table.wide.values() for name in board.systems))
+    if len(names) < 2:
+        return None
+    directions = {of_name(name): name for name in reversed(names)}
+    if True in directions and False in directions and not table.skipped:
+        detail = (
+            f"{quoted(directions[True])} is better when higher and {quoted(directions[False])} when lower, by their names: these are "
+            "metrics and no systems. Give a column for each system, or name the columns to compare (systems=)."
+        )
+        raise InvalidTest.at("/line/1", "columns_are_metrics", detail)
+    return metric_of_columns(names)
+
+
+def skipped_note(table: SystemsTable) -> tuple[str, ...]:
+    """Which columns of a wide table were not chosen."""
+    names = table.skipped
+    if not names:
+        return ()
+    more = f" and {len(names) - NAMED_COLUMNS:,} more" if len(names) > NAMED_COLUMNS else ""
+    return (
+        f"{len(names)} other columns were skipped: {', '.join(map(quoted, names[:NAMED_COLUMNS]))}{more}.",
+    )
+
+
+def _of_wide(board: WideBoard, fields: Mapping[str, int], lines: Any) -> GivenBoard:
+    by_pointer = {system_pointer(name): name for name in board.systems}
+
+    def place(column: str, index: int, rest: Sequence[str]) -> str:
+        name = by_pointer.get(column, FIELD.get(column, ""))
+        mask = board.missing.get(name)
+        row = int(board.rows[index if mask is None else np.flatnonzero(~mask)[index]])
+        return f"/line/{lines()[row]}" + (f"/{fields[name] + 1}" if name in fields else "")
+
+    whole = {pointer: f"/line/1/{fields[name] + 1}" for pointer, name in by_pointer.items()}
+    whole |= {pointer: f"/line/1/{fields[name] + 1}" for pointer, name in FIELD.items() if name in fields}
+    if not board.missing:
+        return GivenBoard(board.systems, None, board.ids, board.clusters, place, whole)
+    keys = (
+        [f"line {line}" for line in np.array(lines())[board.rows].tolist()]
+        if board.ids is None
+        else board.ids
+    )
+    return _with_missing(board.systems, board.missing, keys, board.clusters, place, whole)
+
+
+def _with_missing(
+    systems: Mapping[str, Any], missing: Mapping[str, NDArray[np.bool_]], keys: list[str],
+    clusters: Sequence[str] | None, place: Place, whole: Mapping[str, str],
+) -> GivenBoard:  # fmt: skip
+    """Columns with gaps: those that are there, and where they belong."""
+    values: dict[str, Given] = {}
+    positions: dict[str, Positions | None] = {}
+    for name, column in systems.items():
+        mask = missing.get(name)
+        values[name] = column if mask is None else column[~mask]
+        positions[system_pointer(name)] = None if mask is None else np.flatnonzero(~mask)
+    with relocated(lambda pointer: place("/ids", int(pointer.rpartition("/")[2]), ())):
+        require_unique(keys)
+    by_id = None if clusters is None else dict(zip(keys, clusters, strict=True))
+    return GivenBoard(values, None, None, by_id, place, whole, Placed(keys, positions))
+
+
+def _of_long(board: LongBoard, line: Callable[[int], str], field: str) -> GivenBoard:
+    by_pointer = {system_pointer(name): name for name in board.values}
+
+    def place(column: str, index: int, rest: Sequence[str]) -> str:
+        name = by_pointer.get(column)
+        if name is None:
+            return column
+        return "/".join([line(int(board.rows[name][index])) + field, *rest])
+
+    positions: dict[str, Positions | None] = {}
+    for name, own in board.positions.items():
+        whole = len(own) == len(board.ids) and bool((own == np.arange(len(own))).all())
+        positions[system_pointer(name)] = None if whole else own
+    whole_at = _FirstLines(by_pointer, board, line)
+    return GivenBoard(board.values, None, None, board.clusters, place, whole_at, Placed(board.ids, positions))
+
+
+class _FirstLines(Mapping[str, str]):
+    """The line of each system's first row, looked up only for an error: it means to read the table again."""
+
+    def __init__(self, by_pointer: Mapping[str, str], board: LongBoard, line: Callable[[int], str]) -> None:
+        self.rows = {
+            pointer: board.rows[name] for pointer, name in by_pointer.items() if len(board.rows[name])
+        }
+        self.line = line
+
+    def __getitem__(self, pointer: str) -> str:
+        return self.line(int(self.rows[pointer].min()))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+class Mapped(Mapping[str, str]):
+    """Another mapping whose values are mapped when they are looked up."""
+
+    def __init__(self, inner: Mapping[str, str], outer: Callable[[str], str]) -> None:
+        self.inner, self.outer = inner, outer
+
+    def __getitem__(self, key: str) -> str:
+        return self.outer(self.inner[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.inner)
+
+    def __len__(self) -> int:
+        return len(self.inner)
+
+
+def of_lines(body: bytes | bytearray) -> Boards:
+    """The boards of lines of JSON; raises InputError with pointers to them."""
+    boards, lines = system_lines.read(body)
+    return {
+        name: _of_long(board, lambda row: f"/line/{row + 1 if lines is None else lines[row]}", "/score")
+        for name, board in boards.items()
+    }
+
+
+def of_array(body: bytes | bytearray, systems: Sequence[str] | None, *, may_be_missing: bool) -> Boards:
+    """The board of an N x K array; raises InputError with pointers `/<row>/<column>`, from zero.
+
+    NaN is missing where `on_missing` says what to do about it.
+    """
+    if systems is None:
+        detail = "Name the columns of the array: ?systems=A,B,C, as many as it has."
+        raise InvalidTest.at("/systems", "missing", detail)
+    columns = npy.read_columns(body, len(systems), may_be_missing=may_be_missing)
+    by_name = dict(zip(systems, columns, strict=True))
+    position = {system_pointer(name): index for index, name in enumerate(systems)}
+    missing = {
+        name: np.isnan(column)
+        for name, column in by_name.items()
+        if column.dtype == np.float64 and np.isnan(column).any()
+    }
+
+    def place(column: str, index: int, rest: Sequence[str]) -> str:
+        mask = missing.get(systems[position[column]])
+        row = index if mask is None else int(np.flatnonzero(~mask)[index])
+        return f"/{row}/{position[column]}"
+
+    ordered = {name: by_name[name] for name in sorted(by_name)}
+    whole = dict.fromkeys(position, "/?systems")
+    if not missing:
+        return {None: GivenBoard(ordered, place=place, columns=whole)}
+    keys = [f"row {row}" for row in range(len(columns[0]))]
+    return {None: _with_missing(ordered, missing, keys, None, place, whole)}

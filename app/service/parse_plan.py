@@ -1,0 +1,34 @@
+"""A request for a plan becomes the test, or the comparison, that is wrapped in it."""
+
+from __future__ import annotations
+
+from ..errors import relocated
+from ..inputs import json_body
+from .body_decoders import DecodedBody
+from .compare import json_request
+from .compare.parse import DecodedCompare, ParsedCompare, comparison_of
+from .messages import Job
+from .parse import ParsedTest, parse_request
+from .pointers import prefixed
+from .query import ELSEWHERE, options_of_query
+from .schema.fields import NO_BOOLEANS
+from .schema.plan import PlanEnvelope
+from .schema.requests import REQUEST_MODELS
+from .validation import validated
+
+INSIDE = "/request"
+
+
+def parse_plan(job: Job, body: bytes | bytearray) -> ParsedTest | ParsedCompare:
+    """Decode and validate a JSON body; raises InputError."""
+    read = json_body.decode(body)
+    context = {NO_BOOLEANS: read.no_booleans}
+    options_of_query(job.query, ELSEWHERE)
+    envelope = validated(PlanEnvelope, read.value)
+    pointer_map = prefixed(INSIDE)
+    if envelope.kind == "compare":
+        with relocated(pointer_map):
+            request, boards = json_request.request_of(envelope.request, context)
+        return comparison_of(DecodedCompare(request, boards, pointer_map), job)
+    inner = validated(REQUEST_MODELS[envelope.kind], envelope.request, prefix=INSIDE, context=context)
+    return parse_request(DecodedBody(envelope.kind, inner, pointer_map), job)

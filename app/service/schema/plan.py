@@ -1,0 +1,40 @@
+"""The request for a plan: one of the others, wrapped."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..messages import TestKind
+from .compare import CompareRequest
+from .fields import Wire
+from .requests import REQUEST_MODELS, SMALL_SCORES
+
+COMPARE = "compare"
+PLANNED: tuple[type[BaseModel], ...] = (*REQUEST_MODELS.values(), CompareRequest)
+EXAMPLES: list[Any] = [
+    {"kind": "scores", "request": SMALL_SCORES},
+    {
+        "kind": COMPARE,
+        "request": {"kind": "scores", "systems": {"A": [1, 1, 1, 0], "B": [1, 0, 1, 0], "C": [0, 0, 1, 0]}},
+    },
+]
+
+
+class PlanEnvelope(Wire):
+    """A request for a test or a comparison, wrapped: the answer is only what it would cost."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES})
+
+    kind: Annotated[
+        TestKind | Literal["compare"], Field(description="Which of the tests it is, or a comparison.")
+    ]
+    request: Annotated[
+        dict[str, Any],
+        Field(
+            json_schema_extra={
+                "anyOf": [{"$ref": f"#/components/schemas/{model.__name__}"} for model in PLANNED]
+            }
+        ),
+    ]
