@@ -27,8 +27,8 @@ from ..record import TestRecord
 from ..rounded_test import RoundedTest
 from .decision import Judgement, judgements, overall, verdict_of
 from .margin import MarginTest, Outcome, Question, margin_test, question_of, without_margin
-from .record import GateRecord, GateTerms, MetricRecord, OnInconclusive, Policy, deciding
-from .sentences import family_of, hypothesis, overall_reason, reason
+from .record import GateRecord, GateTerms, MetricRecord, OnInconclusive, Policy, deciding, family_of
+from .sentences import hypothesis, overall_reason, reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def finish_gate(
         for metric, record in zip(metrics, records, strict=True)
     ]
     judged = judgements(outcomes, [metric.terms for metric in metrics])
-    family = family_of(metrics)
+    family = family_of([metric.against for metric in metrics])
     decided = tuple(
         _metric_record(metric, record, outcome, judgement, family)
         for metric, record, outcome, judgement in zip(metrics, records, outcomes, judged, strict=True)
@@ -163,9 +163,7 @@ def _metric_record(
         name=metric.name,
         against=metric.against,
         terms=metric.terms,
-        hypothesis=hypothesis(
-            metric.terms, record.statistic.metric or record.statistic.name, metric.against
-        ),
+        hypothesis=hypothesis(metric.terms, record.statistic.metric or record.statistic.name, metric.against),
         verdict=verdict,
         reason=reason(metric.terms, judgement, record, family, metric.against),
         decision=judgement.decision,

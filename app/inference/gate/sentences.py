@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Sequence
-from typing import Protocol
 
 from ..record import TestRecord
 from .decision import Judgement
-from .record import GateTerms, MetricRecord, OnInconclusive, Policy, Verdict
+from .record import GateTerms, MetricRecord, OnInconclusive, Policy, Verdict, family_of
 
 _NAME_CHARS = 80
 _NAMES = 10
@@ -31,21 +30,6 @@ _NOT_SHOWN: dict[Policy, str] = {
     "improve": "the candidate is not significantly better than {baseline}{by}",
 }
 _HEADS: dict[Verdict, str] = {"pass": "Passed", "fail": "Failed", "inconclusive": "Inconclusive"}
-
-
-class Compared(Protocol):
-    """What belongs to a family: a metric before or after it has run."""
-
-    @property
-    def against(self) -> str | None: ...
-
-
-def family_of(metrics: Sequence[Compared]) -> str | None:
-    """What p-values are adjusted over, as in "3 metrics"; None for one, which is not adjusted."""
-    if len(metrics) < 2:
-        return None
-    named = any(metric.against is not None for metric in metrics)
-    return f"{len(metrics)} {'comparisons' if named else 'metrics'}"
 
 
 def hypothesis(terms: GateTerms, statistic: str, against: str | None = None) -> str:
@@ -105,7 +89,7 @@ def overall_reason(
 ) -> str:
     """The gate's reason: which metrics decided, and the deciding one's own reason."""
     deciders = [metric.name for metric in metrics if metric.verdict == verdict]
-    family = family_of(metrics)
+    family = family_of([metric.against for metric in metrics])
     count = f" ({len(deciders)} of {family})" if family is not None else ""
     head = f"{_HEADS[verdict]} on {_listed(deciders)}{count}"
     tail = f" Counted as a {on_inconclusive}, as asked." if verdict == "inconclusive" else ""
