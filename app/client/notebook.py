@@ -255,6 +255,7 @@ def _metric_fields(gate: GateResult, metric: MetricResult) -> dict[str, Any]:
     return {
         "id": gate.id,
         "metric": metric.name,
+        "against": metric.against,
         "verdict": metric.verdict,
         "gate_verdict": gate.verdict,
         "gate_passed": gate.passed,
