@@ -191,6 +191,12 @@ AUTHORS = (
 )
 DIRECTION = (
     _in("Gate")(
+        "--against",
+        metavar="FILE",
+        multiple=True,
+        help="A baseline; repeat it for several. FILES is then the candidate's file alone.",
+    ),
+    _in("Gate")(
         "--higher-is-better/--lower-is-better",
         "higher_is_better",
         default=None,
