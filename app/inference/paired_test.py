@@ -131,7 +131,11 @@ def prepare(
 
 def planned_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> PlannedTest:
     """The test of the statistic alone: no interval, and no look at what is odd about the data."""
-    problem = reduce(data, spec)
+    return planned_problem(reduce(data, spec), options, budget)
+
+
+def planned_problem(problem: Additive | Joint, options: Options, budget: Budget) -> PlannedTest:
+    """The test of what data and a statistic were reduced to."""
     with engine_errors():
         if options.test == "bootstrap":
             return bootstrap_test(problem, options, budget)

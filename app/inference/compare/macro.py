@@ -1,0 +1,66 @@
+"""Pairs whose statistic is the mean over data sets: one test of the items of all sets, with weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...engine.plan import Budget
+from ...statistics.mean_of_problems import mean_of
+from ...statistics.paired import StatisticSpec
+from ...statistics.reducers import reduce
+from ...statistics.systems import Systems
+from ..options import Options
+from ..paired_test import planned_problem
+from ..prepared import PlannedTest
+from .general import GeneralPairs, single
+from .pair_data import counted_systems, pair_data
+from .pair_intervals import PairIntervals
+
+
+@dataclass(frozen=True)
+class DataSets:
+    """The same systems on several data sets."""
+
+    parts: tuple[Systems, ...]
+    spec: StatisticSpec
+
+    @cached_property
+    def _counted(self) -> tuple[tuple[Systems, StatisticSpec], ...]:
+        return tuple(counted_systems(part, self.spec) for part in self.parts)
+
+    def planned(self, u: int, v: int, options: Options, budget: Budget) -> PlannedTest | None:
+        """The planned test of one pair, None where a data set has no item that both have.
+
+        Raises InvalidTest and PlanTooLarge.
+        """
+        names = self.parts[0].names
+        problems = []
+        for systems, spec in self._counted:
+            data = pair_data(systems, names[u], names[v])
+            if data is None:
+                return None
+            problems.append(reduce(data, spec))
+        return planned_problem(mean_of(problems), options, budget)
+
+
+@dataclass(frozen=True)
+class MacroPairs(GeneralPairs):
+    """The pairs of an overall board, each with a test of its own; `systems` are those of all items."""
+
+    datasets: DataSets
+
+    def planned(self, u: int, v: int) -> PlannedTest | None:
+        """The planned test of one pair."""
+        return self.datasets.planned(u, v, single(self.options), self.budget)
+
+
+@dataclass(frozen=True)
+class MacroIntervals(PairIntervals):
+    """Intervals of a mean over data sets: every data set is shifted by the same difference."""
+
+    datasets: DataSets
+
+    def test(self, u: int, v: int) -> PlannedTest | None:
+        """The planned test of one pair."""
+        return self.datasets.planned(u, v, self.of_one, self.budget)
