@@ -194,7 +194,7 @@ def _wide(grid: _Grid, folded: list[str], lines: _Lines, wanted: Sequence[str] |
         skipped = tuple(name for name in positions if name not in wanted)
         positions = {name: positions[name] for name in wanted}
     else:
-        _refuse_no_systems(positions)
+        refuse_no_systems(positions)
     scores: dict[str, Column] = {}
     gone: dict[str, NDArray[np.bool_]] = {}
     for name in sorted(positions):
@@ -241,7 +241,7 @@ def _are_numbers(names: Sequence[str]) -> bool:
         return False
 
 
-def _refuse_no_systems(positions: dict[str, int]) -> None:
+def refuse_no_systems(positions: dict[str, int]) -> None:
     """Refuse columns whose names say that they are no systems: an index without a name, or averages of the others."""
     for name, position in positions.items():
         if name.lower() in INDEX_NAMES:

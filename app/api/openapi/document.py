@@ -13,10 +13,9 @@ from ...service.schema.compare import CompareRequest, Dataset
 from ...service.schema.gate import GateRequest
 from ...service.schema.plan import PlanEnvelope
 from ...service.schema.requests import REQUEST_MODELS
-from .operations import problem_response, reference
+from .operations import REF, problem_response, reference
 from .schemas import ANSWERS, Health
 
-REF = "#/components/schemas/{model}"
 TITLE = "exactperm"
 DESCRIPTION = """Exact paired-permutation tests: is system U really better than system V on these items?
 

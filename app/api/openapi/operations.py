@@ -25,6 +25,7 @@ from ...service.schema.statistics import STATISTIC_MODELS
 from .schemas import ComparePlanAnswer, PlanAnswer, Problem, TestAnswer
 
 Schema = dict[str, Any]
+REF = "#/components/schemas/{model}"
 
 TABLE_EXAMPLES: dict[tuple[str, str], Schema] = {
     (media_types.CSV, "scores"): {
@@ -81,7 +82,7 @@ PROBLEM_STATUSES = sorted(
 
 def reference(model: type[BaseModel]) -> dict[str, str]:
     """A reference to a model among the components."""
-    return {"$ref": f"#/components/schemas/{model.__name__}"}
+    return {"$ref": REF.format(model=model.__name__)}
 
 
 def json_content(model: type[BaseModel]) -> Schema:
@@ -292,15 +293,16 @@ def _parameters(kind: TestKind) -> list[dict[str, Any]]:
     """The query parameters of bodies that cannot hold options."""
     statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]["name"]
     members = {"statistic": as_text(statistic), **_members((kind,), REQUEST_MODELS[kind])}
-    return [
-        {
-            "name": name,
-            "in": "query",
-            "required": False,
-            "description": "For bodies that cannot hold options; in application/json it is a member of the body. "
-            + member.get("description", ""),
-            "schema": {key: value for key, value in member.items() if key != "description"},
-        }
-        for name, member in members.items()
-        if name != "timeout_s"
-    ]
+    return [in_query(name, member) for name, member in members.items() if name != "timeout_s"]
+
+
+def in_query(name: str, member: Schema) -> dict[str, Any]:
+    """An option as a query parameter."""
+    return {
+        "name": name,
+        "in": "query",
+        "required": False,
+        "description": "For bodies that cannot hold options; in application/json it is a member of the body. "
+        + member.get("description", ""),
+        "schema": {key: value for key, value in member.items() if key != "description"},
+    }

@@ -146,12 +146,27 @@ class IntegerPairs:
         """A bound on it, but for pairs whose answers are not proven and go to `general`."""
         return 3.0 * self.seconds
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """One for all pairs of sign tests; otherwise the methods of some pairs."""
+        if self._signs:
+            return ("binomial",)
+        alternative = single(self.general.options).alternative
+        effects = [self.systems.effects(u, v) for u, v in self._some]
+        forms = [(canonical_form(each), exact_total(each)) for each in effects]
+        return tuple(sorted({_method(form, region(form, observed, alternative)) for form, observed in forms}))
+
     @cached_property
     def _sampled(self) -> tuple[float, ...]:
+        forms = (canonical_form(self.systems.effects(u, v)) for u, v in self._some)
+        return tuple(fft_cost(form).seconds for form in forms if form.nonzero)
+
+    @property
+    def _some(self) -> list[tuple[int, int]]:
+        """Some pairs from all over the board."""
         pairs = self.general.pairs
         some = np.unique(np.linspace(0, len(pairs) - 1, min(len(pairs), _SAMPLED_PAIRS)).astype(int))
-        forms = (canonical_form(self.systems.effects(u, v)) for u, v in pairs[some].tolist())
-        return tuple(fft_cost(form).seconds for form in forms if form.nonzero)
+        return [(u, v) for u, v in pairs[some].tolist()]
 
     @property
     def _signs(self) -> bool:

@@ -87,7 +87,7 @@ def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | No
     return Reading("scores", Scores(plain.u, plain.v, pairing), MEAN, notes, format_)
 
 
-def _keys(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | None]:
+def key_columns(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | None]:
     """The columns of ids and clusters, if there are any."""
     key = data.find(ID_NAMES)
     if options.id_column is not None:
@@ -97,11 +97,11 @@ def _keys(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | No
     return key, data.find((CLUSTER_NAME,))
 
 
-def _outputs(
+def outputs_of(
     data: FileTable, value: int, options: ReaderOptions, rows: list[int] | None = None
 ) -> tuple[SystemOutputs, bool]:
     """One system's values in column `value` of these rows (all when None), and whether items have clusters."""
-    key, cluster = _keys(data, options)
+    key, cluster = key_columns(data, options)
     if key is None:
         _refuse_summary(data, value, cluster)
     number_reader = NumberReader.of(options)
@@ -146,9 +146,9 @@ def _reading(
 def _two_files(
     first: FileTable, second: FileTable, options: ReaderOptions, notes: list[str], format_: str
 ) -> Reading:
-    values = _score(first, options), _score(second, options)
-    u, clustered_u = _outputs(first, values[0], options)
-    v, clustered_v = _outputs(second, values[1], options)
+    values = score_column_of(first, options), score_column_of(second, options)
+    u, clustered_u = outputs_of(first, values[0], options)
+    v, clustered_v = outputs_of(second, values[1], options)
     if clustered_u != clustered_v:
         detail = "One file has a cluster column and the other has none."
         raise InvalidTest.at(second.source.pointer, "mixed_forms", detail)
@@ -180,7 +180,7 @@ def _metric(data: FileTable, value: int) -> str | None:
     return None if data.header is None else metric_of(data.header[value])
 
 
-def _score(data: FileTable, options: ReaderOptions) -> int:
+def score_column_of(data: FileTable, options: ReaderOptions) -> int:
     """The column of scores: as chosen, named score, or the only one that is not a key."""
     wanted = options.score_column or options.metric
     if data.header is None:
@@ -196,7 +196,7 @@ def _score(data: FileTable, options: ReaderOptions) -> int:
         return 0
     if wanted is not None:
         return data.position(wanted, "score_column")
-    rest = _other_columns(data, options)
+    rest = other_columns(data, options)
     score = data.find(("score",))
     if score is not None and data.header[score] in rest:
         return score
@@ -206,13 +206,13 @@ def _score(data: FileTable, options: ReaderOptions) -> int:
     return data.header.index(rest[0])
 
 
-def _other_columns(data: FileTable, options: ReaderOptions) -> list[str]:
+def other_columns(data: FileTable, options: ReaderOptions) -> list[str]:
     """The columns that are neither id, cluster nor system."""
     header = data.header or []
     system = data.find(SYSTEM_NAMES)
     if options.system_column is not None:
         system = data.position(options.system_column, "system_column")
-    keys = {*_keys(data, options), system}
+    keys = {*key_columns(data, options), system}
     return [name for column, name in enumerate(header) if column not in keys]
 
 
@@ -228,16 +228,16 @@ def _headerless(data: FileTable, options: ReaderOptions, notes: list[str], forma
         raise data.source.refused(data.lines[0], "wrong_field_count", detail)
     notes.append("There is no header: column 1 is u and column 2 is v.")
     return _reading(
-        _outputs(data, 0, options)[0], _outputs(data, 1, options)[0], False, None, options, notes, format_
+        outputs_of(data, 0, options)[0], outputs_of(data, 1, options)[0], False, None, options, notes, format_
     )
 
 
 def _wide(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
-    chosen = two_systems(_other_columns(data, options), options, data.source, notes)
+    chosen = two_systems(other_columns(data, options), options, data.source, notes)
     names = chosen.u, chosen.v
     columns = [data.position(name, f"system_{role}") for name, role in zip(names, "uv", strict=True)]
-    u, clustered = _outputs(data, columns[0], options)
-    v, _ = _outputs(data, columns[1], options)
+    u, clustered = outputs_of(data, columns[0], options)
+    v, _ = outputs_of(data, columns[1], options)
     reading = _reading(u, v, clustered, chosen.names, options, notes, format_)
     return replace(
         reading,
@@ -252,16 +252,16 @@ def _long(data: FileTable, options: ReaderOptions, notes: list[str], format_: st
     if options.system_column is not None:
         column = data.position(options.system_column, "system_column")
     assert column is not None
-    if _keys(data, options)[0] is None:
+    if key_columns(data, options)[0] is None:
         raise choose(data.source.line(1), "id_column", "column of ids", data.header or [])
     rows: dict[str, list[int]] = {}
     for number, row in enumerate(data.rows):
         rows.setdefault(row[column].strip(), []).append(number)
     chosen = two_systems(list(rows), options, data.source, notes)
     names = chosen.u, chosen.v
-    value = _score(data, options)
-    u, clustered = _outputs(data, value, options, rows[names[0]])
-    v, _ = _outputs(data, value, options, rows[names[1]])
+    value = score_column_of(data, options)
+    u, clustered = outputs_of(data, value, options, rows[names[0]])
+    v, _ = outputs_of(data, value, options, rows[names[1]])
     others = len(data.rows) - len(u) - len(v)
     if others:
         notes.append(f"{others:,} lines of {len(rows) - 2} other systems were skipped.")

@@ -72,7 +72,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 def _two_files(first: Records, second: Records, options: ReaderOptions, notes: list[str]) -> Systems:
     fields = score_field(first, options), score_field(second, options)
-    u, v = _outputs(first, options, fields[0]), _outputs(second, options, fields[1])
+    u, v = outputs_of(first, options, fields[0]), outputs_of(second, options, fields[1])
     if u.by_order and v.by_order:
         refuse_hidden_ids(_shared_fields(first, second, fields), second.source.pointer)
     notes += [
@@ -96,7 +96,7 @@ def _one_file(file: Records, options: ReaderOptions, notes: list[str]) -> System
     system = system_field(file, options)
     if system is None:
         columns = system_score_fields(file, options, notes)
-        u, v = (_outputs(file, options, name) for name in (columns.u, columns.v))
+        u, v = (outputs_of(file, options, name) for name in (columns.u, columns.v))
         question = direction_question(columns.u, columns.v)
         return Systems(
             u, v, metric_of_columns((columns.u, columns.v)), columns.names, columns.question, question
@@ -109,7 +109,9 @@ def _one_file(file: Records, options: ReaderOptions, notes: list[str]) -> System
         groups.setdefault(name, []).append(record)
     chosen = two_systems(list(groups), options, file.source, notes)
     field = score_field(file, options, system)
-    u, v = (_outputs(Records.of(file.source, groups[name]), options, field) for name in (chosen.u, chosen.v))
+    u, v = (
+        outputs_of(Records.of(file.source, groups[name]), options, field) for name in (chosen.u, chosen.v)
+    )
     others = len(file.records) - len(u) - len(v)
     if others:
         notes.append(f"{others:,} lines of {len(groups) - 2} other systems were skipped.")
@@ -117,7 +119,7 @@ def _one_file(file: Records, options: ReaderOptions, notes: list[str]) -> System
     return Systems(u, v, metric_of(field), chosen.names, chosen.question)
 
 
-def _outputs(file: Records, options: ReaderOptions, score: str) -> SystemOutputs:
+def outputs_of(file: Records, options: ReaderOptions, score: str) -> SystemOutputs:
     """The values of one system, which are in the field `score`."""
     source = file.source
     key, cluster = id_field(file, options), cluster_field(file, options)

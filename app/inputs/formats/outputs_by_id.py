@@ -183,7 +183,7 @@ def _note_unmatched(pairing: Pairing, notes: list[str]) -> None:
 
 def scores(values: Matched) -> Scores:
     """One number, or several, per item and system."""
-    return Scores(_column(values.u, "u"), _column(values.v, "v"), values.pairing)
+    return Scores(column_of(values.u, "u"), column_of(values.v, "v"), values.pairing)
 
 
 def counts(values: Matched, names: Sequence[str]) -> Counts:
@@ -195,7 +195,8 @@ def _named(rows: list[Any], names: Sequence[str], role: str) -> dict[str, Column
     return {name: _numbers([row[index] for row in rows], role) for index, name in enumerate(names)}
 
 
-def _column(values: list[Any], role: str) -> Column | Repeated:
+def column_of(values: list[Any], role: str) -> Column | Repeated:
+    """One number, or several, per item, shape (n,); raises InvalidTest at `/files/<role>/item/<n>`."""
     if not any(isinstance(value, tuple) for value in values):
         return _numbers(values, role)
     ragged = [value if isinstance(value, tuple) else (value,) for value in values]

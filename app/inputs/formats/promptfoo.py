@@ -60,8 +60,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     """Scores of two columns."""
     notes: list[str] = []
     first, second = both(files, format_)
-    left = _export(first, notes)
-    right = left if first is second else _export(second, notes)
+    left = export_of(first, notes)
+    right = left if first is second else export_of(second, notes)
     question = None
     if first is second:
         columns, question = _two(left, options, notes)
@@ -69,7 +69,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         columns = _one(left, options.system_u, "system_u"), _one(right, options.system_v, "system_v")
     number_reader = NumberReader.of(options)
     systems = [
-        _outputs(export, column, options, number_reader, alone=first is second, notes=notes)
+        outputs_of(export, column, options, number_reader, alone=first is second, notes=notes)
         for export, column in zip((left, right), columns, strict=True)
     ]
     others = sum(map(len, left.columns.values())) - len(left.columns[columns[0]])
@@ -91,7 +91,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     )  # fmt: skip
 
 
-def _export(source: Source, notes: list[str]) -> Export:
+def export_of(source: Source, notes: list[str]) -> Export:
+    """The rows and columns of a file; raises MalformedBody or InvalidTest where it is no export."""
     document = ndjson.decoded(source.text(notes), source.pointer, source.label)
     path: tuple[str, ...] = ()
     while isinstance(document, dict) and "results" in document and len(path) < 2:
@@ -148,7 +149,7 @@ def _one(export: Export, wanted: str | None, option: str) -> tuple[int, str]:
     return matching[0]
 
 
-def _outputs(
+def outputs_of(
     export: Export,
     column: tuple[int, str],
     options: ReaderOptions,

@@ -8,7 +8,6 @@ from typing import Any
 
 from ...errors import InvalidTest
 from ...inputs.quoting import quoted
-from ..pointers import PointerMap
 from ..query import ELSEWHERE, OF_A_BOARD, literal, options_of, parameters_of
 from ..schema.compare import CompareChoices, CompareKind
 

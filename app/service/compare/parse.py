@@ -11,18 +11,18 @@ from ...inference.options import Options
 from ...inference.record import ReadingRecord, WarningRecord
 from ...inputs.quoting import quoted
 from ...statistics.paired import StatisticSpec
-from ..media_types import CSV, JSON, NDJSON, NPY
+from ..media_types import CSV, JSON, MULTIPART, NDJSON, NPY
 from ..messages import Job
 from ..pointers import PointerMap, chained, prefixed
 from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
 from ..schema.compare import CompareChoices
 from ..schema.statistics import STATISTIC_MODELS, spec_of
 from ..validation import validated
-from . import design, direction, json_request, tables
+from . import design, direction, files, json_request, tables
 from .boards import Board, board_of, require_systems
 from .given import GivenBoard
 from .names import require_names
-from .options import SYSTEMS, in_query, options_of_board
+from .options import SYSTEMS, in_form, in_query, options_of_board
 
 NAMED_SYSTEMS = 5
 
@@ -71,6 +71,19 @@ def _decoded(job: Job, body: bytes | bytearray) -> DecodedCompare:
     if media_type == JSON:
         options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
         return DecodedCompare(*json_request.decode(body))
+    if media_type == MULTIPART:
+        options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
+        found = files.parse_form(job, body)
+        outer = files.in_file if found.reading.format == "json-request" else in_form
+        return DecodedCompare(
+            found.choices,
+            found.boards,
+            outer,
+            found.reading,
+            found.spec,
+            metric=found.metric,
+            known=found.known,
+        )
     with relocated(in_query):
         extra = () if media_type == NDJSON else (SYSTEMS,)
         members, systems = options_of_board(
