@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...engine.plan import Budget
@@ -13,9 +13,18 @@ from ...statistics.systems import Systems
 from ..options import Options
 from ..paired_test import planned_problem
 from ..prepared import PlannedTest
+from .columns import PairTest
 from .general import GeneralPairs, single
 from .pair_data import counted_systems, pair_data
 from .pair_intervals import PairIntervals
+
+BRACKETED = (
+    "weights_too_fine",
+    (
+        "The weights of the items, 1 / (data sets x items of the set), take more than 60 bits together: the p-value is a "
+        "rigorous bracket for the weights as they are, and narrower with a smaller precision."
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,13 @@ class MacroPairs(GeneralPairs):
     def planned(self, u: int, v: int) -> PlannedTest | None:
         """The planned test of one pair."""
         return self.datasets.planned(u, v, single(self.options), self.budget)
+
+    def row(self, u: int, v: int) -> PairTest:
+        """The test of one pair; raises InvalidTest and PlanTooLarge."""
+        row = super().row(u, v)
+        # Not the scores: their weights.
+        notes = (BRACKETED if code == "scores_rounded" else (code, detail) for code, detail in row.notes)
+        return replace(row, notes=tuple(notes))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from .combined import combined_pairs
 from .comparison import Comparison
 from .joined_systems import joined_systems, only
 from .macro import DataSets, MacroIntervals, MacroPairs
+from .macro_sums import macro_pairs
 from .pair_intervals import PairIntervals
 from .pairs import PlannedPairs, plan_pairs, reduced, scores_of
 from .system_scores import Score
@@ -138,4 +139,4 @@ def plan_overall(
         return combined_pairs(comparison.combine, overall.parts, spec, options, pairs, budget), None
     sets = DataSets(overall.parts, spec)
     intervals = MacroIntervals(systems, spec, options, pairs, budget, sets) if wanted else None
-    return MacroPairs(systems, spec, options, pairs, budget, sets), intervals
+    return macro_pairs(MacroPairs(systems, spec, options, pairs, budget, sets)), intervals
