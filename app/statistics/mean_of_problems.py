@@ -20,9 +20,8 @@ from .joint_problem import Joint
 from .numbers import MAX_INTEGER, effects_on, total_of
 from .quantity import Formula
 from .sum_function import FunctionOf
+from .weights import MAX_SHARES, on_one_unit, times
 
-# Shares of a shift are integers up to this sum, so that intervals have room for their own.
-_MAX_SHARES = 1 << 40
 Score = Fraction | float
 
 
@@ -55,7 +54,7 @@ def _no_mean(name: str) -> InvalidTest:
 def _sum_of(problems: Sequence[Additive]) -> Additive:
     exact = [_exact_effects(problem) for problem in problems]
     base, factors = on_one_unit([unit / len(problems) for unit, _, _ in exact])
-    effects = [_times(factor, column) for factor, (_, column, _) in zip(factors, exact, strict=True)]
+    effects = [times(factor, column) for factor, (_, column, _) in zip(factors, exact, strict=True)]
     off = max(factor * each for factor, (_, _, each) in zip(factors, exact, strict=True))
     unit, (stay,), rounding = effects_on(base, _joined(effects), error=off)
     shares = None if rounding is not None else _shares(problems)
@@ -79,12 +78,6 @@ def _mean_of_known(scores: Sequence[Fraction | None]) -> Fraction | None:
     return sum(known, Fraction(0)) / len(known) if len(known) == len(scores) else None
 
 
-def on_one_unit(units: Sequence[Fraction]) -> tuple[Fraction, list[int]]:
-    """The largest unit of which all `units`, positive, are multiples, and the multiples."""
-    base = Fraction(math.gcd(*(u.numerator for u in units)), math.lcm(*(u.denominator for u in units)))
-    return base, [int(unit / base) for unit in units]
-
-
 def _exact_effects(problem: Additive) -> tuple[Fraction, Whole, int]:
     """(unit, effects, what each is off by in units)."""
     rounding = problem.rounding
@@ -93,13 +86,6 @@ def _exact_effects(problem: Additive) -> tuple[Fraction, Whole, int]:
     if rounding.exact is None:
         return problem.unit, problem.stay, rounding.each
     return rounding.exact_unit, rounding.exact[0], 0
-
-
-def _times(factor: int, column: Whole) -> Whole:
-    """The multiples, in 64 bits where their sizes add up to few enough for a test."""
-    if column.dtype != object and factor * total_of(np.abs(column)) < MAX_INTEGER:
-        return np.asarray(factor * column)
-    return np.asarray(factor * column.astype(object), dtype=object)
 
 
 def _joined(columns: Sequence[Whole]) -> Whole:
@@ -119,7 +105,7 @@ def _shares(problems: Sequence[Additive]) -> Integers | None:
     sizes = [_sizes(problem) for problem in problems]
     _, factors = on_one_unit([Fraction(1, total_of(own)) for own in sizes])
     # Every data set has as large a share as the first.
-    if len(problems) * factors[0] * total_of(sizes[0]) >= _MAX_SHARES:
+    if len(problems) * factors[0] * total_of(sizes[0]) >= MAX_SHARES:
         return None
     return np.concatenate([factor * own for factor, own in zip(factors, sizes, strict=True)])
 

@@ -248,6 +248,8 @@ def integer_systems(systems: Systems, spec: StatisticSpec) -> IntegerSystems | N
     pairing = systems.pairing
     if systems.kind != "scores" or spec.name not in _STATISTICS or spec.parameters.get("unit") is not None:
         return None
+    if systems.weights is not None:
+        return None
     columns = list(systems.columns.values())
     if not all(isinstance(column, np.ndarray) and len(column) for column in columns):
         return None

@@ -12,6 +12,7 @@ from ...engine.lattice import EXACT_DOUBLE, Integers
 from ...errors import InvalidTest
 from ...statistics.paired import Column, Pairing, Repeated
 from ...statistics.systems import SystemColumn, Systems
+from ...statistics.weights import joined_weights
 
 
 def only(systems: Systems, names: Sequence[str]) -> Systems:
@@ -39,11 +40,14 @@ def joined_systems(parts: Sequence[Systems]) -> Systems:
         None if golds[0] is None else [item for gold in golds for item in cast("Sequence[Any]", gold)],
         _pairing(parts, sizes),
         _present(parts, sizes, starts, names),
+        joined_weights([(part.weights, size) for part, size in zip(parts, sizes, strict=True)]),
     )
 
 
 def _size(systems: Systems) -> int:
     """N, at least up to the last item that any system has."""
+    if systems.weights is not None:
+        return len(systems.weights)
     if systems.gold is not None:
         return len(systems.gold)
     if systems.pairing.clusters is not None:

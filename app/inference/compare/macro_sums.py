@@ -20,8 +20,8 @@ from ...engine.real import bounds
 from ...engine.real.form import RealForm, RealRegion
 from ...engine.real.price import steps_and_bytes
 from ...engine.real.rounded_form import grouped_problem
-from ...statistics.mean_of_problems import on_one_unit
 from ...statistics.numbers import MAX_INTEGER
+from ...statistics.weights import on_one_unit
 from ..brackets import most_steps
 from ..certificate import flaw_of
 from ..p_value import bracketed
