@@ -132,7 +132,9 @@ def plan_overall(
     spec, options, systems = comparison.spec, comparison.options, overall.systems
     wanted = options.confidence_level is not None and comparison.listed != "none"
     if comparison.aggregate == "micro":
-        planned = plan_pairs(systems, spec, options, pairs, budget)
+        planned = plan_pairs(
+            systems, spec, options, pairs, budget, with_nulls=comparison.adjust == "holm_discrete"
+        )
         return planned, PairIntervals(systems, spec, options, pairs, budget) if wanted else None
     if comparison.combine is not None:
         # An interval would be that of another test, of the mean itself.
