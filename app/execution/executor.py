@@ -17,7 +17,7 @@ import pickle
 import time
 from collections import Counter
 from collections.abc import Coroutine, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..errors import OutOfMemory, WorkerLost
@@ -29,39 +29,13 @@ from .single_flight import Flight, SingleFlight
 from .split import Split
 from .supervisor import Supervisor
 from .throughput import Throughput
+from .worker_call import WorkerCall
 
 ATTEMPTS = 2
 # How long a call may still run once its last caller has left. Otherwise clients that disconnect at once would have
 # workers killed and warmed up again all the time.
 LEAVING_S = 0.2
 UNBOUNDED_BYTES = 1 << 40
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerCall:
-    """One pickled call to a worker, and the answers to its notices; a `Notices`."""
-
-    pickled: bytes
-    body: bytes | bytearray
-    call: Call
-    flight: Flight
-    dispatcher: Dispatcher
-    ask_above_s: float
-    start: float
-    longest_s: float
-
-    async def run(self, worker: WorkerProcess) -> Any:
-        """Send the call, answer its notices, and return its result or raise its error."""
-        return await worker.call(self.pickled, self.body, self, self.ask_above_s)
-
-    def deadline(self, seconds: float) -> None:
-        """The body sets a deadline."""
-        self.call.ends_by = self.start + min(seconds, self.longest_s)
-        self.flight.deadline(seconds)
-
-    def plan(self, seconds: float) -> bool:
-        """Whether a call that turns out long may run now: a caller waits long enough, and a process is free for it."""
-        return self.flight.plan(seconds) and self.dispatcher.plan(self.call, seconds)
 
 
 class Executor:

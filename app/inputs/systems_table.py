@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic_core import from_json
 
 from ..errors import InvalidTest
+from ..statistics.direction import of_name
 from ..statistics.paired import Column
 from ..statistics.summary_rows import is_summary
 from . import columns, delimited
@@ -99,12 +100,7 @@ class _Lines:
 
     def of(self, row: int) -> int:
         """The line of a row below the header."""
-        return line_of(self.body, self.delimiter, row)
-
-
-def line_of(body: bytes | bytearray, delimiter: Delimiter, row: int) -> int:
-    """The line of a row below the header, counted from one."""
-    return delimited.rows_of(delimited.text_of(body), delimiter)[row + 1][0]
+        return delimited.rows_of(delimited.text_of(self.body), self.delimiter)[row + 1][0]
 
 
 def _at_column(position: int, code: str, detail: str) -> InvalidTest:
@@ -251,7 +247,7 @@ def refuse_no_systems(positions: dict[str, int]) -> None:
                 "it out (index=False), or name the columns to compare (systems=)."
             )
             raise _at_column(position, "index_column", detail)
-        if is_summary(name):
+        if is_summary(name) and of_name(name) is None:
             detail = (
                 f"Column {position + 1} is called {quoted(name)}: averages or totals of the others are no system. Remove it, or name "
                 "the columns to compare (systems=)."

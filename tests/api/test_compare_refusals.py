@@ -11,8 +11,8 @@ from app.settings import Settings
 from tests.api.conftest import Service, problem, running
 
 PATH = "/v1/compare"
-TWO = {"kind": "scores", "systems": {"A": [1, 0, 1], "B": [0, 0, 1]}}
-THREE = {"kind": "scores", "systems": {"A": [1, 0, 1], "B": [0, 0, 1], "C": [0, 1, 0]}}
+TWO: dict[str, Any] = {"kind": "scores", "systems": {"A": [1, 0, 1], "B": [0, 0, 1]}}
+THREE: dict[str, Any] = {"kind": "scores", "systems": {"A": [1, 0, 1], "B": [0, 0, 1], "C": [0, 1, 0]}}
 REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "no kind": ({"systems": TWO["systems"]}, "/kind", "missing"),
     "one system": ({"kind": "scores", "systems": {"A": [1, 0]}}, "/systems", "too_few_systems"),

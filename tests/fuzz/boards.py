@@ -17,7 +17,7 @@ NAMES = ["A", "B", "C", "a/b~", "", "ü", "<script>", "=cmd()", "A" * 300, "NaN"
 NUMBERS = st.sampled_from(
     [0, 1, 1, 0, 0.5, 0.25, 0.1, -1, 2, 3, 20, 1e-300, 1e300, -0.0, 0.1 + 0.2, 2**53, 2**70]
 )
-ODD = st.sampled_from([None, True, "1", "x", [], {}, [1, 0.5], [[1]], float("nan"), 10**400])
+ODD: Any = st.sampled_from([None, True, "1", "x", [], {}, [1, 0.5], [[1]], float("nan"), 10**400])
 LABELS = st.sampled_from(
     ["N", "V", "O", "B-PER", "I-PER", 1, True, "", ["N", "V"], ["B-PER", "O"], "the cat sat"]
 )

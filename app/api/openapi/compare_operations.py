@@ -9,7 +9,8 @@ from pydantic.json_schema import models_json_schema
 from ...inputs.formats.roles import ROLES
 from ...reports.representations import OF_A_COMPARISON, BoardPicture, BoardTable
 from ...service import media_types
-from ...service.compare.files import KINDS, NAMES, READER_OPTIONS, SYSTEM
+from ...service.compare.files import SYSTEM
+from ...service.compare.form_fields import KINDS, NAMES, READER_OPTIONS
 from ...service.compare.options import OF_QUERY
 from ...service.messages import TestKind
 from ...service.query import parameters_of

@@ -37,6 +37,7 @@ from ...statistics.paired import Column, StatisticSpec
 from ...statistics.scores import signed_ranks
 from ...statistics.systems import Systems
 from ..certificate import flaw_of, require
+from ..options import Alternative
 from ..p_value import certified
 from .at_once import at_once
 from .binomial_tests import binomial_seconds, binomial_tests
@@ -164,10 +165,18 @@ class IntegerPairs:
             return ("binomial",)
         alternative = single(self.general.options).alternative
         effects = [self.systems.effects(u, v) for u, v in self._some]
-        forms = [(canonical_form(each), exact_total(each)) for each in effects]
-        return tuple(
-            sorted({self._method(form, region(form, observed, alternative)) for form, observed in forms})
-        )
+        known: Sequence[Probability | None] = [None] * len(effects)
+        if alternative == "two-sided":
+            known = at_once(effects, self._fractions)
+        return tuple(sorted({self._method(*pair, alternative) for pair in zip(effects, known, strict=True)}))
+
+    def _method(self, effects: Integers, known: Probability | None, alternative: Alternative) -> str:
+        if known is not None:
+            return "fft"
+        form = canonical_form(effects)
+        tail = region(form, exact_total(effects), alternative)
+        few = rational.coefficients(form, tail) * (form.nonzero // 64 + 1) <= self._fractions
+        return "rational" if few else "fft"
 
     @cached_property
     def _sampled(self) -> tuple[float, ...]:
@@ -218,11 +227,6 @@ class IntegerPairs:
         """Coefficients times limbs up to which a fraction is computed."""
         return _ANY_FRACTION if self.with_nulls else _QUICK_FRACTION
 
-    def _method(self, form: CanonicalForm, tail: Region) -> str:
-        """What computes a p-value by itself."""
-        limbs = form.nonzero // 64 + 1
-        return "rational" if rational.coefficients(form, tail) * limbs <= self._fractions else "fft"
-
     def _keeps(self, form: CanonicalForm) -> bool:
         """Whether all attainable p-values can be listed."""
         return self.with_nulls and form.range // 2 * (form.nonzero // 64 + 1) <= _ANY_FRACTION
@@ -251,7 +255,9 @@ class IntegerPairs:
         method = "fft"
         if known is None:
             tail = region(form, observed, options.alternative)
-            method = self._method(form, tail)
+            limbs = form.nonzero // 64 + 1
+            if rational.coefficients(form, tail) * limbs <= self._fractions:
+                method = "rational"
             known = methods.exactly(method, form, tail)
         answer = certified(known)
         if items == 0 or flaw_of(answer, exact=True, least_log10=-form.nonzero * LN2 / LN10) is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -14,7 +13,7 @@ from ...inputs.delimited import Delimiter
 from ...inputs.formats import catalogue, many_systems
 from ...inputs.formats.many_systems import require_alike
 from ...inputs.formats.outputs_by_id import SystemOutputs, column_of
-from ...inputs.formats.reader import OPTION_NAMES, ReaderOptions
+from ...inputs.formats.reader import ReaderOptions
 from ...inputs.formats.roles import ROLES
 from ...inputs.formats.source import UTF8_BOM, Source, sources
 from ...inputs.pairing import ById, Given
@@ -25,21 +24,14 @@ from ..multipart import Form, read as read_multipart
 from ..parse_files import PARAMETERS, option_pointer, spec_of_reading
 from ..schema.compare import CompareChoices, CompareKind
 from ..schema.fields import NO_BOOLEANS
-from ..schema.statistics import STATISTIC_MODELS, spec_of
-from ..validation import validated
 from . import json_request, tables
+from .form_fields import NAMES, OF_TWO, FormFields, choices_of, fields_of, spec_of_scores
 from .given import GivenBoard
-from .options import OF_QUERY, SYSTEMS, in_form, options_of_board
+from .options import SYSTEMS, in_form
 from .system_files import read_each
 
 SYSTEM = "system"  # the part of each system's file, repeated
-NAMES = "names"
 FILE = "file"
-OF_TWO = ("filter_u", "filter_v", "system_u", "system_v", "tag_column_u", "tag_column_v")
-# Options that a comparison has itself, or passes on in its own words.
-OWN = frozenset(OF_QUERY)
-READER_OPTIONS = tuple(name for name in OPTION_NAMES if name not in OF_TWO and name not in OWN)
-KINDS: tuple[CompareKind, ...] = ("scores", "counts", "predictions")
 PLAIN: Mapping[str, Delimiter] = {"csv": ",", "tsv": "\t"}
 PLAIN_COLUMNS = frozenset(("id", "dataset", "cluster"))
 
@@ -56,22 +48,6 @@ class FilesOfSystems:
     known: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Fields:
-    """The fields of a form: members of the comparison, options of the reader, names of the systems or columns."""
-
-    members: dict[str, Any]
-    reader: dict[str, str]
-    format: str
-    names: list[str] | None
-    systems: list[str] | None
-
-    @property
-    def on_missing(self) -> str:
-        """What a reader does with an item that has no value: its own two words for it."""
-        return "error" if self.members.get("on_missing", "error") == "error" else "drop"
-
-
 def parse_form(job: Job, body: bytes | bytearray) -> FilesOfSystems:
     """Read a form of files; raises InputError with pointers `/files/<role>/…` and `/options/<name>`."""
     limits = job.limits
@@ -83,7 +59,7 @@ def parse_form(job: Job, body: bytes | bytearray) -> FilesOfSystems:
         request = _request_in(form)
         if request is not None:
             return request
-    fields = _fields(form.fields)
+    fields = fields_of(form.fields)
     for role in ("u", "v"):
         if role in form.files:
             detail = f"A comparison takes each system's file as a part {SYSTEM}, repeated; {role} is of a test of two."
@@ -96,57 +72,6 @@ def parse_form(job: Job, body: bytes | bytearray) -> FilesOfSystems:
             raise InvalidTest.at(f"/files/{other}", "unused_file", detail)
         return _one_file(sources(form.files)[FILE], fields, options)
     return _each_file(form, fields, options)
-
-
-def _fields(given: Sequence[tuple[str, str]]) -> _Fields:
-    reader: dict[str, str] = {}
-    others: list[tuple[str, str]] = []
-    names: str | None = None
-    format_ = catalogue.AUTO
-    seen: set[str] = set()
-    for name, text in given:
-        if name in seen:
-            raise InvalidTest.at(option_pointer(name), "duplicate_parameter", f"{name} is given twice.")
-        seen.add(name)
-        if name == NAMES:
-            names = text
-        elif name == "format":
-            format_ = text.lower()
-        elif name in READER_OPTIONS and name != "statistic":
-            reader[name] = text
-        else:
-            others.append((name, text))
-    with relocated(in_form):
-        extra = (SYSTEMS, NAMES, "format", *READER_OPTIONS)
-        members, systems = options_of_board(others, "field", option_pointer, kinds=KINDS, extra=extra)
-    if "decimals" in members:
-        reader["decimals"] = dict(others)["decimals"]
-    if "statistic" in members and "name" in members["statistic"]:
-        reader["statistic"] = members["statistic"]["name"]
-    listed = None if names is None else _names(names)
-    return _Fields(members, reader, catalogue.ALIASES.get(format_, format_), listed, systems)
-
-
-def _names(text: str) -> list[str]:
-    try:
-        value = json.loads(text) if text.startswith("[") else [name.strip() for name in text.split(",")]
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        detail = 'names lists the systems in the order of their files: A,B,C, or ["A", "B, the second"].'
-        raise InvalidTest.at(option_pointer(NAMES), "not_names", detail)
-    return value
-
-
-def _choices(fields: _Fields, kind: CompareKind) -> CompareChoices:
-    """The choices without the statistic and the rounding, which the reader has dealt with."""
-    given = fields.members.get("kind", kind)
-    if given != kind:
-        detail = f"The files were read as {kind}: leave kind out."
-        raise InvalidTest.at(option_pointer("kind"), "kind_not_here", detail)
-    members = {name: value for name, value in fields.members.items() if name not in ("statistic", "decimals")}
-    with relocated(in_form):
-        return validated(CompareChoices, {**members, "kind": kind})
 
 
 def _request_in(form: Form) -> FilesOfSystems | None:
@@ -175,7 +100,7 @@ def in_file(pointer: str) -> str:
     return pointer if pointer.startswith(("/files/", "/options/")) else f"/files/{FILE}{pointer}"
 
 
-def _one_file(source: Source, fields: _Fields, options: ReaderOptions) -> FilesOfSystems:
+def _one_file(source: Source, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:
     """All systems in one file."""
     if fields.names is not None:
         detail = "names goes with one file for each system; this file names its systems itself. systems chooses among them."
@@ -198,8 +123,8 @@ def _one_file(source: Source, fields: _Fields, options: ReaderOptions) -> FilesO
             )
             raise InvalidTest.at(option_pointer(name), "unused_option", detail)
     note = (f"The format was guessed from the file's first bytes: {format_}.",) if guessed else ()
-    choices = _choices(fields, "scores")
-    spec = _spec(fields)
+    choices = choices_of(fields, "scores")
+    spec = spec_of_scores(fields)
     if format_ in PLAIN and fields.reader.keys() <= {"statistic"} and _is_plain(source, PLAIN[format_]):
         content = source.content.removeprefix(UTF8_BOM)
         with relocated(
@@ -266,15 +191,6 @@ def _within(board: GivenBoard) -> GivenBoard:
     )
 
 
-def _spec(fields: _Fields) -> StatisticSpec | None:
-    """None for the default of scores: `comparison_of` finds it."""
-    statistic = fields.members.get("statistic")
-    if statistic is None:
-        return None
-    with relocated(in_form):
-        return spec_of(validated(STATISTIC_MODELS["scores"], statistic, prefix="/statistic"), "scores")
-
-
 def _board(systems: Mapping[str, SystemOutputs], source: Source) -> tuple[GivenBoard, bool]:
     """The columns of SystemOutputs; and whether they have no ids."""
     clustered = require_alike(dict(systems), source)
@@ -306,7 +222,7 @@ def _board(systems: Mapping[str, SystemOutputs], source: Source) -> tuple[GivenB
     return GivenBoard(columns, None, None, clusters if clustered else None, place, whole), by_order
 
 
-def _each_file(form: Form, fields: _Fields, options: ReaderOptions) -> FilesOfSystems:
+def _each_file(form: Form, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:
     """One file for each system."""
     if fields.systems is not None:
         detail = "systems chooses among those of one file; names gives each file its system's name."
@@ -335,6 +251,6 @@ def _each_file(form: Form, fields: _Fields, options: ReaderOptions) -> FilesOfSy
     first = readings.first
     measured = readings.kind == "scores" or spec == first.default_statistic
     return FilesOfSystems(
-        _choices(fields, kind), {None: readings.board}, readings.record, spec,
+        choices_of(fields, kind), {None: readings.board}, readings.record, spec,
         first.metric if measured else None, first.higher_is_better if measured else None,
     )  # fmt: skip
