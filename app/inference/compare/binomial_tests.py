@@ -18,17 +18,15 @@ from .pair_tests import PairTests
 
 # Seconds for each pair, and for each round of Pascal's rule.
 _PER_PAIR, _PER_ROUND = 2e-6, 2e-6
-# What all fractions of a board may take together, as `BinomialValues` counts it; seconds of one.
-_WORK, _PER_WORK = 4e9, 1.2e-10
+# What all fractions of a board may take together, as `BinomialValues` counts it: half a second.
+_WORK = 4e9
 # Times as many units this is below 2**53.
 _PLAIN = 1 << 24
 
 
 def binomial_seconds(pairs: int, units: int) -> float:
-    """Predicted time of the tests of so many pairs, and of their fractions, which small families are adjusted with."""
-    work = pairs * units * units / 8.0
-    fractions = work * _PER_WORK if work <= _WORK else 0.0
-    return pairs * _PER_PAIR * (1.0 + math.sqrt(units) / 100.0) + min(units, 1_000) * _PER_ROUND + fractions
+    """Predicted time of the tests of so many pairs."""
+    return pairs * _PER_PAIR * (1.0 + math.sqrt(units) / 100.0) + min(units, 1_000) * _PER_ROUND
 
 
 def binomial_tests(

@@ -29,6 +29,7 @@ from ...engine.lattice import (
 )
 from ...engine.one_sum import rational
 from ...engine.one_sum.attainable import smallest_attainable
+from ...engine.one_sum.heavy_weights import best_split
 from ...engine.one_sum.planner import fft_cost
 from ...engine.probability import LN2, LN10, SMALLEST, Probability, region
 from ...statistics.additive_problem import is_integral, single_items
@@ -51,6 +52,10 @@ _STATISTICS = ("mean_difference", "sum_difference", "sign", "signed_rank")
 _QUICK_FRACTION = 400
 # The same where every null distribution is asked for, and a coefficient's seconds for each limb.
 _ANY_FRACTION, _PER_LIMB = 200_000, 6e-7
+# Of the transform.
+_LONG_NANOSECONDS = 5_000_000
+# Differences of at most this size have short windows.
+_NARROW = 1_000
 # Pairs at a time. Whatever part of a board is asked for, the same ones go together.
 _BLOCK = 256
 # Seconds: for each pair, and each of its items.
@@ -95,7 +100,7 @@ class IntegerSystems:
         return np.asarray(self.there.sum(axis=1), dtype=np.int64)
 
     @cached_property
-    def _swapping(self) -> Integers:
+    def swapping(self) -> Integers:
         """What differences are taken of, shape (K, M): for means and sums clusters are added up before."""
         if self.clusters is None or self.n_clusters is None or not self.linear:
             return self.values
@@ -112,7 +117,7 @@ class IntegerSystems:
 
     def effects(self, u: int, v: int) -> Integers:
         """The effect of each unit with the systems as observed, shape (M,)."""
-        difference: Integers = self._swapping[u] - self._swapping[v]
+        difference: Integers = self.swapping[u] - self.swapping[v]
         if self.there is not None:
             difference = difference[self.there[u] & self.there[v]]
         if self.linear:
@@ -155,8 +160,14 @@ class IntegerPairs:
 
     @property
     def longest_seconds(self) -> float:
-        """A bound on it, but for pairs whose answers are not proven and go to `general`."""
-        return 3.0 * self.seconds
+        """A bound on it; infinite where pairs may go to `general`."""
+        if self._signs:
+            return 3.0 * self.seconds
+        values = self.systems.swapping
+        spread = int(values.max(initial=0)) - int(values.min(initial=0))
+        # Doubled ranks reach twice the number of items.
+        widest = spread if self.systems.linear else 2 * int(values.shape[1])
+        return 3.0 * self.seconds if widest <= _NARROW else math.inf
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -186,9 +197,13 @@ class IntegerPairs:
             limbs = [form.range // 2 * (form.nonzero // 64 + 1) for form in forms]
             return (sum(min(work, _ANY_FRACTION) * _PER_LIMB for work in limbs) / max(len(each), 1),)
         known = at_once(each, _QUICK_FRACTION)
-        left = (canonical_form(one) for one, answer in zip(each, known, strict=True) if answer is None)
-        alone = [fft_cost(form).seconds for form in left if form.nonzero]
-        return (sum(alone) / max(len(each), 1),)
+        alone = 0.0
+        for pair, one, answer in zip(pairs[some].tolist(), each, known, strict=True):
+            form = canonical_form(one)
+            if answer is None and form.nonzero:
+                own = self.general.planned(*pair) if _is_long(form) else None
+                alone += fft_cost(form).seconds if own is None else own.seconds
+        return (alone / max(len(each), 1),)
 
     @property
     def _some(self) -> list[tuple[int, int]]:
@@ -258,6 +273,8 @@ class IntegerPairs:
             limbs = form.nonzero // 64 + 1
             if rational.coefficients(form, tail) * limbs <= self._fractions:
                 method = "rational"
+            elif _is_long(form):
+                return self.general.row(u, v)
             known = methods.exactly(method, form, tail)
         answer = certified(known)
         if items == 0 or flaw_of(answer, exact=True, least_log10=-form.nonzero * LN2 / LN10) is not None:
@@ -290,6 +307,11 @@ class IntegerPairs:
             fraction=answer.fraction,
             null=null_of(form) if self._keeps(form) else None,
         )
+
+
+def _is_long(form: CanonicalForm) -> bool:
+    """Whether the window is so long that methods, their prices and the budget are compared, as for single tests."""
+    return best_split(form).nanoseconds > _LONG_NANOSECONDS
 
 
 def _log10(attainable: float, form: CanonicalForm, *, two_sided: bool) -> float:
