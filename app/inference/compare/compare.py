@@ -133,7 +133,7 @@ def prepare_compare(comparison: Comparison, budget: Budget) -> PreparedCompare:
     return PreparedCompare(comparison, (*boards, replace(overall, warnings=warnings)))
 
 
-_OF_DATA = ("/systems", "/gold", "/clusters", "/ids", "/scores")
+_OF_DATA = ("/systems", "/gold", "/clusters", "/ids", "/scores", "/weights")
 
 
 def _prefix(name: str | None) -> str:

@@ -92,7 +92,8 @@ class GeneralPairs:
 
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of a slice of the pairs; raises InvalidTest and PlanTooLarge."""
-        return from_rows([self.row(*pair) for pair in self.pairs[start:stop].tolist()])
+        rows = [self.row(*pair) for pair in self.pairs[start:stop].tolist()]
+        return from_rows(rows, two_sided=self.options.alternative == "two-sided")
 
     def row(self, u: int, v: int) -> PairTest:
         """The test of one pair; raises InvalidTest and PlanTooLarge."""

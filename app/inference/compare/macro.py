@@ -10,13 +10,16 @@ from ...statistics.mean_of_problems import mean_of
 from ...statistics.paired import StatisticSpec
 from ...statistics.reducers import reduce
 from ...statistics.systems import Systems
+from ..additive_test import AdditiveTest
 from ..options import Options
 from ..paired_test import planned_problem
 from ..prepared import PlannedTest
 from .columns import PairTest
 from .general import GeneralPairs, single
+from .integers import ANY_FRACTION
 from .pair_data import counted_systems, pair_data
 from .pair_intervals import PairIntervals
+from .sum_values import Null, null_of
 
 BRACKETED = (
     "weights_too_fine",
@@ -55,9 +58,13 @@ class DataSets:
 
 @dataclass(frozen=True)
 class MacroPairs(GeneralPairs):
-    """The pairs of an overall board, each with a test of its own; `systems` are those of all items."""
+    """The pairs of an overall board, each with a test of its own; `systems` are those of all items.
+
+    `with_nulls` asks for the exact null distribution of every pair, as far as a lattice is not too long.
+    """
 
     datasets: DataSets
+    with_nulls: bool = False
 
     def planned(self, u: int, v: int) -> PlannedTest | None:
         """The planned test of one pair."""
@@ -68,7 +75,14 @@ class MacroPairs(GeneralPairs):
         row = super().row(u, v)
         # Not the scores: their weights.
         notes = (BRACKETED if code == "scores_rounded" else (code, detail) for code, detail in row.notes)
-        return replace(row, notes=tuple(notes))
+        return replace(row, notes=tuple(notes), null=self._null(u, v) if self.with_nulls else None)
+
+    def _null(self, u: int, v: int) -> Null | None:
+        planned = self.planned(u, v)
+        if not isinstance(planned, AdditiveTest):
+            return None
+        form = planned.form
+        return null_of(form) if form.range // 2 * (form.nonzero // 64 + 1) <= ANY_FRACTION else None
 
 
 @dataclass(frozen=True)

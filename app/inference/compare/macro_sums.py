@@ -78,7 +78,7 @@ class PairSums:
 class MacroSums(MacroPairs):
     """The pairs of an overall board of scores; `lattices` are the systems in each data set."""
 
-    lattices: tuple[Reduced, ...]
+    lattices: tuple[Reduced, ...] = ()
 
     @cached_property
     def _some(self) -> tuple[tuple[float, bool], ...]:
@@ -205,4 +205,13 @@ def macro_pairs(pairs: MacroPairs) -> MacroPairs:
     known = tuple(lattice for lattice in lattices if isinstance(lattice, BinarySystems | IntegerSystems))
     if len(known) < len(lattices):
         return pairs
-    return MacroSums(pairs.systems, pairs.spec, options, pairs.pairs, pairs.budget, pairs.datasets, known)
+    return MacroSums(
+        pairs.systems,
+        pairs.spec,
+        options,
+        pairs.pairs,
+        pairs.budget,
+        pairs.datasets,
+        pairs.with_nulls,
+        known,
+    )

@@ -141,4 +141,5 @@ def plan_overall(
         return combined_pairs(comparison.combine, overall.parts, spec, options, pairs, budget), None
     sets = DataSets(overall.parts, spec)
     intervals = MacroIntervals(systems, spec, options, pairs, budget, sets) if wanted else None
-    return macro_pairs(MacroPairs(systems, spec, options, pairs, budget, sets)), intervals
+    nulls = comparison.adjust == "holm_discrete"
+    return macro_pairs(MacroPairs(systems, spec, options, pairs, budget, sets, nulls)), intervals
