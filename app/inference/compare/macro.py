@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ...engine import methods
 from ...engine.plan import Budget
 from ...statistics.mean_of_problems import mean_of
 from ...statistics.paired import StatisticSpec
@@ -12,6 +13,7 @@ from ...statistics.reducers import reduce
 from ...statistics.systems import Systems
 from ..additive_test import AdditiveTest
 from ..options import Options
+from ..p_value import certified
 from ..paired_test import planned_problem
 from ..prepared import PlannedTest
 from .columns import PairTest
@@ -19,7 +21,7 @@ from .general import GeneralPairs, single
 from .integers import ANY_FRACTION
 from .pair_data import counted_systems, pair_data
 from .pair_intervals import PairIntervals
-from .sum_values import Null, null_of
+from .sum_values import null_of
 
 BRACKETED = (
     "weights_too_fine",
@@ -75,14 +77,19 @@ class MacroPairs(GeneralPairs):
         row = super().row(u, v)
         # Not the scores: their weights.
         notes = (BRACKETED if code == "scores_rounded" else (code, detail) for code, detail in row.notes)
-        return replace(row, notes=tuple(notes), null=self._null(u, v) if self.with_nulls else None)
+        row = replace(row, notes=tuple(notes))
+        return self._with_null(row) if self.with_nulls else row
 
-    def _null(self, u: int, v: int) -> Null | None:
-        planned = self.planned(u, v)
+    def _with_null(self, row: PairTest) -> PairTest:
+        """The test with its exact p-value and its null distribution, where the lattice is not too long."""
+        planned = self.planned(row.u, row.v)
         if not isinstance(planned, AdditiveTest):
-            return None
+            return row
         form = planned.form
-        return null_of(form) if form.range // 2 * (form.nonzero // 64 + 1) <= ANY_FRACTION else None
+        if form.range // 2 * (form.nonzero // 64 + 1) > ANY_FRACTION:
+            return row
+        exact = certified(methods.exactly("rational", form, planned.region))
+        return replace(row, fraction=exact.fraction, null=null_of(form))
 
 
 @dataclass(frozen=True)
