@@ -23,6 +23,7 @@ from ..options import Alternative, Options
 from ..paired_test import planned_test
 from ..prepared import PlannedTest, Result
 from ..record import Fraction2
+from ..rounded_test import RoundedTest
 from .columns import PairTest, from_rows, log10_bounds
 from .pair_data import counted_systems, pair_data
 from .pair_tests import PairTests
@@ -165,7 +166,7 @@ def _sign(problem: Additive | Joint, observed: float) -> int:
 
 def _log10_attainable(planned: PlannedTest, result: Result) -> float:
     """log10 of the least attainable p-value; of one sum also where it underflows."""
-    if result.attainable > SMALLEST or not isinstance(planned, AdditiveTest):
+    if result.attainable > SMALLEST or not isinstance(planned, AdditiveTest | RoundedTest):
         return math.log10(result.attainable)
     return (int(planned.options.alternative == "two-sided") - planned.form.nonzero) * math.log10(2.0)
 
