@@ -1,0 +1,229 @@
+"""Step-down max T over a family: exact for three tests or fewer, else bounds, and samples where these leave much open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+from scipy.sparse import csgraph
+
+from ..lattice import Integers, Reals
+from ..one_sum.monte_carlo import CONFIDENCE
+from ..plan import Budget
+from ..probability import SMALLEST
+from . import sampling
+from .family import Family
+from .inequalities import dawson_sankoff, hunter_worsley
+from .marginals import marginals
+from .unions import both, cells_of_pair, union
+
+Flags = NDArray[np.bool_]
+
+# Families of so many tests are exact where that fits the budget.
+EXACT_TESTS = 3
+# What the laws of two tests may take in all: at most so many of them, of so many cells each.
+_MOST_PAIRS, _MOST_CELLS, _CELLS_IN_ALL = 300, 1 << 19, 1 << 23
+# Of up to so many tests the laws of all pairs are taken; of more, those of a tree, and of some that are hardly correlated.
+_ALL_PAIRS, _SPREAD = 15, 8
+# Nanoseconds of a cell of such a law, and of a law whatever its size.
+_PER_CELL, _PER_PAIR = 150.0, 4e6
+# Nanoseconds of a threshold: there is one of each test for each statistic.
+_PER_THRESHOLD = 400.0
+
+
+@dataclass(frozen=True, slots=True)
+class MaxT:
+    """The adjusted p-values by step, from the largest statistic on; shape (g,) each.
+
+    Attributes
+    ----------
+    p, low, high
+        Not decreasing; an exact value, or the best estimate inside its bounds.
+    sampled
+        Whether the bounds hold with 99 % confidence; else they are certified.
+    fractions
+        The exact values, where all are known.
+    """
+
+    p: Reals
+    low: Reals
+    high: Reals
+    sampled: Flags
+    fractions: tuple[Fraction, ...] | None = None
+
+
+def seconds(family: Family, samples: int) -> float:
+    """Predicted time of `step_down` at the most, but for exact families, whose methods have the budget's limits."""
+    tests = len(family)
+    laws = 0.0
+    if tests > EXACT_TESTS:
+        laws = 1e-9 * (_PER_CELL * _CELLS_IN_ALL + _PER_PAIR * min(_MOST_PAIRS, tests * (tests - 1) // 2))
+    return 1e-9 * _PER_THRESHOLD * tests * tests + laws + sampling.seconds(family, samples)
+
+
+def step_down(
+    family: Family, budget: Budget, *, alpha: Fraction, precision: float, samples: int, seed: int
+) -> MaxT:
+    """The adjusted p-value of every step [Westfall & Young 1993, algorithm 2.8].
+
+    Samples are drawn where bounds leave it open whether one is at most `alpha`, or are wider than `precision` of it.
+    """
+    exact = _exactly(family, budget) if len(family) <= EXACT_TESTS else None
+    if exact is not None:
+        return exact
+    low, high = marginals(family)
+    behind = family.step[None, :] >= np.arange(family.steps)[:, None]
+    low, high = low * behind, high * behind
+    bottom = low.max(axis=1)
+    top = np.minimum(high.sum(axis=1) * (1.0 + len(family) * 2.0**-52), 1.0)
+    if _open(bottom, top, alpha):
+        _tighten(family, low, high, bottom, top)
+    bottom, top = np.maximum.accumulate(bottom), np.maximum.accumulate(top)
+    wide = top - bottom > precision * top
+    certified = np.zeros(family.steps, bool)
+    if not wide.any():
+        return MaxT(np.maximum(top, SMALLEST), bottom, top, certified)
+    return _sampled(family, bottom, top, samples, seed)
+
+
+def _open(low: Reals, high: Reals, alpha: Fraction) -> bool:
+    """Whether bounds of some running maximum do not tell if it is at most alpha."""
+    low, high = np.maximum.accumulate(low), np.maximum.accumulate(high)
+    return any(a <= alpha < b for a, b in zip(low.tolist(), high.tolist(), strict=True))
+
+
+def _exactly(family: Family, budget: Budget) -> MaxT | None:
+    found = []
+    for step in range(family.steps):
+        tests = np.flatnonzero(family.step >= step).tolist()
+        value = union(family, step, tests, budget)
+        if value is None:
+            return None
+        found.append(value)
+    low = np.maximum.accumulate([value.low for value in found])
+    high = np.maximum.accumulate([value.high for value in found])
+    fractions = [value.fraction for value in found if value.fraction is not None]
+    sampled = np.zeros(family.steps, bool)
+    if len(fractions) < len(found):
+        return MaxT(np.maximum(0.5 * (low + high), SMALLEST).clip(low, high), low, high, sampled)
+    for step in range(1, len(fractions)):
+        fractions[step] = max(fractions[step], fractions[step - 1])
+    p = np.maximum([float(value) for value in fractions], SMALLEST)
+    return MaxT(p, low, high, sampled, tuple(fractions))
+
+
+def _tighten(family: Family, low: Reals, high: Reals, bottom: Reals, top: Reals) -> None:
+    """Move the bounds of each step's union closer by the laws of some pairs of tests."""
+    edges, lows, highs = _laws(family, high)
+    if not len(edges):
+        return
+    step = family.step
+    size = len(family)
+    for i in range(family.steps):
+        if top[i] <= 0.0 or bottom[i] >= 1.0:
+            continue
+        inside = (step[edges] >= i).all(axis=1)
+        kept = edges[inside]
+        top[i] = min(top[i], hunter_worsley(high[i], kept, lows[inside, i]))
+        # What is not known of two tests is at most the smaller of their probabilities.
+        joint = np.minimum.outer(high[i], high[i])
+        joint[kept[:, 0], kept[:, 1]] = joint[kept[:, 1], kept[:, 0]] = highs[inside, i]
+        known = np.zeros((size, size), bool)
+        known[kept[:, 0], kept[:, 1]] = known[kept[:, 1], kept[:, 0]] = True
+        chosen = _mutual(known, low[i], joint)
+        if len(chosen) > 1:
+            bottom[i] = max(bottom[i], dawson_sankoff(low[i][chosen], joint[np.ix_(chosen, chosen)]))
+    np.minimum(bottom, top, out=bottom)
+
+
+def _mutual(known: Flags, single: Reals, joint: Reals) -> Integers:
+    """Tests of which every two have a law: the likeliest first, then what shares least with those before it."""
+    chosen = [int(single.argmax())]
+    while True:
+        candidates = known[chosen].all(axis=0)
+        candidates[chosen] = False
+        gain = np.where(candidates, single - joint[chosen].sum(axis=0), -1.0)
+        best = int(gain.argmax())
+        if gain[best] <= 0.0:
+            return np.array(chosen, dtype=np.int64)
+        chosen.append(best)
+
+
+def _laws(family: Family, high: Reals) -> tuple[Integers, Reals, Reals]:
+    """The pairs of tests whose laws are taken, shape (E, 2), and bounds of P(both) at every step, shape (E, g)."""
+    edges, lows, highs = [], [], []
+    cells = 0.0
+    for j, k in _candidates(family):
+        cost = cells_of_pair(family, j, k)
+        if len(edges) >= _MOST_PAIRS or cost > _MOST_CELLS or cells + cost > _CELLS_IN_ALL:
+            continue
+        cells += cost
+        found = both(family, j, k, _MOST_CELLS)
+        if found is not None:
+            edges.append((j, k))
+            lows.append(found[0])
+            highs.append(np.minimum(found[1], np.minimum(high[:, j], high[:, k])))
+    return np.array(edges, dtype=np.int64).reshape(-1, 2), np.array(lows), np.array(highs)
+
+
+def _candidates(family: Family) -> list[tuple[int, int]]:
+    """Pairs of tests of one data set, the most useful first: the heaviest tree by correlation, then pairs far apart."""
+    chosen: dict[tuple[int, int], None] = {}
+    for start, part in family.places:
+        moving = np.array([k for k in range(len(part)) if part.squares[k]], dtype=np.int64)
+        if len(moving) < 2:
+            continue
+        if len(moving) <= _ALL_PAIRS:
+            pairs = list(combinations(moving.tolist(), 2))
+        else:
+            size = np.sqrt(np.diag(part.products)[moving])
+            related = np.abs(part.products[np.ix_(moving, moving)] / np.multiply.outer(size, size))
+            pairs = [
+                (int(moving[j]), int(moving[k])) for j, k in (*_apart(related, family, start), *_tree(related))
+            ]
+        for j, k in pairs:
+            chosen[start + min(j, k), start + max(j, k)] = None
+    return list(chosen)
+
+
+def _tree(related: Reals) -> list[tuple[int, int]]:
+    """The spanning tree with the largest correlations."""
+    # Weights of zero would be no edges.
+    tree = csgraph.minimum_spanning_tree(np.triu(-(related + 1e-9), 1)).tocoo()
+    order = np.argsort(tree.data)
+    return list(zip(tree.row[order].tolist(), tree.col[order].tolist(), strict=True))
+
+
+def _apart(related: Reals, family: Family, start: int) -> list[tuple[int, int]]:
+    """All pairs of a few tests that are hardly correlated."""
+    del family, start
+    chosen = [int(related.sum(axis=0).argmin())]
+    while len(chosen) < min(_SPREAD, len(related)):
+        worst = related[chosen].max(axis=0)
+        worst[chosen] = np.inf
+        chosen.append(int(worst.argmin()))
+    return list(combinations(chosen, 2))
+
+
+def _sampled(family: Family, bottom: Reals, top: Reals, samples: int, seed: int) -> MaxT:
+    """Estimates (1 + b) / (1 + samples), and Clopper & Pearson's intervals cut by the certified bounds.
+
+    The largest of several upper ends covers the largest probability as often as its own does. Of lower ends it would
+    not: they are those of the step itself, or of a later one where that is lower.
+    """
+    b = sampling.exceedances(family, samples, seed)
+    half = 0.5 * (1.0 - CONFIDENCE)
+    low = np.where(b > 0, special.betaincinv(np.maximum(b, 1), samples - b + 1, half), 0.0)
+    high = np.where(b < samples, special.betaincinv(b + 1, np.maximum(samples - b, 1), 1.0 - half), 1.0)
+    low = np.minimum.accumulate(low[::-1])[::-1]
+    high = np.maximum.accumulate(high)
+    # An interval that misses the certified bounds, as one in a hundred may, says nothing.
+    misses = (low > top) | (high < bottom)
+    low, high = np.where(misses, bottom, np.maximum(low, bottom)), np.where(misses, top, np.minimum(high, top))
+    estimate = np.maximum.accumulate((b + 1.0) / (samples + 1.0)).clip(low, high)
+    sampled = (low > bottom) | (high < top)
+    return MaxT(np.maximum(estimate, SMALLEST), low, high, sampled)
