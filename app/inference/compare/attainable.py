@@ -22,7 +22,9 @@ def smallest_p(tests: PairTests) -> tuple[Reals, Flags]:
     exact = np.abs(log2 - power) <= _ROUNDING
     # Far below the smallest double `ldexp` is 0, whatever the exponent.
     as_power = np.ldexp(1.0, np.maximum(power, -2000.0).astype(np.int64))
-    return np.where(exact, as_power, 10.0**tests.attainable), exact
+    if not exact.all():
+        as_power[~exact] = 10.0 ** tests.attainable[~exact]
+    return as_power, exact
 
 
 def untestable(tests: PairTests, alpha: Fraction) -> Flags:

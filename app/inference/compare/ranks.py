@@ -18,8 +18,10 @@ Score = Fraction | float
 
 def best_first(names: Sequence[str], scores: Sequence[Score], *, higher_is_better: bool) -> list[int]:
     """Positions of the systems, best first; equal scores by name (code point), never by the order of a request."""
-    sign = -1 if higher_is_better else 1
-    return sorted(range(len(names)), key=lambda i: (sign * scores[i], names[i]))
+    by_name = sorted(range(len(names)), key=names.__getitem__)
+    return sorted(
+        by_name, key=scores.__getitem__, reverse=higher_is_better
+    )  # sorts are stable, reversed ones too
 
 
 def competition_ranks(order: Sequence[int], scores: Sequence[Score]) -> list[int]:

@@ -47,7 +47,7 @@ class Procedure:
 
         All procedures are monotone in every p-value, so that bounds may be adjusted like the values they bound.
         """
-        order = np.argsort(p, kind="stable")
+        order = np.argsort(p)
         ranked = p[order]
         factors = self._scaled(len(p))
         terms = factors * ranked
@@ -62,7 +62,7 @@ class Procedure:
 
     def adjust_log10(self, log10_p: Reals) -> Reals:
         """The same of logarithms, where nothing underflows."""
-        order = np.argsort(log10_p, kind="stable")
+        order = np.argsort(log10_p)
         terms = log10_p[order] + np.log10(self._scaled(len(log10_p)))
         adjusted = np.empty_like(terms)
         adjusted[order] = np.minimum(self._accumulate(terms), 0.0)
@@ -92,7 +92,7 @@ class Procedure:
         fractions.
         """
         m, limit = len(p), float(alpha)
-        order = np.lexsort((_beyond(p, known), p)) if known else np.argsort(p, kind="stable")
+        order = np.lexsort((_beyond(p, known), p)) if known else np.argsort(p)
         terms = self._scaled(m) * p[order]
         below = terms <= limit
         for k in np.flatnonzero(np.abs(terms - limit) <= _NEAR * limit + math.ulp(0.0)).tolist():

@@ -113,7 +113,7 @@ def of_fractions(
 def random_scores(rng: np.random.Generator, systems: int, items: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Right-or-wrong scores, shape (K, N), with systems that are alike, and often two that are the same."""
     easy = rng.random(items)
-    level = rng.random(systems) * rng.choice([0.0, 0.3, 1.0])
+    level = rng.random(systems) * rng.choice([0.0, 0.5, 1.0, 1.0])
     scores: np.ndarray[Any, np.dtype[np.int64]] = np.asarray(
         rng.random((systems, items)) < 0.4 * easy + 0.6 * level[:, None], np.int64
     )
