@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
+from app.errors import InvalidTest
 from app.inference.compare.adjusted import Adjusted
 from app.inference.compare.adjustment import ADJUSTERS, adjust_boards
 from app.inference.compare.pair_tests import PairTests
@@ -158,3 +159,10 @@ def test_nothing_underflows(how: Adjust, know: str) -> None:
 
 def test_every_adjustment_of_a_request_has_an_adjuster() -> None:
     assert set(ADJUSTERS) >= {*BY_RANK, "holm_discrete"}
+
+
+def test_refused_where_there_is_no_adjuster() -> None:
+    unknown: Any = "sidak"
+    with pytest.raises(InvalidTest) as caught:
+        adjust(of_fractions([Fraction(1, 2)]), unknown)
+    assert [(flaw.pointer, flaw.code) for flaw in caught.value.flaws] == [("/adjust", "not_available")]
