@@ -76,6 +76,14 @@ class SignedSums:
         )
 
     @cached_property
+    def grouped(self) -> tuple[Integers, Integers]:
+        """The distinct rows of `base`, and how many units have each."""
+        if not self.units:
+            return self.base, np.zeros(0, dtype=np.int64)
+        rows, counts = np.unique(self.base, axis=0, return_counts=True)
+        return rows, counts.astype(np.int64)
+
+    @cached_property
     def doubles(self) -> bool:
         """Whether doubles hold every sum exactly."""
         sizes = np.abs(self.base).astype(np.float64).sum(axis=0)
@@ -89,6 +97,13 @@ class SignedSums:
         gram[:-1, :-1] = base.T @ base
         rows = gram[self.first] - gram[self.second]
         return np.asarray(rows[:, self.first] - rows[:, self.second])
+
+
+def signed_sums(base: Integers, first: Integers, second: Integers) -> SignedSums:
+    """The sums; rows are shifted where only their differences count, and units without an effect left out."""
+    if len(second) and bool((second >= 0).all()):
+        base = base - base[:, :1]
+    return SignedSums(base[(base != 0).any(axis=1)], first, second)
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,9 +81,9 @@ def _tails(form: CanonicalForm, cuts: Integers) -> tuple[Reals, Reals]:
     values = tails[at]
     rounding = 2.0 * len(masses) * UNIT_ROUNDOFF * (np.abs(values) + 2.0 * slack)
     low = np.maximum(values - slack - rounding, 0.0)
-    return np.where(cuts <= 0, 1.0, low), np.where(
-        cuts <= 0, 1.0, np.where(cuts > form.range, 0.0, np.minimum(values + slack + rounding, 1.0))
-    )
+    high = np.where(cuts > form.range, 0.0, np.minimum(values + slack + rounding, 1.0))
+    certain = np.ones_like(low)
+    return np.where(cuts <= 0, certain, low), np.where(cuts <= 0, certain, high)
 
 
 def _hoeffding(family: Family) -> Reals:
@@ -91,4 +91,4 @@ def _hoeffding(family: Family) -> Reals:
     squares = np.array([float(max(square, 1)) for square in family.squares])
     cuts = np.maximum(family.thresholds, 0).astype(np.float64)
     bound = np.exp(-0.5 * cuts * cuts / squares * (1.0 - _EXPONENT)) * (1.0 + _EXPONENT)
-    return np.minimum(np.maximum(bound, SMALLEST) * (2.0 if family.two_sided else 1.0), 1.0)
+    return np.asarray(np.minimum(np.maximum(bound, SMALLEST) * (2.0 if family.two_sided else 1.0), 1.0))

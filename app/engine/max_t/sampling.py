@@ -6,27 +6,33 @@ Each block of samples has its own Philox stream for each data set, so that the c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..lattice import Integers
-from ..one_sum.monte_carlo import blocks, stream
+from ..one_sum.monte_carlo import SAMPLES_PER_BLOCK, blocks, heads, stream
 from .family import Family, SignedSums
 
 # Random signs at once, and entries of the largest table that turns sums into steps.
 _BITS_AT_ONCE = 1 << 21
 _TABLE = 1 << 23
+# A distinct row costs about as much as this many single units; so many rows are drawn at once.
+_ITEMS_PER_GROUP, _GROUPS_AT_ONCE = 6, 256
 # Nanoseconds: for each sign, each product, and each test of a sample.
-_PER_SIGN, _PER_PRODUCT, _PER_WIDE_PRODUCT, _PER_TEST = 2.5, 0.25, 2.0, 12.0
+_PER_SIGN, _PER_PRODUCT, _PER_TEST = 5.0, 0.5, 30.0
 
 
-def seconds(family: Family, samples: int) -> float:
-    """Predicted time of `exceedances`."""
-    each = 0.0
-    for part in family.parts:
-        product = _PER_PRODUCT if part.doubles else _PER_WIDE_PRODUCT
-        each += part.units * (_PER_SIGN + product * part.base.shape[1]) + _PER_TEST * len(part)
-    return 1e-9 * samples * each
+def seconds(parts: Sequence[tuple[int, int, int]], samples: int) -> float:
+    """Predicted time of `exceedances` at the most; `parts` are tests, swapping units and columns of each data set."""
+    drawn = SAMPLES_PER_BLOCK * -(-samples // SAMPLES_PER_BLOCK)
+    each = sum(
+        units * (_PER_SIGN + _PER_PRODUCT * columns) + _PER_TEST * tests for tests, units, columns in parts
+    )
+    return 1e-9 * drawn * each
 
 
 def exceedances(family: Family, samples: int, seed: int) -> Integers:
@@ -46,11 +52,11 @@ def exceedances(family: Family, samples: int, seed: int) -> Integers:
             some = min(rows, size - start)
             first = np.empty((len(family), some), dtype=np.int32)
             for (at, part), state in zip(family.places, states, strict=True):
-                sums = state.sums(some)
+                sums = np.ascontiguousarray(state.sums(some).T)
                 for k in range(len(part)):
-                    column = sums[:, part.first[k]]
+                    column = sums[part.first[k]]
                     if part.second[k] >= 0:
-                        column = column - sums[:, part.second[k]]
+                        column = column - sums[part.second[k]]
                     first[place[at + k]] = lookup(int(place[at + k]), column)
             # Tests at a step and behind it, those of R_i: the earliest step that any of them reaches.
             earliest = np.minimum.accumulate(first[::-1], axis=0)[::-1][starts]
@@ -84,8 +90,7 @@ class _Lookup:
         if self.tables is None:
             return self.family.first(k, sums).astype(np.int32)
         values = np.abs(sums) if self.family.two_sided else sums
-        low = int(self.low[k]) - 1
-        return self.tables[rank][np.clip(values, low, int(self.high[k])) - low]
+        return np.asarray(self.tables[rank].take(values - (self.low[k] - 1), mode="clip"))
 
 
 class _Signs:
@@ -93,18 +98,37 @@ class _Signs:
 
     def __init__(self, part: SignedSums, seed: int, block: int, number: int) -> None:
         self.part = part
-        # Blocks are 2**128 apart, data sets 2**192.
-        self.bits = stream(seed, block + (number << 64))
-        self.words = -(-part.units // 64)
-        self.base = part.base.astype(np.float64) if part.doubles else part.base
         self.total = part.base.sum(axis=0)
+        # Blocks are 2**128 apart, data sets 2**192.
+        counter = block + (number << 64)
+        self.bits = stream(seed, counter)
+        self.words = -(-part.units // 64)
+        self.kind: type[Any] = np.float64 if part.doubles else np.int64
+        rows, counts = part.grouped
+        self.grouped = part.units > _ITEMS_PER_GROUP * len(counts)
+        self.base = (rows if self.grouped else part.base).astype(self.kind)
+        self.sampled = self._by_group(counts, seed, counter) if self.grouped else None
+        self.taken = 0
 
     def sums(self, rows: int) -> Integers:
         """Sums of the columns of `base` with random signs, shape (rows, B)."""
-        if not self.words:
-            return np.zeros((rows, self.base.shape[1]), dtype=np.int64)
+        if self.sampled is not None:
+            self.taken += rows
+            return self.sampled[self.taken - rows : self.taken]
         raw = self.bits.random_raw(rows * self.words).astype("<u8").view(np.uint8)
-        heads = np.unpackbits(raw.reshape(rows, -1), axis=1, count=self.part.units, bitorder="little")
-        kept = heads.astype(self.base.dtype) @ self.base
+        swaps = np.unpackbits(raw.reshape(rows, -1), axis=1, count=self.part.units, bitorder="little")
+        return self._signed(swaps.astype(self.kind) @ self.base)
+
+    def _by_group(self, counts: Integers, seed: int, counter: int) -> Integers:
+        """A whole block: one binomial for all units with the same row."""
+        kept: NDArray[Any] = np.zeros((SAMPLES_PER_BLOCK, self.base.shape[1]), dtype=self.kind)
+        drawn = heads(counts, seed, counter)
+        for start in range(0, len(counts), _GROUPS_AT_ONCE):
+            some = list(islice(drawn, _GROUPS_AT_ONCE))
+            kept = kept + np.column_stack(some).astype(self.kind) @ self.base[start : start + len(some)]
+        return self._signed(kept)
+
+    def _signed(self, kept: NDArray[Any]) -> Integers:
+        """The sums where the units in `kept` have sign 1 and the others -1."""
         whole = np.rint(kept).astype(np.int64) if self.part.doubles else kept
         return np.asarray(2 * whole - self.total, dtype=np.int64)

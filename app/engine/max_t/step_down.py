@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -29,10 +30,15 @@ EXACT_TESTS = 3
 _MOST_PAIRS, _MOST_CELLS, _CELLS_IN_ALL = 300, 1 << 19, 1 << 23
 # Of up to so many tests the laws of all pairs are taken; of more, those of a tree, and of some that are hardly correlated.
 _ALL_PAIRS, _SPREAD = 15, 8
+# In larger families so few laws would not tell.
+_TIGHTENED = 1_000
 # Nanoseconds of a cell of such a law, and of a law whatever its size.
 _PER_CELL, _PER_PAIR = 150.0, 4e6
 # Nanoseconds of a threshold: there is one of each test for each statistic.
-_PER_THRESHOLD = 400.0
+_PER_THRESHOLD = 300.0
+# Nanoseconds of the law of a test alone.
+_PER_TEST = 2e6
+_BYTES_PER_THRESHOLD = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +62,41 @@ class MaxT:
     fractions: tuple[Fraction, ...] | None = None
 
 
-def seconds(family: Family, samples: int) -> float:
-    """Predicted time of `step_down` at the most, but for exact families, whose methods have the budget's limits."""
-    tests = len(family)
+def seconds(parts: Sequence[tuple[int, int, int]], samples: int) -> float:
+    """Predicted time of `step_down`, but for the methods of exact families, which have the budget's limits.
+
+    `parts` are tests, swapping units and columns (`SignedSums.base`) of each data set.
+    """
+    tests = sum(count for count, _, _ in parts)
     laws = 0.0
-    if tests > EXACT_TESTS:
-        laws = 1e-9 * (_PER_CELL * _CELLS_IN_ALL + _PER_PAIR * min(_MOST_PAIRS, tests * (tests - 1) // 2))
-    return 1e-9 * _PER_THRESHOLD * tests * tests + laws + sampling.seconds(family, samples)
+    if EXACT_TESTS < tests <= _TIGHTENED:
+        pairs = min(_MOST_PAIRS, tests * (tests - 1) // 2)
+        laws = 1e-9 * pairs * (_PER_PAIR + _PER_CELL * _CELLS_IN_ALL / _MOST_PAIRS)
+    each = 1e-9 * (_PER_THRESHOLD * tests * tests + _PER_TEST * tests)
+    return each + laws + sampling.seconds(parts, samples)
+
+
+def held_bytes(parts: Sequence[tuple[int, int, int]]) -> int:
+    """Bytes of thresholds and probabilities of a family, and of its data; `parts` as for `seconds`."""
+    tests = sum(count for count, _, _ in parts)
+    return _BYTES_PER_THRESHOLD * tests * tests + sum(24 * units * columns for _, units, columns in parts)
 
 
 def step_down(
-    family: Family, budget: Budget, *, alpha: Fraction, precision: float, samples: int, seed: int
+    family: Family,
+    budget: Budget,
+    *,
+    alpha: Fraction,
+    precision: float,
+    samples: int,
+    seed: int,
+    own: Reals | None = None,
 ) -> MaxT:
     """The adjusted p-value of every step [Westfall & Young 1993, algorithm 2.8].
 
-    Samples are drawn where bounds leave it open whether one is at most `alpha`, or are wider than `precision` of it.
+    `own`, shape (m,), are certified lower bounds of the p-value of each test alone, where these are known better than
+    the marginal laws tell. Samples are drawn where bounds leave it open whether an adjusted p-value is at most `alpha`,
+    or are wider than `precision` of it.
     """
     exact = _exactly(family, budget) if len(family) <= EXACT_TESTS else None
     if exact is not None:
@@ -79,21 +105,24 @@ def step_down(
     behind = family.step[None, :] >= np.arange(family.steps)[:, None]
     low, high = low * behind, high * behind
     bottom = low.max(axis=1)
+    if own is not None:
+        np.maximum.at(bottom, family.step, own)
     top = np.minimum(high.sum(axis=1) * (1.0 + len(family) * 2.0**-52), 1.0)
-    if _open(bottom, top, alpha):
-        _tighten(family, low, high, bottom, top)
+    np.minimum(bottom, top, out=bottom)
+    steps = np.arange(family.steps) if len(family) <= _ALL_PAIRS else _open(bottom, top, alpha)
+    if len(steps) and len(family) <= _TIGHTENED:
+        _tighten(family, low, high, bottom, top, steps)
     bottom, top = np.maximum.accumulate(bottom), np.maximum.accumulate(top)
-    wide = top - bottom > precision * top
-    certified = np.zeros(family.steps, bool)
-    if not wide.any():
-        return MaxT(np.maximum(top, SMALLEST), bottom, top, certified)
+    if not (top - bottom > precision * top).any():
+        return MaxT(np.maximum(top, SMALLEST), bottom, top, np.zeros(family.steps, bool))
     return _sampled(family, bottom, top, samples, seed)
 
 
-def _open(low: Reals, high: Reals, alpha: Fraction) -> bool:
-    """Whether bounds of some running maximum do not tell if it is at most alpha."""
+def _open(low: Reals, high: Reals, alpha: Fraction) -> Integers:
+    """The steps whose running maximum may be on either side of alpha."""
     low, high = np.maximum.accumulate(low), np.maximum.accumulate(high)
-    return any(a <= alpha < b for a, b in zip(low.tolist(), high.tolist(), strict=True))
+    ends = zip(low.tolist(), high.tolist(), strict=True)
+    return np.array([step for step, (a, b) in enumerate(ends) if a <= alpha < b], dtype=np.int64)
 
 
 def _exactly(family: Family, budget: Budget) -> MaxT | None:
@@ -116,48 +145,51 @@ def _exactly(family: Family, budget: Budget) -> MaxT | None:
     return MaxT(p, low, high, sampled, tuple(fractions))
 
 
-def _tighten(family: Family, low: Reals, high: Reals, bottom: Reals, top: Reals) -> None:
-    """Move the bounds of each step's union closer by the laws of some pairs of tests."""
-    edges, lows, highs = _laws(family, high)
+def _tighten(family: Family, low: Reals, high: Reals, bottom: Reals, top: Reals, steps: Integers) -> None:
+    """Move the bounds of the union at some steps closer by the laws of some pairs of tests."""
+    groups, candidates = _candidates(family)
+    edges, lows, highs = _laws(family, high, candidates)
     if not len(edges):
         return
-    step = family.step
-    size = len(family)
-    for i in range(family.steps):
-        if top[i] <= 0.0 or bottom[i] >= 1.0:
-            continue
-        inside = (step[edges] >= i).all(axis=1)
-        kept = edges[inside]
-        top[i] = min(top[i], hunter_worsley(high[i], kept, lows[inside, i]))
-        # What is not known of two tests is at most the smaller of their probabilities.
-        joint = np.minimum.outer(high[i], high[i])
-        joint[kept[:, 0], kept[:, 1]] = joint[kept[:, 1], kept[:, 0]] = highs[inside, i]
-        known = np.zeros((size, size), bool)
-        known[kept[:, 0], kept[:, 1]] = known[kept[:, 1], kept[:, 0]] = True
-        chosen = _mutual(known, low[i], joint)
-        if len(chosen) > 1:
-            bottom[i] = max(bottom[i], dawson_sankoff(low[i][chosen], joint[np.ix_(chosen, chosen)]))
+    known = {(j, k): at for at, (j, k) in enumerate(edges.tolist())}
+    for i in steps.tolist():
+        inside = (family.step[edges] >= i).all(axis=1)
+        top[i] = min(top[i], hunter_worsley(high[i], edges[inside], lows[inside, i]))
+        for group in groups:
+            tests = group[family.step[group] >= i]
+            # What is not known of two tests is at most the smaller of their probabilities.
+            joint = np.minimum.outer(high[i][tests], high[i][tests])
+            for (a, j), (b, k) in combinations(enumerate(tests.tolist()), 2):
+                at = known.get((j, k))
+                if at is not None:
+                    joint[a, b] = joint[b, a] = highs[at, i]
+            chosen = _hardly_joint(low[i][tests], joint)
+            bottom[i] = max(bottom[i], dawson_sankoff(low[i][tests][chosen], joint[np.ix_(chosen, chosen)]))
     np.minimum(bottom, top, out=bottom)
 
 
-def _mutual(known: Flags, single: Reals, joint: Reals) -> Integers:
-    """Tests of which every two have a law: the likeliest first, then what shares least with those before it."""
+def _hardly_joint(single: Reals, joint: Reals) -> Integers:
+    """Tests in turn that add more than they share with those before: any will do, these give a large bound."""
+    if not len(single):
+        return np.zeros(0, dtype=np.int64)
     chosen = [int(single.argmax())]
     while True:
-        candidates = known[chosen].all(axis=0)
-        candidates[chosen] = False
-        gain = np.where(candidates, single - joint[chosen].sum(axis=0), -1.0)
+        gain = single - joint[chosen].sum(axis=0)
+        gain[chosen] = -1.0
         best = int(gain.argmax())
         if gain[best] <= 0.0:
             return np.array(chosen, dtype=np.int64)
         chosen.append(best)
 
 
-def _laws(family: Family, high: Reals) -> tuple[Integers, Reals, Reals]:
+def _laws(
+    family: Family, high: Reals, candidates: Sequence[tuple[int, int]]
+) -> tuple[Integers, Reals, Reals]:
     """The pairs of tests whose laws are taken, shape (E, 2), and bounds of P(both) at every step, shape (E, g)."""
-    edges, lows, highs = [], [], []
+    edges: list[tuple[int, int]] = []
+    lows, highs = [], []
     cells = 0.0
-    for j, k in _candidates(family):
+    for j, k in candidates:
         cost = cells_of_pair(family, j, k)
         if len(edges) >= _MOST_PAIRS or cost > _MOST_CELLS or cells + cost > _CELLS_IN_ALL:
             continue
@@ -170,43 +202,46 @@ def _laws(family: Family, high: Reals) -> tuple[Integers, Reals, Reals]:
     return np.array(edges, dtype=np.int64).reshape(-1, 2), np.array(lows), np.array(highs)
 
 
-def _candidates(family: Family) -> list[tuple[int, int]]:
-    """Pairs of tests of one data set, the most useful first: the heaviest tree by correlation, then pairs far apart."""
-    chosen: dict[tuple[int, int], None] = {}
+def _candidates(family: Family) -> tuple[list[Integers], list[tuple[int, int]]]:
+    """Groups of tests for lower bounds, and pairs (j, k), j < k, whose laws are of use: the most useful first.
+
+    Of a data set with few tests all; of others a group that is hardly correlated, and the heaviest tree by correlation.
+    """
+    groups, chosen = [], dict[tuple[int, int], None]()
     for start, part in family.places:
         moving = np.array([k for k in range(len(part)) if part.squares[k]], dtype=np.int64)
         if len(moving) < 2:
             continue
+        edges: list[tuple[int, int]] = []
         if len(moving) <= _ALL_PAIRS:
-            pairs = list(combinations(moving.tolist(), 2))
+            group = moving
         else:
             size = np.sqrt(np.diag(part.products)[moving])
             related = np.abs(part.products[np.ix_(moving, moving)] / np.multiply.outer(size, size))
-            pairs = [
-                (int(moving[j]), int(moving[k])) for j, k in (*_apart(related, family, start), *_tree(related))
-            ]
-        for j, k in pairs:
+            group = np.sort(moving[_apart(related)])
+            edges = [(int(moving[j]), int(moving[k])) for j, k in _tree(related)]
+        groups.append(start + group)
+        for j, k in (*combinations(group.tolist(), 2), *edges):
             chosen[start + min(j, k), start + max(j, k)] = None
-    return list(chosen)
+    return groups, list(chosen)
 
 
 def _tree(related: Reals) -> list[tuple[int, int]]:
     """The spanning tree with the largest correlations."""
     # Weights of zero would be no edges.
     tree = csgraph.minimum_spanning_tree(np.triu(-(related + 1e-9), 1)).tocoo()
-    order = np.argsort(tree.data)
+    order = np.argsort(tree.data, kind="stable")
     return list(zip(tree.row[order].tolist(), tree.col[order].tolist(), strict=True))
 
 
-def _apart(related: Reals, family: Family, start: int) -> list[tuple[int, int]]:
-    """All pairs of a few tests that are hardly correlated."""
-    del family, start
+def _apart(related: Reals) -> list[int]:
+    """A few tests that are hardly correlated."""
     chosen = [int(related.sum(axis=0).argmin())]
     while len(chosen) < min(_SPREAD, len(related)):
         worst = related[chosen].max(axis=0)
         worst[chosen] = np.inf
         chosen.append(int(worst.argmin()))
-    return list(combinations(chosen, 2))
+    return chosen
 
 
 def _sampled(family: Family, bottom: Reals, top: Reals, samples: int, seed: int) -> MaxT:
@@ -223,7 +258,10 @@ def _sampled(family: Family, bottom: Reals, top: Reals, samples: int, seed: int)
     high = np.maximum.accumulate(high)
     # An interval that misses the certified bounds, as one in a hundred may, says nothing.
     misses = (low > top) | (high < bottom)
-    low, high = np.where(misses, bottom, np.maximum(low, bottom)), np.where(misses, top, np.minimum(high, top))
+    low, high = (
+        np.where(misses, bottom, np.maximum(low, bottom)),
+        np.where(misses, top, np.minimum(high, top)),
+    )
     estimate = np.maximum.accumulate((b + 1.0) / (samples + 1.0)).clip(low, high)
     sampled = (low > bottom) | (high < top)
     return MaxT(np.maximum(estimate, SMALLEST), low, high, sampled)

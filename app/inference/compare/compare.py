@@ -14,6 +14,7 @@ from ...errors import InvalidTest, pointer_token, relocated
 from ...statistics.systems import Systems
 from ..paired_test import ALGORITHM_VERSION
 from ..record import WarningRecord
+from .adjusted import Adjusted
 from .adjustment import adjust_boards
 from .binary import BinarySystems
 from .board import board_record
@@ -21,6 +22,7 @@ from .board_dust import board_dust
 from .columns import require_all
 from .comparison import Comparison
 from .identity import comparison_digest
+from .max_t import PlannedMaxT, plan_max_t
 from .notes import noted
 from .pair_data import sorted_by_id
 from .pair_intervals import PairIntervals
@@ -28,6 +30,7 @@ from .pair_tests import PairTests
 from .pairs import PlannedPairs, plan_pairs, reduced, scores_of
 from .record import BoardRecord, CompareRecord
 from .rounding import exact_alpha
+from .signed_sums import PairSums
 from .system_scores import Score, ordered_pairs, system_sizes
 
 
@@ -35,7 +38,8 @@ from .system_scores import Score, ordered_pairs, system_sizes
 class PreparedBoard:
     """The systems of one data set, `name` (None for the only one), and the planned tests of their pairs.
 
-    `pairs`, shape (m, 2), are positions in `systems.names`. `intervals` is there when a confidence level was given.
+    `pairs`, shape (m, 2), are positions in `systems.names`. `intervals` is there when a confidence level was given,
+    `sums` for max_t.
     """
 
     name: str | None
@@ -45,6 +49,7 @@ class PreparedBoard:
     planned: PlannedPairs
     intervals: PairIntervals | None
     warnings: tuple[WarningRecord, ...] = ()
+    sums: PairSums | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -69,10 +74,11 @@ class PreparedBoard:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCompare:
-    """A comparison that was validated and planned, and has not run."""
+    """A comparison that was validated and planned, and has not run; `max_t` its families, where these are adjusted so."""
 
     comparison: Comparison
     boards: tuple[PreparedBoard, ...]
+    max_t: tuple[PlannedMaxT, ...] = ()
 
     @property
     def tests(self) -> int:
@@ -92,7 +98,7 @@ class PreparedCompare:
     @property
     def _adjusting(self) -> float:
         """Adjustment, groups and records."""
-        return _SECONDS_PER_TEST * self.tests
+        return _SECONDS_PER_TEST * self.tests + sum(family.seconds for family in self.max_t)
 
 
 _SECONDS_PER_TEST = 1e-5
@@ -110,7 +116,17 @@ def prepare_compare(comparison: Comparison, budget: Budget) -> PreparedCompare:
         inside = "" if name is None else f"/datasets/{pointer_token(name)}"
         with relocated(partial(_inside, inside)):
             boards.append(_prepared(name, systems, comparison, budget))
-    return PreparedCompare(comparison, tuple(boards))
+    return PreparedCompare(comparison, tuple(boards), _planned_max_t(comparison, boards, budget))
+
+
+def _planned_max_t(
+    comparison: Comparison, boards: Sequence[PreparedBoard], budget: Budget
+) -> tuple[PlannedMaxT, ...]:
+    """One family of all boards, or one for each."""
+    sums = [board.sums for board in boards if board.sums is not None]
+    if comparison.family == "all" and sums:
+        return (plan_max_t(sums, comparison.options, budget),)
+    return tuple(plan_max_t([own], comparison.options, budget) for own in sums)
 
 
 _OF_DATA = ("/systems", "/gold", "/clusters", "/ids", "/scores")
@@ -132,7 +148,11 @@ def _prepared(name: str | None, systems: Systems, comparison: Comparison, budget
         intervals = PairIntervals(systems, spec, options, pairs, budget)
     # With two values there is nothing that dust could hide.
     dust = () if isinstance(once, BinarySystems) else board_dust(systems, spec, options)
-    return PreparedBoard(name, systems, scores, pairs, planned, intervals, dust)
+    sums = None
+    if comparison.adjust == "max_t":
+        turned = (options.alternative == "less") != (options.higher_is_better is False)
+        sums = PairSums(systems, spec, pairs, once, turned)
+    return PreparedBoard(name, systems, scores, pairs, planned, intervals, dust, sums)
 
 
 def _pairs(systems: Systems, scores: Sequence[Score], comparison: Comparison) -> Integers:
@@ -166,11 +186,7 @@ def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None 
     tests = [_solved(board) for board in prepared.boards] if tests is None else tests
     for each in tests:
         require_all(each)
-    adjusted = (
-        adjust_boards(tests, comparison.adjust, exact_alpha(options.alpha))
-        if comparison.family == "all" and len(tests) > 1
-        else [None] * len(tests)
-    )
+    adjusted = _adjusted(prepared, tests)
     boards: dict[str | None, BoardRecord] = {}
     for board, own, family in zip(prepared.boards, tests, adjusted, strict=True):
         sizes = system_sizes(board.systems)
@@ -192,6 +208,19 @@ def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None 
         datasets={name: record for name, record in boards.items() if name is not None} or None,
         overall=None,
     )
+
+
+def _adjusted(prepared: PreparedCompare, tests: Sequence[PairTests]) -> Sequence[Adjusted | None]:
+    """The adjusted p-values by board; None where they follow from those of the board alone."""
+    comparison = prepared.comparison
+    alpha = exact_alpha(comparison.options.alpha)
+    if comparison.family == "all" and len(tests) > 1:
+        if prepared.max_t:
+            return prepared.max_t[0].adjusted(tests, alpha)
+        return adjust_boards(tests, comparison.adjust, alpha)
+    if prepared.max_t:
+        return [family.adjusted([own], alpha)[0] for family, own in zip(prepared.max_t, tests, strict=True)]
+    return [None] * len(tests)
 
 
 def _solved(board: PreparedBoard) -> PairTests:

@@ -87,7 +87,7 @@ class IntegerSystems:
         return np.asarray(self.there.sum(axis=1), dtype=np.int64)
 
     @cached_property
-    def _swapping(self) -> Integers:
+    def swapping(self) -> Integers:
         """What differences are taken of, shape (K, M): for means and sums clusters are added up before."""
         if self.clusters is None or self.n_clusters is None or not self.linear:
             return self.values
@@ -104,7 +104,7 @@ class IntegerSystems:
 
     def effects(self, u: int, v: int) -> Integers:
         """The effect of each unit with the systems as observed, shape (M,)."""
-        difference: Integers = self._swapping[u] - self._swapping[v]
+        difference: Integers = self.swapping[u] - self.swapping[v]
         if self.there is not None:
             difference = difference[self.there[u] & self.there[v]]
         if self.linear:
