@@ -19,25 +19,27 @@ from ..probability import SMALLEST
 from . import sampling
 from .family import Family
 from .inequalities import dawson_sankoff, hunter_worsley
-from .marginals import marginals
-from .unions import both, cells_of_pair, union
+from .marginals import LAWS_SECONDS, deepen, marginals
+from .unions import both, union
 
 Flags = NDArray[np.bool_]
 
 # Families of so many tests are exact where that fits the budget.
 EXACT_TESTS = 3
-# What the laws of two tests may take in all: at most so many of them, of so many cells each.
-_MOST_PAIRS, _MOST_CELLS, _CELLS_IN_ALL = 300, 1 << 19, 1 << 23
+# What the laws of two tests may take: so many are looked at, so many seconds each, and in all.
+_MOST_PAIRS, _PAIR_SECONDS, _PAIRS_SECONDS = 300, 0.1, 1.5
+# Transforms of single tests far out.
+_DEEP_CALLS = 500
 # Of up to so many tests the laws of all pairs are taken; of more, those of a tree, and of some that are hardly correlated.
 _ALL_PAIRS, _SPREAD = 15, 8
 # In larger families so few laws would not tell.
 _TIGHTENED = 1_000
-# Nanoseconds of a cell of such a law, and of a law whatever its size.
-_PER_CELL, _PER_PAIR = 150.0, 4e6
+# Seconds of a pair's form, and of a transform.
+_PER_PAIR, _PER_CALL = 4e-3, 1e-3
 # Nanoseconds of a threshold: there is one of each test for each statistic.
 _PER_THRESHOLD = 300.0
-# Nanoseconds of the law of a test alone.
-_PER_TEST = 2e6
+# Nanoseconds of the law of a test alone, and for each unit.
+_PER_TEST, _PER_UNIT = 2e6, 2e3
 _BYTES_PER_THRESHOLD = 64
 
 
@@ -68,12 +70,12 @@ def seconds(parts: Sequence[tuple[int, int, int]], samples: int) -> float:
     `parts` are tests, swapping units and columns (`SignedSums.base`) of each data set.
     """
     tests = sum(count for count, _, _ in parts)
-    laws = 0.0
+    single = sum(1e-9 * count * (_PER_TEST + _PER_UNIT * units) for count, units, _ in parts)
+    laws = min(single, LAWS_SECONDS) + _PER_CALL * min(_DEEP_CALLS, tests * tests)
     if EXACT_TESTS < tests <= _TIGHTENED:
         pairs = min(_MOST_PAIRS, tests * (tests - 1) // 2)
-        laws = 1e-9 * pairs * (_PER_PAIR + _PER_CELL * _CELLS_IN_ALL / _MOST_PAIRS)
-    each = 1e-9 * (_PER_THRESHOLD * tests * tests + _PER_TEST * tests)
-    return each + laws + sampling.seconds(parts, samples)
+        laws += min(_PER_PAIR * pairs + _PAIR_SECONDS * pairs, _PER_PAIR * pairs + _PAIRS_SECONDS)
+    return 1e-9 * _PER_THRESHOLD * tests * tests + laws + sampling.seconds(parts, samples)
 
 
 def held_bytes(parts: Sequence[tuple[int, int, int]]) -> int:
@@ -102,6 +104,7 @@ def step_down(
     if exact is not None:
         return exact
     low, high = marginals(family)
+    deepen(family, low, high, _DEEP_CALLS)
     behind = family.step[None, :] >= np.arange(family.steps)[:, None]
     low, high = low * behind, high * behind
     bottom = low.max(axis=1)
@@ -188,17 +191,15 @@ def _laws(
     """The pairs of tests whose laws are taken, shape (E, 2), and bounds of P(both) at every step, shape (E, g)."""
     edges: list[tuple[int, int]] = []
     lows, highs = [], []
-    cells = 0.0
-    for j, k in candidates:
-        cost = cells_of_pair(family, j, k)
-        if len(edges) >= _MOST_PAIRS or cost > _MOST_CELLS or cells + cost > _CELLS_IN_ALL:
-            continue
-        cells += cost
-        found = both(family, j, k, _MOST_CELLS)
+    left = _PAIRS_SECONDS
+    for j, k in candidates[:_MOST_PAIRS]:
+        found = both(family, j, k, min(left, _PAIR_SECONDS))
         if found is not None:
+            seconds, (low, top) = found
+            left -= seconds
             edges.append((j, k))
-            lows.append(found[0])
-            highs.append(np.minimum(found[1], np.minimum(high[:, j], high[:, k])))
+            lows.append(low)
+            highs.append(np.minimum(top, np.minimum(high[:, j], high[:, k])))
     return np.array(edges, dtype=np.int64).reshape(-1, 2), np.array(lows), np.array(highs)
 
 

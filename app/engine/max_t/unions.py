@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,16 +15,20 @@ from ..joint.form import JointForm, joint_form
 from ..joint.grid import dp, grid
 from ..joint.grid.box import sums_on
 from ..joint.grid.law import law_on
-from ..joint.grid.price import box_of
+from ..joint.grid.price import box_of, law_nanoseconds, spectrum_nanoseconds
 from ..joint.planner import costs
 from ..lattice import Integers, Reals
 from ..one_sum import fft, rational
-from ..plan import Budget
+from ..plan import Budget, Cost
 from ..probability import UNIT_ROUNDOFF, Probability, region
 from .family import Family, SignedSums
 
 # An exact fraction is made where it takes no longer than this.
 _FRACTION_SECONDS = 0.2
+# The law of two sums on more cells is not made.
+_MOST_CELLS = 1 << 20
+# A method that takes longer for one step is none: bounds and samples take its place.
+_EXACT_SECONDS = 3.0
 # Bits of coefficients for the exact fraction of one sum.
 _FRACTION_BITS = 2_000_000
 # Nanoseconds of deciding whether a state is extreme, for each sum.
@@ -93,23 +97,61 @@ def _of_part(
         return _alone(part, *moving[0], two_sided=two_sided, budget=budget)
     stay = np.column_stack([part.effects(k) for k, _ in moving])
     form = joint_form(stay, -stay)
-    reach = [c for _, c in moving]
+    return _solved(form, Reached(tuple(c for _, c in moving), two_sided), budget)
 
-    def extreme(sums: Sequence[Integers]) -> NDArray[np.bool_]:
-        sizes = [np.abs(one) for one in sums] if two_sided else sums
-        found: NDArray[np.bool_] = sizes[0] >= reach[0]
-        for size, c in zip(sizes[1:], reach[1:], strict=True):
-            found = found | (size >= c)
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """States in which some of the sums is at least its threshold, or its absolute value is."""
+
+    least: tuple[int, ...]
+    two_sided: bool
+
+    def __call__(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
+        """Of the sums, which broadcast against each other."""
+        found = np.zeros(1, dtype=bool)
+        for total, c in zip(sums, self.least, strict=True):
+            found = found | ((np.abs(total) if self.two_sided else total) >= c)
         return found
 
-    return _solved(form, extreme, budget)
+    def tiles(
+        self, low: Sequence[Reals], high: Sequence[Reals]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Where all states of a box are, and where none is; the sums lie between `low` and `high`, shape (M,) each."""
+        every, some = np.zeros(len(low[0]), dtype=bool), np.zeros(len(low[0]), dtype=bool)
+        for bottom, top, c in zip(low, high, self.least, strict=True):
+            every |= bottom >= c
+            some |= top >= c
+            if self.two_sided:
+                every |= top <= -c
+                some |= bottom <= -c
+        return every, ~some
 
 
-def _solved(
-    form: JointForm, extreme: Callable[[Sequence[Integers]], NDArray[np.bool_]], budget: Budget
-) -> Exactly | None:
-    work = _WORK * len(form.origin)
-    plans = [cost for cost in costs(form, 1, work) if cost.exact and cost.fits(budget)]
+def exact_seconds(family: Family, budget: Budget) -> float:
+    """Predicted time of `union` of all tests, at every step."""
+    total = 0.0
+    for part in family.parts:
+        moving = [k for k in range(len(part)) if part.squares[k]]
+        if len(moving) > 1:
+            stay = np.column_stack([part.effects(k) for k in moving])
+            form = joint_form(stay, -stay)
+            # A method that proves nothing is followed by the next one.
+            total += sum(cost.seconds for cost in _plans(form, budget))
+    return family.steps * total
+
+
+def _plans(form: JointForm, budget: Budget) -> list[Cost]:
+    """The methods to try, cheapest first."""
+    return [
+        cost
+        for cost in costs(form, 1, _WORK * len(form.origin))
+        if cost.exact and cost.fits(budget) and cost.seconds <= _EXACT_SECONDS
+    ]
+
+
+def _solved(form: JointForm, extreme: Reached, budget: Budget) -> Exactly | None:
+    plans = _plans(form, budget)
     counting = {cost.method: cost.seconds * _passes(form, cost.method) for cost in plans}
     for name in ("enumeration", "dp"):
         if counting.get(name, math.inf) <= _FRACTION_SECONDS:
@@ -119,7 +161,7 @@ def _solved(
     for cost in plans:
         observed = bool(np.all(extreme(list(form.states(form.observed[None, :]).T))))
         if cost.method == "grid":
-            found = grid.probability(form, extreme)
+            found = grid.probability(form, extreme, extreme.tiles)
         elif cost.method == "dp" or observed:
             found = methods.exactly(cost.method, form, extreme)
         else:
@@ -169,22 +211,19 @@ def _fraction(value: Fraction) -> Exactly:
     return Exactly(low, high, value)
 
 
-def cells_of_pair(family: Family, j: int, k: int) -> float:
-    """About how many cells the law of two sums takes, for its price."""
-    sizes = [12.0 * math.sqrt(max(family.forms[i].variance, 1.0)) for i in (j, k)]
-    return min(sizes[0] * sizes[1], 1e18)
+def both(family: Family, j: int, k: int, allowed: float) -> tuple[float, tuple[Reals, Reals]] | None:
+    """Certified bounds of P(T_j >= t_i and T_k >= t_i) at every step, shape (g,) each, and the predicted seconds of them.
 
-
-def both(family: Family, j: int, k: int, most_cells: int) -> tuple[Reals, Reals] | None:
-    """Certified bounds of P(T_j >= t_i and T_k >= t_i) at every step, shape (g,) each; None where that takes too many cells.
-
-    The absolute error is that of a Fourier transform, far below 1e-8. The two tests are of one data set.
+    None where that takes more seconds than `allowed`. The absolute error is that of a Fourier transform, far below
+    1e-8. The two tests are of one data set.
     """
-    part = int(family.part_of[j])
-    start, sums = list(family.places)[part]
+    start, sums = list(family.places)[int(family.part_of[j])]
     stay = np.column_stack([sums.effects(j - start), sums.effects(k - start)])
     form = joint_form(stay, -stay)
-    if form.rank == 0 or box_of(form).cells > most_cells:
+    if form.rank == 0 or box_of(form).cells > _MOST_CELLS:
+        return None
+    seconds = 1e-9 * (spectrum_nanoseconds(form) + law_nanoseconds(form, 2.0 * _WORK)) + 2e-3
+    if seconds > allowed:
         return None
     box = box_of(form)
     masses, error = law_on(form, box)
@@ -195,8 +234,9 @@ def both(family: Family, j: int, k: int, most_cells: int) -> tuple[Reals, Reals]
     joined = np.maximum(first, second).reshape(-1)
     held = np.bincount(joined, weights=masses.reshape(-1), minlength=family.steps + 1)[: family.steps]
     values = np.cumsum(held)
+    # What lies outside is missed at most once, and aliases into the box at most once.
     slack = error + 2.0 * box.outside
     # Sums of at most this many numbers, of a law and its errors.
     rounding = (masses.size + family.steps) * UNIT_ROUNDOFF * (np.abs(values) + 2.0 * slack)
     low = np.maximum(values - slack - rounding, 0.0)
-    return low, np.minimum(values + slack + rounding, 1.0)
+    return seconds, (low, np.minimum(values + slack + rounding, 1.0))

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate, pairwise
 
 import numpy as np
 
 from ...engine.max_t import step_down
 from ...engine.max_t.family import Family
+from ...engine.max_t.unions import exact_seconds
 from ...engine.plan import Budget
 from ...errors import Flaw, PlanTooLarge
 from ..engine_errors import engine_errors
@@ -38,7 +40,16 @@ class PlannedMaxT:
     @property
     def seconds(self) -> float:
         """Predicted time at the most."""
-        return step_down.seconds([board.size for board in self.boards], self.options.samples)
+        sizes = [board.size for board in self.boards]
+        exact = 0.0
+        if sum(tests for tests, _, _ in sizes) <= step_down.EXACT_TESTS:
+            with engine_errors():
+                exact = exact_seconds(self._family, self.budget)
+        return step_down.seconds(sizes, self.options.samples) + exact
+
+    @cached_property
+    def _family(self) -> Family:
+        return Family(tuple(board.sums for board in self.boards), self.options.alternative == "two-sided")
 
     def adjusted(self, boards: Sequence[PairTests], alpha: Fraction) -> list[Adjusted]:
         """The adjusted p-values of the tests of these boards, in the order of their pairs; raises InvalidTest."""
@@ -46,7 +57,7 @@ class PlannedMaxT:
         if len(tests) == 0:
             empty, none = np.zeros(0), np.zeros(0, bool)
             return [Adjusted(empty, empty, empty, empty, none, none, none, 0, none) for _ in boards]
-        family = Family(tuple(board.sums for board in self.boards), options.alternative == "two-sided")
+        family = self._family
         with engine_errors():
             by_step = step_down.step_down(
                 family,

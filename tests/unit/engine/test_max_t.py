@@ -111,11 +111,12 @@ def test_laws_of_one_and_of_two_sums(seed: int) -> None:
         assert Fraction(low[i, k]) <= exact <= Fraction(high[i, k])
         assert high[i, k] - low[i, k] < 1e-12
     for j, k in combinations(range(len(family)), 2):
-        bounds = both(family, j, k, 1 << 20)
-        if bounds is None:
+        found = both(family, j, k, 1.0)
+        if found is None:
             assert not family.squares[j]
             assert not family.squares[k]
             continue
+        bounds = found[1]
         for i in range(family.steps):
             exact = known.share(known.reached[:, i, j] & known.reached[:, i, k])
             assert Fraction(bounds[0][i]) <= exact <= Fraction(bounds[1][i])
