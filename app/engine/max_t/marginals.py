@@ -105,15 +105,12 @@ def _tails(form: CanonicalForm, line: JointForm, cuts: Integers) -> tuple[Reals,
     return np.where(cuts <= 0, certain, low), np.where(cuts <= 0, certain, high)
 
 
-def deepen(family: Family, low: Reals, high: Reals, calls: int) -> None:
-    """Replace bounds of small probabilities by relative ones, the first steps first; at most so many transforms."""
+def deepen(family: Family, low: Reals, high: Reals) -> None:
+    """Replace bounds of small probabilities by relative ones, one transform each."""
     for i, k in np.argwhere((high < _DEEP) & (high > low * (1.0 + 1e-6))).tolist():
         form, least = family.forms[k], int(family.thresholds[i, k])
         if family.step[k] < i or high[i, k] <= _NOTHING * high[i].max() or _cells(form) > _MOST_CELLS:
             continue
-        if not calls:
-            return
-        calls -= 1
         tail = region(form, least, "two-sided" if family.two_sided else "greater")
         if not tail.intervals:
             low[i, k] = high[i, k] = 0.0

@@ -28,7 +28,7 @@ Flags = NDArray[np.bool_]
 EXACT_TESTS = 3
 # What the laws of two tests may take: so many are looked at, so many seconds each, and in all.
 _MOST_PAIRS, _PAIR_SECONDS, _PAIRS_SECONDS = 300, 0.1, 1.5
-# Transforms of single tests far out.
+# Tests times steps of families whose probabilities far out have a transform of their own.
 _DEEP_CALLS = 500
 # Of up to so many tests the laws of all pairs are taken; of more, those of a tree, and of some that are hardly correlated.
 _ALL_PAIRS, _SPREAD = 15, 8
@@ -71,7 +71,9 @@ def seconds(parts: Sequence[tuple[int, int, int]], samples: int) -> float:
     """
     tests = sum(count for count, _, _ in parts)
     single = sum(1e-9 * count * (_PER_TEST + _PER_UNIT * units) for count, units, _ in parts)
-    laws = min(single, LAWS_SECONDS) + _PER_CALL * min(_DEEP_CALLS, tests * tests)
+    laws = min(single, LAWS_SECONDS)
+    if tests * tests <= _DEEP_CALLS:
+        laws += _PER_CALL * tests * tests
     if EXACT_TESTS < tests <= _TIGHTENED:
         pairs = min(_MOST_PAIRS, tests * (tests - 1) // 2)
         laws += min(_PER_PAIR * pairs + _PAIR_SECONDS * pairs, _PER_PAIR * pairs + _PAIRS_SECONDS)
@@ -104,7 +106,8 @@ def step_down(
     if exact is not None:
         return exact
     low, high = marginals(family)
-    deepen(family, low, high, _DEEP_CALLS)
+    if family.steps * len(family) <= _DEEP_CALLS:
+        deepen(family, low, high)
     behind = family.step[None, :] >= np.arange(family.steps)[:, None]
     low, high = low * behind, high * behind
     bottom = low.max(axis=1)
