@@ -33,7 +33,7 @@ _ITEMS = 1 << 16
 _OF_SCORES = ("mean_difference", "sum_difference", "sign")
 _OF_PREDICTIONS = ("accuracy", "exact_match", "token_accuracy")
 # Seconds for each multiplication, and for each value that is read.
-_PER_PRODUCT, _PER_VALUE = 1e-10, 4e-9
+_PER_PRODUCT, _PER_VALUE = 1e-10, 1.5e-8
 _LONGEST = 3.0
 
 
@@ -128,7 +128,7 @@ class BinaryPairs:
         n = systems.sizes[u] if systems.common is None else systems.common[u, v]
         more, less = systems.only[u, v], systems.only[v, u]
         differences = self._differences(more - less, n)
-        return binomial_tests((u, v), n, n, (more, less), differences, self.options)
+        return binomial_tests((u, v), n, n, (more, less), differences, self.options, len(self.pairs))
 
     def _differences(self, more: Integers, items: Integers) -> Reals:
         """The statistic as the nearest double, shape (m,)."""

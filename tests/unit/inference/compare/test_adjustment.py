@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,26 @@ def test_values_are_those_of_the_definition_and_bounds_hold(how: Adjust, know: s
             assert found.p.tolist() == [float(value) for value in truth]
             assert found.rejected.tolist() == [value <= ALPHA for value in truth]
             assert not found.open.any()
+
+
+@pytest.mark.parametrize("how", BY_RANK)
+def test_bounds_hold_for_p_values_that_are_doubles_themselves(how: Adjust) -> None:
+    """Nothing is hidden by the width of what comes in: all roundings are the adjustment's own."""
+    rng = np.random.default_rng(23)
+    rounded = 0
+    for m in (2, 7, 49, 150):
+        for _ in range(4):
+            doubles = rng.random(m) * 10.0 ** -rng.integers(0, 6, m)
+            tests = of_fractions([Fraction(value) for value in doubles.tolist()], know="bounds")
+            truth = definitions.adjusted([Fraction(value) for value in doubles.tolist()], how)
+            found = adjust(replace(tests, p_low=doubles, p_high=doubles), how)
+            for low, p, high, value in zip(
+                found.low.tolist(), found.p.tolist(), found.high.tolist(), truth, strict=True
+            ):
+                assert Fraction(low) <= value <= Fraction(high)
+                assert low <= p <= high
+                rounded += Fraction(p) != value
+    assert (rounded > 50) == (how != "none")
 
 
 @pytest.mark.parametrize("how", BY_RANK)

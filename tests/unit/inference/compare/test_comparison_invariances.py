@@ -26,6 +26,7 @@ RNG = np.random.default_rng(7)
 RIGHT = {name: RNG.integers(0, 2, 40) for name in "abcde"}
 GRADES = {name: RNG.integers(0, 9, 40) for name in "abcd"}
 REALS = {name: RNG.random(40) for name in "abc"}
+MANY = {f"s{i:02}": RNG.integers(0, 6, 200) + (RNG.random(200) < i / 60) for i in range(26)}
 KINDS: dict[str, dict[str, Any]] = {"right": RIGHT, "grades": GRADES, "reals": REALS}
 
 
@@ -133,6 +134,16 @@ def test_parts_of_a_board_go_through_other_processes(of: str, statistic: str) ->
             assert joined.attained(i, x) == x
 
 
+def test_parts_of_many_pairs_are_the_same_numbers() -> None:
+    prepared = prepare_compare(
+        Comparison({None: Systems("scores", MANY)}, MEAN, Options(higher_is_better=True)), Budget()
+    )
+    planned = prepared.boards[0].planned
+    whole = planned.solve()
+    assert len(whole) == 325
+    require_equal(concatenated([planned.solve(0, 100), planned.solve(100, 300), planned.solve(300)]), whole)
+
+
 def test_numbers_that_are_equal_have_one_identity() -> None:
     floats = {name: column.astype(np.float64) for name, column in GRADES.items()}
     assert compared(GRADES).digest == compared(floats).digest
@@ -206,3 +217,16 @@ def test_dust_is_said_once_for_a_board() -> None:
     codes = [warning.code for warning in board_of(compared(columns)).warnings]
     assert codes.count("float_dust") == 1
     assert "float_dust" not in [warning.code for warning in board_of(compared(GRADES)).warnings]
+
+
+@pytest.mark.parametrize("of", ["right", "grades"])
+def test_holm_with_attainable_p_values_is_never_larger(of: str) -> None:
+    holm, discrete = compared(KINDS[of]), compared(KINDS[of], adjust="holm_discrete")
+    for one, other in zip(board_of(holm).pairs, board_of(discrete).pairs, strict=True):
+        assert one.p_value == pytest.approx(other.p_value, rel=1e-12)
+        assert other.p_value <= other.p_adjusted <= one.p_adjusted
+
+
+def test_holm_with_attainable_p_values_needs_exact_nulls() -> None:
+    with pytest.raises(InvalidTest, match="null"):
+        compared(REALS, adjust="holm_discrete")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 from app.engine.plan import Budget
 from app.inference.compare.compare import finish_compare, prepare_compare
 from app.inference.compare.comparison import Comparison
+from app.inference.compare.general import GeneralPairs
 from app.inference.compare.pair_data import pair_data
+from app.inference.compare.pairs import plan_pairs
 from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.statistics.paired import Pairing, Repeated, StatisticSpec
@@ -142,3 +145,33 @@ def test_a_pair_has_the_answer_of_a_single_test(kind: str, of: str, spec: Statis
                 assert [scores[pair.u], scores[pair.v]] == pytest.approx(own)
         better = pair.difference <= 0 if lower else pair.difference >= 0
         assert better or layout.get("missing") or spec.name in {"sign", "signed_rank"}
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater"])
+@pytest.mark.parametrize("statistic", ["mean_difference", "signed_rank", "sign"])
+@pytest.mark.parametrize("kind", ["grades", "hundredths", "right"])
+def test_hundreds_of_items_keep_the_exact_fraction_in_bounds(
+    kind: str, statistic: str, alternative: Any
+) -> None:
+    better = np.linspace(0.0, 5.0, 5)[:, None]
+    grades = np.clip(np.rint(np.random.default_rng(3).normal(7.0 + better, 4.0, (5, 300))), 0, 20)
+    rows = {
+        "grades": grades.astype(np.int64),
+        "hundredths": np.round(grades * 0.03, 2),
+        "right": (grades > 9).astype(np.int64),
+    }[kind]
+    systems = Systems("scores", {f"s{at}": row for at, row in enumerate(rows)})
+    spec, options = StatisticSpec(statistic), Options(higher_is_better=True, alternative=alternative)
+    every = np.array([(u, v) for u in range(5) for v in range(5) if u != v], dtype=np.int64)
+    tests = plan_pairs(systems, spec, options, every, Budget()).solve()
+    known = GeneralPairs(systems, spec, replace(options, method="rational"), every, Budget()).solve()
+    assert known.p.min() < 1e-10
+    for at in range(len(every)):
+        p = known.fraction(at)
+        assert p is not None
+        assert Fraction(float(tests.p_low[at])) <= p <= Fraction(float(tests.p_high[at]))
+        assert tests.fraction(at) in {p, None}
+    np.testing.assert_allclose(tests.p, known.p, rtol=1e-9)
+    np.testing.assert_allclose(tests.log10_p, known.log10_p, rtol=1e-9, atol=1e-10)
+    assert (tests.log10_low <= known.log10_p).all()
+    assert (known.log10_p <= tests.log10_high).all()

@@ -139,3 +139,22 @@ def test_nothing_in_common_decides_nothing() -> None:
         assert tests.p.tolist() == tests.p_low.tolist() == [1.0, 1.0]
         assert tests.attainable.tolist() == [0.0, 0.0]
         assert [tests.fraction(i) for i in range(2)] == [1, 1]
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "less"])
+@pytest.mark.parametrize("clusters", [None, CLUSTERS])
+@pytest.mark.parametrize("statistic", ["mean_difference", "signed_rank"])
+def test_attainable_p_values_on_a_lattice(statistic: str, clusters: Any, alternative: Any) -> None:
+    systems, pairs = systems_of(GRADES, clusters), pairs_of(systems_of(GRADES))
+    options = Options(alternative=alternative)
+    plan = plan_pairs(systems, StatisticSpec(statistic), options, pairs, Budget(), with_nulls=True)
+    tests = plan.solve()
+    assert tests.support is not None
+    assert tests.attained is not None
+    for i, (u, v) in enumerate(pairs.tolist()):
+        known = Exchanged(systems, STATISTICS[statistic], u, v)
+        values = known.attainable(alternative)
+        assert list(tests.support(i)) == values  # type: ignore[arg-type]
+        assert tests.fraction(i) == known.p(alternative)
+        for x in [*values, Fraction(1, 3), Fraction(1, 1 << 40)]:
+            assert tests.attained(i, x) == max((p for p in values if p <= x), default=Fraction(0))
