@@ -178,6 +178,34 @@ def test_brackets_without_samples_contain_the_truth(seed: int) -> None:
         assert low <= p <= high
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_three_tests_without_a_budget_have_a_bracket(seed: int) -> None:
+    scores = np.random.default_rng(seed).integers(0, 4, (11, 3))
+    family = Family((all_pairs(scores),))
+    options: dict[str, Any] = {"alpha": Fraction(1, 20), "precision": 1e-3, "samples": 1, "seed": 0}
+    exact = step_down(family, Budget(), **options)
+    assert exact.fractions == tuple(Enumerated(family).adjusted())
+    found = step_down(family, Budget(operations=1), **options)
+    assert found.fractions is None
+    for low, value, high in zip(found.low, exact.fractions, found.high, strict=True):
+        assert Fraction(low) <= value <= Fraction(high)
+
+
+@pytest.mark.parametrize("columns", [2, 3])
+def test_far_out_three_tests_keep_their_digits(columns: int) -> None:
+    # Shifted scores: p-values of 1e-15 and less, which no transform without a tilt sees.
+    scores = np.random.default_rng(1).integers(0, 6, (80, columns)) + np.array([0, 3, 6])[:columns]
+    family = Family((all_pairs(scores),))
+    options: dict[str, Any] = {"alpha": Fraction(1, 20), "precision": 1e-3, "samples": 1, "seed": 0}
+    exact = step_down(family, Budget(), **options)
+    bracket = step_down(family, Budget(operations=1), **options)
+    assert exact.high[0] < 1e-14
+    assert (exact.high <= 1.001 * exact.low).all()
+    assert (bracket.low <= exact.high).all()
+    assert (bracket.high >= exact.low).all()
+    assert (bracket.high <= columns * 1.001 * bracket.low).all()
+
+
 def test_brackets_are_narrower_than_single_tests_give() -> None:
     scores = (np.random.default_rng(0).random((60, 5)) < 0.5).astype(np.int64)
     family = Family((all_pairs(scores),))

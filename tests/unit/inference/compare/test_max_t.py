@@ -274,3 +274,12 @@ def test_too_much_is_refused_before_anything_runs() -> None:
     assert refused.value.flaws[0].pointer == "/adjust"
     with pytest.raises(PlanTooLarge):
         compared(systems(scores), samples=10**9)
+
+
+def test_sampled_tests_make_intervals_of_all_adjusted_bounds() -> None:
+    scores = np.random.default_rng(0).integers(0, 3, (3, 20))
+    board = compared(systems(scores), adjust="holm", method="monte_carlo", samples=500)[None]
+    assert {pair.p_adjusted_bounds_kind for pair in board.pairs} == {"confidence"}
+    assert {pair.p_adjusted_bounds_kind for pair in compared(systems(scores), adjust="holm")[None].pairs} == {
+        "certified"
+    }
