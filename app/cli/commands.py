@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from .. import __version__
-from . import options
+from . import compare_options, options
 from .options import Sectioned
 from .output import ERROR, INTERRUPTED, PASSED
 
@@ -38,12 +38,24 @@ Examples:
   exactperm gate new.tsv old.tsv --statistic wer --margin 0.01 --policy non_inferior
   exactperm gate new.conllu old.conllu --gold gold.conllu --metrics upos,las -o gate.xml
   exactperm gate new.jsonl old.jsonl -f markdown >> "$GITHUB_STEP_SUMMARY"
+  exactperm gate new.jsonl --against main.jsonl --against v1.2.jsonl
 
-The first file is the candidate and the second the baseline. In a file with two systems their names decide (candidate, new;
+The first file is the candidate and the second the baseline; or each --against is one. In a file with two systems their names decide (candidate, new;
 baseline, old, main), or --system-u and --system-v. A comparison that could not be made is never a pass.
 
 """
 
+COMPARE_EXAMPLES = """\b
+Examples:
+  exactperm compare board.csv                     id,A,B,C per line; or id,system,score
+  exactperm compare a.jsonl b.jsonl c.jsonl       one file for each system, named after its file
+  exactperm compare runs/*.conllu --gold gold.conllu --statistic las --clusters document
+  exactperm compare board.csv --baseline main --alternative greater --confidence-level 0.95
+  exactperm compare board.csv -o board.svg --picture heatmap
+
+Long tables may have columns dataset and cluster: then there is a board for each data set, and one over all.
+
+"""
 PLAN_EXAMPLES = """\b
 Examples:
   exactperm plan scores.csv
@@ -125,6 +137,12 @@ def gate(**given: Any) -> None:
     _run("gate", given)
 
 
+@_asks("compare", COMPARE_EXAMPLES + EXIT, *compare_options.OF_A_COMPARE)
+def compare(**given: Any) -> None:
+    """Compare many systems: who is better than whom, which ranks are certain, who belongs together."""
+    _run("compare", given)
+
+
 @_asks("plan", PLAN_EXAMPLES + EXIT, *OF_A_TEST)
 def plan(**given: Any) -> None:
     """Show the method and the predicted cost of a test, without running it."""
@@ -161,7 +179,9 @@ def _run(what: str, given: dict[str, Any]) -> NoReturn:
     if given.get("input") is not None:  # as rycolab/paired-perm-test names the file
         given["paths"] = (*given["paths"], given["input"])
     if not given["paths"]:
-        raise click.UsageError("Give one file with both systems, or two files: U first, then V.")
+        several = "Give one file with all systems, or a file for each."
+        two = "Give one file with both systems, or two files: U first, then V."
+        raise click.UsageError(several if what == "compare" else two)
     from .run import run_command
 
     click.get_current_context().exit(run_command(what, given))

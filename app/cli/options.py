@@ -1,4 +1,4 @@
-"""The options of `test`, `gate` and `plan`, and how help shows them; tests compare them with the fields of the form."""
+"""The options of `test`, `gate` and `plan`, and how help shows all of them; tests compare them with the fields of the form."""
 
 from __future__ import annotations
 
@@ -145,29 +145,31 @@ def of_fields(*sections: str) -> Iterator[Callable[[Any], Any]]:
     """An option for each field of these sections."""
     for section in sections:
         for field in SECTIONS[section]:
-            settings: dict[str, Any] = {
-                "help": field.help,
-                "section": section,
-                "default": None,
-                "cls": Option,
-            }
-            if field.flag:
-                settings.update(is_flag=True, flag_value="true", type=str)
-            elif field.choices:
-                settings["type"] = click.Choice(field.choices)
-            else:
-                settings["metavar"] = field.metavar
-            yield click.option(field.option, f"field_{field.name}", **settings)
+            yield of_field(section, field)
 
 
-def _in(section: str) -> Callable[..., Callable[[Any], Any]]:
+def of_field(section: str, field: Field) -> Callable[[Any], Any]:
+    """The option of a field, in this section of the help."""
+    settings: dict[str, Any] = {"help": field.help, "section": section, "default": None, "cls": Option}
+    if field.flag:
+        settings.update(is_flag=True, flag_value="true", type=str)
+    elif field.choices:
+        settings["type"] = click.Choice(field.choices)
+    else:
+        settings["metavar"] = field.metavar
+    return click.option(field.option, f"field_{field.name}", **settings)
+
+
+def in_section(section: str) -> Callable[..., Callable[[Any], Any]]:
+    """Makes options of one section of the help."""
+
     def option(*names: str, **settings: Any) -> Callable[[Any], Any]:
         return click.option(*names, cls=Option, section=section, **settings)
 
     return option
 
 
-_file, _output, _server = _in("Files"), _in("Output"), _in("Server")
+_file, _output, _server = in_section("Files"), in_section("Output"), in_section("Server")
 FILES = (
     _file("--gold", metavar="FILE", help="The gold standard (conllu, conll, asr, mt)."),
     _file("--ref", metavar="FILE", multiple=True, help="References (asr, mt); up to four."),
@@ -177,26 +179,32 @@ FILES = (
     _file("--option", "-O", metavar="NAME=VALUE", multiple=True, help="Any other field of the form."),
 )
 AUTHORS = (
-    _in("As rycolab/paired-perm-test")("--input", metavar="FILE", help="The file, as an option."),
-    _in("As rycolab/paired-perm-test")(
+    in_section("As rycolab/paired-perm-test")("--input", metavar="FILE", help="The file, as an option."),
+    in_section("As rycolab/paired-perm-test")(
         "--MC",
         "mc",
         type=click.IntRange(min=0),
         metavar="K",
         help="Draw K samples instead of testing exactly; 0: exact.",
     ),
-    _in("As rycolab/paired-perm-test")(
+    in_section("As rycolab/paired-perm-test")(
         "--delim", type=click.Choice([",", "tab"]), help="What separates the columns."
     ),
 )
 DIRECTION = (
-    _in("Gate")(
+    in_section("Gate")(
+        "--against",
+        metavar="FILE",
+        multiple=True,
+        help="A baseline; repeat it for several. FILES is then the candidate's file alone.",
+    ),
+    in_section("Gate")(
         "--higher-is-better/--lower-is-better",
         "higher_is_better",
         default=None,
         help="Which direction is good [by the metric: higher for accuracy, lower for wer].",
     ),
-    _in("Gate")(
+    in_section("Gate")(
         "--metrics",
         metavar="LIST",
         help="Several metrics of the same files: upos,las or a JSON list of fields, or @FILE with one.",

@@ -12,16 +12,18 @@ from typing import IO, Any
 import click
 
 from ..reports.representations import BY_SUFFIX
-from .options import SECTIONS, option_of
+from .compare_options import SECTIONS as OF_A_BOARD
+from .options import SECTIONS as OF_TWO, option_of
 
 PASSED, FAILED, ERROR, INTERRUPTED = 0, 1, 2, 130  # exit statuses
 MAX_SHOWN = 20
 UNAUTHORIZED = 401
 INTERNAL = 500  # in this process there is no request id to ask for
-FIELDS = frozenset(field.name for section in SECTIONS.values() for field in section)
+SECTIONS = (*OF_TWO.values(), *OF_A_BOARD.values())
+FIELDS = frozenset(field.name for section in SECTIONS for field in section) | {"compare"}
 DIRECTIONS = {"true": "--higher-is-better", "false": "--lower-is-better"}
 FILES = frozenset(("gold", "ref", "qrels", "documents"))
-FLAGS = frozenset(field.name for section in SECTIONS.values() for field in section if field.flag)
+FLAGS = frozenset(field.name for section in SECTIONS for field in section if field.flag)
 # The service speaks of fields and members; here they are options. What is in quotes is the caller's own.
 QUOTED = r'"(?:[^"\\]|\\.)*"'
 MEMBER = re.compile(r'\b(say|give) "(\w+)": "(\w+)"')
@@ -134,6 +136,8 @@ def location(pointer: str, paths: Mapping[str, str]) -> str:
         return ", ".join(
             [option_of(rest[0]), *(f"metric {int(one) + 1}" if one.isdigit() else one for one in rest[1:])]
         )
+    if first == "files" and "/".join(rest[:2]) in paths:  # one of several baselines
+        return ", ".join([paths["/".join(rest[:2])], *_within(rest[2:])])
     if first == "files" and rest:
         return ", ".join([paths.get(rest[0], f"file {rest[0]}"), *_within(rest[1:])])
     if first in FIELDS and not rest:

@@ -1,4 +1,4 @@
-"""Run `test`, `gate` or `plan` here or on a server, write the answer, and return the exit status.
+"""Run `test`, `gate`, `compare` or `plan` here or on a server, write the answer, and return the exit status.
 
 Even here the request is encoded and parsed as HTTP would have it, so that the answers are the same bytes.
 """
@@ -6,6 +6,7 @@ Even here the request is encoded and parsed as HTTP would have it, so that the a
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +15,7 @@ import click
 import httpx
 
 from ..client import Client, ExactpermError, ProblemError, UnreadableAnswer
-from ..client.calls import VERDICT, Call, call_of, checked, plan_call
+from ..client.calls import VERDICT, Call, call_of, checked, compare_result, plan_call
 from ..client.requests import files as files_of, gate as gate_of
 from ..reports.number_format import SMALLEST_WRITTEN, number
 from ..reports.representations import BY_NAME, JSON
@@ -22,16 +23,20 @@ from .arguments import PREFIX, Form, form_of, read
 from .output import ERROR, FAILED, PASSED, complain, format_of, in_words, write
 from .progress import Progress, duration
 
-TEST, GATE, PLAN = "test", "gate", "plan"
+GATE, COMPARE, PLAN = "gate", "compare", "plan"
 LOCAL = "http://in-process"
 DEFAULT_ALPHA = 0.05
+COMPARISON = re.compile(r'W/"c_[0-9a-f]+"')
 VERDICTS = ("pass", "fail", "inconclusive")
 GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metrics")
 
 
 def run_command(what: str, given: Mapping[str, Any]) -> int:
-    """Run `test`, `gate` or `plan`; the exit status. Raises ClickException for wrong arguments."""
+    """Run `test`, `gate`, `compare` or `plan`; the exit status. Raises ClickException for wrong arguments."""
     format_ = format_of(given["format_"], given["output"])
+    in_a_table = what == COMPARE and given["format_"] is None and given["output"] is None
+    if in_a_table:
+        format_ = JSON  # which is shown as a table
     if BY_NAME[format_].is_binary and given["output"] is None and sys.stdout.isatty():
         raise click.UsageError("A terminal cannot show a picture; write it to a file: -o picture.png")
     if what == PLAN and format_ not in {"text", "json"}:
@@ -39,9 +44,11 @@ def run_command(what: str, given: Mapping[str, Any]) -> int:
     with Progress(quiet=given["quiet"]) as progress:
         call, form = _call(what, given)
         if what != PLAN:
-            call = call.in_format(format_, given["theme"])
+            chosen = {name: given[name] for name in ("picture", "table") if given.get(name) is not None}
+            call = call.in_format(format_, given["theme"], **chosen)
         try:
             response = _recognised(checked(_sent(call, given, progress)), what, format_)
+            content = _shown(response, what, in_words=format_ == "text" or in_a_table)
         except ProblemError as error:
             problem: Mapping[str, Any] = error.raw or {"title": error.title, "detail": error.detail}
         except ExactpermError as error:
@@ -49,8 +56,7 @@ def run_command(what: str, given: Mapping[str, Any]) -> int:
         else:
             problem = {}
     if problem:
-        return _refused(problem, form, given, format_)
-    content = _plan_text(response) if what == PLAN and format_ == "text" else response.content
+        return _refused(problem, form, given, "table" if in_a_table else format_)
     write(content, given["output"])
     if what != PLAN:
         _say_outcome(response, given, format_)
@@ -63,13 +69,19 @@ def _call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
         return _json_call(what, given)
     if what == PLAN and given["url"] is not None:
         raise click.UsageError("A server plans JSON requests (--kind); leave --url out to plan files here.")
+    if what == COMPARE:
+        from .compare_arguments import compare_form
+
+        request, form = compare_form(given)
+        return call_of(request), form
     form = form_of(given)
     if what == GATE:
         terms = {name: form.fields[name] for name in GATE_FIELDS if name in form.fields}
         fields = {name: value for name, value in form.fields.items() if name not in terms}
+        terms |= {"against": form.against} if form.against else {}
         return call_of(gate_of(files_of(**form.files, **fields), **terms)), form
-    request = files_of(**form.files, **form.fields)
-    return plan_call(request) if what == PLAN else call_of(request), form
+    test = files_of(**form.files, **form.fields)
+    return plan_call(test) if what == PLAN else call_of(test), form
 
 
 def _json_call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
@@ -112,6 +124,15 @@ def _recognised(response: httpx.Response, what: str, format_: str) -> httpx.Resp
     return response
 
 
+def _shown(response: httpx.Response, what: str, *, in_words: bool) -> bytes:
+    """What is written: the answer as it is, or a plan or a board in words; raises UnreadableAnswer."""
+    if what == COMPARE and in_words and response.headers["content-type"] == BY_NAME[JSON].media_type:
+        from .board_text import board_text
+
+        return board_text(compare_result(response)).encode()
+    return _plan_text(response) if what == PLAN and in_words else response.content
+
+
 def _refused(problem: Mapping[str, Any], form: Form, given: Mapping[str, Any], format_: str) -> int:
     """Show the problem; with --format json, write the problem details instead of the answer."""
     complain(problem, form.paths)
@@ -125,8 +146,12 @@ def _say_outcome(response: httpx.Response, given: Mapping[str, Any], format_: st
     if given["output"] is None and not BY_NAME[format_].is_themed:
         return
     where = f"; see {given['output']}" if given["output"] is not None else ""
-    verdict, chance = response.headers.get(VERDICT), _p_value(response, given)
-    outcome = f"{verdict} ({chance})" if verdict is not None else chance
+    verdict = response.headers.get(VERDICT)
+    if COMPARISON.fullmatch(response.headers.get("etag", "")):
+        outcome = "compared"
+    else:
+        chance = _p_value(response, given)
+        outcome = f"{verdict} ({chance})" if verdict is not None else chance
     click.echo(f"exactperm: {outcome}{where}", err=True)
 
 

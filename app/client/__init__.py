@@ -15,6 +15,8 @@ True
 """
 
 from .async_client import AsyncClient
+from .compare_requests import compare, compare_files
+from .compare_results import Board, ComparePlan, CompareResult, PairResult, SystemResult
 from .errors import (
     DeadlineExceeded,
     ExactpermError,
@@ -43,7 +45,10 @@ from .sync_client import Client
 
 __all__ = [
     "AsyncClient",
+    "Board",
     "Client",
+    "ComparePlan",
+    "CompareResult",
     "DeadlineExceeded",
     "ExactpermError",
     "Flaw",
@@ -58,17 +63,21 @@ __all__ = [
     "NotAcceptable",
     "NotAuthorised",
     "NotFound",
+    "PairResult",
     "Plan",
     "PlanTooLarge",
     "ProblemError",
     "Retries",
     "ServiceFailed",
+    "SystemResult",
     "TestResult",
     "TooLarge",
     "TooSlow",
     "Unavailable",
     "UnreadableAnswer",
     "UnsupportedMedia",
+    "compare",
+    "compare_files",
     "counts",
     "effects",
     "files",

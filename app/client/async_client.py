@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, Unpack, overload
 
 import httpx
 
-from . import calls, requests
+from . import calls, compare_requests, requests
 from .calls import Call
+from .compare_requests import CompareOptions, CompareRequest
+from .compare_results import ComparePlan, CompareResult
 from .connection import TIMEOUT_S, Connection
 from .gate_results import GateResult, Meta, Plan
 from .requests import FileLike, GateRequest, GateTerms, Metric, Options, TestRequest
@@ -95,34 +97,71 @@ class AsyncClient(Connection):
         request = test if isinstance(test, GateRequest) else requests.gate(test, **terms)
         return calls.gate_result(await self.send(calls.gate_call(request)))
 
-    async def plan(self, test: TestRequest) -> Plan:
+    async def compare(
+        self,
+        systems: Any = None,
+        scores: Any = None,
+        *,
+        gold: Any = None,
+        datasets: Mapping[str, Any] | None = None,
+        **options: Unpack[CompareOptions],
+    ) -> CompareResult:
+        """As `Client.compare`."""
+        request = compare_requests.given(systems, scores, gold=gold, datasets=datasets, **options)
+        return calls.compare_result(await self.send(calls.compare_call(request)))
+
+    @overload
+    async def plan(self, test: TestRequest) -> Plan: ...
+    @overload
+    async def plan(self, test: CompareRequest) -> ComparePlan: ...
+    async def plan(self, test: TestRequest | CompareRequest) -> Plan | ComparePlan:
         """As `Client.plan`."""
-        return calls.plan_result(await self.send(calls.plan_call(test)))
+        response = await self.send(calls.plan_call(test))
+        if isinstance(test, CompareRequest):
+            return calls.compare_plan_result(response)
+        return calls.plan_result(response)
 
     async def meta(self) -> Meta:
         """As `Client.meta`."""
         return calls.meta_result(await self.send(Call("/v1/meta", "GET")))
 
     @overload
-    async def report(self, request: TestRequest | GateRequest, format: TextFormat) -> str: ...
+    async def report(
+        self,
+        request: TestRequest | GateRequest | CompareRequest,
+        format: TextFormat,
+        *,
+        table: str | None = None,
+    ) -> str: ...
     @overload
     async def report(
         self,
-        request: TestRequest | GateRequest,
+        request: TestRequest | GateRequest | CompareRequest,
         format: BytesFormat,
         *,
         theme: Theme | None = None,
+        picture: str | None = None,
     ) -> bytes: ...
     @overload
     async def report(
-        self, request: TestRequest | GateRequest, format: str, *, theme: Theme | None = None
+        self,
+        request: TestRequest | GateRequest | CompareRequest,
+        format: str,
+        *,
+        theme: Theme | None = None,
+        picture: str | None = None,
+        table: str | None = None,
     ) -> str | bytes: ...
     async def report(
         self,
-        request: TestRequest | GateRequest,
+        request: TestRequest | GateRequest | CompareRequest,
         format: str,  # noqa: A002
         *,
         theme: Theme | None = None,
+        picture: str | None = None,
+        table: str | None = None,
     ) -> str | bytes:
         """As `Client.report`."""
-        return calls.report_result(await self.send(calls.call_of(request).in_format(format, theme)))
+        return calls.report_result(
+            await self.send(calls.call_of(request).in_format(format, theme, picture=picture, table=table))
+        )

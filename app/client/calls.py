@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import client as http_client
 from typing import Any
 
 import httpx
 
-from .data import encoded, npy, table
+from .against import ROLE, against_body, against_files
+from .compare_requests import CompareRequest, compare_fields
+from .compare_results import ComparePlan, CompareResult
+from .data import board_npy, encoded, npy, table
 from .decode import decode
 from .errors import Flaw, ProblemError, UnreadableAnswer, kind_of
 from .gate_results import GateResult, Meta, Plan
@@ -22,8 +25,9 @@ from .retries import retry_after
 JSON = "application/json"
 NPY = "application/x-npy"
 PROBLEM = "application/problem+json"
-ANSWER = re.compile(r'W/"[tg]_[0-9a-f]+"')  # the ETag of every answer: the id of a test or a gate
+ANSWER = re.compile(r'W/"[tgc]_[0-9a-f]+"')  # the ETag of every answer: its id
 VERDICT = "x-verdict"
+MAX_QUERY_CHARS = 4_000  # what every proxy lets through
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +41,12 @@ class Call:
     content_type: str = JSON
     timeout_s: float | None = None
 
-    def in_format(self, format_: str, theme: str | None = None) -> Call:
-        """The same call, answered in another representation."""
-        extra = (("format", format_), *((("theme", theme),) if theme else ()))
+    def in_format(
+        self, format_: str, theme: str | None = None, *, picture: str | None = None, table: str | None = None
+    ) -> Call:
+        """The same call, answered in another representation; `picture` and `table` choose those of a comparison."""
+        chosen = {"format": format_, "theme": theme, "picture": picture, "table": table}
+        extra = tuple((name, value) for name, value in chosen.items() if value)
         return Call(
             self.path, self.method, self.query + extra, self.content, self.content_type, self.timeout_s
         )
@@ -68,32 +75,59 @@ def gate_call(request: GateRequest) -> Call:
     first, timeout_s = request.metrics[0], max((one for one in timeouts if one is not None), default=None)
     if first.test.kind == "files":
         own = {**request.terms, **first.terms, **({"name": first.name} if first.name else {})}
-        fields = {name: value for name, value in own.items() if name != "name"}
+        fields = {name: value for name, value in own.items() if name not in ("name", ROLE)}
         if "name" in own:
             fields["metrics"] = [{"name": own["name"]}]
-        return _form("/v1/gate", first.test, {**first.test.options, **fields}, timeout_s)
+        test = first.test
+        if own.get(ROLE) is not None:
+            files, names = against_files(own[ROLE])
+            test = replace(test, files=(*test.files, *files))
+            fields |= {"names": names} if names else {}
+        return _form("/v1/gate", test, {**test.options, **fields}, timeout_s)
     terms = {name: value for name, value in request.terms.items() if value is not None}
     if len(request.metrics) == 1 and first.name is None:
-        body: dict[str, Any] = {**_metric(first), **terms}
+        body: dict[str, Any] = _metric(replace(first, terms={**first.terms, **terms}))
     else:
         body = {"metrics": [_metric(one) for one in request.metrics], **terms}
     return Call("/v1/gate", content=encoded(body), timeout_s=timeout_s)
 
 
-def plan_call(request: TestRequest) -> Call:
-    """The call for the plan of a test."""
+def compare_call(request: CompareRequest) -> Call:
+    """The call for a comparison; arrays of scores are sent as one array, whose options stand in the query."""
+    path, timeout_s = "/v1/compare", _deadline(request)
+    if request.kind == "files":
+        return _form(path, request, compare_fields(request.options), timeout_s)
+    members = request.boards.get(None, {})
+    if request.kind == "scores" and members.keys() == {"systems"} and isinstance(members["systems"], Mapping):
+        fields = compare_fields(request.options) | {"systems": list(members["systems"])}
+        query = tuple((name, _text(value)) for name, value in fields.items())
+        unit = request.options.get("statistic", {}).get("unit")
+        if len(str(httpx.QueryParams(query))) <= MAX_QUERY_CHARS and (unit is None or isinstance(unit, str)):
+            may_be_missing = request.options.get("on_missing", "error") != "error"
+            content = board_npy(members["systems"], may_be_missing=may_be_missing)
+            if content is not None:
+                return Call(path, query=query, content=content, content_type=NPY, timeout_s=timeout_s)
+    return Call(path, content=encoded(request.body), timeout_s=timeout_s)
+
+
+def plan_call(request: TestRequest | CompareRequest) -> Call:
+    """The call for the plan of a test or a comparison."""
+    if isinstance(request, CompareRequest):
+        return Call("/v1/plan", content=encoded({"kind": "compare", "request": request.body}))
     if request.kind == "files":
         return _form("/v1/plan", request, request.options, _deadline(request))
     return Call("/v1/plan", content=encoded({"kind": request.kind, "request": request.body}))
 
 
-def call_of(request: TestRequest | GateRequest) -> Call:
-    """The call for a test or a gate."""
+def call_of(request: TestRequest | GateRequest | CompareRequest) -> Call:
+    """The call for a test, a gate or a comparison."""
+    if isinstance(request, CompareRequest):
+        return compare_call(request)
     return gate_call(request) if isinstance(request, GateRequest) else test_call(request)
 
 
-def _deadline(request: TestRequest) -> float | None:
-    """The deadline that a test asks for; the server judges whether it is valid."""
+def _deadline(request: TestRequest | CompareRequest) -> float | None:
+    """The deadline that a request asks for; the server judges whether it is valid."""
     try:
         return float(request.options["timeout_s"])
     except (KeyError, TypeError, ValueError):
@@ -102,7 +136,10 @@ def _deadline(request: TestRequest) -> float | None:
 
 def _metric(one: Metric) -> dict[str, Any]:
     named = {"name": one.name} if one.name is not None else {}
-    return {**named, "kind": one.test.kind, "request": one.test.body, **one.terms}
+    terms = {name: value for name, value in one.terms.items() if name != ROLE}
+    against = one.terms.get(ROLE)
+    data = {"request": one.test.body} if against is None else against_body(one.test, against)
+    return {**named, "kind": one.test.kind, **data, **terms}
 
 
 def _fits_a_query(options: Mapping[str, Any]) -> bool:
@@ -112,7 +149,9 @@ def _fits_a_query(options: Mapping[str, Any]) -> bool:
     return not listed and (unit is None or isinstance(unit, str))
 
 
-def _form(path: str, request: TestRequest, fields: Mapping[str, Any], timeout_s: float | None) -> Call:
+def _form(
+    path: str, request: TestRequest | CompareRequest, fields: Mapping[str, Any], timeout_s: float | None
+) -> Call:
     data = {name: _text(value) for name, value in fields.items() if value is not None}
     # httpx writes a form without files as a query; a file without a name is a field to the server.
     files = [(role, file) for role, file in request.files] or [("fields", ("", b""))]
@@ -185,6 +224,16 @@ test_result.__test__ = False  # type: ignore[attr-defined]
 def gate_result(response: httpx.Response) -> GateResult:
     """The result of a gate, whether it passed or failed."""
     return decode(GateResult, _json(response))
+
+
+def compare_result(response: httpx.Response) -> CompareResult:
+    """The result of a comparison."""
+    return decode(CompareResult, _json(response))
+
+
+def compare_plan_result(response: httpx.Response) -> ComparePlan:
+    """The plan of a comparison."""
+    return decode(ComparePlan, _json(response))
 
 
 def plan_result(response: httpx.Response) -> Plan:

@@ -31,7 +31,7 @@ def plain(value: Any, at: str = "") -> Any:
     if value is None or (isinstance(value, str | bool | int | float) and not isinstance(value, np.generic)):
         return value
     if isinstance(value, Mapping):
-        members = {str(key): plain(one, f"{at}/{_escaped(key)}") for key, one in value.items()}
+        members = {str(key): plain(one, f"{at}/{escaped(key)}") for key, one in value.items()}
         if len(members) != len(value):
             raise InvalidData("Two keys are the same when written as text.", pointer=at)
         return members
@@ -74,13 +74,14 @@ def _not_finite(value: Any, at: str) -> str | None:
     elif isinstance(value, Sequence) and not isinstance(value, str):
         members = enumerate(value)
     for key, one in members:
-        pointer = _not_finite(one, f"{at}/{_escaped(key)}")
+        pointer = _not_finite(one, f"{at}/{escaped(key)}")
         if pointer is not None:
             return pointer
     return None
 
 
-def _escaped(key: Any) -> str:
+def escaped(key: Any) -> str:
+    """A member's name in a pointer (RFC 6901)."""
     return str(key).replace("~", "~0").replace("/", "~1")
 
 
@@ -122,6 +123,31 @@ def npy(array: NDArray[Any]) -> bytes:
             row, column = map(int, bad[0])
             which = "u" if column < array.shape[1] // 2 else "v"
             raise InvalidData("This number is not finite.", pointer=f"/{which}/{row}")
+    return _saved(array)
+
+
+def board_npy(systems: Mapping[str, Any], *, may_be_missing: bool) -> bytes | None:
+    """Scores of systems as the bytes of a .npy file of N x K; None where they are not arrays of one kind and length.
+
+    Raises
+    ------
+        InvalidData: a number is not finite; NaN is a missing score where scores `may_be_missing`.
+    """
+    arrays = {name: array_of(column) for name, column in systems.items()}
+    columns = [
+        array for array in arrays.values() if array is not None and array.ndim == 1 and _sendable(array)
+    ]
+    if len(columns) != len(systems) or len({(len(array), array.dtype) for array in columns}) != 1:
+        return None
+    for name, array in zip(arrays, columns, strict=True):
+        if array.dtype.kind == "f":
+            bad = np.flatnonzero(np.isinf(array) if may_be_missing else ~np.isfinite(array))
+            if len(bad):
+                raise InvalidData("This number is not finite.", pointer=f"/systems/{escaped(name)}/{bad[0]}")
+    return _saved(np.column_stack(columns))
+
+
+def _saved(array: NDArray[Any]) -> bytes:
     stream = io.BytesIO()
     np.save(stream, array, allow_pickle=False)
     return stream.getvalue()

@@ -46,6 +46,7 @@ class InvalidData(ExactpermError, ValueError):
 
     def __init__(self, detail: str, *, pointer: str = "") -> None:
         super().__init__(f"At {pointer}: {detail}" if pointer else detail)
+        self.detail = detail
         self.pointer = pointer
 
 

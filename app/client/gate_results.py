@@ -32,9 +32,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricResult:
-    """One metric of a gate."""
+    """One metric of a gate; or one against the baseline of this name, where there are several."""
 
     name: str
+    against: str | None = None
     verdict: Verdict
     reason: str
     hypothesis: str

@@ -36,7 +36,7 @@ class TestInNotebook:
 
     def to_frame(self) -> Any:
         """A pandas.DataFrame of one row; its columns are those of the CSV report. Raises ImportError without pandas."""
-        return _frame([_fields(cast("TestResult", self))])
+        return frame_of([_fields(cast("TestResult", self))])
 
 
 class GateInNotebook:
@@ -56,7 +56,7 @@ class GateInNotebook:
 
     def to_frame(self) -> Any:
         """A pandas.DataFrame with one row for each metric; its columns are those of the CSV report. Raises ImportError without pandas."""
-        return _frame(
+        return frame_of(
             [_metric_fields(cast("GateResult", self), one) for one in cast("GateResult", self).metrics]
         )
 
@@ -103,10 +103,10 @@ def _sure(kind: str, bounds: tuple[float, float], *, exact: bool) -> str:
 
 
 def _p(result: TestResult) -> str:
-    return _probability(result.p_value, result.log10_p_value, result.alpha)
+    return probability(result.p_value, result.log10_p_value, result.alpha)
 
 
-def _probability(p: float, log10_p: float | None, alpha: float) -> str:
+def probability(p: float, log10_p: float | None, alpha: float) -> str:
     """A p-value on its own side of alpha; as a power of ten where it is too small for a double."""
     if p < SMALLEST and log10_p is None:
         return f"below {SMALLEST}"
@@ -126,7 +126,7 @@ def _test_rows(result: TestResult) -> list[tuple[str, str]]:
     counted = f"{items.n:,}" if items.clusters is None else f"{items.n:,} in {items.clusters:,} clusters"
     rows = [
         ("p-value", f"{_p(result)} ({_certainty(result)})"),
-        ("least p-value possible", _probability(result.min_attainable_p, None, result.alpha)),
+        ("least p-value possible", probability(result.min_attainable_p, None, result.alpha)),
         ("items", f"{counted}: {items.wins:,} wins, {items.ties:,} ties, {items.losses:,} losses"),
     ]
     if result.confidence_interval is not None:
@@ -144,7 +144,7 @@ def _interval_row(interval: Interval) -> tuple[str, str]:
 
 def _metric_rows(metric: MetricResult) -> list[tuple[str, str]]:
     decision = metric.decision
-    p = _probability(decision.p_value_adjusted, decision.log10_p_value_adjusted, metric.alpha)
+    p = probability(decision.p_value_adjusted, decision.log10_p_value_adjusted, metric.alpha)
     sure = _sure(decision.p_value_bounds_kind, decision.p_value_bounds, exact=decision.exact)
     margin = f", margin {metric.margin!r}" if metric.margin else ""
     return [
@@ -255,6 +255,7 @@ def _metric_fields(gate: GateResult, metric: MetricResult) -> dict[str, Any]:
     return {
         "id": gate.id,
         "metric": metric.name,
+        "against": metric.against,
         "verdict": metric.verdict,
         "gate_verdict": gate.verdict,
         "gate_passed": gate.passed,
@@ -273,7 +274,8 @@ def _metric_fields(gate: GateResult, metric: MetricResult) -> dict[str, Any]:
     }
 
 
-def _frame(rows: list[dict[str, Any]]) -> Any:
+def frame_of(rows: list[dict[str, Any]]) -> Any:
+    """A pandas.DataFrame of these rows; raises ImportError without pandas."""
     try:
         import pandas as pd  # type: ignore[import-untyped]
     except ImportError:

@@ -92,11 +92,15 @@ class GateRequest:
 
 
 class Terms(TypedDict, total=False):
-    """The terms for one metric; `margin` is in the units of the statistic."""
+    """The terms for one metric; `margin` is in the units of the statistic.
+
+    `against` has several baselines by name, each a column as `v` of the test, which then has none; or each a file.
+    """
 
     policy: Policy
     margin: float
     higher_is_better: bool
+    against: Mapping[str, Any] | Sequence[FileLike]
 
 
 class GateTerms(Terms, total=False):
@@ -146,7 +150,7 @@ def counts(u: Any, v: Any = None, **options: Unpack[Options]) -> TestRequest:
     return _request("counts", {"u": u, "v": v}, options)
 
 
-def predictions(gold: Any, u: Any, v: Any, **options: Unpack[Options]) -> TestRequest:
+def predictions(gold: Any, u: Any, v: Any = None, **options: Unpack[Options]) -> TestRequest:
     """The outputs of both systems and the gold standard: a label per item, a list of labels, or a text."""
     return _request("predictions", {"gold": gold, "u": u, "v": v}, options)
 
@@ -159,13 +163,16 @@ def files(**files_and_fields: FileLike | Any) -> TestRequest:
     `statistic` a name, or {"name": …} with its parameters.
     """
     given = {name: one for name, one in files_and_fields.items() if one is not None}
-    read = tuple((role, _file(role, given[role])) for role in ROLES if role in given)
+    read = tuple((role, file_of(role, given[role])) for role in ROLES if role in given)
     fields = {name: one for name, one in given.items() if name not in ROLES}
     return TestRequest("files", {}, form_fields(fields), read)
 
 
 def gate(test: TestRequest | Sequence[Metric], **terms: Unpack[GateTerms]) -> GateRequest:
-    """A test, or several metrics, before a gate: U is the candidate, V the baseline."""
+    """A test, or several metrics, before a gate: U is the candidate, V the baseline.
+
+    With `against`, {name: column or file}, the baselines are these, and the test has none: `scores(u)`, `files(u=…)`.
+    """
     metrics = (Metric(None, test),) if isinstance(test, TestRequest) else tuple(test)
     if not metrics:
         raise InvalidData("A gate needs at least one metric.", pointer="/metrics")
@@ -175,6 +182,10 @@ def gate(test: TestRequest | Sequence[Metric], **terms: Unpack[GateTerms]) -> Ga
         )
     if "metrics" in terms and metrics[0].test.kind != "files":
         raise InvalidData("metrics= is for files; give a sequence of metric(name, test) instead.")
+    if terms.get("against") is not None and not isinstance(test, TestRequest):
+        raise InvalidData(
+            "Each metric has its own baselines: metric(name, test, against={…}).", pointer="/against"
+        )
     return GateRequest(metrics, dict(terms))
 
 
@@ -211,7 +222,8 @@ def form_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: plain(value, f"/options/{name}") for name, value in flat.items()}
 
 
-def _file(role: str, given: FileLike) -> tuple[str, bytes]:
+def file_of(role: str, given: FileLike) -> tuple[str, bytes]:
+    """The name and the bytes of a file."""
     if isinstance(given, bytes):
         return role, given
     if isinstance(given, tuple):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack, overload
 
 import httpx
 
-from . import calls, requests
+from . import calls, compare_requests, requests
 from .calls import Call
+from .compare_requests import CompareOptions, CompareRequest
+from .compare_results import ComparePlan, CompareResult
 from .connection import TIMEOUT_S, Connection
 from .gate_results import GateResult, Meta, Plan
 from .requests import FileLike, GateRequest, GateTerms, Metric, Options, TestRequest
@@ -119,37 +121,78 @@ class Client(Connection):
         request = test if isinstance(test, GateRequest) else requests.gate(test, **terms)
         return calls.gate_result(self.send(calls.gate_call(request)))
 
-    def plan(self, test: TestRequest) -> Plan:
-        """The method and the predicted cost of a test, without running it."""
-        return calls.plan_result(self.send(calls.plan_call(test)))
+    def compare(
+        self,
+        systems: Any = None,
+        scores: Any = None,
+        *,
+        gold: Any = None,
+        datasets: Mapping[str, Any] | None = None,
+        **options: Unpack[CompareOptions],
+    ) -> CompareResult:
+        """Compare many systems: {name: column}, a data frame, names and an N x K array, or data sets of these.
+
+        Also what `requests.compare` and `requests.compare_files` made; see there.
+        """
+        request = compare_requests.given(systems, scores, gold=gold, datasets=datasets, **options)
+        return calls.compare_result(self.send(calls.compare_call(request)))
+
+    @overload
+    def plan(self, test: TestRequest) -> Plan: ...
+    @overload
+    def plan(self, test: CompareRequest) -> ComparePlan: ...
+    def plan(self, test: TestRequest | CompareRequest) -> Plan | ComparePlan:
+        """The method and the predicted cost of a test or a comparison, without running it."""
+        response = self.send(calls.plan_call(test))
+        if isinstance(test, CompareRequest):
+            return calls.compare_plan_result(response)
+        return calls.plan_result(response)
 
     def meta(self) -> Meta:
         """What the server can do: its limits, methods, statistics and formats."""
         return calls.meta_result(self.send(Call("/v1/meta", "GET")))
 
     @overload
-    def report(self, request: TestRequest | GateRequest, format: TextFormat) -> str: ...
+    def report(
+        self,
+        request: TestRequest | GateRequest | CompareRequest,
+        format: TextFormat,
+        *,
+        table: str | None = None,
+    ) -> str: ...
     @overload
     def report(
         self,
-        request: TestRequest | GateRequest,
+        request: TestRequest | GateRequest | CompareRequest,
         format: BytesFormat,
         *,
         theme: Theme | None = None,
+        picture: str | None = None,
     ) -> bytes: ...
     @overload
     def report(
-        self, request: TestRequest | GateRequest, format: str, *, theme: Theme | None = None
+        self,
+        request: TestRequest | GateRequest | CompareRequest,
+        format: str,
+        *,
+        theme: Theme | None = None,
+        picture: str | None = None,
+        table: str | None = None,
     ) -> str | bytes: ...
     def report(
         self,
-        request: TestRequest | GateRequest,
+        request: TestRequest | GateRequest | CompareRequest,
         format: str,  # noqa: A002
         *,
         theme: Theme | None = None,
+        picture: str | None = None,
+        table: str | None = None,
     ) -> str | bytes:
-        """The answer to a test or a gate in another format: svg, png and junit as bytes, the others as text.
+        """The answer to a test, a gate or a comparison in another format: svg, png and junit as bytes, the others as text.
 
+        Of a comparison, `picture` is leaderboard, heatmap, bars or forest, and `table` (of CSV) systems or pairs.
         Formats that a newer server has besides work, too; `meta().raw["representations"]` lists them.
         """
-        return calls.report_result(self.send(calls.call_of(request).in_format(format, theme)))
+        return calls.report_result(
+            self.send(calls.call_of(request).in_format(format, theme, picture=picture, table=table))
+        )

@@ -1,1 +1,1 @@
-"""Tests and gates in this process, with no server: `from exactperm import test, gate`."""
+"""Tests, gates and comparisons in this process, with no server: `from exactperm import test, gate, compare`."""

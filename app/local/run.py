@@ -1,4 +1,4 @@
-"""`exactperm.test` and `exactperm.gate`: what the client's methods do, computed in this process.
+"""`exactperm.test`, `exactperm.gate` and `exactperm.compare`: what the client's methods do, computed in this process.
 
 The request is the client's, the pipeline is the service's, and so are results and errors: the frozen records of
 `exactperm.client`, and its exceptions (`InvalidTest`, `PlanTooLarge`, `DeadlineExceeded`, …). Limits are the settings
@@ -12,8 +12,10 @@ from typing import Any, Literal, Unpack
 
 import httpx
 
-from ..client import requests
-from ..client.calls import Call, call_of, gate_result, test_result
+from ..client import compare_requests, requests
+from ..client.calls import Call, call_of, compare_result, gate_result, test_result
+from ..client.compare_requests import CompareOptions
+from ..client.compare_results import CompareResult
 from ..client.gate_results import GateResult
 from ..client.requests import GateRequest, GateTerms, Metric, Options, Policy, TestRequest
 from ..client.results import TestResult
@@ -28,6 +30,7 @@ class GateOptions(Options, total=False):
     policy: Policy
     margin: float
     higher_is_better: bool
+    against: Mapping[str, Any]
     on_inconclusive: Literal["pass", "fail"]
     metrics: Sequence[Mapping[str, Any]]
 
@@ -75,6 +78,7 @@ def gate(
         `metric(name, test)`.
     options
         policy, margin (in the statistic's units), higher_is_better, on_inconclusive and alpha; and those of `test`.
+        Instead of `baseline`, `against` has several by name, of which the candidate must fail none.
 
     Raises
     ------
@@ -94,6 +98,47 @@ def gate(
     else:
         _refuse_more(baseline, gold, options.keys() - TERMS)
     return gate_result(_response(call_of(requests.gate(candidate, **terms))))
+
+
+def compare(
+    systems: Any = None,
+    scores: Any = None,
+    *,
+    gold: Any = None,
+    datasets: Mapping[str, Any] | None = None,
+    **options: Unpack[CompareOptions],
+) -> CompareResult:
+    """Compare many systems on the same items: exact tests of their pairs, adjusted p-values, rank ranges and groups.
+
+    Parameters
+    ----------
+    systems
+        {name: column}: an array or a list of length N, {id: score}, or a Series of pandas or polars each; or a data
+        frame with a column for each system. Ids, and indexes that are not 0, 1, …, N-1, pair the items. Or a list of K
+        names, with `scores`. For files give what `compare_files(…)` returns.
+    scores
+        Scores of shape (N, K): a row for each item, a column for each of the names.
+    gold
+        What is right: the systems' data are predictions.
+    datasets
+        Instead of systems: {name: systems} for several data sets; or {name: {"systems": …, "gold": …, "ids": …,
+        "clusters": …}}.
+    options
+        statistic, baseline, compare (pairs of names), adjust, family, aggregate, on_missing, higher_is_better,
+        alternative, alpha, confidence_level, clusters, …; see `CompareOptions`. `timeout_s` is in seconds, without it
+        there is no deadline. With on_missing="pairwise" or "complete", NaN is a missing score.
+
+    Raises
+    ------
+        InvalidData: the data cannot be put into a request.
+        ProblemError: as for `test`.
+
+    >>> board = compare({"A": [1, 1, 1, 1, 1, 1, 1, 1], "B": [1, 0, 0, 0, 0, 0, 0, 0], "C": [0, 0, 0, 0, 0, 0, 0, 0]})
+    >>> board.groups.best_set, [(pair.u, pair.v, pair.p_adjusted) for pair in board.pairs][:2]
+    (('A',), [('A', 'B', 0.03125), ('A', 'C', 0.0234375)])
+    """
+    request = compare_requests.given(systems, scores, gold=gold, datasets=datasets, **options)
+    return compare_result(_response(call_of(request)))
 
 
 def _is_made(value: Any) -> bool:

@@ -11,11 +11,11 @@ import ctypes
 import threading
 import time
 from collections.abc import Callable
-from typing import get_args
+from typing import Any, get_args
 
 import httpx
 
-from ..api.negotiation import body_of, representation, theme
+from ..api.negotiation import board_picture, board_table, body_of, representation, theme
 from ..errors import DeadlineExceeded, ExactpermError, OutOfMemory
 from ..service import problems
 from ..service.limits import limits_of
@@ -27,8 +27,8 @@ from ..settings import Settings
 
 PATHS: dict[str, Kind] = {
     "/v1/plan": "plan",
-    "/v1/gate": "gate",
     "/v1/compare": "compare",
+    "/v1/gate": "gate",
     "/v1/tests/files": "files",
     **{f"/v1/tests/{kind}": kind for kind in get_args(TestKind)},
 }
@@ -59,7 +59,7 @@ class Limit:
 
 
 class InProcess(httpx.BaseTransport):
-    """Answers requests for tests, gates and plans; `planned` is called with the seconds that the engine may need.
+    """Answers requests for tests, gates, comparisons and plans; `planned` is called with the seconds that the engine may need.
 
     The pipeline runs in a thread of its own, so that the caller's can be interrupted, and stops waiting at the deadline.
     """
@@ -94,6 +94,7 @@ class InProcess(httpx.BaseTransport):
             submitted_at=now,
             limits=self._limits,
             theme=theme(options.get("theme"), answer_in),
+            **({} if kind != "compare" else _of_a_board(options, answer_in)),
             timeout_s=timeout_of_query(query),
         )
 
@@ -119,6 +120,14 @@ class InProcess(httpx.BaseTransport):
                 "The test needs more memory than there is. Choose a cheaper method, or send less."
             )
         return results[0]
+
+
+def _of_a_board(options: dict[str, str], answer_in: str) -> dict[str, Any]:
+    """What only the answers to comparisons have a choice of."""
+    return {
+        "picture": board_picture(options.get("picture"), answer_in),
+        "table": board_table(options.get("table"), answer_in),
+    }
 
 
 def _wait(done: threading.Event, limit: Limit) -> None:

@@ -131,6 +131,7 @@ def _row(gate: GateRecord, gate_id: str, metric: MetricRecord) -> dict[str, str]
     return {
         "id": gate_id,
         "metric": for_csv(metric.name),
+        "against": for_csv(metric.against or ""),
         "verdict": metric.verdict,
         "gate_verdict": gate.verdict,
         "gate_passed": boolean(gate.passed),

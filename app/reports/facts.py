@@ -115,6 +115,7 @@ def terms_group(metric: MetricRecord) -> Group:
     terms, decision = metric.terms, metric.decision
     p = probability(decision.p_value, decision.log10_p_value, terms.alpha)
     facts = [
+        *([] if metric.against is None else [Fact("Baseline", short(metric.against))]),
         Fact("Policy", terms.policy, single_line(metric.hypothesis)),
         Fact("Margin", exactly(terms.margin)),
         Fact("Better", "higher" if terms.higher_is_better else "lower"),

@@ -18,7 +18,7 @@ from .escaping import for_sentence, short, single_line
 from .facts import groups, key_facts, key_facts_of_metric, terms_group
 from .markdown import verdict
 from .sentence import metric_sentences, sentences, summary
-from .titles import SYMBOLS, VERDICTS, head, measured, names_of
+from .titles import SYMBOLS, VERDICTS, Names, head, measured, names_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -52,7 +52,7 @@ def gate_html(gate: GateRecord, gate_id: str, pictures: Sequence[str]) -> str:
     words, _, rest = lead.partition(" – ")
     return rendered(
         "gate.html",
-        names=names_of(gate.metrics[0].test, short),
+        names=_names(gate),
         head=words,
         lead=rest,
         symbol=SYMBOLS[gate.verdict],
@@ -65,6 +65,13 @@ def gate_html(gate: GateRecord, gate_id: str, pictures: Sequence[str]) -> str:
         id=gate_id,
         notes=[single_line(note) for note in gate.notes],
     )
+
+
+def _names(gate: GateRecord) -> Names:
+    """The candidate, and the baseline or all of them."""
+    names = names_of(gate.metrics[0].test, short)
+    baselines = dict.fromkeys(short(one.against) for one in gate.metrics if one.against is not None)
+    return names._replace(v=", ".join(baselines)) if len(baselines) > 1 else names
 
 
 def _metric(metric: MetricRecord, picture: str, number: int) -> dict[str, Any]:

@@ -82,6 +82,7 @@ def _properties(gate: GateRecord, gate_id: str, metric: MetricRecord) -> dict[st
     properties = {
         "id": gate_id,
         "verdict": metric.verdict,
+        **({} if metric.against is None else {"against": metric.against}),
         "policy": terms.policy,
         "margin": exactly(terms.margin),
         "alpha": exactly(terms.alpha),

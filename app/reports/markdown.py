@@ -42,13 +42,15 @@ def verdict(record: TestRecord) -> str:
     return f"{'Significant' if record.significant else 'Not significant'} at {exactly(record.alpha)}"
 
 
-def score_cells(record: TestRecord) -> dict[str, str]:
-    """Head and cell of the statistic, the systems' scores, their difference and its interval."""
+def score_cells(record: TestRecord, *, head_v: str | None = None) -> dict[str, str]:
+    """Head and cell of the statistic, the systems' scores, their difference and its interval; `head_v` is instead of V's name."""
     statistic, interval = record.statistic, record.confidence_interval
     cells = {"statistic": for_markdown(statistic.name)}
     if statistic.u is not None and statistic.v is not None:
         name_u, name_v = for_markdown(record.name_u), for_markdown(record.name_v)
-        if name_u == name_v:
+        if head_v is not None:
+            name_v = head_v
+        elif name_u == name_v:
             name_u, name_v = f"{name_u} (U)", f"{name_v} (V)"
         cells[name_u], cells[name_v] = apart(statistic.u, statistic.v)
         cells["difference"] = signed(statistic.observed)
@@ -139,12 +141,14 @@ def _table(gate: GateRecord) -> str:
 
 def _cells(gate: GateRecord, metric: MetricRecord) -> dict[str, str]:
     terms, decision, several = metric.terms, metric.decision, len(gate.metrics) > 1
-    scores = score_cells(metric.test)
+    # Of several baselines each has a row, and all share a column.
+    scores = score_cells(metric.test, head_v=None if metric.against is None else "baseline")
     scores.pop("d_z", None)
     if metric.name == metric.test.statistic.name:
         del scores["statistic"]
     return {
         "metric": for_markdown(metric.name),
+        **({} if metric.against is None else {"against": for_markdown(metric.against)}),
         **({"verdict": f"{SYMBOLS[metric.verdict]} {VERDICTS[metric.verdict]}"} if several else {}),
         **scores,
         "policy": f"`{terms.policy}`" + (f", margin {exactly(terms.margin)}" if terms.margin else ""),

@@ -25,12 +25,12 @@ def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
 
 
 def summary(gate: GateRecord, say: Say = for_sentence) -> str:
-    """The verdict on several metrics, and which of them have it."""
+    """The verdict on several metrics or against several baselines, and which of them have it."""
     deciders = [metric.name for metric in gate.metrics if metric.verdict == gate.verdict]
     verb = _VERBS[gate.verdict][len(deciders) > 1]
     listed = ", ".join(say(name) for name in deciders[:_LISTED])
     more = f" and {len(deciders) - _LISTED} more" if len(deciders) > _LISTED else ""
-    count = f"{len(deciders)} of {len(gate.metrics)} metrics {verb}"
+    count = f"{len(deciders)} of {gate.family} {verb}"
     return f"{head(gate)} – {count}: {listed}{more}. The p-values are adjusted together by Holm's method."
 
 

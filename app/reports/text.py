@@ -66,7 +66,7 @@ def gate_line(gate: GateRecord, gate_id: str) -> str:
     metrics = "; ".join(
         f"{for_line(metric.name)} {VERDICTS[metric.verdict]}: {_metric(metric)}" for metric in gate.metrics
     )
-    return f"{head(gate)}: {len(gate.metrics)} metrics, Holm; {metrics}; {gate_id}{notes}"
+    return f"{head(gate)}: {gate.family}, Holm; {metrics}; {gate_id}{notes}"
 
 
 def _metric(metric: MetricRecord) -> str:
@@ -75,6 +75,7 @@ def _metric(metric: MetricRecord) -> str:
     lower = "" if terms.higher_is_better else " lower_is_better"
     words = [
         f"{terms.policy}{margin}{lower}",
+        *([] if metric.against is None else [f"against={for_line(metric.against)}"]),
         f"p={decision_p_text(decision, terms.alpha)}",
         f"({kind_of_decision(decision)}, {decision.procedure}, {decision.alternative})",
         f"alpha={exactly(terms.alpha)}",

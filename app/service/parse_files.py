@@ -44,12 +44,14 @@ class ParsedFiles:
     pointer_map: PointerMap
 
 
-def read_form(job: Job, body: bytes | bytearray) -> multipart.Form:
-    """The files and fields of a multipart body; raises InputError."""
+def read_form(job: Job, body: bytes | bytearray, repeated: str | None = None) -> multipart.Form:
+    """The files and fields of a multipart body, with several files in the role `repeated`; raises InputError."""
     limits = job.limits
+    roles = ROLES if repeated is None else (*ROLES, repeated)
     return multipart.read(
-        body, job.body.boundary, ROLES, most_parts=limits.max_form_parts, most_bytes=limits.max_body_bytes
-    )
+        body, job.body.boundary, roles, repeated=repeated, most_parts=limits.max_form_parts,
+        most_bytes=limits.max_body_bytes,
+    )  # fmt: skip
 
 
 def option_pointer(name: str) -> str:

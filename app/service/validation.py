@@ -40,11 +40,7 @@ def validated(
     try:
         return model.model_validate(value, context=context)
     except ValidationError as error:
-        flaws = [
-            flaw
-            for detail in error.errors(include_url=False, include_input=False)
-            for flaw in flaws_of(detail, prefix)
-        ]
+        flaws = [flaw for detail in error.errors(include_url=False) for flaw in flaws_of(detail, prefix)]
         where = flaws[0].pointer or "the body"
         raise InvalidTest(f"At {where}: {flaws[0].detail}", flaws=tuple(flaws)) from None
 

@@ -44,10 +44,12 @@ def fractions(column: list[str]) -> list[Fraction]:
 def enumerated(u: list[Fraction], v: list[Fraction]) -> Fraction:
     """P(|T| >= |t|) over all exchanges of the two systems, item by item."""
     differences = [a - b for a, b in zip(u, v, strict=True)]
-    seen = abs(sum(differences, Fraction(0)))
-    swaps = list(product((1, -1), repeat=len(differences)))
-    extreme = sum(abs(sum(s * d for s, d in zip(signs, differences, strict=True))) >= seen for signs in swaps)
-    return Fraction(extreme, len(swaps))
+    sums = [
+        sum((sign * difference for sign, difference in zip(signs, differences, strict=True)), Fraction(0))
+        for signs in product((1, -1), repeat=len(differences))
+    ]
+    seen = max(sum(differences, Fraction(0)), -sum(differences, Fraction(0)))
+    return Fraction(sum(max(each, -each) >= seen for each in sums), len(sums))
 
 
 def holm(p: list[Fraction]) -> list[Fraction]:

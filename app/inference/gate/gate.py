@@ -27,7 +27,7 @@ from ..record import TestRecord
 from ..rounded_test import RoundedTest
 from .decision import Judgement, judgements, overall, verdict_of
 from .margin import MarginTest, Outcome, Question, margin_test, question_of, without_margin
-from .record import GateRecord, GateTerms, MetricRecord, OnInconclusive, Policy, deciding
+from .record import GateRecord, GateTerms, MetricRecord, OnInconclusive, Policy, deciding, family_of
 from .sentences import hypothesis, overall_reason, reason
 
 
@@ -36,6 +36,7 @@ class Metric:
     """One test of a gate as requested: U is the candidate, V the baseline.
 
     `options.alternative` is left at its default: the policy decides it. `terms.alpha` is used, not `options.alpha`.
+    `against` is the baseline's name, where there are several; each is a metric of its own.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Metric:
     spec: StatisticSpec
     options: Options
     terms: GateTerms
+    against: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class PreparedMetric:
     question: Question
     test: Prepared
     margin: MarginTest | None
+    against: str | None = None
 
     @property
     def seconds(self) -> float:
@@ -90,7 +93,7 @@ def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
     refuse_undecidable(test.data_warnings)
     _require_direction(test)
     margin = margin_test(test, question, budget) if terms.margin else None
-    return PreparedMetric(metric.name, terms, question, test, margin)
+    return PreparedMetric(metric.name, terms, question, test, margin, metric.against)
 
 
 def _require_terms(terms: GateTerms) -> None:
@@ -135,8 +138,9 @@ def finish_gate(
         for metric, record in zip(metrics, records, strict=True)
     ]
     judged = judgements(outcomes, [metric.terms for metric in metrics])
+    family = family_of([metric.against for metric in metrics])
     decided = tuple(
-        _metric_record(metric, record, outcome, judgement, len(metrics))
+        _metric_record(metric, record, outcome, judgement, family)
         for metric, record, outcome, judgement in zip(metrics, records, outcomes, judged, strict=True)
     )
     verdict = overall([metric.verdict for metric in decided])
@@ -150,17 +154,18 @@ def finish_gate(
 
 
 def _metric_record(
-    metric: PreparedMetric, record: TestRecord, outcome: Outcome, judgement: Judgement, metrics: int
+    metric: PreparedMetric, record: TestRecord, outcome: Outcome, judgement: Judgement, family: str | None
 ) -> MetricRecord:
     verdict = verdict_of(
         metric.terms.policy, judgement.finding, beyond=outcome.beyond, differ=record.items.nonzero > 0
     )
     return MetricRecord(
         name=metric.name,
+        against=metric.against,
         terms=metric.terms,
-        hypothesis=hypothesis(metric.terms, record.statistic.metric or record.statistic.name),
+        hypothesis=hypothesis(metric.terms, record.statistic.metric or record.statistic.name, metric.against),
         verdict=verdict,
-        reason=reason(metric.terms, judgement, record, metrics),
+        reason=reason(metric.terms, judgement, record, family, metric.against),
         decision=judgement.decision,
         test=record,
     )
@@ -168,6 +173,13 @@ def _metric_record(
 
 def _digest(metrics: Sequence[MetricRecord], on_inconclusive: OnInconclusive, algorithm: str) -> str:
     """SHA-256, in hex, of what the gate's answer is a function of: names, terms, tests, version."""
-    requested = [[metric.name, asdict(metric.terms), metric.test.digest] for metric in metrics]
+    requested = [
+        [metric.name, asdict(metric.terms), metric.test.digest, *_named(metric.against)] for metric in metrics
+    ]
     settings = {"metrics": requested, "on_inconclusive": on_inconclusive, "algorithm": algorithm}
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def _named(against: str | None) -> list[str]:
+    """Nothing where there is none, so that answers without one keep their ids."""
+    return [] if against is None else [against]

@@ -61,13 +61,16 @@ class Decision(OneSidedTest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricRecord:
-    """One metric of a gate: its verdict, what it had to show, the decision, and the test of no difference.
+    """One comparison of a gate: its verdict, what it had to show, the decision, and the test of no difference.
 
     `hypothesis` and `reason` are sentences. `test` is one-sided in the gate's direction, with estimates, interval and
     null distribution.
     """
 
     name: str
+    against: Annotated[str | None, "The baseline's name, where the gate has several by name; null for V."] = (
+        None
+    )
     verdict: Verdict
     reason: str
     hypothesis: str
@@ -120,6 +123,11 @@ class GateRecord:
         )
 
     @property
+    def family(self) -> str | None:
+        """What the p-values are adjusted over; see `family_of`."""
+        return family_of([metric.against for metric in self.metrics])
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """How files were read, each note once even where several metrics have it."""
         return tuple(dict.fromkeys(note for metric in self.metrics for note in metric.test.notes))
@@ -128,6 +136,17 @@ class GateRecord:
     def deciding(self) -> MetricRecord:
         """The metric that the gate's own p-value is taken from; see `deciding`."""
         return deciding(self.metrics, self.verdict)
+
+
+def family_of(against: Sequence[str | None]) -> str | None:
+    """A family of this many, as in "3 metrics", by their baselines' names; None for one, which is not adjusted.
+
+    >>> family_of([None, None]), family_of(["main", "v1.2", None]), family_of(["main"])
+    ('2 metrics', '3 comparisons', None)
+    """
+    if len(against) < 2:
+        return None
+    return f"{len(against)} {'metrics' if set(against) == {None} else 'comparisons'}"
 
 
 def deciding(metrics: Sequence[MetricRecord], verdict: Verdict) -> MetricRecord:

@@ -1,4 +1,4 @@
-"""What a gate says in words. Systems are "candidate" and "baseline"; metrics' names are cut and made harmless."""
+"""What a gate says in words. Systems are "candidate" and "baseline"; names are cut and made harmless."""
 
 from __future__ import annotations
 
@@ -8,42 +8,45 @@ from collections.abc import Sequence
 
 from ..record import TestRecord
 from .decision import Judgement
-from .record import GateTerms, MetricRecord, OnInconclusive, Policy, Verdict
+from .record import GateTerms, MetricRecord, OnInconclusive, Policy, Verdict, family_of
 
 _NAME_CHARS = 80
 _NAMES = 10
 _SMALLEST_WRITTEN = 1e-300
 
 _HYPOTHESES: dict[Policy, str] = {
-    "no_regression": "The candidate is not worse than the baseline{by} ({statistic}), unless shown otherwise.",
-    "non_inferior": "The candidate is shown not to be worse than the baseline{by} ({statistic}).",
-    "improve": "The candidate is shown to be better than the baseline{by} ({statistic}).",
+    "no_regression": "The candidate is not worse than {baseline}{by} ({statistic}), unless shown otherwise.",
+    "non_inferior": "The candidate is shown not to be worse than {baseline}{by} ({statistic}).",
+    "improve": "The candidate is shown to be better than {baseline}{by} ({statistic}).",
 }
 _SHOWN: dict[Policy, str] = {
-    "no_regression": "the candidate is significantly worse than the baseline{by}",
-    "non_inferior": "the candidate is shown not to be worse than the baseline{by}",
-    "improve": "the candidate is significantly better than the baseline{by}",
+    "no_regression": "the candidate is significantly worse than {baseline}{by}",
+    "non_inferior": "the candidate is shown not to be worse than {baseline}{by}",
+    "improve": "the candidate is significantly better than {baseline}{by}",
 }
 _NOT_SHOWN: dict[Policy, str] = {
-    "no_regression": "the candidate is not significantly worse than the baseline{by}",
-    "non_inferior": "it is not ruled out that the candidate is worse than the baseline{by}",
-    "improve": "the candidate is not significantly better than the baseline{by}",
+    "no_regression": "the candidate is not significantly worse than {baseline}{by}",
+    "non_inferior": "it is not ruled out that the candidate is worse than {baseline}{by}",
+    "improve": "the candidate is not significantly better than {baseline}{by}",
 }
 _HEADS: dict[Verdict, str] = {"pass": "Passed", "fail": "Failed", "inconclusive": "Inconclusive"}
 
 
-def hypothesis(terms: GateTerms, statistic: str) -> str:
+def hypothesis(terms: GateTerms, statistic: str, against: str | None = None) -> str:
     """What the policy presumes, or wants shown."""
     name = short(statistic) if terms.higher_is_better else f"{short(statistic)}; lower is better"
-    return _HYPOTHESES[terms.policy].format(by=_by(terms), statistic=name)
+    return _HYPOTHESES[terms.policy].format(baseline=_baseline(against), by=_by(terms), statistic=name)
 
 
-def reason(terms: GateTerms, judgement: Judgement, record: TestRecord, metrics: int) -> str:
+def reason(
+    terms: GateTerms, judgement: Judgement, record: TestRecord, family: str | None, against: str | None
+) -> str:
     """Why the metric's verdict is what it is: the p-value against alpha, what follows, and by which procedure."""
-    outcome = (_SHOWN if judgement.finding == "shown" else _NOT_SHOWN)[terms.policy].format(by=_by(terms))
+    outcome = (_SHOWN if judgement.finding == "shown" else _NOT_SHOWN)[terms.policy]
+    outcome = outcome.format(baseline=_baseline(against), by=_by(terms))
     if judgement.finding == "bounds_straddle":
         outcome = f"undecided, so {outcome}" if terms.policy != "no_regression" else "undecided"
-    sentences = [f"{_comparison(terms, judgement, metrics)}: {outcome}."]
+    sentences = [f"{_comparison(terms, judgement, family)}: {outcome}."]
     if judgement.finding == "unattainable":
         least = _written(judgement.attainable, log10_p=math.log10(judgement.attainable), alpha=terms.alpha)
         sentences.append(f"No outcome on these items could have had p below {least}: too few of them differ.")
@@ -54,15 +57,15 @@ def reason(terms: GateTerms, judgement: Judgement, record: TestRecord, metrics: 
     return " ".join(sentences)
 
 
-def _comparison(terms: GateTerms, judgement: Judgement, metrics: int) -> str:
+def _comparison(terms: GateTerms, judgement: Judgement, family: str | None) -> str:
     decision, alpha = judgement.decision, terms.alpha
     p = _written(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha)
-    family = f" (Holm-adjusted over {metrics} metrics)" if metrics > 1 else ""
+    adjusted = f" (Holm-adjusted over {family})" if family is not None else ""
     if judgement.finding == "bounds_straddle":
         low, high = judgement.bounds
-        return f"p = {p} lies in [{low!r}, {high!r}], on both sides of alpha = {_plain(alpha)}{family}"
+        return f"p = {p} lies in [{low!r}, {high!r}], on both sides of alpha = {_plain(alpha)}{adjusted}"
     sign = "<=" if judgement.finding == "shown" else ">"
-    return f"p = {p} {sign} alpha = {_plain(alpha)}{family}"
+    return f"p = {p} {sign} alpha = {_plain(alpha)}{adjusted}"
 
 
 def _procedure(terms: GateTerms, judgement: Judgement, record: TestRecord) -> list[str]:
@@ -86,7 +89,8 @@ def overall_reason(
 ) -> str:
     """The gate's reason: which metrics decided, and the deciding one's own reason."""
     deciders = [metric.name for metric in metrics if metric.verdict == verdict]
-    count = f" ({len(deciders)} of {len(metrics)} metrics)" if len(metrics) > 1 else ""
+    family = family_of([metric.against for metric in metrics])
+    count = f" ({len(deciders)} of {family})" if family is not None else ""
     head = f"{_HEADS[verdict]} on {_listed(deciders)}{count}"
     tail = f" Counted as a {on_inconclusive}, as asked." if verdict == "inconclusive" else ""
     name = f"{short(deciding.name)}: " if len(deciders) > 1 else ""
@@ -99,6 +103,14 @@ def short(name: str) -> str:
     line = " ".join("".join(kept).split())
     cut = line if len(line) <= _NAME_CHARS else line[: _NAME_CHARS - 1] + "…"
     return cut or "(unnamed)"
+
+
+def _baseline(against: str | None) -> str:
+    """The baseline, with its name in quotes, which a name itself cannot close."""
+    if against is None:
+        return "the baseline"
+    name = short(against).replace('"', "'")
+    return f'the baseline "{name}"'
 
 
 def _listed(names: Sequence[str]) -> str:

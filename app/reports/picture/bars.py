@@ -14,7 +14,7 @@ from ...inference.compare.record import SystemRecord
 from ..escaping import short
 from ..number_format import counted
 from .board_scene import MOST_NAME, BoardDrawing, BoardScene, refusal, sentence_of
-from .canvas import LINE, MARGIN, SMALL, Canvas, head_height, note_lines
+from .canvas import LEAST_WIDTH, LINE, MARGIN, SMALL, Canvas, head_height, note_lines
 from .figures import aligned
 from .labels import names_fitted, widest, width
 from .score_axis import ScoreAxis, score_axis
@@ -70,7 +70,7 @@ def bars(scene: BoardScene) -> BoardDrawing:
     ]
     left = MARGIN + sides[0] + 0.3
     axis = score_axis([system.score for system in systems], left, left + PANEL, SMALL)
-    wide = max(axis.right + 0.3 + sides[1] + MARGIN, 6.4)
+    wide = max(axis.right + 0.3 + sides[1] + MARGIN, LEAST_WIDTH)
     title = f"{counted(len(systems), 'system')} by {scene.measured}"
     notes = _notes(scene)
     top = head_height(title, scene.subtitle, wide) + 0.42

@@ -21,6 +21,7 @@ Point = tuple[float, float]
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 MARGIN = 0.18
+LEAST_WIDTH = 6.4
 TITLE, TEXT, SMALL = 13.0, 9.0, 8.0  # points
 LINE = 0.165  # inches between the lines of small text
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...inference.compare.record import PairRecord, Relation
 from ...inference.record import ConfidenceInterval
@@ -12,9 +11,9 @@ from ..compare.words import RELATIONS, against, p_adjusted, toward
 from ..escaping import short
 from ..number_format import counted, number, percent
 from .board_scene import MOST_NAME, BoardDrawing, BoardScene, refusal
-from .canvas import LINE, MARGIN, SMALL, Canvas, head_height, note_lines
+from .canvas import LEAST_WIDTH, LINE, MARGIN, SMALL, Canvas, head_height, note_lines
 from .figures import MINUS, short_p
-from .labels import fitted, names_fitted, widest, width
+from .labels import names_fitted, widest, width
 from .score_axis import ScoreAxis, score_axis
 
 PANEL = 3.1
@@ -35,6 +34,19 @@ class _Row:
     short: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Places in inches: the axis, the ends of the columns of numbers and words, and the ends of the rows."""
+
+    axis: ScoreAxis
+    p: float
+    relation: float
+    width: float
+    top: float
+    first: float
+    bottom: float
+
+
 def forest(scene: BoardScene) -> BoardDrawing:
     """The picture of a board; refused where none of its pairs is listed."""
     rows, to = _rows(scene)
@@ -43,58 +55,52 @@ def forest(scene: BoardScene) -> BoardDrawing:
             "The forest shows pairs, here those with the baseline or the best system, and none is listed: set pairs to all, or "
             "ask for another picture."
         )
-    levels = {percent(row.interval.level) for row in rows if row.interval is not None}
     title = f"Differences{f' to {short(to)}' if to else ''} in {scene.measured}"
-    size, palette = scene.size, scene.palette
-    texts = [
-        f"{SIGNS[row.relation]}{' ' if SIGNS[row.relation] else ''}{RELATIONS[row.relation]}" for row in rows
-    ]
-    numbers = [row.short for row in rows]
+    notes, palette = _notes(rows), scene.palette
+    layout = _layout(scene, rows, title)
+    height = layout.bottom + AXIS + 0.1 + LINE * len(note_lines(notes, layout.width)) + MARGIN
+    canvas = Canvas(layout.width, height, palette.paper, scene.printable)
+    canvas.title(title, scene.subtitle, ink=palette.ink, soft=palette.soft)
+    _frame(canvas, scene, layout, [layout.bottom, layout.first] if _is_long(rows) else [layout.bottom])
+    for place, row in enumerate(rows):
+        y = layout.first + scene.row * (place + 0.5)
+        said = _sentence(row, to)
+        canvas.text(MARGIN, y, row.label, color=palette.ink, size=scene.size, say=said)
+        _draw(canvas, scene, layout.axis, row, y, said)
+        canvas.text(layout.p, y, row.short, color=palette.ink, size=scene.size, across="right")
+        canvas.text(layout.relation, y, _words(row), color=palette.soft, size=scene.size)
+    canvas.notes(layout.bottom + AXIS + 0.18, notes, color=palette.soft)
+    every = " ".join(f"{_sentence(row, to)}." for row in rows)
+    return BoardDrawing(canvas, title, f"{title}. {scene.subtitle}. {' '.join(notes)} {every}")
+
+
+def _layout(scene: BoardScene, rows: Sequence[_Row], title: str) -> _Layout:
+    size = scene.size
     left = MARGIN + max(widest([row.label for row in rows], size), width("system", SMALL)) + COLUMN + EDGE / 2
     axis = score_axis(_values(rows), left, left + PANEL, SMALL)
-    p_at = axis.right + EDGE + max(widest(numbers, size), width("adjusted p", SMALL))
-    said_at = p_at + COLUMN
-    wide = max(said_at + widest(texts, size) + MARGIN, 6.4)
-    notes = _notes(rows, levels, len(scene.systems))
+    p = axis.right + EDGE + max(widest([row.short for row in rows], size), width("adjusted p", SMALL))
+    wide = max(p + COLUMN + widest(map(_words, rows), size) + MARGIN, LEAST_WIDTH)
     top = head_height(title, scene.subtitle, wide) + 0.12
-    long_ = len(rows) > 20
-    first = top + HEAD + (AXIS if long_ else 0.0)
-    bottom = first + scene.row * len(rows)
-    height = bottom + AXIS + 0.1 + LINE * len(note_lines(notes, wide)) + MARGIN
-    canvas = Canvas(wide, height, palette.paper, scene.printable)
-    canvas.title(title, scene.subtitle, ink=palette.ink, soft=palette.soft)
-    head: dict[str, Any] = {"color": palette.soft, "size": SMALL}
-    canvas.text(MARGIN, top + HEAD / 2, "system", **head)
-    middle = fitted(f"difference{axis.units}", SMALL, PANEL)
-    canvas.text((axis.left + axis.right) / 2, top + HEAD / 2, middle, across="center", **head)
-    canvas.text(p_at, top + HEAD / 2, "adjusted p", across="right", **head)
-    _frame(canvas, scene, axis, first, bottom, [bottom, first] if long_ else [bottom])
-    for place, row in enumerate(rows):
-        y = first + scene.row * (place + 0.5)
-        said = _sentence(row, to)
-        canvas.text(MARGIN, y, row.label, color=palette.ink, size=size, say=said)
-        _draw(canvas, scene, axis, row, y, said)
-        canvas.text(p_at, y, numbers[place], color=palette.ink, size=size, across="right")
-        canvas.text(said_at, y, texts[place], color=palette.soft, size=size)
-    canvas.notes(bottom + AXIS + 0.18, notes, color=palette.soft)
-    description = f"{title}. {scene.subtitle}. {' '.join(notes)} " + " ".join(
-        f"{_sentence(row, to)}." for row in rows
-    )
-    return BoardDrawing(canvas, title, description)
+    first = top + HEAD + (AXIS if _is_long(rows) else 0.0)
+    return _Layout(axis, p, p + COLUMN, wide, top, first, first + scene.row * len(rows))
+
+
+def _is_long(rows: Sequence[_Row]) -> bool:
+    """So long that the axis is needed at the top as well."""
+    return len(rows) > 20
+
+
+def _words(row: _Row) -> str:
+    """The relation with its sign."""
+    return f"{SIGNS[row.relation]} {RELATIONS[row.relation]}".strip()
 
 
 def _rows(scene: BoardScene) -> tuple[list[_Row], str]:
     """The differences, best system first, and the system that they are to; named pairs in their order, to none."""
     record, board, alpha = scene.record, scene.board, scene.board.family.alpha
     if record.compare == "pairs":
-        names = names_fitted(
-            list(dict.fromkeys(n for pair in board.pairs for n in (pair.u, pair.v))),
-            scene.size,
-            MOST_NAME / 2,
-        )
-        shown = dict(
-            zip(dict.fromkeys(n for pair in board.pairs for n in (pair.u, pair.v)), names, strict=True)
-        )
+        names = list(dict.fromkeys(name for pair in board.pairs for name in (pair.u, pair.v)))
+        shown = dict(zip(names, names_fitted(names, scene.size, MOST_NAME / 2), strict=True))
         return [
             _row(
                 pair,
@@ -109,9 +115,8 @@ def _rows(scene: BoardScene) -> tuple[list[_Row], str]:
     pairs = against(board, to)
     others = [system.name for system in scene.systems if system.name in pairs]
     labels = names_fitted(others, scene.size, MOST_NAME)
-    return [
-        _row(pairs[name], name, label, short(name), alpha) for name, label in zip(others, labels, strict=True)
-    ], to
+    named = zip(others, labels, strict=True)
+    return [_row(pairs[name], name, label, short(name), alpha) for name, label in named], to
 
 
 def _row(pair: PairRecord, name: str, label: str, said: str, alpha: float) -> _Row:
@@ -134,18 +139,22 @@ def _values(rows: Sequence[_Row]) -> list[float]:
     return [0.0, *(row.difference for row in rows), *ends]
 
 
-def _frame(
-    canvas: Canvas, scene: BoardScene, axis: ScoreAxis, first: float, bottom: float, ends: Sequence[float]
-) -> None:
-    palette = scene.palette
+def _frame(canvas: Canvas, scene: BoardScene, layout: _Layout, ends: Sequence[float]) -> None:
+    palette, axis = scene.palette, layout.axis
+    y = layout.top + HEAD / 2
+    canvas.text(MARGIN, y, "system", color=palette.soft, size=SMALL)
+    middle = (axis.left + axis.right) / 2
+    canvas.text(middle, y, f"difference{axis.units}", color=palette.soft, size=SMALL, across="center")
+    canvas.text(layout.p, y, "adjusted p", color=palette.soft, size=SMALL, across="right")
+    first, bottom = layout.first, layout.bottom
     canvas.lines([((x, first), (x, bottom)) for x, _ in axis.ticks], color=palette.faint, linewidth=0.7)
     zero = axis.at(0.0)
     canvas.line([(zero, first), (zero, bottom)], color=palette.ink, linewidth=0.9, say="No difference")
-    for y in ends:
-        canvas.line([(axis.left, y), (axis.right, y)], color=palette.soft, linewidth=0.8)
+    for end in ends:
+        canvas.line([(axis.left, end), (axis.right, end)], color=palette.soft, linewidth=0.8)
         for x, text in axis.ticks:
-            away = 0.13 if y == bottom else -0.13
-            canvas.text(x, y + away, text, color=palette.soft, size=SMALL, across="center")
+            away = 0.13 if end == bottom else -0.13
+            canvas.text(x, end + away, text, color=palette.soft, size=SMALL, across="center")
 
 
 def _draw(canvas: Canvas, scene: BoardScene, axis: ScoreAxis, row: _Row, y: float, said: str) -> None:
@@ -177,7 +186,8 @@ def _sentence(row: _Row, to: str) -> str:
     return f"{row.name}: difference {number(row.difference)}{interval}, adjusted p {row.p}, {RELATIONS[row.relation]}{than}"
 
 
-def _notes(rows: Sequence[_Row], levels: set[str], systems: int) -> list[str]:
+def _notes(rows: Sequence[_Row]) -> list[str]:
+    levels = {percent(row.interval.level) for row in rows if row.interval is not None}
     said = ["Filled dots: significantly better or worse."]
     if levels:
         count = sum(row.interval is not None for row in rows)

@@ -16,7 +16,7 @@ from ..compare.words import RELATIONS, p_adjusted
 from ..escaping import short
 from ..number_format import counted, number
 from .board_scene import BoardDrawing, BoardScene, refusal, sentence_of
-from .canvas import LINE, MARGIN, SMALL, Box, Canvas, Point, head_height, note_lines
+from .canvas import LEAST_WIDTH, LINE, MARGIN, SMALL, Box, Canvas, Point, head_height, note_lines
 from .cells import Cell, cells_of, limit_texts
 from .figures import short_p
 from .labels import fitted, names_fitted, width
@@ -53,7 +53,7 @@ def heatmap(scene: BoardScene) -> BoardDrawing:
     names = names_fitted([system.name for system in scene.systems], size, MOST_NAME)
     starts = [MARGIN + side * place + 0.08 for place in range(systems)]
     after = [x + width(text, size) + 0.04 for x, text in zip(starts, numbers, strict=True)]
-    wide = max(max(x + width(text, size) for x, text in zip(after, names, strict=True)) + MARGIN, 6.4)
+    wide = max(max(x + width(text, size) for x, text in zip(after, names, strict=True)) + MARGIN, LEAST_WIDTH)
     title = f"Pairs of {counted(systems, 'system')} by {scene.measured}"
     notes, keys = _notes(scene), _key_rows(_keys(scene, cells), wide)
     top = head_height(title, scene.subtitle, wide) + 0.12

@@ -10,7 +10,7 @@ from ...inference.compare.record import SystemRecord
 from ..compare.words import RELATIONS, against, confidence, toward
 from ..number_format import counted
 from .board_scene import MOST_NAME, BoardDrawing, BoardScene, sentence_of
-from .canvas import MARGIN, SMALL, Canvas, Point, head_height, note_lines
+from .canvas import LEAST_WIDTH, MARGIN, SMALL, Canvas, Point, head_height, note_lines
 from .figures import aligned
 from .labels import names_fitted, widest, width
 from .score_axis import ScoreAxis, score_axis
@@ -83,7 +83,7 @@ def _columns(scene: BoardScene) -> _Columns:
     if scene.board.groups is not None:
         cluster = right + COLUMN + width("cluster", SMALL)
         right = cluster
-    end = max(right + MARGIN, 6.4)
+    end = max(right + MARGIN, LEAST_WIDTH)
     return _Columns(rank, name, score, dots, ranks, letters, cluster, end, names, scores, marks)
 
 

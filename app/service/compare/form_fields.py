@@ -67,11 +67,12 @@ def fields_of(given: Sequence[tuple[str, str]]) -> FormFields:
         reader["decimals"] = dict(others)["decimals"]
     if "statistic" in members and "name" in members["statistic"]:
         reader["statistic"] = members["statistic"]["name"]
-    listed = None if names is None else _names(names)
+    listed = None if names is None else names_in(names)
     return FormFields(members, reader, catalogue.ALIASES.get(format_, format_), listed, systems)
 
 
-def _names(text: str) -> list[str]:
+def names_in(text: str) -> list[str]:
+    """The field `names`: a JSON list, or names between commas; raises InvalidTest."""
     try:
         value = json.loads(text) if text.startswith("[") else [name.strip() for name in text.split(",")]
     except (ValueError, RecursionError):

@@ -10,6 +10,7 @@ from ...errors import InvalidTest, MalformedBody
 from ...inputs import json_body
 from ...inputs.formats.roles import ROLES
 from ...inputs.quoting import quoted
+from ..compare.form_fields import NAMES
 from ..parse_files import option_pointer
 from ..pointers import PointerMap
 from ..query import literal
@@ -25,11 +26,12 @@ Fields = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class GateForm:
-    """The gate's fields, the fields of all its tests, and what differs by metric."""
+    """The gate's fields, the fields of all its tests, what differs by metric, and the baselines' names as given."""
 
     common: GateFields
     fields: Fields
     overrides: list[dict[str, str]] = field(default_factory=lambda: [{}])
+    names: str | None = None
 
 
 def taken(fields: Iterable[tuple[str, str]]) -> GateForm:
@@ -42,14 +44,15 @@ def taken(fields: Iterable[tuple[str, str]]) -> GateForm:
     own: dict[str, str] = {}
     others: Fields = []
     for name, text in fields:
-        if name not in (*FIELDS, "metrics"):
+        if name not in (*FIELDS, "metrics", NAMES):
             others.append((name, text))
         elif name in own:
             raise InvalidTest.at(option_pointer(name), "duplicate_parameter", f"{name} is given twice.")
         else:
             own[name] = text
     overrides = _overrides(own.pop("metrics")) if "metrics" in own else [{}]
-    return GateForm(fields_of(own, "/options"), others, overrides)
+    names = own.pop(NAMES, None)
+    return GateForm(fields_of(own, "/options"), others, overrides, names)
 
 
 def fields_of(texts: Mapping[str, str], prefix: str) -> GateFields:
@@ -91,7 +94,7 @@ def _overrides(text: str) -> list[dict[str, str]]:
         if not isinstance(member, dict):
             raise _not_metrics(f"/options/metrics/{index}")
         for name in member:
-            if name in ROLES or name == "metrics":
+            if name in ROLES or name in ("metrics", NAMES):
                 detail = f"{quoted(name)} cannot differ by metric."
                 raise InvalidTest.at(f"/options/metrics/{index}", "not_by_metric", detail)
     return [{name: _text(member) for name, member in override.items()} for override in value]

@@ -14,19 +14,20 @@ from ...inputs.quoting import quoted
 from ..body_decoders import DecodedBody
 from ..media_types import MULTIPART
 from ..messages import Job
+from ..multipart import Form
 from ..parse import ParsedTest, parse_reading, parse_request, read_from_file, with_picture_data
 from ..parse_files import in_form, parse_files, read_form
-from ..pointers import PointerMap, chained, in_query, prefixed
+from ..pointers import PointerMap, chained, in_query
 from ..query import ELSEWHERE, literal, options_of_query
 from ..request_file import Fields, RequestFile, request_in
 from ..schema.fields import NO_BOOLEANS
 from ..schema.gate import GateFields, GateMetric, GateRequest, Terms
-from ..schema.requests import REQUEST_MODELS
 from ..validation import validated
-from . import fields as gate_fields, roles
+from . import against, fields as gate_fields, roles
 from .request_file import gate_request
 
 FAILED = 409
+SINGLE = ("kind", "request", "against")  # members of a gate without metrics
 ROLES = ("candidate", "baseline")  # names of systems that have none
 
 
@@ -35,7 +36,8 @@ class ParsedMetric:
     """One metric of a gate.
 
     `pointer_map` is for its terms, as `test.pointer_map` is for its test. `interval_requested` is false where the
-    interval is only there for the reports; `warnings` are about roles and direction.
+    interval is only there for the reports; `warnings` are about roles and direction. `against` is the baseline's name,
+    where there are several.
     """
 
     name: str
@@ -44,6 +46,7 @@ class ParsedMetric:
     pointer_map: PointerMap
     interval_requested: bool
     warnings: tuple[WarningRecord, ...] = ()
+    against: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,70 +81,107 @@ def parse_gate(job: Job, body: bytes | bytearray) -> ParsedGate:
 def _parse_request(job: Job, value: Any, context: dict[str, Any]) -> ParsedGate:
     """A gate's decoded JSON request."""
     gate = validated(GateRequest, value)
-    _refuse_too_many(len(gate.metrics or ()), job, "/metrics")
     if gate.metrics is None:
+        _refuse_too_many(len(gate.against or ()), job, f"/{against.ROLE}")
         metrics = [_parse_metric(job, gate, _single(gate), "", context)]
     else:
-        if gate.kind is not None or gate.request is not None:
-            pointer = "/kind" if gate.kind is not None else "/request"
-            raise InvalidTest.at(pointer, "redundant", "Give either kind and request, or metrics.")
+        baselines = [len(metric.against or ()) or 1 for metric in gate.metrics]
+        _refuse_too_many(sum(baselines), job, "/metrics")
+        given = next((name for name in SINGLE if getattr(gate, name) is not None), None)
+        if given is not None:
+            where = (
+                "against inside each of them" if given == against.ROLE else "no kind and request beside them"
+            )
+            detail = f"Give either kind and request, or metrics; with metrics, {where}."
+            raise InvalidTest.at(f"/{given}", "redundant", detail)
         metrics = [
             _parse_metric(job, gate, metric, f"/metrics/{index}", context)
             for index, metric in enumerate(gate.metrics)
         ]
     _refuse_equal_names(metrics, "/metrics/{}/name")
-    return ParsedGate(tuple(metrics), gate.on_inconclusive or "pass", _fail_status(job, gate.fail_status))
+    flat = tuple(one for each in metrics for one in each)
+    return ParsedGate(flat, gate.on_inconclusive or "pass", _fail_status(job, gate.fail_status))
 
 
 def _single(gate: GateRequest) -> GateMetric:
     if gate.kind is None or gate.request is None:
         detail = 'Give kind and request ({"kind": "scores", "request": {"u": […], "v": […]}}), or metrics.'
         raise InvalidTest.at("/kind" if gate.kind is None else "/request", "missing", detail)
-    return GateMetric(kind=gate.kind, request=gate.request)
+    return GateMetric(kind=gate.kind, request=gate.request, against=gate.against)
 
 
 def _parse_metric(
     job: Job, gate: GateRequest, metric: GateMetric, prefix: str, context: dict[str, Any]
-) -> ParsedMetric:
-    inside = f"{prefix}/request"
-    request = validated(REQUEST_MODELS[metric.kind], metric.request, prefix=inside, context=context)
-    test = parse_request(DecodedBody(metric.kind, request, prefixed(inside)), job)
-    if gate.alpha is not None and "alpha" in request.model_fields_set and request.alpha != gate.alpha:
-        detail = "alpha is given twice, with different values: give it once, next to the policy."
-        raise InvalidTest.at(f"{inside}/alpha", "alpha_given_twice", detail)
+) -> list[ParsedMetric]:
+    """The metric against its baseline, or against each of several."""
 
     def pointer_map(pointer: str) -> str:
         return prefix + pointer if getattr(metric, pointer[1:], None) is not None else pointer
 
-    alpha = test.options.alpha if gate.alpha is None else gate.alpha
-    test = replace(test, options=replace(test.options, alpha=alpha))
-    return _metric(job, metric, gate, test, pointer_map, request.model_fields_set)
+    refusals, parsed = against.Refusals(), []
+    for one in against.requests_of(metric, prefix, context, job.limits):
+        request = one.request
+        with refusals.of(one.against, one.where):
+            test = parse_request(DecodedBody(metric.kind, request, one.pointer_map), job)
+            if gate.alpha is not None and "alpha" in request.model_fields_set and request.alpha != gate.alpha:
+                detail = "alpha is given twice, with different values: give it once, next to the policy."
+                raise InvalidTest.at(f"{prefix}/request/alpha", "alpha_given_twice", detail)
+            alpha = test.options.alpha if gate.alpha is None else gate.alpha
+            test = replace(test, options=replace(test.options, alpha=alpha))
+            given = request.model_fields_set
+            parsed.append(_metric(job, metric, gate, test, pointer_map, given, one.against))
+    refusals.raise_all()
+    return parsed
 
 
 def _parse_form(job: Job, body: bytes | bytearray) -> ParsedGate:
     """Files and fields; each of `metrics` is a form of its own that replaces some of the common fields."""
-    form = read_form(job, body)
-    request = request_in(form.files, form.fields)
+    form = read_form(job, body, against.ROLE)
+    request = None if form.repeated else request_in(form.files, form.fields)
     if request is not None:
         return _parse_file(job, request, form.fields)
-    gate = gate_fields.taken(form.fields)
-    _refuse_too_many(len(gate.overrides), job, "/options/metrics")
-    metrics = []
+    gate, baselines = gate_fields.taken(form.fields), against.files_of(form)
+    several = "/options/metrics" if len(gate.overrides) > 1 else f"/files/{against.ROLE}"
+    _refuse_too_many(len(gate.overrides) * len(baselines), job, several)
+    metrics, names = [], None
     for index in range(len(gate.overrides)):
-        own, fields = gate_fields.overridden(gate, index)
-        pointer_map = gate_fields.in_metric(gate, index)
-        with relocated(pointer_map):
-            files = parse_files(form.files, fields, job.limits)
+        tests, given = _tests_of_files(job, form, gate, index, baselines)
+        if names is None:
+            names = against.names_of(gate.names, baselines, [test.reading for test in tests], job.limits)
+        own, pointer_map = gate_fields.overridden(gate, index)[0], gate_fields.in_metric(gate, index)
+        in_terms = chained(in_form, pointer_map)
+        metrics.append(
+            [
+                _metric(job, own, gate.common, test, in_terms, given, name)
+                for test, name in zip(tests, names, strict=True)
+            ]
+        )
+    _refuse_equal_names(metrics, "/options/metrics/{}/name")
+    flat = tuple(one for each in metrics for one in each)
+    return ParsedGate(flat, gate.common.on_inconclusive or "pass", _fail_status(job, gate.common.fail_status))
+
+
+def _tests_of_files(
+    job: Job,
+    form: Form,
+    gate: gate_fields.GateForm,
+    index: int,
+    baselines: Sequence[against.BaselineFile],
+) -> tuple[list[ParsedTest], set[str]]:
+    """One metric of files, against each baseline; and the options of their test that were given."""
+    fields = gate_fields.overridden(gate, index)[1]
+    refusals, tests, given = against.Refusals(), [], set[str]()
+    for baseline in baselines:
+        pointer_map = chained(gate_fields.in_metric(gate, index), baseline.pointer_map)
+        with refusals.of(baseline.called, baseline.where), relocated(pointer_map):
+            files = parse_files(baseline.beside(form.files), fields, job.limits)
             test = parse_reading(files, job)
             roles.require(files.reading)
-        pointer_map = chained(in_form, pointer_map)
-        given = files.request.model_fields_set | ({"names"} if files.reading.names else set())
-        test = replace(test, pointer_map=pointer_map)
-        metrics.append(_metric(job, own, gate.common, test, pointer_map, given))
-    _refuse_equal_names(metrics, "/options/metrics/{}/name")
-    return ParsedGate(
-        tuple(metrics), gate.common.on_inconclusive or "pass", _fail_status(job, gate.common.fail_status)
-    )
+            given |= files.request.model_fields_set | ({"names"} if files.reading.names else set())
+            tests.append(replace(test, pointer_map=chained(in_form, pointer_map)))
+    refusals.raise_all()
+    against.require_alike(tests, baselines)
+    return tests, given
 
 
 def _parse_file(job: Job, request: RequestFile, fields: Fields) -> ParsedGate:
@@ -169,6 +209,7 @@ def _metric(
     test: ParsedTest,
     pointer_map: PointerMap,
     given: set[str],
+    baseline: str | None = None,
 ) -> ParsedMetric:
     """The metric with what a gate's reports need: names, an interval that fits its level, a picture's data."""
     higher, turned = roles.direction(_term(own, common, "higher_is_better"), test, pointer_map)
@@ -176,6 +217,8 @@ def _metric(
     options = test.options
     if "names" not in given:
         options = replace(options, name_u=ROLES[0], name_v=ROLES[1])
+    if baseline is not None:
+        options = replace(options, name_v=baseline)
     if "confidence_level" not in given and terms.alpha < 0.5:
         # The two-sided interval at 1 - 2 alpha decides a one-sided test at alpha.
         options = replace(options, confidence_level=1 - 2 * terms.alpha)
@@ -185,7 +228,10 @@ def _metric(
         raise InvalidTest.at(pointer_map("/name"), "name_too_long", detail)
     test = with_picture_data(replace(test, options=options), job.representation)
     warnings = (*turned, *roles.swapped(test))
-    return ParsedMetric(name or _name(test), test, terms, pointer_map, "confidence_level" in given, warnings)
+    name = name or _name(test)
+    if baseline is not None:
+        name = f"{name} {against.ROLE} {baseline}"
+    return ParsedMetric(name, test, terms, pointer_map, "confidence_level" in given, warnings, baseline)
 
 
 def _terms(own: Terms, common: Terms, alpha: float, higher_is_better: bool) -> GateTerms:
@@ -213,14 +259,15 @@ def _name(test: ParsedTest) -> str:
 def _refuse_too_many(n: int, job: Job, pointer: str) -> None:
     most = job.limits.max_gate_metrics
     if n > most:
-        detail = f"A gate has at most {most} metrics; this one has {n:,}."
+        counted = ", every baseline of each counted" if against.ROLE in pointer else ""
+        detail = f"A gate has at most {most} metrics{counted}; this one has {n:,}."
         raise InvalidTest.at(pointer, "too_many_metrics", detail)
 
 
-def _refuse_equal_names(metrics: Sequence[ParsedMetric], pointer: str) -> None:
+def _refuse_equal_names(metrics: Sequence[Sequence[ParsedMetric]], pointer: str) -> None:
     """Reports tell metrics apart by their names."""
     seen: set[str] = set()
-    for index, metric in enumerate(metrics):
+    for index, metric in ((index, metric) for index, each in enumerate(metrics) for metric in each):
         if metric.name in seen:
             detail = f"Two metrics are called {quoted(metric.name)}: give each a name of its own."
             raise InvalidTest.at(pointer.format(index), "duplicate_name", detail)

@@ -50,7 +50,8 @@ def _prepared(metric: ParsedMetric, budget: Budget) -> PreparedMetric:
         return metric.pointer_map(pointer) if of_terms else test.pointer_map(pointer)
 
     with relocated(pointer_map):
-        return prepare_metric(Metric(metric.name, test.data, test.spec, test.options, metric.terms), budget)
+        asked = Metric(metric.name, test.data, test.spec, test.options, metric.terms, metric.against)
+        return prepare_metric(asked, budget)
 
 
 def run_gate(prepared: PreparedGate) -> GateRecord:

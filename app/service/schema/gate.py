@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from ...inference.gate.record import OnInconclusive, Policy
 from ..messages import TestKind
 from .fields import Wire
-from .requests import SMALL_SCORES, InnerRequest
+from .requests import REQUEST_MODELS, SMALL_SCORES
 
 POLICY = (
     "no_regression: fail only when the candidate U is significantly worse than the baseline V by more than margin; "
@@ -23,6 +23,36 @@ HIGHER = (
     "accuracy, f1, bleu, map: more); scores without a name are better when higher; anything else (a ratio, an "
     "expression, an unknown metric) is refused without it."
 )
+
+AGAINST = (
+    "Several baselines: the name of each and its column, as v of the request, which then has no v. The candidate u is "
+    "compared with every one of them; p-values are adjusted by Holm's method over all comparisons."
+)
+# A request of any kind, or with `against` one without v; `kind` beside it says which.
+CandidateRequest = Annotated[
+    dict[str, Any],
+    Field(
+        json_schema_extra={
+            "anyOf": [
+                *({"$ref": f"#/components/schemas/{model.__name__}"} for model in REQUEST_MODELS.values()),
+                {
+                    "type": "object",
+                    "description": "With against: a request for scores, counts or predictions without v.",
+                    "required": ["u"],
+                    "not": {"required": ["v"]},
+                },
+            ]
+        }
+    ),
+]
+Against = Annotated[
+    dict[str, Any] | None,
+    Field(
+        min_length=1,
+        description=AGAINST,
+        json_schema_extra={"additionalProperties": {"type": ["array", "object"]}},
+    ),
+]
 
 INCONCLUSIVE = "Whether an inconclusive gate passes. Default pass."
 FAIL = "The HTTP status of a failed gate: 200, or 400 to 499."
@@ -62,16 +92,25 @@ class GateMetric(Terms):
         str | None, Field(description="The name of the metric in reports; the statistic's name if left out.")
     ] = None
     kind: Annotated[TestKind, Field(description="Which of the tests it is.")]
-    request: InnerRequest
+    request: CandidateRequest
+    against: Against = None
 
 
 class GateRequest(Terms):
-    """U is the candidate, V the baseline. Give `kind` and `request`, or `metrics`."""
+    """U is the candidate, V the baseline; or `against` has the baselines. Give `kind` and `request`, or `metrics`."""
 
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
                 {"kind": "scores", "request": SMALL_SCORES},
+                {
+                    "kind": "scores",
+                    "request": {"u": [0.85, 0.90, 0.78, 0.92, 0.88]},
+                    "against": {
+                        "main": [0.80, 0.85, 0.75, 0.88, 0.82],
+                        "v1.2": [0.81, 0.90, 0.75, 0.90, 0.88],
+                    },
+                },
                 {
                     "metrics": [
                         {"name": "accuracy", "kind": "scores", "request": SMALL_SCORES},
@@ -91,7 +130,8 @@ class GateRequest(Terms):
     )
 
     kind: Annotated[TestKind | None, Field(description="Which of the tests it is.")] = None
-    request: InnerRequest | None = None
+    request: CandidateRequest | None = None
+    against: Against = None
     metrics: Annotated[
         list[GateMetric] | None,
         Field(min_length=1, description="Several metrics; p-values are adjusted by Holm's method over them."),

@@ -1,0 +1,101 @@
+"""A comparison in words and in a table's cells, for notebooks and terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .notebook import one_line, probability
+
+if TYPE_CHECKING:
+    from .compare_results import Board, CompareResult, PairResult, SystemResult
+
+MAX_NAMED = 6
+NAME_CHARS = 60
+
+
+def compare_sentence(result: CompareResult) -> str:
+    """What was found on the main board, over how many data sets."""
+    over = ""
+    if result.datasets is not None:
+        first = "" if result.overall is not None else f"{next(iter(result.datasets))} of "
+        over = f"{'overall of ' if result.overall is not None else first}{len(result.datasets)} data sets, "
+    return f"{over}{result.metric or result.statistic}: {found(result, result.board)}"
+
+
+def found(result: CompareResult, board: Board) -> str:
+    """The best set of a board; or how many are better and worse than the baseline."""
+    family, size = board.family, len(board.systems)
+    pairs = "1 pair" if family.size == 1 else f"{family.size:,} pairs"
+    how = f"({family.adjust}, {pairs}{_sure(board)}, alpha {family.alpha!r})"
+    if board.groups is not None:
+        best = board.groups.best_set
+        more = f" and {len(best) - MAX_NAMED} more" if len(best) > MAX_NAMED else ""
+        named = ", ".join(map(short, best[:MAX_NAMED])) or "nobody"
+        return f"{named}{more} in the best set of {size} systems {how}"
+    relations = [pair.relation for pair in board.pairs]
+    better, worse = relations.count("better"), relations.count("worse")
+    if result.compare == "baseline" and result.baseline is not None and len(relations) == family.size:
+        return f"{better} better and {worse} worse of {size - 1} than {short(result.baseline)} {how}"
+    return f"{size} systems {how}"
+
+
+def _sure(board: Board) -> str:
+    """Whether the p-values are exact, where all tests are listed."""
+    if len(board.pairs) < board.family.size:
+        return ""
+    rest = sum(not pair.exact for pair in board.pairs)
+    return f", {rest:,} not exact" if rest else ", exact"
+
+
+def short(name: str) -> str:
+    """A name in one line, cut where it is very long."""
+    text = one_line(name)
+    return text if len(text) <= NAME_CHARS else text[: NAME_CHARS - 1] + "…"
+
+
+def ranks(system: SystemResult) -> str:
+    """The range of a system's rank."""
+    if system.rank_low is None or system.rank_high is None:
+        return ""
+    low, high = system.rank_low, system.rank_high
+    return str(low) if low == high else f"{low}–{high}"
+
+
+def table(result: CompareResult, board: Board, size: int | None = None) -> tuple[list[str], list[list[str]]]:
+    """The heads and the cells of a board's table of systems; of the first `size`.
+
+    Scores have as many digits as it takes to tell different ones apart.
+    """
+    shown = board.systems[:size]
+    heads = ["rank", "system", "score"]
+    scores = scores_in_words([one.score for one in shown])
+    rows = [[str(one.rank), short(one.name), score] for one, score in zip(shown, scores, strict=True)]
+    if board.groups is not None:
+        heads += ["rank range", "letters", "cluster", "best set"]
+        for row, one in zip(rows, shown, strict=True):
+            cluster = "" if one.cluster is None else str(one.cluster)
+            row += [ranks(one), one.letters or "", cluster, "yes" if one.in_best_set else ""]
+    elif result.compare == "baseline" and board.pairs:
+        heads += ["difference", "p adjusted", "relation"]
+        pairs = {pair.u: pair for pair in board.pairs}
+        for row, one in zip(rows, shown, strict=True):
+            pair = pairs.get(one.name)
+            row.extend(["", "", ""] if pair is None else cells_of(pair, board.family.alpha))
+    return heads, rows
+
+
+def cells_of(pair: PairResult, alpha: float) -> list[str]:
+    """The difference of a pair, its adjusted p-value, and the relation."""
+    low, high = pair.p_adjusted_bounds
+    p = probability(pair.p_adjusted, pair.log10_p_adjusted, alpha)
+    sure = "" if pair.exact else f" ({low:.4g} to {high:.4g})"
+    return [f"{pair.difference:+.4g}", p + sure, pair.relation]
+
+
+def scores_in_words(scores: Sequence[float]) -> list[str]:
+    """Four significant digits, or more, so that different scores look different."""
+    digits = 4
+    while digits < 17 and len({f"{one:.{digits}g}" for one in scores}) < len(set(scores)):
+        digits += 1
+    return [f"{one:.{digits}g}" for one in scores]
