@@ -244,14 +244,24 @@ def test_a_baseline_brings_intervals_and_no_ranks(visit: Callable[..., Tab]) -> 
     assert tab.page.locator("#f-confidence_level").is_hidden()
     headline = tab.example("Against a baseline")
     assert re.match(
-        r"Of 6 systems, \d (is|are) significantly better than delta-8b, and \d significantly worse", headline
+        r"Of 6 other systems, \d (is|are) significantly better than delta-8b, and \d significantly worse",
+        headline,
     )
     assert tab.page.locator("#f-baseline").is_visible()
-    assert tab.page.locator(".standings thead th").count() == 3
+    heads = tab.page.locator(".standings thead th").all_inner_texts()
+    assert [head.strip(" ▲") for head in heads] == [
+        "Rank", "System", "Score", "Difference", "Adjusted p", "To the baseline",
+    ]  # fmt: skip
+    own = tab.page.locator(".standings tbody tr", has_text="delta-8b").locator("td").all_inner_texts()
+    assert own[2:] == ["–", "–", "–"]
     choose(tab, "atlas-70b", "delta-8b")
     assert "95 %" in tab.row("Confidence interval")
     choose(tab, "birch-32b", "cedar-8b")
     assert "does not list the pair" in tab.page.locator("#pair").inner_text()
+    tab.page.get_by_text("More options").click()
+    tab.page.select_option("#f-pairs", "none")
+    tab.submit("Rank systems")
+    assert tab.verdict() == "The answer lists no pairs, so it does not say which differ."
 
 
 def test_the_pictures_are_tabs_that_are_drawn_when_they_are_looked_at(visit: Callable[..., Tab]) -> None:
