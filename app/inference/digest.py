@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..statistics.paired import Paired, Pairing, Repeated, StatisticSpec
+from ..statistics.paired import Paired, Pairing, Repeated, StatisticSpec, Weights
 from .options import Options
 from .record import Moved, members
 
@@ -31,6 +31,8 @@ def request_digest(
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for field in fields(data):
         value = getattr(data, field.name)
+        if value is None and field.name == "weights":
+            continue  # ids are as old as tests without weights
         digest.update(f"|{type(data).__name__}.{field.name}:".encode())
         if isinstance(value, Pairing):
             value = value.clusters
@@ -61,6 +63,8 @@ def canonical(value: object) -> Iterator[bytes]:
     elif isinstance(value, Repeated):
         yield from canonical(value.values)
         yield from canonical(value.lengths)
+    elif isinstance(value, Weights):
+        yield json.dumps([str(value.unit), *map(str, value.values.tolist())]).encode()
     elif isinstance(value, Mapping):
         for name in sorted(value):
             yield f"{name}=".encode()

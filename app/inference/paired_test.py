@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ..engine.plan import Budget, Cost, Plan
+from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
 from ..statistics.corpus import counted, counting_seconds
 from ..statistics.joint_problem import Joint
-from ..statistics.paired import DataWarning, Paired, Pairing, Segments, StatisticSpec
+from ..statistics.paired import DataWarning, Paired, Pairing, Scores, Segments, StatisticSpec
 from ..statistics.reducers import reduce
 from .additive_test import additive_test
 from .bootstrap_test import bootstrap_test
@@ -130,7 +131,17 @@ def prepare(
 
 def planned_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> PlannedTest:
     """The test of the statistic alone: no interval, and no look at what is odd about the data."""
-    problem = reduce(data, spec)
+    if isinstance(data, Scores) and data.weights is not None and options.test == "bootstrap":
+        detail = (
+            "A bootstrap draws items with equal chances, and would draw other weights with them: leave weights out, or set test "
+            "to permutation."
+        )
+        raise InvalidTest.at("/weights", "no_weights", detail)
+    return planned_problem(reduce(data, spec), options, budget)
+
+
+def planned_problem(problem: Additive | Joint, options: Options, budget: Budget) -> PlannedTest:
+    """The test of what data and a statistic were reduced to."""
     with engine_errors():
         if options.test == "bootstrap":
             return bootstrap_test(problem, options, budget)
@@ -223,6 +234,13 @@ def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
     if level is None:
         return None, None
     problem, lower = prepared.test.problem, prepared.options.higher_is_better is False
+    if isinstance(data, Scores) and data.weights is not None:
+        # Effect sizes count all items alike; what moved most is what moved the statistic.
+        return None, most_moved(
+            differences_of(prepared.item_level.problem if prepared.item_level else problem),
+            data.pairing,
+            lower_is_better=lower,
+        )
     scores = item_scores_of(data, spec)
     by_item = prepared.item_level.problem if prepared.item_level else problem
     each = differences_of(by_item) if scores is None else scores[0] - scores[1]

@@ -1,7 +1,7 @@
 """Delimited text, CSV or TSV, becomes columns of numbers.
 
 Three shapes: two columns without a header (`correct_u,correct_v`), and tables with the header `id,u,v` or
-`id,u,v,cluster` (in any order; `id` and `cluster` may be missing). A first line is a header when it names
+`id,u,v,cluster,weight` (in any order; only `u` and `v` must be there). A first line is a header when it names
 both `u` and `v`. Numbers are text until they are parsed here: nothing rounds them on the way.
 """
 
@@ -23,7 +23,7 @@ from . import columns, integer_lists
 Delimiter = Literal[",", "\t"]
 Rows = list[tuple[int, list[str]]]  # with their line numbers, counted from one
 
-HEADER = ("id", "u", "v", "cluster")
+HEADER = ("id", "u", "v", "cluster", "weight")
 NEWLINE = ord("\n")
 # Of any table. A thousand named counts of two systems with ids and clusters are half of it.
 MAX_COLUMNS = 4_096
@@ -32,12 +32,13 @@ MAX_NUMBER_CHARS = 400
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A delimited body: two columns of numbers and, with a header, ids and cluster keys."""
+    """A delimited body: two columns of numbers and, with a header, ids, cluster keys and weights as written."""
 
     u: Column
     v: Column
     ids: list[str] | None = None
     clusters: list[str] | None = None
+    weights: list[str] | None = None
 
 
 def read(body: bytes | bytearray, delimiter: Delimiter) -> Table:
@@ -86,7 +87,11 @@ def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> Table | None:
         fields = rest.decode().replace("\n", delimiter).split(delimiter)
         column = {name: fields[index :: len(names)] for index, name in enumerate(names)}
         return Table(
-            _plain_numbers(column["u"]), _plain_numbers(column["v"]), column.get("id"), column.get("cluster")
+            _plain_numbers(column["u"]),
+            _plain_numbers(column["v"]),
+            column.get("id"),
+            column.get("cluster"),
+            column.get("weight"),
         )
     except (ValueError, InvalidTest):
         return None  # the slow reader names the line
@@ -211,6 +216,7 @@ def _with_header(names: list[str], rows: Rows) -> Table:
         column_of(rows, index["v"]),
         ids=keys_of(rows, index.get("id")),
         clusters=keys_of(rows, index.get("cluster")),
+        weights=keys_of(rows, index.get("weight")),
     )
 
 
@@ -238,7 +244,7 @@ def number_of(text: str, line: int, field: int) -> int | float:
                 continue
     detail = f"Field {field} of line {line} is not a number."
     if line == 1:
-        detail += " If line 1 is a header, it must name u and v (and may name id and cluster)."
+        detail += " If line 1 is a header, it must name u and v (and may name id, cluster and weight)."
     raise InvalidTest.at(f"/line/{line}/{field}", "not_a_number", detail)
 
 

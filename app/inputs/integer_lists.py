@@ -37,7 +37,7 @@ AFTER_KEY = (b":", b" ")
 CANDIDATE = re.compile(rb"\[(?=[-0-9, ]{%d})" % (MIN_LIST_BYTES - 2))
 INT64 = np.iinfo(np.int64)
 # Members of a request that may be arrays; the validator does not expect them anywhere else.
-COLUMNS = frozenset({"u", "v", "stay", "swap", "gold", "ids", "clusters"})
+COLUMNS = frozenset({"u", "v", "stay", "swap", "gold", "ids", "clusters", "weights"})
 SYSTEMS = frozenset({"u", "v"})  # their members may be arrays, too: named counts
 
 Arrays = dict[str, NDArray[np.int64]]

@@ -16,6 +16,8 @@ from .delimited import text_of
 from .quoting import quoted
 
 KEYS = {"id": "ids", "cluster": "clusters"}
+# Other fields with another name than the column.
+FIELDS = {"weight": "weights"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ def read(body: bytes | bytearray, needed: Sequence[str], optional: Sequence[str]
     records = list(ndjson.records(text_of(body).split("\n")))
     if not records:
         raise InvalidTest.at("", "no_items", "There is no line to test; give at least one.")
-    known = {**{name: name for name in (*needed, *optional)}, **KEYS}
+    known = {**{name: FIELDS.get(name, name) for name in (*needed, *optional)}, **KEYS}
     present = [name for name in known if name in records[0].value]
     for record in records:
         _refuse_fields(record, present, needed, list(known))

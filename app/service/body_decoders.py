@@ -25,7 +25,7 @@ REQUIRED: dict[TestKind, tuple[str, ...]] = {
     "counts": ("u", "v"),
     "predictions": ("gold", "u", "v"),
 }
-OPTIONAL: dict[TestKind, tuple[str, ...]] = {"effects": ("swap",)}
+OPTIONAL: dict[TestKind, tuple[str, ...]] = {"effects": ("swap",), "scores": ("weight",)}
 Options = dict[str, Any]  # as `options_of_query` returns them
 
 
@@ -134,6 +134,8 @@ def _table(
 ) -> DecodedBody:
     table = (count_table if kind == "counts" else delimited).read(body, delimiter)
     columns = {"u": table.u, "v": table.v, "ids": table.ids, "clusters": table.clusters}
+    if not isinstance(table, CountTable) and table.weights is not None:
+        columns["weights"] = table.weights
 
     @cache
     def rows() -> list[tuple[int, list[str]]]:

@@ -40,6 +40,7 @@ from .request_file import decode_request_file, reading_of, request_in
 from .schema.requests import AnyRequest, Choices, CountsRequest, EffectsRequest, ScoresRequest
 from .schema.statistics import spec_of
 from .segments import TEXT_STATISTICS, as_gold, segments
+from .weights import weights_for
 
 MOST_METRIC_CHARS = 80
 AVAILABLE_TESTS: tuple[Resampling, ...] = ("permutation", "bootstrap")
@@ -261,7 +262,7 @@ def _data(request: AnyRequest, columns: dict[str, Any], pairing: Pairing) -> Pai
         u, v = columns["u"], columns["v"]
         if request.decimals is not None:
             u, v = (nested.to_decimals(column, request.decimals) for column in (u, v))
-        return Scores(u, v, pairing)
+        return Scores(u, v, pairing, weights_for(request.weights, len(u), pairing))
     if isinstance(request, CountsRequest):
         return Counts(columns["u"].columns, columns["v"].columns, pairing)
     return Predictions(columns["gold"], columns["u"], columns["v"], pairing)

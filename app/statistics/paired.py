@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.lattice import Whole
 from .statistic import Kind
 
 Column = NDArray[np.int64] | NDArray[np.float64]
@@ -61,12 +63,30 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
+class Weights:
+    """What each item counts for: unit * values, positive integers without a common divisor, shape (n,).
+
+    int64, or Python integers (dtype object) where their sum outgrows that.
+    """
+
+    unit: Fraction
+    values: Whole
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
 class Scores:
-    """One number per item and system, shape (n,) each; or repeated samples, averaged exactly."""
+    """One number per item and system, shape (n,) each; or repeated samples, averaged exactly.
+
+    `weights` None means that all items count alike.
+    """
 
     u: Column | Repeated
     v: Column | Repeated
     pairing: Pairing = field(default_factory=Pairing)
+    weights: Weights | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from .additive_problem import Additive, clustered, single_items
 from .numbers import effects_on, total_of
 from .paired import Scores, StatisticSpec
 from .repeated import item_scores, samples_of, unit_of
+from .weights import require_unweighted, weighted
 
 # What a right item scores; a wrong one has 0.
 _RIGHT = (Fraction(1), Fraction(100))
@@ -22,6 +23,8 @@ def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
     ranked = spec.name in {"sign", "signed_rank"}
     lattice = item_scores(data, unit_of(spec.parameters.get("unit")), exactly=ranked)
     u, v = lattice.columns
+    if ranked and data.weights is not None:
+        require_unweighted(spec.name)
     if ranked and lattice.error:
         detail = "The means of so many repeated samples cannot be ranked exactly: give one score per item."
         raise InvalidTest.at("/u", "not_ranked", detail)
@@ -29,6 +32,8 @@ def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
         return _sign(u, v, data)
     if spec.name == "signed_rank":
         return _signed_rank(u, v, data, str(spec.parameters.get("zero_method") or "wilcox"))
+    if data.weights is not None:
+        return weighted(lattice, data, data.weights, spec)
     base = lattice.unit / (len(u) if spec.name == "mean_difference" else 1)
     sizes = None
     if data.pairing.clusters is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..engine.lattice import Integers
-from .paired import Column, Item, Pairing, Repeated
+from .paired import Column, Item, Pairing, Repeated, Weights
 
 SystemsKind = Literal["scores", "counts", "predictions", "segments"]
 SystemColumn = Column | Repeated | Mapping[str, Column] | Sequence[Item] | Sequence[str]
@@ -30,6 +30,8 @@ class Systems:
     present
         Positions, ascending, of the items that a system has, for systems that lack some (`on_missing` pairwise):
         their columns hold these items alone.
+    weights
+        Of scores, what each of the N items counts for; None where all count alike.
     """
 
     kind: SystemsKind
@@ -37,6 +39,7 @@ class Systems:
     gold: Sequence[Item] | Sequence[Sequence[str]] | None = None
     pairing: Pairing = field(default_factory=Pairing)
     present: Mapping[str, Integers] = field(default_factory=dict)
+    weights: Weights | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

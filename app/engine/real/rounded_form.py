@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +71,25 @@ def real_problem(
     if absolute or alternative == "two-sided":
         certain = total == 0 and error == 0
         return form, CERTAIN if certain else RealRegion(observed.both_tails(form, strict=False))
+    return form, RealRegion((observed.tail(form, upwards=alternative == "greater"),))
+
+
+def grouped_problem(
+    sizes: Sequence[int], up: Integers, down: Integers, items: int, alternative: Alternative
+) -> tuple[RealForm, RealRegion]:
+    """The same of effects that a swap mirrors, in groups: `up` of them are size and `down` are -size, shape (U,) each.
+
+    `sizes` are positive and ascending, no two alike; `items` counts zeros too.
+    """
+    whole = [2 * size for size in sizes]
+    unit = 1 << max(whole, default=1).bit_length()
+    form = _form(whole, up + down, items, unit, 0)
+    total = sum(size * net for size, net in zip(sizes, (up - down).tolist(), strict=True))
+    if not whole or (alternative == "two-sided" and total == 0):
+        return form, CERTAIN
+    observed = _Observed(total, 0, 2 * unit, up)
+    if alternative == "two-sided":
+        return form, RealRegion(observed.both_tails(form, strict=False))
     return form, RealRegion((observed.tail(form, upwards=alternative == "greater"),))
 
 

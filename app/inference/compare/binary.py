@@ -148,7 +148,7 @@ def binary_systems(systems: Systems, spec: StatisticSpec) -> BinarySystems | Non
 
     Columns of different lengths, without `present`, are another room's to refuse: None.
     """
-    if not single_items(systems.pairing):
+    if not single_items(systems.pairing) or systems.weights is not None:
         return None
     values: tuple[float, float] | None = None
     right: list[Flags] = []

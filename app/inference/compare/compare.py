@@ -14,6 +14,7 @@ from ...errors import InvalidTest, pointer_token, relocated
 from ...statistics.systems import Systems
 from ..paired_test import ALGORITHM_VERSION
 from ..record import WarningRecord
+from .adjusted import Adjusted
 from .adjustment import adjust_boards
 from .binary import BinarySystems
 from .board import board_record
@@ -22,6 +23,7 @@ from .columns import require_all
 from .comparison import Comparison
 from .identity import comparison_digest
 from .notes import noted
+from .overall import overall_comparison, overall_systems, plan_overall
 from .pair_data import sorted_by_id
 from .pair_intervals import PairIntervals
 from .pair_tests import PairTests
@@ -35,7 +37,8 @@ from .system_scores import Score, ordered_pairs, system_sizes
 class PreparedBoard:
     """The systems of one data set, `name` (None for the only one), and the planned tests of their pairs.
 
-    `pairs`, shape (m, 2), are positions in `systems.names`. `intervals` is there when a confidence level was given.
+    `pairs`, shape (m, 2), are positions in `systems.names`. `intervals` is there when a confidence level was given. The
+    `overall` board has no name either, and is of the items of all data sets.
     """
 
     name: str | None
@@ -45,6 +48,7 @@ class PreparedBoard:
     planned: PlannedPairs
     intervals: PairIntervals | None
     warnings: tuple[WarningRecord, ...] = ()
+    overall: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,8 +72,7 @@ class PreparedBoard:
 
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of the pairs from `start` to `stop`; raises what they raise, with pointers into the request."""
-        inside = "" if self.name is None else f"/datasets/{pointer_token(self.name)}"
-        with relocated(partial(_inside, inside)):
+        with relocated(_of_overall if self.overall else partial(_inside, _prefix(self.name))):
             return self.planned.solve(start, stop)
 
 
@@ -79,6 +82,7 @@ class PreparedCompare:
 
     comparison: Comparison
     boards: tuple[PreparedBoard, ...]
+    warnings: tuple[WarningRecord, ...] = ()
 
     @property
     def tests(self) -> int:
@@ -120,13 +124,25 @@ def prepare_compare(comparison: Comparison, budget: Budget) -> PreparedCompare:
     comparison = replace(comparison, datasets=datasets)
     boards = []
     for name, systems in datasets.items():
-        inside = "" if name is None else f"/datasets/{pointer_token(name)}"
-        with relocated(partial(_inside, inside)):
+        with relocated(partial(_inside, _prefix(name))):
             boards.append(_prepared(name, systems, comparison, budget))
-    return PreparedCompare(comparison, tuple(boards))
+    with relocated(_of_overall):
+        overall, warnings = _prepared_overall(comparison, boards, budget)
+    if overall is None:
+        return PreparedCompare(comparison, tuple(boards), warnings)
+    return PreparedCompare(comparison, (*boards, replace(overall, warnings=warnings)))
 
 
-_OF_DATA = ("/systems", "/gold", "/clusters", "/ids", "/scores")
+_OF_DATA = ("/systems", "/gold", "/clusters", "/ids", "/scores", "/weights")
+
+
+def _prefix(name: str | None) -> str:
+    return "" if name is None else f"/datasets/{pointer_token(name)}"
+
+
+def _of_overall(pointer: str) -> str:
+    """The data of an overall board is that of all data sets: what is wrong with it is that it is put together."""
+    return "/aggregate" if pointer.startswith(_OF_DATA) else pointer
 
 
 def _inside(prefix: str, pointer: str) -> str:
@@ -148,6 +164,21 @@ def _prepared(name: str | None, systems: Systems, comparison: Comparison, budget
     # With two values there is nothing that dust could hide.
     dust = () if isinstance(once, BinarySystems) else board_dust(systems, spec, options)
     return PreparedBoard(name, systems, scores, pairs, planned, intervals, dust)
+
+
+def _prepared_overall(
+    comparison: Comparison, boards: Sequence[PreparedBoard], budget: Budget
+) -> tuple[PreparedBoard | None, tuple[WarningRecord, ...]]:
+    """The overall board, None where there is none, and what to say about it."""
+    overall, warnings = overall_systems(comparison, [board.scores for board in boards])
+    if overall is None:
+        return None, warnings
+    own = overall_comparison(comparison, overall.systems.names)
+    pairs = _pairs(overall.systems, overall.scores, own)
+    planned, intervals = plan_overall(overall, own, pairs, budget)
+    return PreparedBoard(
+        None, overall.systems, overall.scores, pairs, planned, intervals, overall=True
+    ), warnings
 
 
 def _pairs(systems: Systems, scores: Sequence[Score], comparison: Comparison) -> Integers:
@@ -181,21 +212,16 @@ def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None 
     tests = [board.solve() for board in prepared.boards] if tests is None else tests
     for each in tests:
         require_all(each)
-    adjusted = (
-        adjust_boards(tests, comparison.adjust, exact_alpha(options.alpha))
-        if comparison.family == "all" and len(tests) > 1
-        else [None] * len(tests)
-    )
+    # The overall board is a family of its own.
+    sets = [each for each, board in zip(tests, prepared.boards, strict=True) if not board.overall]
+    adjusted: list[Adjusted | None] = [None] * len(tests)
+    if comparison.family == "all" and len(sets) > 1:
+        adjusted[: len(sets)] = adjust_boards(sets, comparison.adjust, exact_alpha(options.alpha))
     boards: dict[str | None, BoardRecord] = {}
     for board, own, family in zip(prepared.boards, tests, adjusted, strict=True):
-        sizes = system_sizes(board.systems)
-        intervals = None if board.intervals is None else board.intervals.computing()
-        record = board_record(board.names, board.scores, sizes, own, comparison, family, intervals)
-        said = () if intervals is None else intervals.warnings(board.names, own)
-        boards[board.name] = replace(
-            record, warnings=(*board.warnings, *record.warnings, *noted(board.names, own), *said)
-        )
+        boards[board.name] = _recorded(board, own, comparison, family)
     alone = boards.pop(None, None)
+    named = {name: record for name, record in boards.items() if name is not None} or None
     return CompareRecord(
         digest=comparison_digest(comparison, ALGORITHM_VERSION),
         statistic=comparison.spec.name,
@@ -203,7 +229,20 @@ def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None 
         higher_is_better=options.higher_is_better is not False,
         compare=comparison.design,
         baseline=comparison.baseline,
-        board=alone,
-        datasets={name: record for name, record in boards.items() if name is not None} or None,
-        overall=None,
+        board=alone if named is None else None,
+        datasets=named,
+        overall=None if named is None else alone,
+        warnings=prepared.warnings,
     )
+
+
+def _recorded(
+    board: PreparedBoard, tests: PairTests, comparison: Comparison, adjusted: Adjusted | None
+) -> BoardRecord:
+    """The record of one board; of the members of a larger family, with their `adjusted` p-values."""
+    intervals = None if board.intervals is None else board.intervals.computing()
+    sizes = system_sizes(board.systems)
+    record = board_record(board.names, board.scores, sizes, tests, comparison, adjusted, intervals)
+    said = () if intervals is None else intervals.warnings(board.names, tests)
+    notes = noted(board.names, tests)
+    return replace(record, warnings=(*board.warnings, *record.warnings, *notes, *said))

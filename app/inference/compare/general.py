@@ -23,6 +23,7 @@ from ..options import Alternative, Options
 from ..paired_test import planned_test
 from ..prepared import PlannedTest, Result
 from ..record import Fraction2
+from ..rounded_test import RoundedTest
 from .columns import PairTest, from_rows, log10_bounds
 from .pair_data import counted_systems, pair_data
 from .pair_tests import PairTests
@@ -92,7 +93,8 @@ class GeneralPairs:
 
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of a slice of the pairs; raises InvalidTest and PlanTooLarge."""
-        return from_rows([self.row(*pair) for pair in self.pairs[start:stop].tolist()])
+        rows = [self.row(*pair) for pair in self.pairs[start:stop].tolist()]
+        return from_rows(rows, two_sided=self.options.alternative == "two-sided")
 
     def row(self, u: int, v: int) -> PairTest:
         """The test of one pair; raises InvalidTest and PlanTooLarge."""
@@ -164,7 +166,7 @@ def _sign(problem: Additive | Joint, observed: float) -> int:
 
 def _log10_attainable(planned: PlannedTest, result: Result) -> float:
     """log10 of the least attainable p-value; of one sum also where it underflows."""
-    if result.attainable > SMALLEST or not isinstance(planned, AdditiveTest):
+    if result.attainable > SMALLEST or not isinstance(planned, AdditiveTest | RoundedTest):
         return math.log10(result.attainable)
     return (int(planned.options.alternative == "two-sided") - planned.form.nonzero) * math.log10(2.0)
 

@@ -47,7 +47,10 @@ def _add(digest: hashlib._Hash, systems: Systems) -> None:
             digest.update(b"|")
             for chunk in canonical(part):
                 digest.update(chunk)
-    for role, value in (("gold", systems.gold), ("clusters", systems.pairing.clusters)):
+    beside: list[tuple[str, object]] = [("gold", systems.gold), ("clusters", systems.pairing.clusters)]
+    if systems.weights is not None:
+        beside.append(("weights", systems.weights))
+    for role, value in beside:
         digest.update(f"|{role}:".encode())
         for chunk in canonical(value):
             digest.update(chunk)

@@ -51,7 +51,7 @@ _STATISTICS = ("mean_difference", "sum_difference", "sign", "signed_rank")
 # Coefficients times limbs up to which the exact fraction costs no more than the transform.
 _QUICK_FRACTION = 400
 # The same where every null distribution is asked for, and a coefficient's seconds for each limb.
-_ANY_FRACTION, _PER_LIMB = 200_000, 6e-7
+ANY_FRACTION, _PER_LIMB = 200_000, 6e-7
 # Of the transform.
 _LONG_NANOSECONDS = 5_000_000
 # Differences of at most this size have short windows.
@@ -195,7 +195,7 @@ class IntegerPairs:
         if self.with_nulls:
             forms = [canonical_form(one) for one in each]
             limbs = [form.range // 2 * (form.nonzero // 64 + 1) for form in forms]
-            return (sum(min(work, _ANY_FRACTION) * _PER_LIMB for work in limbs) / max(len(each), 1),)
+            return (sum(min(work, ANY_FRACTION) * _PER_LIMB for work in limbs) / max(len(each), 1),)
         known = at_once(each, _QUICK_FRACTION)
         alone = 0.0
         for pair, one, answer in zip(self._some, each, known, strict=True):
@@ -240,11 +240,11 @@ class IntegerPairs:
     @property
     def _fractions(self) -> int:
         """Coefficients times limbs up to which a fraction is computed."""
-        return _ANY_FRACTION if self.with_nulls else _QUICK_FRACTION
+        return ANY_FRACTION if self.with_nulls else _QUICK_FRACTION
 
     def _keeps(self, form: CanonicalForm) -> bool:
         """Whether all attainable p-values can be listed."""
-        return self.with_nulls and form.range // 2 * (form.nonzero // 64 + 1) <= _ANY_FRACTION
+        return self.with_nulls and form.range // 2 * (form.nonzero // 64 + 1) <= ANY_FRACTION
 
     def _sign_tests(self, pairs: Integers) -> PairTests:
         counts = np.zeros((len(pairs), 3), dtype=np.int64)
@@ -325,6 +325,8 @@ def integer_systems(systems: Systems, spec: StatisticSpec) -> IntegerSystems | N
     """The systems on one lattice; None where they are not scores, or where no 64-bit lattice holds all of them."""
     pairing = systems.pairing
     if systems.kind != "scores" or spec.name not in _STATISTICS or spec.parameters.get("unit") is not None:
+        return None
+    if systems.weights is not None:
         return None
     columns = list(systems.columns.values())
     if not all(isinstance(column, np.ndarray) and len(column) for column in columns):

@@ -23,6 +23,7 @@ from ...statistics.paired import (
     StatisticSpec,
 )
 from ...statistics.systems import SystemColumn, Systems
+from ...statistics.weights import taken_weights
 
 
 def pair_data(systems: Systems, u: str, v: str) -> Paired | None:
@@ -34,7 +35,8 @@ def pair_data(systems: Systems, u: str, v: str) -> Paired | None:
         pairing = _pairing_of(pairing, items)
     one, other = (_on(systems, name, items) for name in (u, v))
     if systems.kind == "scores":
-        return Scores(cast("Column | Repeated", one), cast("Column | Repeated", other), pairing)
+        weights = systems.weights if items is None else taken_weights(systems.weights, items)
+        return Scores(cast("Column | Repeated", one), cast("Column | Repeated", other), pairing, weights)
     if systems.kind == "counts":
         return Counts(cast("Mapping[str, Column]", one), cast("Mapping[str, Column]", other), pairing)
     gold = _taken(cast("Sequence[Any]", systems.gold), items)
@@ -119,7 +121,12 @@ def sorted_by_id(systems: Systems) -> Systems:
             present[name] = place[own][inside]
     gold = None if systems.gold is None else _taken(systems.gold, order)
     return replace(
-        systems, columns=columns, gold=gold, pairing=_pairing_of(systems.pairing, order), present=present
+        systems,
+        columns=columns,
+        gold=gold,
+        pairing=_pairing_of(systems.pairing, order),
+        present=present,
+        weights=taken_weights(systems.weights, order),
     )
 
 

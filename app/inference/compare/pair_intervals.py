@@ -61,14 +61,18 @@ class PairIntervals:
 
     def planned(self, u: int, v: int) -> tuple[PlannedTest, PlannedInterval] | None:
         """The test of one pair and its interval; None without a common item."""
-        (systems, spec), names, options = self._counted, self.systems.names, self.of_one
+        test = self.test(u, v)
+        if test is None:
+            return None
+        interval = planned_interval(self.of_one, self.budget, test)
+        return None if interval is None else (test, interval)
+
+    def test(self, u: int, v: int) -> PlannedTest | None:
+        """The planned test of one pair; None without a common item."""
+        (systems, spec), names = self._counted, self.systems.names
         with relocated(pointers(names[u], names[v])):
             data = pair_data(systems, names[u], names[v])
-            if data is None:
-                return None
-            test = planned_test(data, spec, options, self.budget)
-            interval = planned_interval(options, self.budget, test)
-        return None if interval is None else (test, interval)
+            return None if data is None else planned_test(data, spec, self.of_one, self.budget)
 
     def computing(self) -> ComputedIntervals:
         """Computes them one by one, as they are asked for."""

@@ -70,7 +70,7 @@ def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | No
     if options.given() or format_ not in PLAIN_DELIMITERS or b" " in source.content:
         return None
     plain = delimited.plain_table(source.content, PLAIN_DELIMITERS[format_])
-    if plain is None or plain.ids is None:
+    if plain is None or plain.ids is None or plain.weights is not None:
         return None
     try:
         pairing = pair(

@@ -21,6 +21,7 @@ from ..messages import Limits
 from ..pointers import PointerMap
 from ..schema.compare import CompareKind
 from ..segments import TEXT_STATISTICS, references, texts
+from ..weights import weights_for
 from .given import GivenBoard
 from .names import require_names
 
@@ -97,8 +98,16 @@ def board_of(
             for name in columns
             if system_pointer(name) in aligned.present
         }
+        if given.weights is not None and kind != "scores":
+            detail = f"weights goes with scores; the items of {kind} have none: leave weights out."
+            raise InvalidTest.at("/weights", "superfluous", detail)
         systems = Systems(
-            systems_kind, cast(Mapping[str, SystemColumn], columns), gold, aligned.pairing, present
+            systems_kind,
+            cast(Mapping[str, SystemColumn], columns),
+            gold,
+            aligned.pairing,
+            present,
+            weights_for(given.weights, aligned.n, aligned.pairing),
         )
         warnings = (*_of_items(systems, aligned, on_missing), *_of_labels(systems, spec))
     return Board(systems, pointer_map, warnings)

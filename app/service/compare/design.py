@@ -115,16 +115,25 @@ def _require(name: str, names: Names, pointer: str) -> None:
     raise InvalidTest.at(pointer, "system_not_everywhere", detail)
 
 
-def require_common(names: Names, aggregate: Aggregate | None) -> tuple[str, ...]:
-    """The systems that all data sets have, in code-point order; an overall board needs two. Raises InvalidTest."""
-    common = sorted(set.intersection(*(set(own) for own in names.values())))
-    if aggregate is not None and len(common) < 2:
+def common_systems(names: Names) -> list[str]:
+    """The systems that all data sets have, in code-point order."""
+    return sorted(set.intersection(*(set(own) for own in names.values())))
+
+
+def require_common(choices: CompareChoices, names: Names) -> None:
+    """Refuse to aggregate, where that was asked for, without two systems that all data sets have; raises InvalidTest.
+
+    Where it was not, there is no overall board, and the answer says so.
+    """
+    if "aggregate" not in choices.model_fields_set or choices.aggregate is None:
+        return
+    common = common_systems(names)
+    if len(common) < 2:
         detail = (
             f"The overall board needs two systems that all {len(names):,} data sets have; there {'is one' if common else 'is none'}. "
             "Write the systems' names the same way in all data sets, or set aggregate to null."
         )
         raise InvalidTest.at("/datasets", "no_common_systems", detail)
-    return tuple(common)
 
 
 def require_few(choices: CompareChoices, names: Names, aggregate: Aggregate | None, limits: Limits) -> None:
@@ -132,7 +141,7 @@ def require_few(choices: CompareChoices, names: Names, aggregate: Aggregate | No
     design, pairs = design_of(choices)
     sizes = [len(own) for own in names.values()]
     if aggregate is not None:
-        sizes.append(len(require_common(names, aggregate)))
+        sizes.append(len(common_systems(names)))
     if design == "all_pairs":
         n = sum(size * (size - 1) // 2 for size in sizes)
     elif design == "baseline":

@@ -39,6 +39,7 @@ class GivenBoard:
     place: Place | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     positions: Placed | None = None
+    weights: Sequence[Any] | Mapping[str, Any] | None = None
 
     def align(self, on_missing: OnMissing) -> Aligned:
         """Bring the columns into one order; raises InvalidTest as `inputs.alignment.align` does."""

@@ -23,7 +23,7 @@ ADAPTERS: Mapping[CompareKind, TypeAdapter[dict[str, Any]]] = {
     "counts": TypeAdapter(dict[str, CountColumns]),
     "predictions": TypeAdapter(dict[str, LabelColumn]),
 }
-OF_A_DATASET = ("gold", "ids", "clusters")
+OF_A_DATASET = ("gold", "ids", "clusters", "weights")
 
 
 def decode(body: bytes | bytearray) -> tuple[CompareRequest, dict[str | None, GivenBoard]]:
@@ -85,7 +85,7 @@ def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> GivenB
             flaw for detail in error.errors(include_url=False) for flaw in flaws_of(detail, "/systems")
         )
         raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=flaws) from None
-    return GivenBoard(checked, given.gold, given.ids, given.clusters)
+    return GivenBoard(checked, given.gold, given.ids, given.clusters, weights=given.weights)
 
 
 def _of_matrix(given: Columns, kind: CompareKind) -> GivenBoard:
@@ -110,7 +110,13 @@ def _of_matrix(given: Columns, kind: CompareKind) -> GivenBoard:
 
     whole = {system_pointer(name): f"/systems/{position}" for name, position in seen.items()}
     return GivenBoard(
-        {name: by_name[name] for name in sorted(by_name)}, given.gold, given.ids, given.clusters, place, whole
+        {name: by_name[name] for name in sorted(by_name)},
+        given.gold,
+        given.ids,
+        given.clusters,
+        place,
+        whole,
+        weights=given.weights,
     )
 
 

@@ -136,7 +136,7 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
                 limits.max_name_chars,
             )
         aggregate = design.aggregate_of(choices, several=several)
-        common = design.require_common(systems, aggregate)
+        design.require_common(choices, systems)
         design.require_named(choices, systems)
         design.require_few(choices, systems, aggregate, limits)
         boards: dict[str | None, Board] = {}
@@ -168,7 +168,6 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
     warnings = (
         *decoded.warnings,
         *turned,
-        *_not_everywhere(systems, common, overall=aggregate is not None),
         *_of_boards(boards),
     )
     pointer_map = chained(_in_boards(boards), decoded.pointer_map)
@@ -212,21 +211,6 @@ def _in_boards(boards: Mapping[str | None, Board]) -> PointerMap:
         return _in_dataset(name)(boards[name].pointer_map("/" + tokens[3]))
 
     return pointer_map
-
-
-def _not_everywhere(
-    systems: Mapping[str | None, tuple[str, ...]], common: tuple[str, ...], *, overall: bool
-) -> tuple[WarningRecord, ...]:
-    """A warning about systems that some data sets lack: the overall board is without them."""
-    others = sorted({name for own in systems.values() for name in own} - set(common))
-    if not others or not overall:
-        return ()
-    named = ", ".join(quoted(name) for name in others[:NAMED_SYSTEMS])
-    more = f" and {len(others) - NAMED_SYSTEMS:,} more" if len(others) > NAMED_SYSTEMS else ""
-    detail = (
-        f"The overall board is of the {len(common):,} systems that all data sets have, without {named}{more}."
-    )
-    return (WarningRecord("systems_not_everywhere", detail),)
 
 
 def _of_boards(boards: Mapping[str | None, Board]) -> tuple[WarningRecord, ...]:

@@ -11,7 +11,7 @@ from ...inference.compare.record import Adjust, Aggregate, Combine, Family, List
 from ...inference.options import Alternative, Method
 from ...inputs.alignment import OnMissing
 from ...inputs.nested import MAX_DECIMALS
-from .fields import KeyColumn, KeyList, LabelColumn, Wire
+from .fields import KeyColumn, KeyList, LabelColumn, WeightColumn, Wire
 from .requests import MAX_SEED
 from .statistics import STATISTIC_MODELS
 
@@ -169,6 +169,13 @@ class Columns(Wire):
     ] = None
     clusters: Annotated[
         KeyColumn | None, Field(description="One key per item; the items of a cluster swap together.")
+    ] = None
+    weights: Annotated[
+        WeightColumn | None,
+        Field(
+            description='Of scores, what each item counts for, positive: a weighted mean or sum. Fractions as text ("1/3") are '
+            "exact."
+        ),
     ] = None
 
 

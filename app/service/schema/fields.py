@@ -145,6 +145,15 @@ def _key_column(value: Any) -> list[Any] | Mapping[str, Any]:
     return _key_list(value)
 
 
+def _weight_column(value: Any) -> Any:
+    """Checked by `statistics.weights` once it is known which items there are."""
+    if type(value) is np.ndarray or (type(value) in {list, dict} and value):
+        return value
+    raise _refusal(
+        "not_a_column", "Give a list with one positive number per item, or an object with one per id."
+    )
+
+
 _SAMPLE = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]}
 _ITEMS = {"type": "array", "items": _SAMPLE, "minItems": 1}
 _COUNT = {"type": "integer", "minimum": 0}
@@ -175,6 +184,19 @@ CountColumns = Annotated[
                 },
                 {"type": "array", "description": "By item.", "items": _COUNTS, "minItems": 1},
                 {"type": "object", "description": "By id.", "additionalProperties": _COUNTS},
+            ]
+        }
+    ),
+]
+_WEIGHT = {"type": ["number", "string"]}
+WeightColumn = Annotated[
+    Any,
+    PlainValidator(_weight_column),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "array", "items": _WEIGHT, "minItems": 1},
+                {"type": "object", "additionalProperties": _WEIGHT},
             ]
         }
     ),

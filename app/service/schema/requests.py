@@ -10,7 +10,16 @@ from ...inference.options import Alternative, Method, PmfDetail, Resampling
 from ...inputs.nested import MAX_DECIMALS
 from ...inputs.pairing import OnMissing
 from ..messages import TestKind
-from .fields import CountColumns, EffectArray, KeyColumn, KeyList, LabelColumn, SampleColumn, Wire
+from .fields import (
+    CountColumns,
+    EffectArray,
+    KeyColumn,
+    KeyList,
+    LabelColumn,
+    SampleColumn,
+    WeightColumn,
+    Wire,
+)
 from .statistics import (
     CountsStatistic,
     EffectsStatistic,
@@ -138,6 +147,13 @@ class ScoresRequest(TestRequest):
             ge=0,
             le=MAX_DECIMALS,
             description="Rounds scores to this many decimals first, as numpy.round does, to remove floating-point noise.",
+        ),
+    ] = None
+    weights: Annotated[
+        WeightColumn | None,
+        Field(
+            description="What each item counts for, positive: a weighted mean or sum. Numbers are taken as written, and "
+            'fractions as text ("1/3") are exact.'
         ),
     ] = None
     statistic: ScoresStatistic = ScoresStatistic()

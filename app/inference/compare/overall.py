@@ -1,0 +1,145 @@
+"""The overall board over several data sets: of all items, or from the one-sided p-values of the sets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...engine.lattice import Integers
+from ...engine.plan import Budget
+from ...errors import InvalidTest
+from ...statistics.mean_of_problems import mean_score
+from ...statistics.systems import Systems
+from ..record import WarningRecord
+from .combined import combined_pairs
+from .comparison import Comparison
+from .joined_systems import joined_systems, only
+from .macro import DataSets, MacroIntervals, MacroPairs
+from .macro_sums import macro_pairs
+from .pair_intervals import PairIntervals
+from .pairs import PlannedPairs, plan_pairs, reduced, scores_of
+from .system_scores import Score
+
+_SHOWN = 5
+# What has no value for one item that could be averaged within a data set first.
+_OF_PAIRS = ("sign", "signed_rank")
+
+
+@dataclass(frozen=True, slots=True)
+class OverallSystems:
+    """The systems that all data sets have.
+
+    Attributes
+    ----------
+    parts
+        Their columns in each data set, in the order of the data sets.
+    systems
+        The same on all items, end to end.
+    scores
+        Macro: the mean of a system's scores on the data sets; micro: its score on all items.
+    """
+
+    parts: tuple[Systems, ...]
+    systems: Systems
+    scores: tuple[Score, ...]
+
+
+def overall_systems(
+    comparison: Comparison, scores: Sequence[Sequence[Score]]
+) -> tuple[OverallSystems | None, tuple[WarningRecord, ...]]:
+    """What the overall board is of, None where there is none; `scores` are the systems' by data set.
+
+    A system that a data set lacks is left out, and a warning says so. Raises InvalidTest at /aggregate or /combine.
+    """
+    datasets = tuple(comparison.datasets.values())
+    if comparison.aggregate is None or None in comparison.datasets:
+        return None, ()
+    _require_sense(comparison)
+    names = [name for name in datasets[0].names if all(name in systems.columns for systems in datasets)]
+    warnings = _left_out(datasets, names)
+    if not _pairs_left(comparison, names):
+        return None, warnings
+    parts = tuple(only(systems, names) for systems in datasets)
+    systems = joined_systems(parts)
+    if comparison.aggregate == "micro":
+        own = scores_of(systems, comparison.spec, reduced(systems, comparison.spec))
+    else:
+        by_name = [
+            dict(zip(part.names, each, strict=True)) for part, each in zip(datasets, scores, strict=True)
+        ]
+        own = tuple(mean_score([each[name] for each in by_name]) for name in names)
+    return OverallSystems(parts, systems, own), warnings
+
+
+def _require_sense(comparison: Comparison) -> None:
+    name, combine = comparison.spec.name, comparison.combine
+    if combine is not None and comparison.aggregate == "micro":
+        detail = (
+            f"{combine} combines the data sets' own p-values, each with the same weight, which goes with the mean over data sets: "
+            "set aggregate to macro, or leave combine out."
+        )
+        raise InvalidTest.at("/combine", "combine_needs_macro", detail)
+    if combine is None and comparison.aggregate == "macro" and name in _OF_PAIRS:
+        detail = (
+            f"{name} has no value of a data set that means over data sets could be taken of: set aggregate to micro (all items "
+            "together), or to null (no overall board), or combine the data sets' p-values (combine: fisher or stouffer)."
+        )
+        raise InvalidTest.at("/aggregate", "no_macro", detail)
+    if combine is not None and comparison.adjust in {"holm_discrete", "max_t"}:
+        detail = f"{comparison.adjust} needs the null distributions of single tests, which combined p-values do not have: set adjust to holm."
+        raise InvalidTest.at("/combine", "combine_and_adjust", detail)
+
+
+def _pairs_left(comparison: Comparison, names: Sequence[str]) -> bool:
+    """Whether there is any pair to compare on the overall board."""
+    if comparison.design == "baseline" and comparison.baseline not in names:
+        return False
+    if comparison.design == "pairs":
+        return any(u in names and v in names for u, v in comparison.pairs)
+    return len(names) >= 2
+
+
+def _left_out(datasets: Sequence[Systems], names: Sequence[str]) -> tuple[WarningRecord, ...]:
+    others = sorted({name for systems in datasets for name in systems.names} - set(names))
+    if not others:
+        return ()
+    shown = ", ".join(json.dumps(name, ensure_ascii=False) for name in others[:_SHOWN])
+    more = f" and {len(others) - _SHOWN:,} more" if len(others) > _SHOWN else ""
+    detail = f"The overall board is of the {len(names):,} systems that all {len(datasets):,} data sets have, without {shown}{more}."
+    if len(names) < 2:
+        detail = (
+            f"There is no overall board: it would be of systems that all {len(datasets):,} data sets have, and there "
+            f"{'is one' if names else 'is none'}. Write the systems' names the same way in all data sets."
+        )
+    return (WarningRecord("not_in_all_datasets", detail),)
+
+
+def overall_comparison(comparison: Comparison, names: Sequence[str]) -> Comparison:
+    """The comparison of an overall board: without the pairs of systems that it lacks."""
+    if comparison.design != "pairs":
+        return comparison
+    return replace(comparison, pairs=tuple((u, v) for u, v in comparison.pairs if u in names and v in names))
+
+
+def plan_overall(
+    overall: OverallSystems, comparison: Comparison, pairs: Integers, budget: Budget
+) -> tuple[PlannedPairs, PairIntervals | None]:
+    """The planned tests and intervals of `pairs`, shape (m, 2): positions in the names of the overall systems.
+
+    Raises InvalidTest and PlanTooLarge.
+    """
+    spec, options, systems = comparison.spec, comparison.options, overall.systems
+    wanted = options.confidence_level is not None and comparison.listed != "none"
+    if comparison.aggregate == "micro":
+        planned = plan_pairs(
+            systems, spec, options, pairs, budget, with_nulls=comparison.adjust == "holm_discrete"
+        )
+        return planned, PairIntervals(systems, spec, options, pairs, budget) if wanted else None
+    if comparison.combine is not None:
+        # An interval would be that of another test, of the mean itself.
+        return combined_pairs(comparison.combine, overall.parts, spec, options, pairs, budget), None
+    sets = DataSets(overall.parts, spec)
+    intervals = MacroIntervals(systems, spec, options, pairs, budget, sets) if wanted else None
+    nulls = comparison.adjust == "holm_discrete"
+    return macro_pairs(MacroPairs(systems, spec, options, pairs, budget, sets, nulls)), intervals

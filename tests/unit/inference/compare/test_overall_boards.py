@@ -1,0 +1,290 @@
+"""Overall boards over data sets are exact tests of all items: against all exchanges, in fractions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.errors import InvalidTest
+from app.statistics.paired import Pairing
+from app.statistics.systems import Systems
+
+from .overall_shorthands import (
+    DataSets,
+    brute_force,
+    compared,
+    effects,
+    exact,
+    overall_of,
+    pair_of,
+    systems_of,
+)
+
+BINARY: DataSets = {
+    "mmlu": {"A": [1, 0, 1, 1], "B": [0, 0, 1, 0], "C": [0, 1, 1, 1]},
+    "gsm": {"A": [1, 1, 0, 1, 0], "B": [0, 1, 0, 0, 1], "C": [1, 1, 1, 1, 0]},
+    "code": {"A": [1, 1, 0], "B": [1, 0, 0], "C": [0, 1, 0]},
+}
+GRADES: DataSets = {
+    "mmlu": {"A": [5, 0, 3, 1], "B": [4, 0, 2, 7], "C": [0, 1, 3, 3]},
+    "gsm": {"A": [2, 2, 0, 9, 0], "B": [0, 1, 0, 0, 1], "C": [1, 1, 8, 1, 0]},
+}
+TENTHS: DataSets = {
+    "mmlu": {"A": [0.1, 0.3, 0.25, 0.7], "B": [0.2, 0.1, 0.5, 0.7]},
+    "gsm": {"A": [0.3, 1, 0.1], "B": [0.1, 0.9, 0.3]},
+    "whole": {"A": [1, 0, 2], "B": [0, 0, 1]},
+}
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("aggregate", ["macro", "micro"])
+@pytest.mark.parametrize("data", [BINARY, GRADES, TENTHS], ids=["binary", "grades", "tenths"])
+def test_exact_p_values_of_all_items(data: DataSets, aggregate: str, alternative: str) -> None:
+    named = (("A", "B"), ("B", "A"))
+    board = overall_of(data, aggregate=aggregate, alternative=alternative, design="pairs", pairs=named)
+    assert [(pair.u, pair.v) for pair in board.pairs] == list(named)
+    for pair in board.pairs:
+        units = effects(data, pair.u, pair.v, macro=aggregate == "macro")
+        known = brute_force(units, alternative)
+        assert pair.exact
+        assert Fraction(pair.p_value_bounds[0]) <= known <= Fraction(pair.p_value_bounds[1])
+        assert pair.p_value == pytest.approx(float(known), rel=1e-12)
+        assert pair.difference == pytest.approx(float(sum(units)), rel=1e-14, abs=1e-300)
+        assert pair.n == sum(len(columns["A"]) for columns in data.values())
+
+
+@pytest.mark.parametrize("aggregate", ["macro", "micro"])
+def test_scores_are_means_over_data_sets_or_over_items(aggregate: str) -> None:
+    board = overall_of(GRADES, aggregate=aggregate)
+    for system in board.systems:
+        own = [[exact(x) for x in columns[system.name]] for columns in GRADES.values()]
+        means = [sum(values, Fraction(0)) / len(values) for values in own]
+        micro = sum((x for values in own for x in values), Fraction(0)) / sum(map(len, own))
+        assert system.score == float(sum(means) / len(means) if aggregate == "macro" else micro)
+        assert system.n == 9
+    assert [system.rank for system in board.systems] == [1, 2, 3]
+
+
+def test_opposite_differences_cancel() -> None:
+    """What two-sided p-values combined without their signs would call significant."""
+    better = {"A": [1] * 30, "B": [0] * 30}
+    data: DataSets = {"one": better, "other": {"A": better["B"], "B": better["A"]}}
+    for given in (
+        {"aggregate": "macro"},
+        {"aggregate": "micro"},
+        {"combine": "fisher"},
+        {"combine": "stouffer"},
+    ):
+        record = compared({name: systems_of(columns) for name, columns in data.items()}, **given)
+        assert record.datasets is not None
+        assert all(board.pairs[0].p_value < 1e-8 for board in record.datasets.values())
+        assert record.overall is not None
+        (pair,) = record.overall.pairs
+        assert (pair.p_value, pair.difference, pair.relation) == (1.0, 0.0, "tied")
+
+
+@pytest.mark.parametrize("aggregate", ["macro", "micro"])
+def test_clusters_stay_in_their_data_set(aggregate: str) -> None:
+    """The same key in two data sets is two clusters."""
+    clusters = {"mmlu": [0, 0, 1, 2], "gsm": [0, 1, 1, 2, 2]}
+    sets = {name: systems_of(columns, clusters[name]) for name, columns in GRADES.items()}
+    record = compared(sets, aggregate=aggregate)
+    assert record.overall is not None
+    for pair in record.overall.pairs:
+        units = effects(GRADES, pair.u, pair.v, macro=aggregate == "macro", clusters=clusters)
+        assert len(units) == 6
+        assert pair.p_value == pytest.approx(float(brute_force(units)), rel=1e-12)
+
+
+def test_one_data_set_with_clusters() -> None:
+    sets = {"mmlu": systems_of(GRADES["mmlu"], [0, 0, 1, 1]), "gsm": systems_of(GRADES["gsm"])}
+    codes = {"mmlu": [0, 0, 1, 1], "gsm": list(range(5))}
+    for aggregate in ("macro", "micro"):
+        record = compared(sets, aggregate=aggregate)
+        assert record.overall is not None
+        pair = pair_of(record.overall, "A", "B")
+        units = effects(GRADES, pair.u, pair.v, macro=aggregate == "macro", clusters=codes)
+        assert pair.p_value == pytest.approx(float(brute_force(units)), rel=1e-12)
+
+
+def test_systems_that_a_data_set_lacks_are_left_out() -> None:
+    data = {"mmlu": BINARY["mmlu"], "gsm": {name: BINARY["gsm"][name] for name in "AB"}}
+    board = overall_of(data)
+    assert sorted(system.name for system in board.systems) == ["A", "B"]
+    (warning,) = (warning for warning in board.warnings if warning.code == "not_in_all_datasets")
+    assert '"C"' in warning.detail
+    units = effects(data, "A", "B", macro=True)
+    assert board.pairs[0].p_value == pytest.approx(float(brute_force(units)), rel=1e-12)
+
+
+def test_one_common_system_is_no_board() -> None:
+    sets = {
+        "mmlu": systems_of({name: BINARY["mmlu"][name] for name in "AB"}),
+        "gsm": systems_of({name: BINARY["gsm"][name] for name in "AC"}),
+    }
+    record = compared(sets)
+    assert record.overall is None
+    assert record.datasets is not None
+    assert [warning.code for warning in record.warnings] == ["not_in_all_datasets"]
+
+
+def test_baseline_on_all_boards() -> None:
+    board = overall_of(BINARY, design="baseline", baseline="B")
+    assert [(pair.u, pair.v) for pair in board.pairs] == [("A", "B"), ("C", "B")]
+    for pair in board.pairs:
+        units = effects(BINARY, pair.u, pair.v, macro=True)
+        assert pair.p_value == pytest.approx(float(brute_force(units)), rel=1e-12)
+        assert pair.difference == pytest.approx(float(sum(units)))
+
+
+def test_the_overall_board_is_a_family_of_its_own() -> None:
+    sets = {name: systems_of(columns) for name, columns in BINARY.items()}
+    record = compared(sets, family="all", adjust="bonferroni")
+    assert record.overall is not None
+    assert record.datasets is not None
+    assert record.overall.family.size == 3
+    assert {board.family.size for board in record.datasets.values()} == {9}
+
+
+def test_items_that_both_have() -> None:
+    """Pairwise: the weight of an item is 1 / (D n) for the n items that both systems have."""
+    full = systems_of(GRADES["mmlu"])
+    lacking = Systems(
+        "scores",
+        {**full.columns, "B": np.array([4, 2, 7], dtype=np.int64)},
+        present={"B": np.array([0, 2, 3], dtype=np.int64)},
+    )
+    seen = {
+        "mmlu": {name: [values[i] for i in (0, 2, 3)] for name, values in GRADES["mmlu"].items()},
+        "gsm": GRADES["gsm"],
+    }
+    for aggregate in ("macro", "micro"):
+        record = compared({"mmlu": lacking, "gsm": systems_of(GRADES["gsm"])}, aggregate=aggregate)
+        assert record.overall is not None
+        pair = pair_of(record.overall, "A", "B")
+        assert pair.n == 8
+        units = effects(seen, pair.u, pair.v, macro=aggregate == "macro")
+        assert pair.p_value == pytest.approx(float(brute_force(units)), rel=1e-12)
+        pair = pair_of(record.overall, "A", "C")
+        assert pair.p_value == pytest.approx(
+            float(brute_force(effects(GRADES, "A", "C", macro=aggregate == "macro"))), rel=1e-12
+        )
+
+
+def test_nothing_in_common_in_one_data_set() -> None:
+    columns = {"A": np.array([1, 1], dtype=np.int64), "B": np.array([0], dtype=np.int64)}
+    present = {"A": np.array([0, 1], dtype=np.int64), "B": np.array([2], dtype=np.int64)}
+    apart = Systems("scores", columns, present=present)
+    record = compared({"apart": apart, "gsm": systems_of({name: GRADES["gsm"][name] for name in "AB"})})
+    assert record.overall is not None
+    (pair,) = record.overall.pairs
+    assert (pair.p_value, pair.n, pair.relation) == (1.0, 0, "untestable")
+
+
+F1 = {
+    "news": {"A": ([3, 0, 2, 1], [1, 2, 0, 1]), "B": ([2, 1, 1, 1], [2, 0, 1, 3])},
+    "web": {"A": ([1, 4, 2], [0, 1, 2]), "B": ([0, 3, 2], [2, 1, 3])},
+}
+
+
+def f1_systems(columns: Mapping[str, tuple[Sequence[int], Sequence[int]]]) -> Systems:
+    counts: dict[str, Any] = {
+        name: {"tp": column_of(tp), "incorrect": column_of(incorrect)}
+        for name, (tp, incorrect) in columns.items()
+    }
+    return Systems("counts", counts, pairing=Pairing())
+
+
+def column_of(values: Sequence[int]) -> Any:
+    return np.array(values, dtype=np.int64)
+
+
+def f1(rows: Sequence[tuple[int, int]]) -> Fraction:
+    tp, incorrect = (sum(row[k] for row in rows) for k in (0, 1))
+    return Fraction(2 * tp, 2 * tp + incorrect) if 2 * tp + incorrect else Fraction(0)
+
+
+def macro_f1(exchanged: Sequence[bool]) -> Fraction:
+    flags, total = iter(exchanged), Fraction(0)
+    for columns in F1.values():
+        one, other = (list(zip(*columns[name], strict=True)) for name in "AB")
+        rows = [(v, u) if next(flags) else (u, v) for u, v in zip(one, other, strict=True)]
+        total += f1([u for u, _ in rows]) - f1([v for _, v in rows])
+    return total / len(F1)
+
+
+def test_the_mean_of_f1_over_data_sets() -> None:
+    """A function of the sums of all data sets: exact while there are few items."""
+    record = compared({name: f1_systems(columns) for name, columns in F1.items()}, "f1")
+    assert record.overall is not None
+    (pair,) = record.overall.pairs
+    observed = macro_f1([False] * 7)
+    all_of_them = [macro_f1(flags) for flags in product((False, True), repeat=7)]
+    known = Fraction(sum(abs(each) >= abs(observed) for each in all_of_them), len(all_of_them))
+    assert pair.exact
+    assert pair.p_value == pytest.approx(float(known), rel=1e-12)
+    assert abs(pair.difference) == pytest.approx(float(abs(observed)), rel=1e-12)
+
+
+def test_the_mean_of_f1_over_large_data_sets_is_sampled_and_says_so() -> None:
+    rng = np.random.default_rng(5)
+    sets = {
+        name: f1_systems(
+            {one: (rng.integers(0, 9, 70).tolist(), rng.integers(0, 9, 70).tolist()) for one in "AB"}
+        )
+        for name in ("x", "y", "z")
+    }
+    record = compared(sets, "f1")
+    assert record.overall is not None
+    (pair,) = record.overall.pairs
+    assert (pair.method, pair.exact, pair.p_value_bounds_kind) == ("monte_carlo", False, "confidence")
+
+
+@pytest.mark.parametrize("statistic", ["sign", "signed_rank"])
+def test_signs_and_ranks_have_no_mean_over_data_sets(statistic: str) -> None:
+    sets = {name: systems_of(columns) for name, columns in GRADES.items()}
+    with pytest.raises(InvalidTest) as refusal:
+        compared(sets, statistic)
+    assert refusal.value.flaws[0].pointer == "/aggregate"
+    assert compared(sets, statistic, aggregate="micro").overall is not None
+    assert compared(sets, statistic, aggregate=None).overall is None
+
+
+def test_weights_within_a_data_set() -> None:
+    """Macro means of weighted means: shares of an item w / (D sum w)."""
+    weights = {"mmlu": [1, 5, 2, 2], "gsm": [3, 1, 1, 1, 4]}
+    sets = {name: systems_of(columns, weights=weights[name]) for name, columns in GRADES.items()}
+    record = compared(sets)
+    assert record.overall is not None
+    for pair in record.overall.pairs:
+        units = [
+            Fraction(w, 2 * sum(weights[name])) * (one - other)
+            for name, columns in GRADES.items()
+            for w, one, other in zip(weights[name], columns[pair.u], columns[pair.v], strict=True)  # type: ignore[misc]
+        ]
+        assert pair.p_value == pytest.approx(float(brute_force(units)), rel=1e-12)
+        assert pair.difference == pytest.approx(float(sum(units)))
+
+
+def test_intervals_of_means_hold_what_the_test_does_not_reject() -> None:
+    """Every data set shifted by the same difference: p at the ends, in fractions, around 1 - level."""
+    board = overall_of(GRADES, confidence_level=0.8)
+    for pair in board.pairs:
+        interval = pair.confidence_interval
+        assert interval is not None
+        assert interval.low is not None
+        assert interval.high is not None
+        units = effects(GRADES, pair.u, pair.v, macro=True)
+        shares = [Fraction(1, 2 * len(columns["A"])) for columns in GRADES.values() for _ in columns["A"]]
+
+        def p(difference: float, units: list[Fraction] = units, shares: list[Fraction] = shares) -> Fraction:
+            shifted = [unit - Fraction(difference) * share for unit, share in zip(units, shares, strict=True)]
+            return brute_force(shifted)
+
+        assert p(interval.low - 1e-6) <= Fraction(1, 5) < p(interval.low + 1e-6)
+        assert p(interval.high + 1e-6) <= Fraction(1, 5) < p(interval.high - 1e-6)
