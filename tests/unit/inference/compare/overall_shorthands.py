@@ -75,7 +75,8 @@ def effects(
     clusters: Mapping[str, Sequence[int]] | None = None,
 ) -> list[Fraction]:
     """What each unit adds to the statistic: an item's difference over D n of its data set, or over N."""
-    items, units = sum(len(columns[u]) for columns in datasets.values()), []
+    items = sum(len(columns[u]) for columns in datasets.values())
+    units: list[Fraction] = []
     for name, columns in datasets.items():
         share = Fraction(1, len(datasets) * len(columns[u])) if macro else Fraction(1, items)
         codes = range(len(columns[u])) if clusters is None else clusters[name]
@@ -88,9 +89,9 @@ def effects(
 
 def brute_force(units: Sequence[Fraction], alternative: str = "two-sided") -> Fraction:
     """The exact p-value of the sum, over all exchanges."""
-    observed, extreme = sum(units), 0
+    observed, extreme = sum(units, Fraction(0)), 0
     for signs in product((1, -1), repeat=len(units)):
-        total = sum(sign * unit for sign, unit in zip(signs, units, strict=True))
+        total = sum((sign * unit for sign, unit in zip(signs, units, strict=True)), Fraction(0))
         if alternative == "two-sided":
             extreme += abs(total) >= abs(observed)
         else:

@@ -53,22 +53,19 @@ def test_against_scipy(counts: tuple[tuple[int, int], ...], method: Combine) -> 
 def test_a_combination_is_conservative(method: Combine) -> None:
     """Over all outcomes of two sign tests, p <= x has at most the probability x, on one side and on both."""
     n = (4, 5)
-    found = []
+    found: list[tuple[float, float, float]] = []
     for wins in product(*(range(size + 1) for size in n)):
         data = {
             f"d{at}": columns_of(k, size - k, 0) for at, (k, size) in enumerate(zip(wins, n, strict=True))
         }
         mass = np.prod([stats.binom.pmf(k, size, 0.5) for k, size in zip(wins, n, strict=True)])
-        named = {"design": "pairs", "pairs": (("A", "B"),), "combine": method}
-        found.append(
-            (
-                mass,
-                *(
-                    overall_of(data, alternative=side, **named).pairs[0].p_value
-                    for side in ("greater", "two-sided")
-                ),
-            )
+        above, both = (
+            overall_of(data, alternative=side, design="pairs", pairs=(("A", "B"),), combine=method)
+            .pairs[0]
+            .p_value
+            for side in ("greater", "two-sided")
         )
+        found.append((float(mass), above, both))
     for column in (1, 2):
         for x in {row[column] for row in found}:
             assert sum(row[0] for row in found if row[column] <= x * (1 + 1e-9)) <= x * (1 + 1e-6)

@@ -263,9 +263,9 @@ def test_weights_within_a_data_set() -> None:
     assert record.overall is not None
     for pair in record.overall.pairs:
         units = [
-            Fraction(w, 2 * sum(weights[name])) * (one - other)
+            Fraction(w, 2 * sum(weights[name])) * (exact(one) - exact(other))
             for name, columns in GRADES.items()
-            for w, one, other in zip(weights[name], columns[pair.u], columns[pair.v], strict=True)  # type: ignore[misc]
+            for w, one, other in zip(weights[name], columns[pair.u], columns[pair.v], strict=True)
         ]
         assert pair.p_value == pytest.approx(float(brute_force(units)), rel=1e-12)
         assert pair.difference == pytest.approx(float(sum(units)))

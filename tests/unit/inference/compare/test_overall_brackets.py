@@ -120,7 +120,7 @@ def test_equal_sizes_stay_exact() -> None:
             sets,
             StatisticSpec("mean_difference"),
             Options(higher_is_better=True),
-            aggregate=aggregate,  # type: ignore[arg-type]
+            aggregate=aggregate,
         )
         found.append(prepare_compare(asked, Budget()).boards[-1].solve())
     macro, micro = found

@@ -200,9 +200,6 @@ def test_warnings() -> None:
     some = {"A": {"p": 1}, "B": {"p": 1, "q": 1}}
     assert codes({"kind": "scores", "systems": some, "on_missing": "pairwise"}) == ["items_differ"]
     assert codes({"kind": "scores", "systems": some, "on_missing": "complete"}) == ["items_left_out"]
-    sets = {"d": {"systems": {"A": A, "B": B, "C": B}}, "e": {"systems": {"A": A, "B": B}}}
-    assert codes({"kind": "scores", "datasets": sets}) == ["systems_not_everywhere"]
-    assert codes({"kind": "scores", "datasets": sets, "aggregate": None}) == []
 
 
 def test_query_of_a_json_body() -> None:

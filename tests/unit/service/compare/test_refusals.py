@@ -154,7 +154,7 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
         datasets(d={"systems": {"A": A}}), "/datasets/d/systems", "too_few_systems"
     ),
     "an unknown field of a data set": (
-        datasets(d={"systems": TWO, "weights": [1]}), "/datasets/d/weights", "unknown_field"
+        datasets(d={"systems": TWO, "weight": [1]}), "/datasets/d/weight", "unknown_field"
     ),
     "a flaw in a data set": (
         datasets(**{"a/b": {"systems": {"A": A, "B": [1, "x", 0]}}}), "/datasets/a~1b/systems/B/1", "not_a_number"
@@ -164,7 +164,8 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     ),
     "a data set without a name": (datasets(**{" ": {"systems": TWO}}), "/datasets/ ", "empty_name"),
     "data sets without common systems": (
-        datasets(d={"systems": TWO}, e={"systems": {"A": A, "C": C}}), "/datasets", "no_common_systems"
+        datasets(d={"systems": TWO}, e={"systems": {"A": A, "C": C}}) | {"aggregate": "macro"},
+        "/datasets", "no_common_systems",
     ),
     "a name written in two ways": (
         datasets(d={"systems": THREE}, e={"systems": {**TWO, "C ": C}}), "/datasets/e/systems/C ", "similar_names"

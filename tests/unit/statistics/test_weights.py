@@ -1,0 +1,237 @@
+"""Item weights: weighted means and sums are exact, for weights as they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from app.engine.plan import Budget
+from app.errors import InvalidTest
+from app.inference.options import Options
+from app.inference.paired_test import run_test
+from app.inference.record import TestRecord
+from app.statistics.paired import Pairing, Repeated, Scores, StatisticSpec
+from app.statistics.weights import joined_weights, taken_weights, weights_of
+
+U, V = [0.9, 0.1, 1, 0.5, 0, 1, 0.25], [0.3, 0.4, 0, 0.5, 1, 0.8, 0]
+WRITTEN: list[Any] = ["1/3", 0.1, 2, "0.25", 1, "2e-1", 0.3]
+AS_FRACTIONS = [Fraction("1/3"), *map(Fraction, ("0.1", "2", "0.25", "1", "0.2", "0.3"))]
+
+
+def decimals(values: Sequence[float]) -> list[Fraction]:
+    return [Fraction(repr(value)) for value in values]
+
+
+def brute_force(units: Sequence[Fraction], alternative: str) -> Fraction:
+    observed, extreme = sum(units, Fraction(0)), 0
+    for signs in product((1, -1), repeat=len(units)):
+        total = sum((sign * unit for sign, unit in zip(signs, units, strict=True)), Fraction(0))
+        sides = {"greater": total >= observed, "less": total <= observed}
+        extreme += sides.get(alternative, abs(total) >= abs(observed))
+    return Fraction(extreme, 2 ** len(units))
+
+
+def weighted_test(
+    weights: Any, statistic: str = "mean_difference", pairing: Pairing | None = None, **options: Any
+) -> TestRecord:
+    data = Scores(np.array(U), np.array(V), pairing or Pairing(), weights_of(weights))
+    return run_test(data, StatisticSpec(statistic), Options(**options), Budget())
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("statistic", ["mean_difference", "sum_difference"])
+def test_p_values_and_scores_in_fractions(statistic: str, alternative: str) -> None:
+    record = weighted_test(WRITTEN, statistic, alternative=alternative, exact_fraction=True)
+    pairs = list(zip(AS_FRACTIONS, decimals(U), decimals(V), strict=True))
+    known = brute_force([w * (u - v) for w, u, v in pairs], alternative)
+    below = sum(AS_FRACTIONS) if statistic == "mean_difference" else Fraction(1)
+    assert record.p_value_fraction is not None
+    assert Fraction(record.p_value_fraction.numerator, 2**record.p_value_fraction.log2_denominator) == known
+    assert record.method.exact
+    assert record.statistic.u == float(sum(w * u for w, u, _ in pairs) / below)
+    assert record.statistic.v == float(sum(w * v for w, _, v in pairs) / below)
+    assert record.statistic.observed == float(sum(w * (u - v) for w, u, v in pairs) / below)
+
+
+def test_clusters() -> None:
+    codes = [0, 0, 1, 2, 2, 1, 3]
+    pairing = Pairing(clusters=np.array(codes, dtype=np.int64), n_clusters=4)
+    units = [Fraction(0)] * 4
+    for code, w, u, v in zip(codes, AS_FRACTIONS, decimals(U), decimals(V), strict=True):
+        units[code] += w * (u - v)
+    record = weighted_test(WRITTEN, pairing=pairing)
+    assert record.p_value == float(brute_force(units, "two-sided"))
+
+
+def test_ties_are_those_of_the_weights_as_written() -> None:
+    """0.1 + 0.2 = 0.3 and 3 (1/3) = 1: doubles would not tie."""
+    data = Scores(np.ones(3), np.array([0.0, 0.0, 2.0]), weights=weights_of([0.1, 0.2, 0.3]))
+    assert run_test(data, StatisticSpec("mean_difference"), Options(), Budget()).p_value == 1.0
+    thirds = weights_of(["1/3", "1/3", "1/3", 1])
+    data = Scores(np.ones(4), np.array([0.0, 0.0, 0.0, 2.0]), weights=thirds)
+    assert run_test(data, StatisticSpec("sum_difference"), Options(), Budget()).p_value == 1.0
+
+
+def test_equal_weights_are_none() -> None:
+    plain = run_test(Scores(np.array(U), np.array(V)), StatisticSpec("mean_difference"), Options(), Budget())
+    record = weighted_test(["2/7"] * 7)
+    assert (record.p_value, record.statistic) == (plain.p_value, plain.statistic)
+
+
+def test_whole_weights_are_items_that_swap_together() -> None:
+    """Weight 3 is three copies of an item in one cluster."""
+    weights = [1, 3, 2, 1, 1, 2, 4]
+    u, v = np.repeat(U, weights), np.repeat(V, weights)
+    pairing = Pairing(clusters=np.repeat(np.arange(7), weights), n_clusters=7)
+    for level in (0.5, 0.9):
+        copies = run_test(
+            Scores(u, v, pairing),
+            StatisticSpec("mean_difference"),
+            Options(confidence_level=level),
+            Budget(),
+        )
+        record = weighted_test(weights, confidence_level=level)
+        assert record.p_value == copies.p_value
+        assert record.statistic == copies.statistic
+        assert record.confidence_interval == copies.confidence_interval
+
+
+def test_repeated_samples() -> None:
+    """The means of samples are weighted, not the samples."""
+    u = Repeated(np.array([1, 0, 1, 1, 0, 1]), np.array([2, 3, 1]))
+    v = Repeated(np.array([0, 0, 0, 1, 0, 0]), np.array([3, 1, 2]))
+    weights = [Fraction(1), Fraction(5), Fraction(2)]
+    means = [(Fraction(1, 2), Fraction(0)), (Fraction(2, 3), Fraction(1)), (Fraction(1), Fraction(0))]
+    record = run_test(
+        Scores(u, v, weights=weights_of([1, 5, 2])), StatisticSpec("mean_difference"), Options(), Budget()
+    )
+    units = [w * (one - other) for w, (one, other) in zip(weights, means, strict=True)]
+    assert record.p_value == float(brute_force(units, "two-sided"))
+    assert record.statistic.observed == float(sum(units) / 8)
+
+
+def test_many_items_against_scipy() -> None:
+    """The normal limit of the sum, which thousands of items are near."""
+    rng = np.random.default_rng(2)
+    n = 4_000
+    u, v = rng.integers(0, 11, n), rng.integers(0, 11, n)
+    w = rng.integers(1, 50, n)
+    record = run_test(
+        Scores(u, v, weights=weights_of(w.tolist())), StatisticSpec("mean_difference"), Options(), Budget()
+    )
+    effects = w * (u - v)
+    z = abs(int(effects.sum())) / float(np.sqrt(np.square(effects, dtype=np.float64).sum()))
+    assert record.method.exact
+    assert record.p_value == pytest.approx(2 * float(stats.norm.sf(z)), rel=2e-2)
+    assert record.statistic.observed == pytest.approx(float(np.average(u - v, weights=w)), rel=1e-12)
+
+
+def test_weights_that_outgrow_integers_are_bracketed() -> None:
+    """Many primes as denominators: no lattice, a bracket; the same test, exact, with every weight once."""
+    primes = [p for p in range(101, 2_000) if all(p % k for k in range(2, 45))]
+    rng = np.random.default_rng(4)
+    u, v = rng.integers(0, 2, len(primes)), rng.integers(0, 2, len(primes))
+    record = run_test(
+        Scores(u, v, weights=weights_of([f"1000/{p}" for p in primes[:80]] + [1] * (len(primes) - 80))),
+        StatisticSpec("mean_difference"),
+        Options(precision=1e-4),
+        Budget(),
+    )
+    assert not record.method.exact
+    assert record.method.name == "bounds"
+    low, high = record.p_value_bounds
+    assert low <= record.p_value <= high <= low * (1 + 1e-4)
+    nearest = np.array([round(1000 / p * 10**6) for p in primes[:80]] + [10**6] * (len(primes) - 80))
+    close = run_test(
+        Scores(u, v, weights=weights_of(nearest.tolist())),
+        StatisticSpec("mean_difference"),
+        Options(),
+        Budget(),
+    )
+    assert close.p_value == pytest.approx(record.p_value, rel=1e-3)
+
+
+def test_no_effect_sizes_of_weighted_items() -> None:
+    record = weighted_test(WRITTEN, confidence_level=0.9)
+    assert record.effect_size is None
+    assert record.moved is not None
+    # Weight 2 times a difference of 1 moved most.
+    assert record.moved.toward_u[0] == "2"
+
+
+@pytest.mark.parametrize(
+    ("given", "where"),
+    [
+        ([1, 2, 0], "/2"),
+        ([1, -0.5, 3], "/1"),
+        ([1, float("nan"), 3], "/1"),
+        ([1, float("inf"), 3], "/1"),
+        (["1/0", 1, 1], "/0"),
+        ([1, True, 1], "/1"),
+        ([1, None, 1], "/1"),
+        ([1, "x", 1], "/1"),
+        (["0/5", 1, 1], "/0"),
+        (["1e999", 1, 1], "/0"),
+        ([1, [2], 3], "/1"),
+    ],
+)
+def test_what_is_no_weight(given: list[Any], where: str) -> None:
+    with pytest.raises(InvalidTest) as refusal:
+        weights_of(given)
+    assert refusal.value.flaws[0].pointer == where
+
+
+def test_no_common_unit() -> None:
+    primes = [p for p in range(10_000, 14_000) if all(p % k for k in range(2, 120))]
+    with pytest.raises(InvalidTest) as refusal:
+        weights_of([f"1/{p}" for p in primes])
+    assert refusal.value.flaws[0].code == "weights_too_fine"
+
+
+@pytest.mark.parametrize("statistic", ["sign", "signed_rank"])
+def test_signs_and_ranks_have_no_weights(statistic: str) -> None:
+    with pytest.raises(InvalidTest) as refusal:
+        weighted_test(WRITTEN, statistic)
+    assert refusal.value.flaws[0].pointer == "/weights"
+
+
+def test_no_bootstrap_of_weighted_items() -> None:
+    with pytest.raises(InvalidTest) as refusal:
+        weighted_test(WRITTEN, test="bootstrap")
+    assert refusal.value.flaws[0].pointer == "/weights"
+
+
+def test_equal_weights_however_written() -> None:
+    """Decimals, texts and large integers: one set of numbers."""
+    ways: list[list[Any]] = [[0.5, 1.5, 2.0], ["0.5", 1.5, 2], ["1/2", "3/2", "4/2"], [0.5, "15e-1", "2.00"]]
+    for way in ways:
+        weights = weights_of(way)
+        assert (weights.unit, weights.values.tolist()) == (Fraction(1, 2), [1, 3, 4])
+    large = weights_of([2**70, 3 * 2**70])
+    assert (large.unit, large.values.tolist()) == (Fraction(2**70), [1, 3])
+
+
+def test_some_and_several() -> None:
+    weights = weights_of(["1/2", 3, "1/6"])
+    kept = taken_weights(weights, np.array([2, 0]))
+    assert kept is not None
+    assert [kept.unit * int(x) for x in kept.values] == [Fraction(1, 6), Fraction(1, 2)]
+    joined = joined_weights([(weights, 3), (None, 2)])
+    assert joined is not None
+    assert [joined.unit * int(x) for x in joined.values] == [
+        Fraction(1, 2), 3, Fraction(1, 6), 1, 1
+    ]  # fmt: skip
+    assert joined_weights([(None, 3), (None, 2)]) is None
+
+
+def test_dust_in_weights_is_told() -> None:
+    thirds = weighted_test([1 / 3, 2 / 3, 1, 1, 1, 1, 1])
+    assert "float_dust" in [warning.code for warning in thirds.warnings]
+    plain = weighted_test(WRITTEN)
+    assert "float_dust" not in [warning.code for warning in plain.warnings]
