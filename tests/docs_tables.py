@@ -85,15 +85,14 @@ def formats() -> list[str]:
 def options() -> list[str]:
     """Options of the command line, as click knows them."""
     commands = {name: cli.commands[name] for name in COMMANDS_WITH_OPTIONS}
-    texts: dict[str, str] = {}
-    users: dict[str, list[str]] = {}
+    users: dict[tuple[str, str], list[str]] = {}  # an option may mean something else to another command
     for command, each in commands.items():
         for parameter in each.params:
             if isinstance(parameter, click.Option) and not parameter.hidden:
                 flags = _codes((*parameter.opts, *parameter.secondary_opts))
-                texts.setdefault(flags, " ".join((parameter.help or "").split()))
-                users.setdefault(flags, []).append(command)
-    rows = [_row(flags, ", ".join(users[flags]), text) for flags, text in texts.items()]
+                text = " ".join((parameter.help or "").split())
+                users.setdefault((flags, text), []).append(command)
+    rows = [_row(flags, ", ".join(names), text) for (flags, text), names in users.items()]
     return _table(["option", "of", "meaning"], rows)
 
 

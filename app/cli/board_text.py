@@ -6,8 +6,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from ..client.compare_results import Board, CompareResult
-from ..client.compare_words import compare_sentence, found, in_words, short, table
-from .output import printable
+from ..client.compare_words import cells_of, compare_sentence, found, short, table
+from .output import in_words, printable
 
 MAX_PAIRS = 50
 TEXTS = frozenset({"system", "letters", "best set", "relation", "u", "v"})
@@ -22,12 +22,12 @@ def board_text(result: CompareResult) -> str:
             if result.overall is None:
                 lines += ["", *_board(result, board)]
     lines.append("")
-    lines += [f"warning: {one.detail}" for one in result.warnings]
+    lines += [f"warning: {in_words(one.detail)}" for one in result.warnings]
     for dataset, board in (result.boards if result.datasets is not None else {}).items():
         of = "" if dataset is None else f"{short(dataset)}: "
-        lines += [f"warning: {of}{one.detail}" for one in board.warnings]
+        lines += [f"warning: {of}{in_words(one.detail)}" for one in board.warnings]
     if result.reading is not None:
-        lines += [f"read: {note}" for note in result.reading.notes]
+        lines += [f"read: {in_words(note)}" for note in result.reading.notes]
     lines.append(result.id)
     return "".join(f"{printable(line)}\n" for line in lines)
 
@@ -36,7 +36,7 @@ def _board(result: CompareResult, board: Board) -> Iterator[str]:
     yield from _aligned(*table(result, board))
     if result.compare == "pairs":
         shown = board.pairs[:MAX_PAIRS]
-        rows = [[short(one.u), short(one.v), *in_words(one, board.family.alpha)] for one in shown]
+        rows = [[short(one.u), short(one.v), *cells_of(one, board.family.alpha)] for one in shown]
         yield ""
         yield from _aligned(["u", "v", "difference", "p adjusted", "relation"], rows)
         if len(shown) < len(board.pairs):

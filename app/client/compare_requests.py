@@ -147,24 +147,24 @@ def given(
 
 
 def compare_files(
-    systems: Mapping[str, FileLike] | Sequence[FileLike] | FileLike, **files_and_fields: Any
+    files: Mapping[str, FileLike] | Sequence[FileLike] | FileLike, /, **files_and_fields: Any
 ) -> CompareRequest:
     """Evaluation files of many systems: one file with all of them, or one for each.
 
-    `systems` is {name: file}, a list of files whose names are the systems', or the one file: a path, bytes, (name,
+    `files` is {name: file}, a list of files whose names are the systems', or the one file: a path, bytes, (name,
     bytes), or an open file. `gold`, `ref`, `qrels` and `documents` are files as well; every other keyword is a field
     of the form, `format` (default `auto`), `statistic` and the options of `compare` among them.
     """
     fields = dict(files_and_fields)
-    if isinstance(systems, Mapping):
+    if isinstance(files, Mapping):
         if "names" in fields:
             raise InvalidData("The files have names already: leave names out.", pointer="/names")
-        fields["names"] = list(systems)
-        parts = [(SYSTEM, file_of(str(name), one)) for name, one in systems.items()]
-    elif _is_file(systems):
-        parts = [(FILE, file_of(FILE, cast("FileLike", systems)))]
+        fields["names"] = list(files)
+        parts = [(SYSTEM, file_of(str(name), one)) for name, one in files.items()]
+    elif _is_file(files):
+        parts = [(FILE, file_of(FILE, cast("FileLike", files)))]
     else:
-        several = cast("Sequence[FileLike]", systems)
+        several = cast("Sequence[FileLike]", files)
         parts = [(SYSTEM, file_of(f"system{number}", one)) for number, one in enumerate(several, start=1)]
     others = [role for role in ROLES if role not in {"u", "v", FILE} and fields.get(role) is not None]
     parts += [(role, file_of(role, fields[role])) for role in others]

@@ -81,11 +81,11 @@ def table(result: CompareResult, board: Board, size: int | None = None) -> tuple
         pairs = {pair.u: pair for pair in board.pairs}
         for row, one in zip(rows, shown, strict=True):
             pair = pairs.get(one.name)
-            row.extend(["", "", ""] if pair is None else in_words(pair, board.family.alpha))
+            row.extend(["", "", ""] if pair is None else cells_of(pair, board.family.alpha))
     return heads, rows
 
 
-def in_words(pair: PairResult, alpha: float) -> list[str]:
+def cells_of(pair: PairResult, alpha: float) -> list[str]:
     """The difference of a pair, its adjusted p-value, and the relation."""
     low, high = pair.p_adjusted_bounds
     p = probability(pair.p_adjusted, pair.log10_p_adjusted, alpha)

@@ -20,7 +20,7 @@ APP = Path(__file__).parents[2] / "app"
 HINT = re.compile(r"(?<![\w?&])([a-z]\w*)=(?!=)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 # What has the form of a hint and is none: a header, a definition, and a canonical text.
-NO_HINTS = {"dur", "realm", "zero_division", "x"}
+NO_HINTS = {"dur", "index", "realm", "zero_division", "x"}
 OPTIONS = {
     name
     for command in ("test", "gate", "compare")

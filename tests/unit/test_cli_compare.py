@@ -1,0 +1,291 @@
+"""`exactperm compare`: files of many systems to tables, reports and pictures, with an exit status that is no verdict."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from fractions import Fraction
+from itertools import product
+from math import comb
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from app.cli import compare_options
+from app.cli.board_text import board_text
+from app.cli.commands import cli
+from app.cli.compare_arguments import _names_by_folder
+from app.client.compare_results import CompareResult
+from app.client.decode import decode
+from app.inference.compare.record import Adjust
+from app.inputs.alignment import OnMissing
+from app.reports.representations import BY_NAME, OF_A_COMPARISON
+from app.service.compare.form_fields import READER_OPTIONS
+from app.service.compare.options import OF_QUERY
+from app.service.query import parameters_of
+from tests.unit.cli_asking import run
+
+# 12 items: A wins them all, B the first 5, C none.
+WINS = {"A": 12, "B": 5, "C": 0}
+HOSTILE = ['=cmd|"/C calc"', "<script>alert(1)</script>", "a,b", "日本\x1b[31m", "--gold"]
+
+
+def rows(wins: dict[str, int] = WINS, n: int = 12) -> dict[str, list[int]]:
+    return {name: [int(item < won) for item in range(n)] for name, won in wins.items()}
+
+
+def wide(path: Path, columns: dict[str, list[int]]) -> str:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", *columns])
+        writer.writerows([f"q{n}", *row] for n, row in enumerate(zip(*columns.values(), strict=True)))
+    return str(path)
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> str:
+    return wide(tmp_path / "board.csv", rows())
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[str]:
+    """One file for each system, all of one name."""
+    paths = []
+    for name, column in rows().items():
+        (tmp_path / name).mkdir()
+        paths.append(wide(tmp_path / name / "scores.csv", {"score": column}))
+    return paths
+
+
+def quiet(*arguments: str, stdin: bytes | None = None) -> Any:
+    return run("compare", *arguments, "--quiet", stdin=stdin)
+
+
+def answer(*arguments: str, stdin: bytes | None = None) -> Any:
+    result = quiet(*arguments, "-f", "json", stdin=stdin)
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def binomial(wins: int, losses: int) -> Fraction:
+    """The two-sided p-value of a sign test, by its definition."""
+    n, far = wins + losses, max(wins, losses)
+    return min(Fraction(1), Fraction(2 * sum(comb(n, k) for k in range(far, n + 1)), 2**n))
+
+
+def test_every_field_of_the_form_has_an_option() -> None:
+    fields = {field.name for section in compare_options.SECTIONS.values() for field in section}
+    parameters = {name for kind in ("scores", "counts", "predictions") for name in parameters_of(kind)}
+    known = {*OF_QUERY, *READER_OPTIONS, *parameters, "statistic", "systems", "names", "format"}
+    assert known - fields - {"kind"} == {
+        "compare",
+        "higher_is_better",
+    }  # --pair, --compare, --lower-is-better
+    assert fields <= known
+
+
+def test_choices_are_those_of_the_service() -> None:
+    by_name = {
+        field.name: field.choices for section in compare_options.SECTIONS.values() for field in section
+    }
+    assert by_name["adjust"] == get_args(Adjust)
+    assert by_name["on_missing"] == get_args(OnMissing)
+    (format_,) = (one for one in cli.commands["compare"].params if one.name == "format_")
+    assert isinstance(format_.type, click.Choice)
+    assert tuple(format_.type.choices) == OF_A_COMPARISON
+
+
+def test_a_board_is_a_table_of_systems_best_first(board: str) -> None:
+    result = quiet(board)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "mean_difference: A in the best set of 3 systems (holm, 3 pairs, exact, alpha 0.05)"
+    assert lines[2].split() == [
+        "rank",
+        "system",
+        "score",
+        "rank",
+        "range",
+        "letters",
+        "cluster",
+        "best",
+        "set",
+    ]
+    assert [line.split()[:3] for line in lines[3:6]] == [
+        ["1", "A", "1"],
+        ["2", "B", "0.4167"],
+        ["3", "C", "0"],
+    ]
+    assert (
+        len({line.index(cell) for line, cell in zip(lines[2:6], ["system", "A", "B", "C"], strict=True)}) == 1
+    )
+
+
+def test_p_values_are_those_of_sign_tests_adjusted_by_holm(board: str) -> None:
+    pairs = {(one["u"], one["v"]): one for one in answer(board)["pairs"]}
+    raw = {(u, v): binomial(WINS[u] - WINS[v], 0) for u, v in pairs}
+    assert {pair: one["p_value"] for pair, one in pairs.items()} == raw
+    in_order, highest = sorted(raw, key=raw.__getitem__), Fraction(0)
+    for place, pair in enumerate(in_order):
+        highest = max(highest, min(Fraction(1), (len(raw) - place) * raw[pair]))
+        assert pairs[pair]["p_adjusted"] == pytest.approx(float(highest), rel=1e-14)
+
+
+def test_one_file_for_each_system_is_the_same_board(board: str, folders: list[str]) -> None:
+    one, several = answer(board), answer(*folders)
+    assert [system["name"] for system in several["systems"]] == ["A", "B", "C"]  # after their folders
+    for part in ("systems", "pairs", "groups", "family"):
+        assert several[part] == one[part]
+    named = answer(*folders, "--names", '["x,y", "B", "C"]')
+    assert [system["name"] for system in named["systems"]] == ["x,y", "B", "C"]
+    assert answer("-", stdin=Path(board).read_bytes())["systems"] == one["systems"]
+
+
+def test_several_data_sets_come_from_a_long_table(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    lines = ["dataset,id,system,score"]
+    for name, dataset in product(WINS, ("x", "y")):
+        lines += [f"{dataset},q{n},{name},{value}" for n, value in enumerate(rows()[name])]
+    path.write_text("\n".join(lines) + "\n")
+    found = answer(str(path), "--aggregate", "null")
+    assert (list(found["datasets"]), found["overall"], found["systems"]) == (["x", "y"], None, None)
+    shown = quiet(str(path), "--aggregate", "null").stdout
+    assert shown.startswith("x of 2 data sets, mean_difference: A in the best set of 3 systems")
+    assert "\ny: A in the best set of 3 systems" in shown
+    assert shown.count("rank range") == 2
+
+
+@pytest.mark.parametrize("design", ["baseline", "pair"])
+def test_a_baseline_and_pairs(board: str, design: str) -> None:
+    chosen = ["--baseline", "B"] if design == "baseline" else ["--pair", "A", "B", "--pair", "B", "C"]
+    found = answer(board, *chosen, "--alternative", "greater")
+    expected = {("A", "B"), ("C", "B")} if design == "baseline" else {("A", "B"), ("B", "C")}
+    assert {(one["u"], one["v"]) for one in found["pairs"]} == expected
+    assert found["groups"] is None
+    a_over_b = next(one for one in found["pairs"] if (one["u"], one["v"]) == ("A", "B"))
+    assert a_over_b["p_value"] == 2.0**-7  # A wins 7 items that B loses
+    shown = quiet(board, *chosen).stdout
+    assert "difference  p adjusted  relation" in shown
+    assert "better" in shown
+
+
+@pytest.mark.parametrize("format_", OF_A_COMPARISON)
+def test_every_representation_goes_to_a_file_by_its_ending(board: str, tmp_path: Path, format_: str) -> None:
+    path = tmp_path / f"board{BY_NAME[format_].suffixes[0]}"
+    result = quiet(board, "-o", str(path))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"exactperm: compared; see {path}\n"
+    assert path.stat().st_size > 50
+
+
+def test_tables_and_pictures_are_chosen(board: str) -> None:
+    pairs = list(csv.DictReader(io.StringIO(quiet(board, "-f", "csv", "--table", "pairs").stdout)))
+    assert [(one["u"], one["v"]) for one in pairs] == [("A", "B"), ("A", "C"), ("B", "C")]
+    pictures = {
+        name: quiet(board, "-f", "svg", "--picture", name).stdout for name in ("leaderboard", "heatmap")
+    }
+    assert all(text.startswith(("<?xml", "<svg")) for text in pictures.values())
+    assert len(set(pictures.values())) == 2
+
+
+def test_names_that_would_do_harm_stay_inert(tmp_path: Path) -> None:
+    path = wide(
+        tmp_path / "hostile.csv", dict(zip(HOSTILE, rows(dict.fromkeys(HOSTILE, 3)).values(), strict=True))
+    )
+    assert sorted(one["name"] for one in answer(path)["systems"]) == sorted(HOSTILE)
+    shown = quiet(path).stdout
+    assert "\x1b" not in shown
+    assert "日本" in shown
+    found = answer(path, "--baseline", "--gold")
+    assert {pair["v"] for pair in found["pairs"]} == {"--gold"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--baseline", "Z"], ['There is no system "Z"', "at --baseline"]),
+        (["--alternative", "greater"], ["at --alternative"]),
+        (["--pair", "A", "B", "--compare", "all_pairs"], ["--pair and --compare say the same thing"]),
+        (["--systems", "A"], ["--systems"]),
+        (["--compare", "all_pairs", "--baseline", "A"], ["baseline goes with --compare baseline", "at --baseline"]),
+        (["--system-u", "A"], ["No such option"]),
+        (["-O", "fail_status=200"], ["fail_status"]),
+        (["-f", "csv", "--picture", "heatmap"], ["at --picture"]),
+        (["-o", "board.xml"], ["format is one of json, text"]),
+        (["--alpha", "5%"], ["Write 0.05", "at --alpha"]),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_with_status_2(board: str, arguments: list[str], said: list[str]) -> None:
+    result = quiet(board, *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    for text in said:
+        assert text in result.stderr, result.stderr
+
+
+def test_errors_name_the_file_and_the_line(folders: list[str]) -> None:
+    path = Path(folders[1])
+    path.write_text(path.read_text(encoding="utf-8").replace("q3,1", "q3,often"))
+    result = quiet(*folders)
+    assert result.exit_code == 2
+    assert f"at {path}, line 5" in result.stderr
+    assert json.loads(quiet(*folders, "-f", "json").stdout)["status"] == 422
+
+
+def test_without_files_and_with_one_of_two_systems() -> None:
+    assert "Give one file with all systems, or a file for each." in quiet().stderr
+    assert quiet("-", "-").exit_code == 2
+
+
+def test_a_missing_value_is_refused_or_left_out(board: str) -> None:
+    path = Path(board)
+    path.write_text(path.read_text(encoding="utf-8").replace("q11,1,0,0", "q11,1,,0"))
+    assert quiet(board).exit_code == 2
+    sizes = {
+        rule: [one["n"] for one in answer(board, "--on-missing", rule)["systems"]]
+        for rule in ("pairwise", "complete")
+    }
+    assert sizes == {"pairwise": [12, 11, 12], "complete": [11, 11, 11]}
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["a/x/out.csv", "b/x/out.csv"], ["a", "b"]),
+        (["r/a/out.csv", "r/b/out.csv"], ["a", "b"]),
+        (["r/a/1.csv", "r/b/1.csv", "r/b/2.csv"], ["a/1", "b/1", "b/2"]),
+        (["out.csv", "b/out.csv"], ["out", "b/out"]),
+        (["a.csv", "b.csv"], None),
+        (["a.csv", "a.csv"], None),
+    ],
+)
+def test_names_of_files_that_are_called_the_same(paths: list[str], names: list[str] | None) -> None:
+    assert _names_by_folder(paths, [path.rpartition("/")[2] for path in paths]) == names
+
+
+def test_a_board_that_is_not_exact_does_not_say_so(board: str) -> None:
+    raw = answer(board)
+    raw["pairs"][0]["exact"] = False
+    raw["pairs"][0]["p_adjusted_bounds"] = [0.001, 0.002]
+    shown = board_text(decode(CompareResult, raw))
+    assert "1 not exact" in shown.splitlines()[0]
+    assert ", exact" not in shown
+
+
+def test_help_shows_sections_and_its_examples_are_possible() -> None:
+    shown = CliRunner().invoke(cli, ["compare", "--help"])
+    assert shown.exit_code == 0
+    for section in (
+        "Files:",
+        "Compare:",
+        "Test:",
+        "Statistic:",
+        "Reading the files:",
+        "Output:",
+        "Server:",
+        "Examples:",
+    ):
+        assert section in shown.stdout
