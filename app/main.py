@@ -15,19 +15,19 @@ from prometheus_client import disable_created_metrics
 
 from . import __version__
 from .api.error_middleware import ErrorMiddleware
-from .api.openapi.document import TITLE, document
 from .api.routes import add_routes
 from .errors import ExactpermError
-from .execution import malloc
 from .execution.executor import Executor
 from .execution.ipc import Unbounded
+from .execution.peaks import give_back_after_peaks
 from .ops.auth import AuthMiddleware
 from .ops.cors import OPTIONS, ProblemCORSMiddleware, origins_of
-from .ops.drain import Drain, DrainMiddleware, GraceMiddleware
+from .ops.drain import Drain, DrainMiddleware
 from .ops.head_requests import HeadMiddleware
-from .ops.health_checks import HealthChecks
+from .ops.health import HealthChecks
 from .ops.keys import Keys
-from .ops.logs import RequestLine, silence_libraries
+from .ops.log_config import silence_libraries
+from .ops.logs import RequestLine
 from .ops.metrics import Metrics
 from .ops.observability import ObservabilityMiddleware
 from .ops.route_templates import Templates
@@ -73,7 +73,7 @@ def create_app(
             await executor.start()
             await _test(executor, health, settings)
             pipeline.warm_up(first, b"", Unbounded())  # small tests run in this process, too
-            watching = asyncio.create_task(malloc.give_back_after_peaks(metrics.held_bytes))
+            watching = asyncio.create_task(give_back_after_peaks(metrics.held_bytes))
             yield
             watching.cancel()
         finally:
@@ -82,8 +82,7 @@ def create_app(
                 spans.close()
 
     app = FastAPI(
-        title=TITLE,
-        version=__version__,
+        openapi_url=None,  # see `api.openapi_document`
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
@@ -98,15 +97,13 @@ def create_app(
     # The last added is the outermost.
     app.add_middleware(HeadMiddleware)
     app.add_middleware(AuthMiddleware, keys=Keys.of(settings.api_key_digests))
-    app.add_middleware(GraceMiddleware, drain=drain)
-    app.add_middleware(ErrorMiddleware)
+    app.add_middleware(ErrorMiddleware, drain=drain)
     if origins := origins_of(settings.cors_origins):
         app.add_middleware(ProblemCORSMiddleware, allow_origins=origins, **OPTIONS)
     app.add_middleware(
         ObservabilityMiddleware, templates=Templates(app.routes), metrics=metrics, line=line, spans=spans
     )
     app.add_middleware(DrainMiddleware, drain=drain)
-    app.openapi = lambda: _remembered(app)  # type: ignore[method-assign]
     return app
 
 
@@ -119,9 +116,3 @@ async def _test(executor: Executor, health: HealthChecks, settings: Settings) ->
     if wrong:
         log.error("the self-test failed, the service will not be ready: %s", ", ".join(wrong))
     health.tested(wrong)
-
-
-def _remembered(app: FastAPI) -> dict[str, object]:
-    if app.openapi_schema is None:
-        app.openapi_schema = document(app)
-    return app.openapi_schema

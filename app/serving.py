@@ -11,11 +11,13 @@ os.environ.update(
 )  # before NumPy reads it
 
 import asyncio
+import errno
 import gc
 import logging
 import math
 import signal
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +27,7 @@ from types import FrameType
 
 import uvicorn
 
+from . import __version__
 from .execution import malloc
 from .ops.drain import Drain
 from .ops.edge import descriptors
@@ -36,6 +39,7 @@ from .workers import executor_of
 log = logging.getLogger(__name__)
 
 ROUNDS = 4  # iterations of the event loop after which connections accepted by asyncio have a protocol
+LAST_PORT = 65_535
 BACKLOG = 2_048  # connections that the kernel queues until they are accepted
 
 
@@ -52,12 +56,25 @@ class Server(uvicorn.Server):
         self._leaves_at = math.inf
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, with a kernel queue longer than the number accepted in one iteration of the loop."""
-        await super().startup(sockets)
+        """Listen, with a kernel queue longer than the number accepted in one iteration of the loop.
+
+        People are told where in words, on standard error: why it cannot listen always, and the address on a terminal
+        only, because whoever collects logs may read standard error, too.
+        """
+        try:
+            await super().startup(sockets)
+        except SystemExit as end:
+            if isinstance(end.__context__, OSError):
+                sys.stderr.write(f"exactperm: {_cannot_listen(self.config, end.__context__)}\n")
+            raise
         for server in self.servers:
             for listening in server.sockets:
                 with socket.socket(fileno=os.dup(listening.fileno())) as same:
                     same.listen(BACKLOG)
+        if sys.stderr.isatty():
+            url = _url(self.config.host, self.servers[0].sockets[0].getsockname()[1])
+            where = f"{url} (page at /, guide at /docs/guide, API at /docs)"
+            sys.stderr.write(f"exactperm {__version__} listens on {where}; Ctrl-C stops it.\n")
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to stop serving; called ten times a second."""
@@ -113,6 +130,23 @@ class Server(uvicorn.Server):
         self.should_exit = not delay_s
 
 
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _cannot_listen(config: uvicorn.Config, error: OSError) -> str:
+    """Why there is no listening socket, and what to do, in a sentence for people."""
+    where = _url(config.host, config.port).removeprefix("http://")
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"{where} is in use: stop the program that listens there, or choose another port with "
+            f"EXACTPERM_PORT={config.port + 1 if config.port < LAST_PORT else 0} (serve --port)."
+        )
+    if error.errno == errno.EACCES:
+        return f"this user may not listen on {where}: choose a port from 1024 on with EXACTPERM_PORT (serve --port)."
+    return f"cannot listen on {where}: {error.strerror or error}. Set EXACTPERM_HOST and EXACTPERM_PORT (serve --host, --port)."
+
+
 def _accepted(listening: int) -> list[socket.socket]:
     """The connections in the kernel's queue of a non-blocking listening socket, given by its file descriptor."""
     accepted: list[socket.socket] = []
@@ -151,7 +185,8 @@ async def _serve(settings: Settings, limits: Limits) -> None:
     from .errors import TooManyConnections
     from .main import create_app
     from .ops.edge.uvicorn_protocol import EdgeProtocol
-    from .ops.logs import log_config, request_line
+    from .ops.log_config import log_config
+    from .ops.logs import request_line
     from .service.problems import of_error, of_status
 
     def problem(status: int, detail: str, request_id: str) -> tuple[tuple[tuple[str, str], ...], bytes]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..service import problems
 from ..service.messages import Job, RenderedResponse, Source, WorkStats
-from ..service.pipeline import encode, milliseconds
+from ..service.rendered import encode, milliseconds
 
 OF_THE_CALL = frozenset({"server-timing", "age"})
 NOT_IN_KEY = frozenset({"timeout_s"})  # query parameters that do not change the answer

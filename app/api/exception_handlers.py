@@ -55,7 +55,11 @@ def _allowed(path: str, allow: str) -> str | None:
     """What to do instead; browsers that follow a link to a POST route use GET."""
     if not allow:
         return None
-    example = " A page for it is at /." if path.startswith("/v1/tests") or path == "/v1/gate" else ""
+    example = (
+        " A page for it is at /."
+        if path.startswith("/v1/tests") or path in {"/v1/gate", "/v1/compare"}
+        else ""
+    )
     return f"Use {allow} for {path[:MAX_PATH_CHARS]}; see /docs.{example}"
 
 

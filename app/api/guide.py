@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ HEADERS = {
     ),
     "cache-control": "no-cache",
 }
+# The address in the pages' examples; readers see that of the server they read from.
+EXAMPLE_HOST = "localhost:8000"
+HOST = re.compile(r"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 CURRENT = ' aria-current="page"'
 COMMENT = re.compile(r"\s*<!--.*?-->\s*", re.DOTALL)
 
@@ -64,25 +68,31 @@ def guide_router() -> APIRouter:
     """`GET /docs/guide`, its pages and pictures; any other name is not found."""
     router = APIRouter(include_in_schema=False)
 
-    def index() -> Response:
-        return HTMLResponse(rendered(INDEX), headers=HEADERS)
+    def index(request: Request) -> Response:
+        return HTMLResponse(_at_host(rendered(INDEX), request), headers=HEADERS)
 
     def style() -> Response:
         return Response(STYLE.read_bytes(), media_type="text/css", headers=HEADERS)
 
-    def page(page: str) -> Response:
+    def page(page: str, request: Request) -> Response:
         if page in pictures():
             path = pictures()[page]
             return Response(path.read_bytes(), media_type=PICTURES[path.suffix], headers=HEADERS)
         if page not in pages() or page == INDEX:
             raise HTTPException(404)
-        return HTMLResponse(rendered(page), headers=HEADERS)
+        return HTMLResponse(_at_host(rendered(page), request), headers=HEADERS)
 
     # Plain functions: they run in threads, because rendering a page takes some milliseconds.
     router.add_api_route(ROOT, index)
     router.add_api_route(f"{ROOT}/style.css", style)
     router.add_api_route(f"{ROOT}/{{page:path}}", page)
     return router
+
+
+def _at_host(html: str, request: Request) -> str:
+    """The page with the host that its reader asked in place of the examples'."""
+    host = request.headers.get("host", "")
+    return html.replace(EXAMPLE_HOST, host) if HOST.fullmatch(host) else html
 
 
 @cache
@@ -124,6 +134,9 @@ def rendered(name: str) -> str:
 
 def target(link: str, page: str) -> str | None:
     """A link of a page's Markdown as one of its HTML; None where it leads out of the guide into the repository."""
+    if link.startswith(f"http://{EXAMPLE_HOST}/"):  # this server
+        folder, last = posixpath.split(link.removeprefix(f"http://{EXAMPLE_HOST}"))
+        return posixpath.join(posixpath.relpath(folder, _folder(page)), last)
     if re.match(r"[a-z]+:", link) or link.startswith("#"):
         return link
     path, _, anchor = link.partition("#")
@@ -137,11 +150,14 @@ def target(link: str, page: str) -> str | None:
 
 def _relative(name: str, page: str) -> str:
     """The address of a page or file, relative to that of another page: a proxy may serve us below a prefix."""
-    here = posixpath.dirname(f"{ROOT}/{page}" if page != INDEX else ROOT)
     folder, last = posixpath.split(posixpath.normpath(f"{ROOT}/{name}") if name != INDEX else ROOT)
     return posixpath.join(
-        posixpath.relpath(folder, here), last
+        posixpath.relpath(folder, _folder(page)), last
     )  # never a folder's own name: no slash at its end
+
+
+def _folder(page: str) -> str:
+    return posixpath.dirname(f"{ROOT}/{page}" if page != INDEX else ROOT)
 
 
 @cache

@@ -8,15 +8,17 @@ from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
 from ..extras import EXTRAS, is_installed
+from ..inference.compare.record import Adjust, Aggregate, Design, Family
 from ..inference.options import Alternative, Method, PmfDetail
 from ..inputs.encodings import CODINGS
 from ..inputs.formats import catalogue
 from ..inputs.formats.options import READER_OPTIONS
 from ..inputs.formats.roles import ROLES, role_label
-from ..reports.representations import REPRESENTATIONS
+from ..reports.representations import REPRESENTATIONS, BoardPicture, BoardTable
 from ..service import media_types, problems
 from ..service.parse import AVAILABLE_TESTS
 from ..service.render_json import versions
+from ..service.schema.compare import CompareKind
 from ..service.schema.statistics import STATISTIC_MODELS, entries
 from ..settings import Settings
 from ..statistics import metrics
@@ -50,6 +52,15 @@ def meta_of(settings: Settings) -> dict[str, Any]:
         "alternatives": list(get_args(Alternative)),
         "pmf": list(get_args(PmfDetail)),
         "statistics": {kind: [entry.described() for entry in entries(kind)] for kind in STATISTIC_MODELS},
+        "comparison": {
+            "kinds": list(get_args(CompareKind)),
+            "designs": list(get_args(Design)),
+            "adjustments": list(get_args(Adjust)),
+            "families": list(get_args(Family)),
+            "aggregates": list(get_args(Aggregate)),
+            "pictures": list(get_args(BoardPicture)),
+            "tables": list(get_args(BoardTable)),
+        },
         "metrics": metrics.described(),
         "formats": formats(),
         "extras": {name: is_installed(name) for name in EXTRAS},

@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from ..execution.cache import Cache
 from ..execution.executor import Executor
-from ..ops.health import health_router
-from ..ops.health_checks import HealthChecks
+from ..ops.health import HealthChecks, health_router
 from ..ops.metrics import Metrics, metrics_router
 from ..service.limits import limits_of
 from ..service.messages import RenderedResponse
@@ -21,9 +20,7 @@ from .docs import add_docs
 from .endpoint import TestEndpoint
 from .exception_handlers import add_handlers
 from .meta import meta_router
-from .openapi.compare_operations import compare_operation
-from .openapi.gate_operations import gate_operation
-from .openapi.operations import files_operation, plan_operation, test_operation
+from .openapi_document import add_document
 from .page import add_page
 from .request_body import ByteBudget
 
@@ -42,10 +39,11 @@ def add_routes(
         test_router(TestEndpoint(settings, executor, limits_of(settings), cache, budget, in_place))
     )
     app.include_router(meta_router(settings))
-    app.include_router(health_router(health.not_alive, health.not_ready, settings.retry_after_s))
+    app.include_router(health_router(health, settings.retry_after_s))
     app.include_router(metrics_router(metrics))
     add_page(app)
     add_docs(app)
+    add_document(app)
     add_handlers(app)
 
 
@@ -85,14 +83,9 @@ def test_router(endpoint: TestEndpoint) -> APIRouter:
         """Compare many systems: an exact test of each pair, adjusted p-values, rank ranges, groups, the best set."""
         return await endpoint.answer(request, "compare")
 
-    router.add_api_route("/tests/effects", effects, **test_operation("effects", "Test effects"))
-    router.add_api_route("/tests/scores", scores, **test_operation("scores", "Test scores"))
-    router.add_api_route("/tests/counts", counts, **test_operation("counts", "Test counts"))
-    router.add_api_route(
-        "/tests/predictions", predictions, **test_operation("predictions", "Test predictions")
-    )
-    router.add_api_route("/tests/files", files, **files_operation())
-    router.add_api_route("/plan", plan, **plan_operation())
-    router.add_api_route("/compare", compare, **compare_operation())
-    router.add_api_route("/gate", gate, **gate_operation())
+    # `openapi.document` describes them.
+    for test in (effects, scores, counts, predictions, files):
+        router.add_api_route(f"/tests/{test.__name__}", test, methods=["POST"], response_model=None)
+    for other in (plan, compare, gate):
+        router.add_api_route(f"/{other.__name__}", other, methods=["POST"], response_model=None)
     return router

@@ -94,9 +94,7 @@ def _asks(
     return command
 
 
-@_asks(
-    "test",
-    TEST_EXAMPLES + EXIT,
+OF_A_TEST = (
     *options.FILES,
     *options.KIND,
     *options.of_fields("Test", "Statistic", "Reading the files"),
@@ -104,6 +102,9 @@ def _asks(
     *options.OUTPUT,
     *options.SERVER,
 )
+
+
+@_asks("test", TEST_EXAMPLES + EXIT, *OF_A_TEST)
 def test(**given: Any) -> None:
     """Test whether two systems differ on the same items."""
     _run("test", given)
@@ -124,16 +125,7 @@ def gate(**given: Any) -> None:
     _run("gate", given)
 
 
-@_asks(
-    "plan",
-    PLAN_EXAMPLES + EXIT,
-    *options.FILES,
-    *options.KIND,
-    *options.of_fields("Test", "Statistic", "Reading the files"),
-    *options.AUTHORS,
-    *options.OUTPUT,
-    *options.SERVER,
-)
+@_asks("plan", PLAN_EXAMPLES + EXIT, *OF_A_TEST)
 def plan(**given: Any) -> None:
     """Show the method and the predicted cost of a test, without running it."""
     _run("plan", given)

@@ -15,6 +15,13 @@ from ..statistics.catalogue import ENTRIES
 from ..statistics.statistic import Parameter
 
 
+def option_of(name: str) -> str:
+    """A field of the form as the option that sets it."""
+    if name in {"name_u", "name_v"}:
+        return "--names"
+    return "--input-format" if name == "format" else "--" + name.replace("_", "-")
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """A field of the form as an option: `zero_method` is `--zero-method`."""
@@ -28,7 +35,7 @@ class Field:
     @property
     def option(self) -> str:
         """The name on the command line."""
-        return "--input-format" if self.name == "format" else "--" + self.name.replace("_", "-")
+        return option_of(self.name)
 
 
 TEST = (

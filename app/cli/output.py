@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import click
 
 from ..reports.representations import BY_SUFFIX
-from .options import SECTIONS
+from .options import SECTIONS, option_of
 
 PASSED, FAILED, ERROR, INTERRUPTED = 0, 1, 2, 130  # exit statuses
 MAX_SHOWN = 20
@@ -20,13 +20,14 @@ UNAUTHORIZED = 401
 INTERNAL = 500  # in this process there is no request id to ask for
 FIELDS = frozenset(field.name for section in SECTIONS.values() for field in section)
 DIRECTIONS = {"true": "--higher-is-better", "false": "--lower-is-better"}
-# The service speaks of fields and members; here they are options.
-IN_WORDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
-    (re.compile(r'\b(system_[uv])=(?=")'), lambda m: f"{option(m[1])} "),
-    (re.compile(r"\bhigher_is_better=(true|false)"), lambda m: DIRECTIONS[m[1]]),
-    (re.compile(r"\((\w+)=\)"), lambda m: f"({option(m[1])})"),
-    (re.compile(r"\b(say|with|give) (\w+)=(?=\W|$)"), lambda m: f"{m[1]} {option(m[2])}"),
-    (re.compile(r'\b(say|give) "(\w+)": "(\w+)"'), lambda m: f"{m[1]} {option(m[2])} {m[3]}"),
+FILES = frozenset(("gold", "ref", "qrels", "documents"))
+FLAGS = frozenset(field.name for section in SECTIONS.values() for field in section if field.flag)
+# The service speaks of fields and members; here they are options. What is in quotes is the caller's own.
+QUOTED = r'"(?:[^"\\]|\\.)*"'
+MEMBER = re.compile(r'\b(say|give) "(\w+)": "(\w+)"')
+HINT = re.compile(rf"{QUOTED}|\b([a-z]\w*)=(true\b|false\b|)")
+UNDERSCORED = re.compile(
+    rf"{QUOTED}|(?<![\w-])({'|'.join(sorted((n for n in FIELDS if '_' in n), key=len, reverse=True))})\b"
 )
 
 
@@ -38,13 +39,6 @@ class Refused(click.ClickException):
     def show(self, file: IO[Any] | None = None) -> None:
         """Print it in one line."""
         click.echo(f"exactperm: {self.format_message()}", file=file, err=file is None)
-
-
-def option(name: str) -> str:
-    """A field of the form as the option that sets it."""
-    if name in {"name_u", "name_v"}:
-        return "--names"
-    return "--input-format" if name == "format" else "--" + name.replace("_", "-")
 
 
 def format_of(chosen: str | None, path: str | None) -> str:
@@ -109,9 +103,26 @@ def printable(text: str) -> str:
 
 def in_words(detail: str) -> str:
     """A sentence of the service, with options instead of fields."""
-    for pattern, replacement in IN_WORDS:
-        detail = pattern.sub(replacement, detail)
-    return detail
+    detail = MEMBER.sub(lambda m: f"{m[1]} {option_of(m[2])} {m[3]}", detail)
+    return UNDERSCORED.sub(_named, HINT.sub(_hinted, detail))
+
+
+def _hinted(found: re.Match[str]) -> str:
+    """`id_column=name` as `--id-column name`; `id_column=` as `--id-column`; quoted text as it is."""
+    name, value = found[1], found[2]
+    if name == "higher_is_better" and value:
+        return DIRECTIONS[value]
+    if name is None or name not in FIELDS | FILES:
+        return found[0]
+    if name in FLAGS:
+        return option_of(name) if value == "true" else found[0]
+    follows = found.string[found.end() : found.end() + 1]
+    blank = " " if value or (follows and follows not in " ,.;:()") else ""
+    return f"{option_of(name)}{blank}{value}"
+
+
+def _named(found: re.Match[str]) -> str:
+    return found[0] if found[1] is None else option_of(found[1])
 
 
 def location(pointer: str, paths: Mapping[str, str]) -> str:
@@ -121,12 +132,12 @@ def location(pointer: str, paths: Mapping[str, str]) -> str:
     first, *rest = pointer[1:].split("/")
     if first == "options" and rest:
         return ", ".join(
-            [option(rest[0]), *(f"metric {int(one) + 1}" if one.isdigit() else one for one in rest[1:])]
+            [option_of(rest[0]), *(f"metric {int(one) + 1}" if one.isdigit() else one for one in rest[1:])]
         )
     if first == "files" and rest:
         return ", ".join([paths.get(rest[0], f"file {rest[0]}"), *_within(rest[1:])])
     if first in FIELDS and not rest:
-        return option(first)
+        return option_of(first)
     return ", ".join(_within([first, *rest])) if first else ""
 
 

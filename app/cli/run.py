@@ -16,6 +16,7 @@ import httpx
 from ..client import Client, ExactpermError, ProblemError, UnreadableAnswer
 from ..client.calls import VERDICT, Call, call_of, checked, plan_call
 from ..client.requests import files as files_of, gate as gate_of
+from ..reports.number_format import SMALLEST_WRITTEN, number
 from ..reports.representations import BY_NAME, JSON
 from .arguments import PREFIX, Form, form_of, read
 from .output import ERROR, FAILED, PASSED, complain, format_of, in_words, write
@@ -23,6 +24,7 @@ from .progress import Progress, duration
 
 TEST, GATE, PLAN = "test", "gate", "plan"
 LOCAL = "http://in-process"
+DEFAULT_ALPHA = 0.05
 VERDICTS = ("pass", "fail", "inconclusive")
 GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metrics")
 
@@ -50,10 +52,9 @@ def run_command(what: str, given: Mapping[str, Any]) -> int:
         return _refused(problem, form, given, format_)
     content = _plan_text(response) if what == PLAN and format_ == "text" else response.content
     write(content, given["output"])
-    if what == GATE:
-        _say_verdict(response, given, format_)
-        return PASSED if response.is_success else FAILED
-    return PASSED
+    if what != PLAN:
+        _say_outcome(response, given, format_)
+    return PASSED if response.is_success else FAILED
 
 
 def _call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
@@ -119,13 +120,27 @@ def _refused(problem: Mapping[str, Any], form: Form, given: Mapping[str, Any], f
     return ERROR
 
 
-def _say_verdict(response: httpx.Response, given: Mapping[str, Any], format_: str) -> None:
-    """The verdict in a line, where the report went to a file or is a picture."""
+def _say_outcome(response: httpx.Response, given: Mapping[str, Any], format_: str) -> None:
+    """The verdict and the p-value in a line, where the report went to a file or is a picture."""
     if given["output"] is None and not BY_NAME[format_].is_themed:
         return
     where = f"; see {given['output']}" if given["output"] is not None else ""
-    verdict = f"{response.headers['x-verdict']} (p = {response.headers.get('x-p-value', '?')})"
-    click.echo(f"exactperm: {verdict}{where}", err=True)
+    verdict, chance = response.headers.get(VERDICT), _p_value(response, given)
+    outcome = f"{verdict} ({chance})" if verdict is not None else chance
+    click.echo(f"exactperm: {outcome}{where}", err=True)
+
+
+def _p_value(response: httpx.Response, given: Mapping[str, Any]) -> str:
+    """The p-value as reports show it: on the same side of alpha as the value itself. A server of before has none."""
+    try:
+        p = float(response.headers.get("x-p-value", ""))
+    except ValueError:
+        return "p = ?"
+    try:
+        alpha = float(given.get(f"{PREFIX}alpha") or DEFAULT_ALPHA)
+    except ValueError:
+        alpha = DEFAULT_ALPHA
+    return f"p = {number(p, 1.0, alpha)}" if p >= SMALLEST_WRITTEN else f"p < {SMALLEST_WRITTEN}"
 
 
 def _plan_text(response: httpx.Response) -> bytes:

@@ -1,8 +1,4 @@
-"""Worker processes: scheduling, deadlines and cancellation. Knows no HTTP and no statistics."""
+"""Worker processes: scheduling, deadlines and cancellation. Knows no HTTP and no statistics.
 
-from __future__ import annotations
-
-from .executor import Executor
-from .ipc import Control, Unbounded
-
-__all__ = ["Control", "Executor", "Unbounded"]
+Imports nothing by itself: a worker, which is a module of this package, needs neither the executor nor asyncio.
+"""

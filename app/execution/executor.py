@@ -17,14 +17,14 @@ import pickle
 import time
 from collections import Counter
 from collections.abc import Coroutine, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..errors import OutOfMemory, WorkerLost
-from .dispatcher import Dispatcher
+from .dispatcher import Dispatcher, WorkerCall
 from .pool import Function, Pool
 from .process import CallParked, ProcessLost, ProcessOutOfMemory, WorkerProcess
-from .scheduler import Bounds, Call, QueueName, Reason, Scheduler
+from .scheduler import Bounds, Call, Reason, Scheduler
 from .single_flight import Flight, SingleFlight
 from .split import Split
 from .supervisor import Supervisor
@@ -35,33 +35,6 @@ ATTEMPTS = 2
 # workers killed and warmed up again all the time.
 LEAVING_S = 0.2
 UNBOUNDED_BYTES = 1 << 40
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerCall:
-    """One pickled call to a worker, and the answers to its notices; a `Notices`."""
-
-    pickled: bytes
-    body: bytes | bytearray
-    call: Call
-    flight: Flight
-    dispatcher: Dispatcher
-    ask_above_s: float
-    start: float
-    longest_s: float
-
-    async def run(self, worker: WorkerProcess) -> Any:
-        """Send the call, answer its notices, and return its result or raise its error."""
-        return await worker.call(self.pickled, self.body, self, self.ask_above_s)
-
-    def deadline(self, seconds: float) -> None:
-        """The body sets a deadline."""
-        self.call.ends_by = self.start + min(seconds, self.longest_s)
-        self.flight.deadline(seconds)
-
-    def plan(self, seconds: float) -> bool:
-        """Whether a call that turns out long may run now: a caller waits long enough, and a process is free for it."""
-        return self.flight.plan(seconds) and self.dispatcher.plan(self.call, seconds)
 
 
 class Executor:
@@ -173,10 +146,6 @@ class Executor:
     def pids(self) -> tuple[int, ...]:
         """Process ids of the warm workers."""
         return self._pool.pids
-
-    def drain_rate(self, queue: QueueName) -> float:
-        """Predicted seconds of work that all processes together complete of a queue per second, as measured."""
-        return self._throughput.drain_rate(queue, self._scheduler.serving(queue, self._pool.size))
 
     @property
     def full(self) -> bool:

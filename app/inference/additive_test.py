@@ -15,12 +15,11 @@ from ..engine.probability import Region, region
 from ..engine.real.form import items_up
 from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
-from .brackets import most_steps, unproven_seconds
 from .certificate import certified_by
 from .items import additive_items, statistic_record
 from .null_record import null_record, null_seconds, require_listable
 from .options import Options
-from .p_value import Answer, bracketed, certified, sampled
+from .p_value import Answer, bracketed, certified, most_steps, sampled
 from .prepared import Result
 from .record import Fraction2, LatticeRecord
 from .rounded_test import RoundedTest, rounded_test
@@ -47,7 +46,7 @@ class AdditiveTest:
         fraction = sum(cost.seconds for cost in self.plan.others if cost.method == self.fraction_by)
         pictured = null_seconds(self.form, self.options.pmf)
         each = _SECONDS_PER_ITEM * self.problem.items
-        return self.plan.chosen.seconds + unproven_seconds(self.plan.chosen) + fraction + pictured + each
+        return self.plan.chosen.seconds + fraction + pictured + each
 
     def solve(self) -> Result:
         """Run the planned method and summarise the null."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ..errors import InvalidTest
-from ..statistics.data_warning import DataWarning
 from ..statistics.label_match import label_warnings
-from ..statistics.paired import Paired, Pairing, Predictions, StatisticSpec
+from ..statistics.paired import DataWarning, Paired, Pairing, Predictions, StatisticSpec
 from ..statistics.summary_rows import summary_warning
 
 

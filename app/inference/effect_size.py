@@ -14,7 +14,7 @@ from ..statistics.additive_problem import Additive, clustered
 from ..statistics.joint_problem import Joint
 from ..statistics.paired import Paired, StatisticSpec
 from ..statistics.paired_binary import PairedBinary, paired_binary
-from .item_differences import differences_of
+from .items import differences_of
 from .record import Discordant, EffectSize
 
 

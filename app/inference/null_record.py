@@ -143,7 +143,8 @@ def _histogram(
         return ((low, 1.0),), 0.0
     half, centre = MAX_BINS // 2, low + (high - low) / 2.0
     width = (high - low) / (MAX_BINS - 1)
-    index = np.rint((values - centre) / width).astype(np.int64) + half
+    # Where the ends are neighbouring doubles the centre is one of them, and the other half a span too far from it.
+    index = np.clip(np.rint((values - centre) / width).astype(np.int64) + half, 0, MAX_BINS - 1)
     binned_masses: Reals = np.bincount(index, weights=masses, minlength=MAX_BINS).astype(np.float64)
     if symmetric:
         binned_masses = (binned_masses + binned_masses[::-1]) / 2.0

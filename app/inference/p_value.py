@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ..engine.one_sum.monte_carlo import Estimate
+from ..engine.plan import Cost
 from ..engine.probability import SMALLEST, Probability
 from ..engine.real.bounds import Bracket
 from .record import Fraction2, MonteCarloRecord
@@ -92,3 +93,12 @@ def sampled(estimate: Estimate, fraction: Fraction2 | None = None) -> Answer:
     low, high = estimate.interval()
     p = estimate.p
     return Answer(p, math.log10(p), (min(low, p), max(high, p)), None, fraction, record)
+
+
+# A bracket that does not get there stops at so many times its predicted steps, and so many more: some 50 ms.
+_MOST_TIMES, _SPARE_STEPS = 4, 10_000_000
+
+
+def most_steps(cost: Cost) -> int:
+    """Elementary steps after which a bracket of this predicted cost is left as wide as it is."""
+    return _SPARE_STEPS + _MOST_TIMES * cost.operations

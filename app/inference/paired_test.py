@@ -13,9 +13,8 @@ from functools import partial
 from ..engine.plan import Budget, Cost, Plan
 from ..statistics.additive_problem import Additive
 from ..statistics.corpus import counted, counting_seconds
-from ..statistics.data_warning import DataWarning
 from ..statistics.joint_problem import Joint
-from ..statistics.paired import Paired, Pairing, Segments, StatisticSpec
+from ..statistics.paired import DataWarning, Paired, Pairing, Segments, StatisticSpec
 from ..statistics.reducers import reduce
 from .additive_test import additive_test
 from .bootstrap_test import bootstrap_test
@@ -27,7 +26,7 @@ from .effect_size import effect_size
 from .engine_errors import engine_errors
 from .float_dust import Dust, planned_dust
 from .interval import interval_of, planned_interval
-from .item_differences import differences_of, item_scores_of, most_moved
+from .items import differences_of, item_scores_of, most_moved
 from .joint_test import JointTest, joint_test
 from .options import Options
 from .p_value import significant

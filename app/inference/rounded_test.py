@@ -19,17 +19,16 @@ from ..engine.real.form import RealForm, RealRegion
 from ..engine.real.price import steps_and_bytes
 from ..engine.real.rounded_form import real_problem
 from ..statistics.additive_problem import Additive, Rounding
-from .brackets import most_steps, unproven_seconds
 from .certificate import certified_by
 from .items import items_record, statistic_record
 from .null_record import null_record, null_seconds
 from .options import Options
-from .p_value import Answer, bracketed, certified, sampled
+from .p_value import Answer, bracketed, certified, most_steps, sampled
 from .prepared import Result
 from .record import LatticeRecord, StatisticRecord
 
 # Nanoseconds per operation, as the planner has them.
-_MET, _LISTED, _BOUNDS = 12, 2, 20
+_MET, _LISTED, _BOUNDS = 12, 2, 8
 _FRACTION_METHODS = ("meet_in_the_middle", "enumeration")
 
 
@@ -54,7 +53,7 @@ class RoundedTest:
         if self.options.exact_fraction and not self.plan.chosen.exact:
             fraction = min(cost.seconds for cost in self.plan.others if cost.exact)
         pictured = null_seconds(self.form, self.options.pmf)
-        return self.plan.chosen.seconds + unproven_seconds(self.plan.chosen) + fraction + pictured
+        return self.plan.chosen.seconds + fraction + pictured
 
     def solve(self) -> Result:
         """Run the planned method and summarise the null."""

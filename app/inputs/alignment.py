@@ -183,7 +183,9 @@ def align_placed(
         if own is None:
             continue
         if not len(own):
-            detail = "No item of this system can be compared: it shares no id with gold."
+            detail = (
+                "This system has no value, or none of an item that gold has: check the ids, or leave it out."
+            )
             raise InvalidTest.at(name, "no_common_ids", detail)
         if len(own) < matched:
             present[name] = own

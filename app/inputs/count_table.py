@@ -13,13 +13,21 @@ import numpy as np
 
 from ..errors import InvalidTest
 from ..statistics.paired import Column
-from . import columns, integer_lists
-from .delimited import Delimiter, fields_of, is_grid, number_of, rows_of, text_of
+from . import integer_lists
+from .delimited import (
+    Delimiter,
+    Rows,
+    column_of,
+    fields_of,
+    first_line_and_rows,
+    is_grid,
+    keys_of,
+    require_rows,
+)
 
 HEADERLESS_COUNTS = ("tp", "incorrect")
 HEADERLESS = ["tp_u", "incorrect_u", "tp_v", "incorrect_v"]
 KEYS = ("id", "cluster")
-Rows = list[tuple[int, list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +53,7 @@ def read(body: bytes | bytearray, delimiter: Delimiter) -> CountTable:
     quick = _headerless_integers(body, delimiter)
     if quick is not None:
         return quick
-    rows = rows_of(text_of(body), delimiter)
-    if not rows:
-        raise InvalidTest.at("", "no_items", "There is no line to test; give at least one.")
-    names = [field.strip().lower() for field in rows[0][1]]
+    names, rows = first_line_and_rows(body, delimiter)
     if any(name.endswith(("_u", "_v")) for name in names):
         return from_rows(names, rows[1:])
     return from_rows(HEADERLESS, rows)
@@ -69,14 +74,13 @@ def _headerless_integers(body: bytes | bytearray, delimiter: Delimiter) -> Count
 def from_rows(names: list[str], rows: Rows) -> CountTable:
     """A table whose columns have these names; raises InvalidTest as `read` does."""
     counts = _count_names(names)
-    if not rows:
-        raise InvalidTest.at("", "no_items", "There is a header and no line below it; give at least one.")
+    require_rows(rows)
     for line, row in rows:
         fields_of(line, row, len(names), f"{', '.join(names)}")
     index = {name: position for position, name in enumerate(names)}
-    u, v = ({count: _column(rows, index[f"{count}_{system}"]) for count in counts} for system in ("u", "v"))
-    keys = {key: [row[index[key]] for _, row in rows] if key in index else None for key in KEYS}
-    return CountTable(u, v, ids=keys["id"], clusters=keys["cluster"])
+    u, v = ({count: column_of(rows, index[f"{count}_{system}"]) for count in counts} for system in ("u", "v"))
+    ids, clusters = (keys_of(rows, index.get(key)) for key in KEYS)
+    return CountTable(u, v, ids, clusters)
 
 
 def _count_names(names: list[str]) -> list[str]:
@@ -96,14 +100,3 @@ def _count_names(names: list[str]) -> list[str]:
             detail = f"Column {position + 1} of the header is neither id, cluster, nor one of a pair <count>_u, <count>_v."
             raise InvalidTest.at(pointer, "unknown_column", detail)
     return [name[:-2] for name in names if name.endswith("_u")]
-
-
-def _column(rows: Rows, column: int) -> Column:
-    values = [number_of(row[column], line, column + 1) for line, row in rows]
-    try:
-        return columns.numbers(values, may_hold_booleans=False)
-    except InvalidTest as error:
-        flaw = error.flaws[0]
-        line = rows[int(flaw.pointer[1:])][0]
-        detail = f"Field {column + 1} of line {line}: {flaw.detail}"
-        raise InvalidTest.at(f"/line/{line}/{column + 1}", flaw.code, detail) from None

@@ -21,6 +21,7 @@ from ..statistics.paired import Column
 from . import columns, integer_lists
 
 Delimiter = Literal[",", "\t"]
+Rows = list[tuple[int, list[str]]]  # with their line numbers, counted from one
 
 HEADER = ("id", "u", "v", "cluster")
 NEWLINE = ord("\n")
@@ -51,13 +52,12 @@ def read(body: bytes | bytearray, delimiter: Delimiter) -> Table:
     quick = plain_table(body, delimiter)
     if quick is not None:
         return quick
-    rows = rows_of(text_of(body), delimiter)
-    if not rows:
-        raise InvalidTest.at("", "no_items", "There is no line to test; give at least one.")
-    names = [field.strip().lower() for field in rows[0][1]]
+    names, rows = first_line_and_rows(body, delimiter)
     if "u" in names and "v" in names:
-        return _with_header(names, rows)
-    return _two_columns(rows)
+        return _with_header(names, rows[1:])
+    for line, row in rows:
+        fields_of(line, row, 2, "a number for each system; or give the header id,u,v")
+    return Table(column_of(rows, 0), column_of(rows, 1))
 
 
 def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> Table | None:
@@ -120,7 +120,15 @@ def text_of(body: bytes | bytearray) -> str:
         raise MalformedBody(f"The body is not UTF-8 (line {line}, at byte {error.start}).") from None
 
 
-def rows_of(text: str, delimiter: Delimiter) -> list[tuple[int, list[str]]]:
+def first_line_and_rows(body: bytes | bytearray, delimiter: Delimiter) -> tuple[list[str], Rows]:
+    """The fields of the first line, which may be names, in lower case; and all rows. Raises InvalidTest without any."""
+    rows = rows_of(text_of(body), delimiter)
+    if not rows:
+        raise InvalidTest.at("", "no_items", "There is no line to test; give at least one.")
+    return [field.strip().lower() for field in rows[0][1]], rows
+
+
+def rows_of(text: str, delimiter: Delimiter) -> Rows:
     """Lines with something in them, with their numbers."""
     if "\0" in text:
         raise MalformedBody("The body has NUL characters; it is not delimited text.")
@@ -185,16 +193,7 @@ def csv_rows(text: str, delimiter: str, *, start: int = 0) -> Iterator[tuple[int
         raise NotDelimited(start + reader.line_num, str(error)) from None
 
 
-def _two_columns(rows: list[tuple[int, list[str]]]) -> Table:
-    u, v = [], []
-    for line, row in rows:
-        fields_of(line, row, 2, "a number for each system; or give the header id,u,v")
-        u.append(number_of(row[0], line, 1))
-        v.append(number_of(row[1], line, 2))
-    return _table(u, v, rows, (1, 2))
-
-
-def _with_header(names: list[str], rows: list[tuple[int, list[str]]]) -> Table:
+def _with_header(names: list[str], rows: Rows) -> Table:
     for position, name in enumerate(names):
         if name not in HEADER:
             detail = f"Column {position + 1} of the header is not one of {', '.join(HEADER)}."
@@ -204,20 +203,21 @@ def _with_header(names: list[str], rows: list[tuple[int, list[str]]]) -> Table:
                 f"/line/1/{position + 1}", "duplicate_column", f"There are two columns {name}."
             )
     index = {name: position for position, name in enumerate(names)}
-    if len(rows) == 1:
-        raise InvalidTest.at("", "no_items", "There is a header and no line below it; give at least one.")
-    u, v = [], []
-    for line, row in rows[1:]:
+    require_rows(rows)
+    for line, row in rows:
         fields_of(line, row, len(names), "as many as the header")
-        u.append(number_of(row[index["u"]], line, index["u"] + 1))
-        v.append(number_of(row[index["v"]], line, index["v"] + 1))
-    table = _table(u, v, rows[1:], (index["u"] + 1, index["v"] + 1))
     return Table(
-        table.u,
-        table.v,
-        ids=[row[index["id"]] for _, row in rows[1:]] if "id" in index else None,
-        clusters=[row[index["cluster"]] for _, row in rows[1:]] if "cluster" in index else None,
+        column_of(rows, index["u"]),
+        column_of(rows, index["v"]),
+        ids=keys_of(rows, index.get("id")),
+        clusters=keys_of(rows, index.get("cluster")),
     )
+
+
+def require_rows(rows: Rows) -> None:
+    """Refuse a header alone."""
+    if not rows:
+        raise InvalidTest.at("", "no_items", "There is a header and no line below it; give at least one.")
 
 
 def fields_of(line: int, row: list[str], wanted: int, why: str) -> None:
@@ -242,17 +242,18 @@ def number_of(text: str, line: int, field: int) -> int | float:
     raise InvalidTest.at(f"/line/{line}/{field}", "not_a_number", detail)
 
 
-def _table(
-    u: list[int | float], v: list[int | float], rows: list[tuple[int, list[str]]], fields: tuple[int, int]
-) -> Table:
-    """Both columns as arrays; errors point to line and field."""
-    arrays = []
-    for values, field in ((u, fields[0]), (v, fields[1])):
-        try:
-            arrays.append(columns.numbers(values, may_hold_booleans=False))
-        except InvalidTest as error:
-            flaw = error.flaws[0]
-            line = rows[int(flaw.pointer[1:])][0]
-            detail = f"Field {field} of line {line}: {flaw.detail}"
-            raise InvalidTest.at(f"/line/{line}/{field}", flaw.code, detail) from None
-    return Table(arrays[0], arrays[1])
+def column_of(rows: Rows, column: int) -> Column:
+    """The numbers in a column, counted from zero; errors point to line and field."""
+    values = [number_of(row[column], line, column + 1) for line, row in rows]
+    try:
+        return columns.numbers(values, may_hold_booleans=False)
+    except InvalidTest as error:
+        flaw = error.flaws[0]
+        line = rows[int(flaw.pointer[1:])][0]
+        detail = f"Field {column + 1} of line {line}: {flaw.detail}"
+        raise InvalidTest.at(f"/line/{line}/{column + 1}", flaw.code, detail) from None
+
+
+def keys_of(rows: Rows, column: int | None) -> list[str] | None:
+    """The texts in a column, counted from zero; None without one."""
+    return None if column is None else [row[column] for _, row in rows]

@@ -18,7 +18,7 @@ from ..errors import Flaw, InvalidTest
 from ..statistics.paired import Column, Repeated
 from . import columns
 from .columns import NAMES
-from .quoting import quoted
+from .quoting import escaped, quoted
 
 MAX_COUNT_NAMES = 1_000
 MAX_TUPLE = 100
@@ -72,7 +72,7 @@ def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> Na
     result: dict[str, Column] = {}
     for name, column in value.items():
         if type(column) is not np.ndarray and type(column) is not list:
-            raise InvalidTest.at(f"/{escape(name)}", "not_a_column", "Give a list with one count per item.")
+            raise InvalidTest.at(f"/{escaped(name)}", "not_a_column", "Give a list with one count per item.")
         try:
             result[name] = whole(
                 column
@@ -80,7 +80,7 @@ def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> Na
                 else columns.numbers(column, may_hold_booleans=may_hold_booleans)
             )
         except InvalidTest as error:
-            flaws = (Flaw(f"/{escape(name)}{f.pointer}", f.code, f.detail) for f in error.flaws)
+            flaws = (Flaw(f"/{escaped(name)}{f.pointer}", f.code, f.detail) for f in error.flaws)
             raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
     first = next(iter(result))
     for name, counts in result.items():
@@ -88,7 +88,7 @@ def named_counts(value: dict[str, Any], *, may_hold_booleans: bool = True) -> Na
             detail = (
                 f"{quoted(first)} has {len(result[first]):,} counts and {quoted(name)} has {len(counts):,}."
             )
-            raise InvalidTest.at(f"/{escape(name)}", "length_mismatch", detail)
+            raise InvalidTest.at(f"/{escaped(name)}", "length_mismatch", detail)
     return NamedCounts(result)
 
 
@@ -117,7 +117,7 @@ def counts_by_item(values: Sequence[Any], *, may_hold_booleans: bool = True) -> 
                 columns.numbers([value[name] for value in values], may_hold_booleans=may_hold_booleans)
             )
         except InvalidTest as error:
-            flaws = (Flaw(f"{f.pointer}/{escape(name)}", f.code, f.detail) for f in error.flaws)
+            flaws = (Flaw(f"{f.pointer}/{escaped(name)}", f.code, f.detail) for f in error.flaws)
             raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
     return NamedCounts(result, by_item=True)
 
@@ -158,11 +158,6 @@ def taken(values: Any, order: NDArray[np.int64]) -> Any:
         within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         return Repeated(values.values[np.repeat(first, lengths) + within], lengths)
     return [values[index] for index in order.tolist()]
-
-
-def escape(key: object) -> str:
-    """A key as a segment of a JSON pointer (RFC 6901, section 3), cut to a length that does not echo."""
-    return str(key)[:40].replace("~", "~0").replace("/", "~1")
 
 
 def _all_lists(values: list[Any]) -> bool:

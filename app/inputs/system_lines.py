@@ -54,9 +54,9 @@ def read(body: bytes | bytearray) -> tuple[dict[str | None, LongBoard], list[int
     except InvalidTest as error:
         flaws = []
         for flaw in error.flaws:
-            _, row, *rest = flaw.pointer.split("/")
+            _, place, *rest = flaw.pointer.split("/")
             flaws.append(
-                Flaw("/".join(["/line", str(line(int(row))), "score", *rest]), flaw.code, flaw.detail)
+                Flaw("/".join(["/line", str(line(int(place))), "score", *rest]), flaw.code, flaw.detail)
             )
         raise InvalidTest(error.detail, flaws=tuple(flaws)) from None
     keys = {name: _keys(columns[name], name, line) for name in ("id", "system", *OPTIONAL) if name in columns}

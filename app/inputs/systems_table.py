@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic_core import from_json
 
 from ..errors import InvalidTest
+from ..statistics.direction import of_name
 from ..statistics.paired import Column
 from ..statistics.summary_rows import is_summary
 from . import columns, delimited
@@ -99,12 +100,7 @@ class _Lines:
 
     def of(self, row: int) -> int:
         """The line of a row below the header."""
-        return line_of(self.body, self.delimiter, row)
-
-
-def line_of(body: bytes | bytearray, delimiter: Delimiter, row: int) -> int:
-    """The line of a row below the header, counted from one."""
-    return delimited.rows_of(delimited.text_of(body), delimiter)[row + 1][0]
+        return delimited.rows_of(delimited.text_of(self.body), self.delimiter)[row + 1][0]
 
 
 def _at_column(position: int, code: str, detail: str) -> InvalidTest:
@@ -194,7 +190,7 @@ def _wide(grid: _Grid, folded: list[str], lines: _Lines, wanted: Sequence[str] |
         skipped = tuple(name for name in positions if name not in wanted)
         positions = {name: positions[name] for name in wanted}
     else:
-        _refuse_no_systems(positions)
+        refuse_no_systems(positions)
     scores: dict[str, Column] = {}
     gone: dict[str, NDArray[np.bool_]] = {}
     for name in sorted(positions):
@@ -241,7 +237,7 @@ def _are_numbers(names: Sequence[str]) -> bool:
         return False
 
 
-def _refuse_no_systems(positions: dict[str, int]) -> None:
+def refuse_no_systems(positions: dict[str, int]) -> None:
     """Refuse columns whose names say that they are no systems: an index without a name, or averages of the others."""
     for name, position in positions.items():
         if name.lower() in INDEX_NAMES:
@@ -251,7 +247,7 @@ def _refuse_no_systems(positions: dict[str, int]) -> None:
                 "it out (index=False), or name the columns to compare (systems=)."
             )
             raise _at_column(position, "index_column", detail)
-        if is_summary(name):
+        if is_summary(name) and of_name(name) is None:
             detail = (
                 f"Column {position + 1} is called {quoted(name)}: averages or totals of the others are no system. Remove it, or name "
                 "the columns to compare (systems=)."

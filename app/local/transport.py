@@ -28,6 +28,7 @@ from ..settings import Settings
 PATHS: dict[str, Kind] = {
     "/v1/plan": "plan",
     "/v1/gate": "gate",
+    "/v1/compare": "compare",
     "/v1/tests/files": "files",
     **{f"/v1/tests/{kind}": kind for kind in get_args(TestKind)},
 }

@@ -7,11 +7,7 @@ in flight; those unfinished after `shutdown_grace_s` are cancelled and answered 
 
 from __future__ import annotations
 
-import asyncio
-
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from ..errors import Overloaded
 
 CLOSE = (b"connection", b"close")
 
@@ -46,29 +42,3 @@ class DrainMiddleware:
             await send(message)
 
         await self.app(scope, receive, send_and_close)
-
-
-class GraceMiddleware:
-    """Raises `Overloaded` for a request that is cancelled at the end of the grace period; `ErrorMiddleware` renders it."""
-
-    def __init__(self, app: ASGIApp, drain: Drain) -> None:
-        self.app = app
-        self._drain = drain
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
-        begun = False
-
-        async def noting_send(message: Message) -> None:
-            nonlocal begun
-            begun = begun or message["type"] == "http.response.start"
-            await send(message)
-
-        try:
-            await self.app(scope, receive, noting_send)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if begun or not self._drain.begun or scope["type"] != "http" or task is None:
-                raise
-            task.uncancel()  # the 503 must still be sent
-            raise Overloaded("The service is shutting down. Try again elsewhere or later.") from None

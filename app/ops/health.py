@@ -1,19 +1,46 @@
-"""Liveness and readiness: cheap routes."""
+"""The checks of the health routes, whether the service is alive and whether it is ready; and the routes."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
+from ..execution.executor import Executor
+from .drain import Drain
+
+
+class HealthChecks:
+    """Reads the executor, the drain and the result of the self-test."""
+
+    def __init__(self, executor: Executor, drain: Drain) -> None:
+        self._executor = executor
+        self._drain = drain
+        self._wrong: list[str] | None = None
+
+    def tested(self, wrong: list[str]) -> None:
+        """The self-test ran; `wrong` names the failed cases."""
+        self._wrong = wrong
+
+    def not_alive(self) -> str | None:
+        """Why the service should be restarted: work is pending and no worker makes progress. A busy service is alive."""
+        return "Work is pending and no worker makes progress." if self._executor.stalled else None
+
+    def not_ready(self) -> str | None:
+        """Why no requests should be sent to this service."""
+        if self._drain.begun:
+            return "The service is shutting down."
+        if self._wrong is None:
+            return "The self-test has not run yet."
+        if self._wrong:
+            return f"The self-test failed: {', '.join(self._wrong)}."
+        return None if self._executor.ready else "No worker is ready."
+
+
 OK = {"status": "ok"}
 
-HealthCheck = Callable[[], str | None]  # a sentence that says what is wrong, or None
 
-
-def health_router(not_alive: HealthCheck, not_ready: HealthCheck, retry_after_s: int) -> APIRouter:
+def health_router(health: HealthChecks, retry_after_s: int) -> APIRouter:
     """`/livez`, `/readyz` and its alias `/healthz`."""
     router = APIRouter(tags=["health"])
 
@@ -24,11 +51,11 @@ def health_router(not_alive: HealthCheck, not_ready: HealthCheck, retry_after_s:
 
     async def livez() -> Response:
         """Alive: the event loop responds and, if work is pending, a worker makes progress."""
-        return respond(not_alive())
+        return respond(health.not_alive())
 
     async def readyz() -> Response:
         """Ready: a worker is warm, the self-test passed, and the service is not shutting down."""
-        return respond(not_ready())
+        return respond(health.not_ready())
 
     router.add_api_route("/livez", livez, response_class=Response, summary="Alive?")
     router.add_api_route("/readyz", readyz, response_class=Response, summary="Ready for work?")

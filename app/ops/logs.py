@@ -13,52 +13,19 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from structlog.typing import EventDict, Processor
 
-Format = Literal["json", "console"]
+if TYPE_CHECKING:
+    from .log_config import Format
+
 RequestLine = Callable[..., Any]  # keyword arguments are the members of the line
 
 STAMP = structlog.processors.TimeStamper(fmt="iso", utc=True, key="time")
 OURS = {"status", "reason", "request_id"}  # the extras of our own records
-QUOTING = ("python_multipart.multipart",)
 MAX_FRAMES = 50  # the innermost ones of a stack
-INVALID = "Invalid HTTP request received."
-
-
-def log_config(form: Format, *, tracebacks: bool = False) -> dict[str, Any]:
-    """For `logging.config.dictConfig`: everything goes to standard output, one line each."""
-    return {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "formatters": {"ours": {"()": formatter, "form": form, "tracebacks": tracebacks}},
-        "filters": {"once": {"()": Once}},
-        "handlers": {
-            "out": {
-                "class": "logging.StreamHandler",
-                "formatter": "ours",
-                "filters": ["once"],
-                "stream": "ext://sys.stdout",
-            }
-        },
-        "root": {"handlers": ["out"], "level": "INFO"},
-    }
-
-
-def silence_libraries() -> None:
-    """Disable the loggers of libraries that would quote a request's bytes."""
-    for name in QUOTING:
-        logging.getLogger(name).disabled = True
-
-
-class Once(logging.Filter):
-    """Drops uvicorn's line about invalid requests: ours has a request id."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether to keep a record."""
-        return record.msg != INVALID
 
 
 def formatter(form: Format, *, tracebacks: bool = False) -> logging.Formatter:

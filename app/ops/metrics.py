@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
 
 from fastapi import APIRouter
 from prometheus_client import (
@@ -22,6 +21,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 
+from ..execution.executor import Executor
 from ..execution.procfs import resident_bytes
 
 REQUEST_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -39,38 +39,10 @@ SOURCES = ("computed", "kept", "shared")
 RESTARTS = ("deadline", "died", "disconnect", "memory", "stopped")
 
 
-class Execution(Protocol):
-    """The gauges and counters of the executor."""
-
-    @property
-    def queued(self) -> int:
-        """How many calls wait for a worker."""
-
-    @property
-    def running(self) -> int:
-        """How many calls run in a worker."""
-
-    @property
-    def pending_seconds(self) -> float:
-        """Predicted seconds of the calls that wait or run."""
-
-    @property
-    def pids(self) -> tuple[int, ...]:
-        """Process ids of the warm workers."""
-
-    @property
-    def restarts(self) -> Mapping[str, int]:
-        """Workers that were replaced, by reason."""
-
-    @property
-    def rejections(self) -> Mapping[str, int]:
-        """Calls that were refused, by reason."""
-
-
 class Metrics:
     """All metrics of one application, in their own registry."""
 
-    def __init__(self, execution: Execution, versions: Mapping[str, str]) -> None:
+    def __init__(self, execution: Executor, versions: Mapping[str, str]) -> None:
         self.registry = CollectorRegistry(auto_describe=True)
         self.in_flight = 0
         self.connections: Callable[[], int] = lambda: 0
@@ -154,7 +126,7 @@ class Metrics:
 class StateCollector(Collector):
     """Collector for gauges and for counters kept by other components."""
 
-    def __init__(self, metrics: Metrics, execution: Execution, versions: Mapping[str, str]) -> None:
+    def __init__(self, metrics: Metrics, execution: Executor, versions: Mapping[str, str]) -> None:
         self._metrics = metrics
         self._execution = execution
         self._versions = versions
@@ -165,33 +137,39 @@ class StateCollector(Collector):
         build = GaugeMetricFamily("exactperm_build_info", "Versions; always 1.", labels=tuple(self._versions))
         build.add_metric(tuple(self._versions.values()), 1)
         yield build
-        yield _gauge("exactperm_requests_in_flight", "Requests in flight.", metrics.in_flight)
-        yield _gauge("exactperm_connections_open", "Open connections.", metrics.connections())
-        yield _gauge(
+        yield GaugeMetricFamily(
+            "exactperm_requests_in_flight", "Requests in flight.", value=metrics.in_flight
+        )
+        yield GaugeMetricFamily(
+            "exactperm_connections_open", "Open connections.", value=metrics.connections()
+        )
+        yield GaugeMetricFamily(
             "exactperm_held_bytes",
             "Bytes of the bodies and answers of all requests in flight.",
-            metrics.held_bytes(),
+            value=metrics.held_bytes(),
         )
-        in_place = CounterMetricFamily(
+        yield CounterMetricFamily(
             "exactperm_inplace_seconds",
             "Time spent on tests in the web process.",
+            value=metrics.in_place_seconds(),
         )
-        in_place.add_metric((), metrics.in_place_seconds())
-        yield in_place
-        yield _gauge("exactperm_queue_depth", "Requests that wait for a worker.", execution.queued)
-        pending_s = execution.pending_seconds
-        yield _gauge(
+        yield GaugeMetricFamily(
+            "exactperm_queue_depth", "Requests that wait for a worker.", value=execution.queued
+        )
+        yield GaugeMetricFamily(
             "exactperm_pending_seconds",
             "Predicted seconds of the tests that wait or run in workers.",
-            pending_s,
+            value=execution.pending_seconds,
         )
-        yield _gauge("exactperm_workers", "Warm workers.", len(execution.pids))
-        yield _gauge("exactperm_workers_busy", "Workers that run a test.", execution.running)
-        resident = GaugeMetricFamily(
-            "exactperm_workers_resident_bytes", "Resident memory of all workers.", unit="bytes"
+        yield GaugeMetricFamily("exactperm_workers", "Warm workers.", value=len(execution.pids))
+        yield GaugeMetricFamily("exactperm_workers_busy", "Workers that run a test.", value=execution.running)
+        resident = sum(resident_bytes(pid) or 0 for pid in execution.pids)
+        yield GaugeMetricFamily(
+            "exactperm_workers_resident_bytes",
+            "Resident memory of all workers.",
+            value=resident,
+            unit="bytes",
         )
-        resident.add_metric((), sum(resident_bytes(pid) or 0 for pid in execution.pids))
-        yield resident
         refusals = {**dict.fromkeys(QUEUE_REJECTIONS, 0), **execution.rejections, **metrics.refusals}
         yield _counter("exactperm_rejected", "Refused requests and connections.", refusals)
         yield _counter(
@@ -206,10 +184,6 @@ class StateCollector(Collector):
     def describe(self) -> Iterator[Metric]:
         """The same families."""
         return self.collect()
-
-
-def _gauge(name: str, sentence: str, value: float) -> GaugeMetricFamily:
-    return GaugeMetricFamily(name, sentence, value=value)
 
 
 def _counter(

@@ -1,4 +1,4 @@
-"""One row, with a header, for a spreadsheet or a results file."""
+"""A test, or each metric of a gate, as a row below a header: for a spreadsheet or a results file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
+from ..inference.gate.record import Decision, GateRecord, MetricRecord
 from ..inference.record import TestRecord
 from .escaping import for_csv, single_line
 
@@ -20,11 +21,7 @@ def row(record: TestRecord, test_id: str) -> str:
     level, method, higher = record.item_level, record.method, record.statistic.higher_is_better
     fields = {
         "id": test_id,
-        "p_value": repr(record.p_value),
-        "log10_p_value": repr(record.log10_p_value),
-        "p_value_low": repr(record.p_value_bounds[0]),
-        "p_value_high": repr(record.p_value_bounds[1]),
-        "p_value_bounds_kind": record.p_value_bounds_kind,
+        **p_value_fields(record),
         "significant": boolean(record.significant),
         "alpha": repr(record.alpha),
         "min_attainable_p": repr(record.min_attainable_p),
@@ -51,6 +48,17 @@ def written(rows: Sequence[Mapping[str, str]], header: Sequence[str] | None = No
     writer.writerow(rows[0] if header is None else header)
     writer.writerows(row.values() for row in rows)
     return text.getvalue()
+
+
+def p_value_fields(test: TestRecord | Decision) -> dict[str, str]:
+    """The p-value, its logarithm and its bounds."""
+    return {
+        "p_value": repr(test.p_value),
+        "log10_p_value": repr(test.log10_p_value),
+        "p_value_low": repr(test.p_value_bounds[0]),
+        "p_value_high": repr(test.p_value_bounds[1]),
+        "p_value_bounds_kind": test.p_value_bounds_kind,
+    }
 
 
 def data_fields(record: TestRecord) -> dict[str, str]:
@@ -108,3 +116,43 @@ def optional(value: float | None) -> str:
 def listed(texts: Iterable[str]) -> str:
     """Ids or notes as a JSON list."""
     return json.dumps([single_line(text) for text in texts])
+
+
+def gate_rows(gate: GateRecord, gate_id: str) -> str:
+    """One row for each metric: its verdict and the gate's, its terms, the decision, what was observed.
+
+    `p_value_adjusted` is what was compared with `alpha`; numbers are in full, and every column is always there.
+    """
+    return written([_row(gate, gate_id, metric) for metric in gate.metrics])
+
+
+def _row(gate: GateRecord, gate_id: str, metric: MetricRecord) -> dict[str, str]:
+    terms, decision, record = metric.terms, metric.decision, metric.test
+    return {
+        "id": gate_id,
+        "metric": for_csv(metric.name),
+        "verdict": metric.verdict,
+        "gate_verdict": gate.verdict,
+        "gate_passed": boolean(gate.passed),
+        "policy": terms.policy,
+        "margin": repr(terms.margin),
+        "alpha": repr(terms.alpha),
+        "higher_is_better": boolean(terms.higher_is_better),
+        "on_inconclusive": gate.on_inconclusive,
+        "correction": gate.correction or "",
+        "procedure": decision.procedure,
+        "alternative": decision.alternative,
+        "difference": repr(decision.difference),
+        **p_value_fields(decision),
+        "exact": boolean(decision.exact),
+        "min_attainable_p": repr(decision.min_attainable_p),
+        "p_value_adjusted": repr(decision.p_value_adjusted),
+        "log10_p_value_adjusted": repr(decision.log10_p_value_adjusted),
+        "significant": boolean(decision.significant),
+        **data_fields(record),
+        "method": record.method.name,
+        "warnings": " ".join(warning.code for warning in record.warnings),
+        **description_fields(record),
+        "reason": for_csv(metric.reason),
+        "notes": listed(record.notes),
+    }

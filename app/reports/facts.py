@@ -25,6 +25,7 @@ from .number_format import (
     number,
     percent,
     probability,
+    signed,
 )
 from .sentence import over_items
 from .titles import measured, names_of
@@ -99,7 +100,7 @@ def _key_estimates(record: TestRecord) -> Iterable[Fact]:
     scored = record.statistic.u is not None and record.statistic.v is not None
     yield Fact(
         "Difference" if scored else "Statistic",
-        _signed(record.statistic.observed) if scored else number(record.statistic.observed),
+        signed(record.statistic.observed) if scored else number(record.statistic.observed),
         short(measured(record)),
     )
     if record.confidence_interval is not None:
@@ -137,7 +138,7 @@ def _difference(record: TestRecord) -> Iterable[Fact]:
         u, v = apart(statistic.u, statistic.v)
         yield Fact(f"Score of {names.u}", u)
         yield Fact(f"Score of {names.v}", v)
-        yield Fact("Difference, U minus V", _signed(statistic.observed), short(measured(record)))
+        yield Fact("Difference, U minus V", signed(statistic.observed), short(measured(record)))
     else:
         yield Fact("Statistic", number(statistic.observed), short(measured(record)))
     if statistic.higher_is_better is not None:
@@ -215,7 +216,3 @@ def _null(record: TestRecord) -> Iterable[Fact]:
     yield Fact("Smallest and largest", f"{number(null.min)} to {number(null.max)}")
     for name, value in null.quantiles or ():
         yield Fact(f"Quantile {name}", number(value))
-
-
-def _signed(value: float) -> str:
-    return f"+{number(value)}" if value > 0 else number(value)

@@ -1,14 +1,16 @@
-"""A test for a comment on a pull request: the verdict in bold, a table, sentences, warnings."""
+"""A test, or a gate, for a comment on a pull request: the verdict in bold, a table, sentences, warnings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import TestRecord, WarningRecord
-from .certainty import interval_text, kind, p_text, undecided
+from .certainty import decision_p_text, interval_text, kind, kind_of_decision, p_text, undecided
 from .escaping import for_markdown, prose_for_markdown
-from .number_format import apart, exactly, number, percent, probability
-from .sentence import sentences
+from .number_format import apart, exactly, number, percent, probability, signed
+from .sentence import metric_sentences, sentences, summary
+from .titles import SYMBOLS, VERDICTS, head
 
 
 def markdown(record: TestRecord, test_id: str) -> str:
@@ -69,11 +71,6 @@ def item_cells(record: TestRecord) -> dict[str, str]:
     }
 
 
-def signed(value: float) -> str:
-    """A difference with its sign."""
-    return f"+{number(value)}" if value > 0 else number(value)
-
-
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table, its first column to the left and numbers to the right."""
     lines = [f"| {' | '.join(heads)} |", f"|---|{'--:|' * (len(heads) - 1)}"]
@@ -105,3 +102,78 @@ def reading(notes: Iterable[str]) -> list[str]:
 def quoted(warnings: Iterable[WarningRecord]) -> list[str]:
     """Each warning as a quotation."""
     return [f"> **{warning.code}**: {prose_for_markdown(warning.detail)}" for warning in warnings]
+
+
+_MARKS = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️"}
+
+
+def gate_markdown(gate: GateRecord, gate_id: str) -> str:
+    """The gate as GitHub-flavoured Markdown. Verdicts are words; the marks only help to spot them."""
+    return "\n\n".join(
+        [
+            _verdict(gate),
+            _table(gate),
+            *_sentences(gate),
+            *_moved(gate),
+            *quoted(_warnings(gate)),
+            *reading(gate.notes),
+            f"<sub>exactperm {gate_id}</sub>\n",
+        ]
+    )
+
+
+def _verdict(gate: GateRecord) -> str:
+    mark = _MARKS[gate.verdict]
+    if len(gate.metrics) == 1:
+        return f"{mark} **{head(gate)}** – {prose_for_markdown(gate.metrics[0].reason)}"
+    words, _, rest = summary(gate, for_markdown).partition(" – ")
+    return f"{mark} **{words}** – {rest}"
+
+
+def _table(gate: GateRecord) -> str:
+    """One row for each metric; columns that some of them lack are empty there."""
+    rows = [_cells(gate, metric) for metric in gate.metrics]
+    heads = list(dict.fromkeys(name for row in rows for name in row))
+    return table(heads, [[row.get(name, "") for name in heads] for row in rows])
+
+
+def _cells(gate: GateRecord, metric: MetricRecord) -> dict[str, str]:
+    terms, decision, several = metric.terms, metric.decision, len(gate.metrics) > 1
+    scores = score_cells(metric.test)
+    scores.pop("d_z", None)
+    if metric.name == metric.test.statistic.name:
+        del scores["statistic"]
+    return {
+        "metric": for_markdown(metric.name),
+        **({"verdict": f"{SYMBOLS[metric.verdict]} {VERDICTS[metric.verdict]}"} if several else {}),
+        **scores,
+        "policy": f"`{terms.policy}`" + (f", margin {exactly(terms.margin)}" if terms.margin else ""),
+        "p adjusted"
+        if several
+        else "p": f"{decision_p_text(decision, terms.alpha)} ({kind_of_decision(decision)})",
+        **item_cells(metric.test),
+    }
+
+
+def _sentences(gate: GateRecord) -> list[str]:
+    if len(gate.metrics) == 1:
+        return [" ".join(metric_sentences(gate.metrics[0], for_markdown))]
+    lines = [
+        f"* **{VERDICTS[metric.verdict]}** {for_markdown(metric.name)} – {prose_for_markdown(metric.reason)} "
+        + " ".join(metric_sentences(metric, for_markdown))
+        for metric in gate.metrics
+    ]
+    return ["\n".join(lines)]
+
+
+def _moved(gate: GateRecord) -> list[str]:
+    lists = [
+        (f"{for_markdown(metric.name)}, toward" if len(gate.metrics) > 1 else "toward", metric.test)
+        for metric in gate.metrics
+    ]
+    return folded([line for toward, record in lists for line in moved_lists(record, toward)])
+
+
+def _warnings(gate: GateRecord) -> list[WarningRecord]:
+    """Each warning once, however many metrics have it."""
+    return list(dict.fromkeys(warning for metric in gate.metrics for warning in metric.test.warnings))

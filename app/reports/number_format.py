@@ -82,3 +82,8 @@ def _rounded(value: float, digits: int) -> str:
 
 def _order(left: float, right: float) -> int:
     return (left > right) - (left < right)
+
+
+def signed(value: float) -> str:
+    """A difference with its sign."""
+    return f"+{number(value)}" if value > 0 else number(value)

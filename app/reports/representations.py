@@ -19,17 +19,14 @@ from .compare.html import compare_html
 from .compare.markdown import compare_markdown
 from .compare.tables import compare_csv
 from .compare.text import compare_line
-from .csv_row import row
-from .gate_csv import gate_rows
-from .gate_markdown import gate_markdown
-from .gate_text import gate_line
+from .csv_row import gate_rows, row
 from .html import gate_html, html
 from .junit import junit
-from .markdown import markdown
+from .markdown import gate_markdown, markdown
 from .picture.board_picture import board_png, board_svg, inline_board
 from .picture.picture import inline_svg, png, svg
 from .picture.style import Theme
-from .text import line
+from .text import gate_line, line
 
 # Pictures and reports bring their own style; nothing else is loaded.
 _OWN_STYLE_ONLY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"

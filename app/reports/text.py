@@ -1,14 +1,16 @@
-"""A test in one line, for logs."""
+"""A test, or a gate, in one line, for logs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
+from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import TestRecord
-from .certainty import ends, kind, p_text
+from .certainty import decision_p_text, ends, kind, kind_of_decision, p_text
 from .escaping import for_line
 from .number_format import apart, exactly, number, probability
+from .titles import VERDICTS, head
 
 # A line has no room for the description of a format.
 _SUMMARY = re.compile(r"(The format was guessed .*?: [\w-]+) \(.*\)\.")
@@ -54,3 +56,29 @@ def data_words(record: TestRecord) -> list[str]:
     if record.effect_size is not None and record.effect_size.cohens_d_z is not None:
         words.append(f"d_z={number(record.effect_size.cohens_d_z)}")
     return words
+
+
+def gate_line(gate: GateRecord, gate_id: str) -> str:
+    """The verdict, then the test behind each metric, without the line end."""
+    notes = "".join(f" {word}" for word in read(gate.notes))
+    if len(gate.metrics) == 1:
+        return f"{head(gate)}: {_metric(gate.metrics[0])} {gate_id}{notes}"
+    metrics = "; ".join(
+        f"{for_line(metric.name)} {VERDICTS[metric.verdict]}: {_metric(metric)}" for metric in gate.metrics
+    )
+    return f"{head(gate)}: {len(gate.metrics)} metrics, Holm; {metrics}; {gate_id}{notes}"
+
+
+def _metric(metric: MetricRecord) -> str:
+    terms, decision = metric.terms, metric.decision
+    margin = f" margin={exactly(terms.margin)}" if terms.margin else ""
+    lower = "" if terms.higher_is_better else " lower_is_better"
+    words = [
+        f"{terms.policy}{margin}{lower}",
+        f"p={decision_p_text(decision, terms.alpha)}",
+        f"({kind_of_decision(decision)}, {decision.procedure}, {decision.alternative})",
+        f"alpha={exactly(terms.alpha)}",
+        *data_words(metric.test),
+        *(f"[{warning.code}]" for warning in metric.test.warnings),
+    ]
+    return " ".join(words)

@@ -26,10 +26,11 @@ IDENTITY = frozenset({"", "7bit", "8bit", "binary"})
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form: files by role, and fields in their order."""
+    """A form: files by role, fields in their order, and the files of a role that may be there several times."""
 
     files: dict[str, UploadedFile]
     fields: list[tuple[str, str]]
+    repeated: list[UploadedFile] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -80,9 +81,17 @@ class Parts:
 
 
 def read(
-    body: bytes | bytearray, boundary: str, roles: Collection[str], *, most_parts: int, most_bytes: int
+    body: bytes | bytearray,
+    boundary: str,
+    roles: Collection[str],
+    *,
+    most_parts: int,
+    most_bytes: int,
+    repeated: str | None = None,
 ) -> Form:
     """Read a form; a part is a file when it has a filename, or is named by one of the `roles`.
+
+    Only the role `repeated` may be there several times.
 
     Raises
     ------
@@ -95,6 +104,7 @@ def read(
     """
     files: dict[str, UploadedFile] = {}
     fields: list[tuple[str, str]] = []
+    several: list[UploadedFile] = []
     left = most_bytes
     for number, part in enumerate(_parts(body, boundary, most_parts), 1):
         name, filename = _names(part, number)
@@ -107,8 +117,12 @@ def read(
             )
         content = _inflated(bytes(part.content), name, left)
         left -= len(content)
-        files[name] = UploadedFile((filename or "")[:MAX_NAME_CHARS], content)
-    return Form(files, fields)
+        file = UploadedFile((filename or "")[:MAX_NAME_CHARS], content)
+        if name == repeated:
+            several.append(file)
+        else:
+            files[name] = file
+    return Form(files, fields, several)
 
 
 def _parts(body: bytes | bytearray, boundary: str, most: int) -> list[Part]:

@@ -72,7 +72,7 @@ def parse_files(
     reading = catalogue.read(files, texts.get("format", catalogue.AUTO), options)
     statistic = values.get("statistic", {})
     with relocated(in_form):
-        spec = _spec(
+        spec = spec_of_reading(
             reading, options.statistic, {name: statistic[name] for name in PARAMETERS if name in statistic}
         )
     return ParsedFiles(reading, spec, request, in_form)
@@ -89,7 +89,7 @@ def in_form(pointer: str) -> str:
     return f"/files{pointer}" if column in ROLES else "/files"
 
 
-def _spec(reading: Reading, name: str | None, parameters: dict[str, Any]) -> StatisticSpec:
+def spec_of_reading(reading: Reading, name: str | None, parameters: dict[str, Any]) -> StatisticSpec:
     """The statistic: the requested one, or the reading's own with the requested parameters.
 
     Raises

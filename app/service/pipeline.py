@@ -6,13 +6,10 @@ so that workers import none.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
-
-from pydantic_core import to_json
+from typing import TypeVar, cast
 
 from ..engine.plan import Budget
 from ..errors import BodyTooLarge, ExactpermError, InputError, relocated
@@ -20,11 +17,9 @@ from ..execution.ipc import Control, Unbounded
 from ..execution.split import Split
 from ..inference.compare.compare import PreparedCompare
 from ..inference.compare.pair_tests import PairTests
-from ..inference.compare.record import CompareRecord
-from ..inference.gate.record import GateRecord
 from ..inference.paired_test import Prepared, finish, plan_record, prepare
-from ..inference.record import TestRecord, reported
-from ..reports.representations import BY_NAME, JSON, ReportContext
+from ..inference.record import reported
+from ..reports.representations import BY_NAME, JSON
 from . import problems
 from .compare.parse import ParsedCompare, parse_compare
 from .compare.parts import Slice, Whole, joined, solved, split_of
@@ -40,19 +35,18 @@ from .gate.parse import ParsedGate, parse_gate
 from .gate.run import PreparedGate, headers_of, prepare_gate, run_gate, status_of
 from .in_place import may_run_in_place
 from .media_types import JSON as JSON_BODY, MULTIPART
-from .messages import Job, RenderedResponse, TestKind, WorkStats
+from .messages import Job, RenderedResponse, TestKind
 from .parse import ParsedTest, inflated, parse_test
 from .parse_plan import parse_plan
 from .render_json import (
-    Runtime,
     answer_id,
     render_compare,
     render_compare_plan,
     render_gate,
     render_plan,
     render_test,
-    signature,
 )
+from .rendered import content_of, encode, rendered
 from .self_test import KNOWN, self_test
 
 
@@ -64,10 +58,8 @@ class Later:
     timeout_s: float | None = None
 
 
-Content = tuple[bytes, bytes, bytes]  # before, own and after of `RenderedResponse`
 Parsed = ParsedTest | ParsedGate | ParsedCompare
 Planned = Prepared | PreparedGate | PreparedCompare
-Record = TypeVar("Record", TestRecord, GateRecord, CompareRecord)
 Answered = TypeVar("Answered", RenderedResponse, RenderedResponse | Later, RenderedResponse | Split)
 
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
@@ -213,28 +205,29 @@ def _finished(
     """Run and render. Engine time counts from `planning`: it includes the lattice and the plan."""
     if isinstance(prepared, PreparedGate):
         gate = run_gate(prepared)
-        content = _content(job, gate, render_gate, BY_NAME[job.representation].gate, started, planning)
+        content = content_of(job, gate, render_gate, BY_NAME[job.representation].gate, started, planning)
         status = status_of(gate, prepared.parsed.fail_status)
         test = gate.deciding.test
         computed = (test.method.name, test.items.n)
-        return _rendered(job, content, headers_of(gate), job.representation, started, status, computed)
+        return rendered(job, content, headers_of(gate), job.representation, started, status, computed)
     if isinstance(prepared, PreparedCompare):
         assert isinstance(parsed, ParsedCompare)
         if job.kind == "plan":
             content = (encode(render_compare_plan(plan_of_comparison(prepared))), b"", b"")
-            return _rendered(job, content, (), JSON, started)
+            return rendered(job, content, (), JSON, started)
         with relocated(parsed.pointer_map):
             return _compared(job, prepared, told(parsed), started, planning)
     assert isinstance(parsed, ParsedTest)
     if job.kind == "plan":
         kind = cast("TestKind", parsed.kind)  # segments come from files alone, which only the CLI plans
         content = (encode(render_plan(kind, plan_record(prepared))), b"", b"")
-        return _rendered(job, content, (), JSON, started)
+        return rendered(job, content, (), JSON, started)
     record = reported(finish(prepared), parsed.reading_record, parsed.warnings)
-    content = _content(job, record, render_test, BY_NAME[job.representation].test, started, planning)
-    etag = (("etag", f'W/"{answer_id(record)}"'),)
+    content = content_of(job, record, render_test, BY_NAME[job.representation].test, started, planning)
+    # For scripts that do not read the body, and of pictures, which say it only to eyes.
+    extra = (("x-p-value", repr(record.p_value)), ("etag", f'W/"{answer_id(record)}"'))
     computed = (record.method.name, record.items.n)
-    return _rendered(job, content, etag, job.representation, started, computed=computed)
+    return rendered(job, content, extra, job.representation, started, computed=computed)
 
 
 def _compared(
@@ -247,79 +240,10 @@ def _compared(
 ) -> RenderedResponse:
     """The answer to a comparison; `tests` if they have been run already."""
     record = run_comparison(prepared, told, tests)
-    content = _content(job, record, render_compare, BY_NAME[job.representation].compare, started, planning)
+    content = content_of(job, record, render_compare, BY_NAME[job.representation].compare, started, planning)
     etag = (("etag", f'W/"{answer_id(record)}"'),)
     computed = ("compare", prepared.tests)
-    return _rendered(job, content, etag, job.representation, started, computed=computed)
-
-
-def _content(
-    job: Job,
-    record: Record,
-    render: Callable[[Record, Runtime], dict[str, Any]],
-    report: Callable[[Record, ReportContext], bytes] | None,
-    started: float,
-    planning: float,
-) -> Content:
-    """The record in the representation requested; JSON has the runtime."""
-    if job.representation != JSON:
-        assert report is not None
-        context = ReportContext(answer_id(record), signature(record), job.theme, job.picture, job.table)
-        return report(record, context), b"", b""
-    now = time.monotonic()
-    runtime = Runtime(
-        engine_ms=milliseconds(now - planning),
-        total_ms=milliseconds(now - job.received_at),
-        queue_ms=milliseconds(started - job.submitted_at),
-    )
-    return with_own(render(record, runtime), "runtime")
-
-
-def _rendered(
-    job: Job,
-    content: Content,
-    extra: tuple[tuple[str, str], ...],
-    representation: str,
-    started: float,
-    status: int = 200,
-    computed: tuple[str, int] | None = None,
-) -> RenderedResponse:
-    queue_s, compute_s = max(started - job.submitted_at, 0.0), time.monotonic() - started
-    queue_ms, compute_ms = milliseconds(queue_s), milliseconds(compute_s)
-    sent_as = BY_NAME[representation]
-    headers = (
-        ("content-type", sent_as.content_type),
-        ("cache-control", "no-store"),
-        ("vary", "Accept"),
-        ("server-timing", f"queue;dur={queue_ms}, compute;dur={compute_ms}"),
-    )
-    policy = sent_as.content_security_policy
-    restricted = (("content-security-policy", policy),) if policy is not None else ()
-    work = None if computed is None else WorkStats(*computed, queue_s, compute_s)
-    before, own, after = content
-    return RenderedResponse(status, headers + restricted + extra, before, started, work, own, after)
-
-
-def milliseconds(seconds: float) -> float:
-    """Seconds as milliseconds, to the microsecond."""
-    return round(max(seconds, 0.0) * 1e3, 3)
-
-
-def encode(value: dict[str, Any]) -> bytes:
-    """JSON with the shortest numbers that survive a round trip; raises for NaN, which would be a bug."""
-    text = to_json(value, inf_nan_mode="constants")
-    if b"NaN" in text or b"Infinity" in text:  # a number, or part of a label
-        text = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
-    return text + b"\n"
-
-
-def with_own(value: dict[str, Any], name: str) -> Content:
-    """The same as `encode` in three parts: before the member `name`, its value, and after it."""
-    names = list(value)
-    at = names.index(name)
-    before = encode({each: value[each] for each in names[:at]}).removesuffix(b"}\n")
-    after = encode({each: value[each] for each in names[at + 1 :]}).removeprefix(b"{")
-    return before + b',"' + name.encode() + b'":', encode(value[name]).rstrip(), b"," + after
+    return rendered(job, content, etag, job.representation, started, computed=computed)
 
 
 def warm_up(job: Job, body: bytes | bytearray, control: Control) -> None:

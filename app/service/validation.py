@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 
 from ..errors import MAX_FLAWS, Flaw, InvalidTest, pointer_token
 from ..inputs.quoting import quoted
+from .number_hint import number_hint
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -39,11 +40,7 @@ def validated(
     try:
         return model.model_validate(value, context=context)
     except ValidationError as error:
-        flaws = [
-            flaw
-            for detail in error.errors(include_url=False, include_input=False)
-            for flaw in flaws_of(detail, prefix)
-        ]
+        flaws = [flaw for detail in error.errors(include_url=False) for flaw in flaws_of(detail, prefix)]
         where = flaws[0].pointer or "the body"
         raise InvalidTest(f"At {where}: {flaws[0].detail}", flaws=tuple(flaws)) from None
 
@@ -96,4 +93,6 @@ def flaws_of(detail: ErrorDetails, prefix: str) -> list[Flaw]:
         return [Flaw(pointer + flaw.pointer, flaw.code, flaw.detail) for flaw in inner]
     code = detail["type"]
     sentence = SENTENCES.get(code) or detail["msg"].replace("Input should", "This must") + "."
+    if code.startswith(("int_", "float_")):
+        sentence += number_hint(detail["input"], whole=code.startswith("int_"))
     return [Flaw(pointer, code, sentence)]

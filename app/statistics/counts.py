@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -59,6 +60,8 @@ VARIANTS: Mapping[str, tuple[Variant, ...]] = {
     ),
 }
 MIN_BETA, MAX_BETA = 1e-6, 1e6
+# Trees of named scores that are kept; each beta has its own.
+_KEPT = 32
 
 
 def reduce_counts(data: Counts, spec: StatisticSpec) -> Additive | Joint:
@@ -120,9 +123,11 @@ def _fitting(data: Counts, name: str, variants: tuple[Variant, ...]) -> Score:
     if not present:
         sets = "; or ".join(", ".join(variant.names) for variant in variants)
         raise InvalidTest.at("/u", "missing_counts", f"{name} needs the counts {sets}.")
-    nodes = [parse(variant.expression, variant.names) for variant in present]
+    nodes = [_parsed(variant) for variant in present]
     for variant in present:
         refuse_excess(data, variant.at_most)
+    if len(present) == 1:
+        return present[0].names, nodes[0], ""
     for pointer, system in (("/u", data.u), ("/v", data.v)):
         sums = [totals(table(system, variant.names, pointer)) for variant in present]
         scores = {score_of(Formula(node), row) for node, row in zip(nodes, sums, strict=True)}
@@ -131,6 +136,11 @@ def _fitting(data: Counts, name: str, variants: tuple[Variant, ...]) -> Score:
             detail = f"The counts {sets} give different values of {name}: send only those that count."
             raise InvalidTest.at(pointer, "ambiguous_counts", detail)
     return present[0].names, nodes[0], ""
+
+
+@lru_cache(maxsize=_KEPT)
+def _parsed(variant: Variant) -> Node:
+    return parse(variant.expression, variant.names)
 
 
 def refuse_excess(data: Counts, pairs: tuple[tuple[str, str], ...]) -> None:

@@ -61,7 +61,7 @@ class Decisions:
             InvalidTest: a value is too large to be computed at all.
         """
         if isinstance(self.target, Fraction):
-            room = 2 * max(abs(self.target.numerator), self.target.denominator)
+            room = _room(self.target)
             if self._cost is not None and self._cost.exact is not None:
                 self._spend(len(states) * self._cost.exact)
             found = self.quantity.ratios(states, room)
@@ -72,6 +72,19 @@ class Decisions:
         rows, where = np.unique(states, axis=0, return_inverse=True)
         decided = [self._decided(row) for row in rows]
         return np.asarray(decided, dtype=bool)[where.reshape(-1)]
+
+    def of_few(self, sums: Sequence[Integers]) -> NDArray[np.bool_] | None:
+        """The decision where the k `sums` broadcast against each other, in int64; None where that cannot be.
+
+        Without a look in double precision before it: it costs no more than one, and so nothing of the allowance.
+        """
+        if not isinstance(self.target, Fraction):
+            return None
+        found = self.quantity.ratios_on(sums, _room(self.target))
+        if found is None:
+            return None
+        self.met_undefined |= not found.denominator.all()
+        return compared(found, self.target, self.side)
 
     def _decided(self, row: Integers) -> bool:
         key = row.tobytes()
@@ -143,6 +156,11 @@ def exact_value(quantity: Quantity, row: Sequence[int]) -> Exact | None:
             except UnresolvedError:
                 continue
     raise uncomputable()
+
+
+def _room(target: Fraction) -> int:
+    """By how much `compared` multiplies, twice over."""
+    return 2 * max(abs(target.numerator), target.denominator)
 
 
 def uncomputable() -> InvalidTest:

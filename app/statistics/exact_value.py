@@ -8,9 +8,11 @@ the way, else a ball of python-flint's arb at the working precision (Johansson 2
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial, reduce
 from typing import Any
 
 import flint
@@ -48,10 +50,26 @@ def ratios(node: Node, states: Integers, room: int = 1) -> Ratios:
     )
     fits = bool(peaks) and _bounds(node, peaks).largest * room < INT64_ROOM
     columns = states.T if fits else states.T.astype(object)
-    ratio = _ratios(node, columns)
+    return _spread(_ratios(node, columns, columns.dtype), (len(states),), columns.dtype)
+
+
+def ratios_on(node: Node, sums: Sequence[Integers], room: int) -> Ratios | None:
+    """A rational formula where the k `sums` broadcast against each other; of their common shape, which is not empty or ().
+
+    In int64 alone; None where that may not leave `room` as a further factor of every result.
+    """
+    peaks = [max(-int(column.min()), int(column.max())) for column in sums]
+    if _bounds(node, peaks).largest * room >= INT64_ROOM:
+        return None
+    shape = np.broadcast_shapes(*(column.shape for column in sums))
+    kind = np.dtype(np.int64)
+    return _spread(_ratios(node, sums, kind), shape, kind)
+
+
+def _spread(ratio: Ratios, shape: tuple[int, ...], kind: np.dtype[Any]) -> Ratios:
     # Numbers without a shape turn into Python integers, which NumPy would take for int64 again.
-    parts = (np.asarray(part, dtype=columns.dtype) for part in (ratio.numerator, ratio.denominator))
-    return Ratios(*(np.broadcast_to(part, (len(states),)) for part in parts))
+    parts = (np.asarray(part, dtype=kind) for part in (ratio.numerator, ratio.denominator))
+    return Ratios(*(part if part.shape == shape else np.broadcast_to(part, shape) for part in parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +106,24 @@ def _bounded(numerator: int, denominator: int, *parts: _Bounds) -> _Bounds:
     return _Bounds(numerator, denominator, max(numerator, denominator, *(part.largest for part in parts)))
 
 
-def _ratios(node: Node, columns: Whole) -> Ratios:
+def _ratios(node: Node, columns: Whole | Sequence[Integers], kind: np.dtype[Any]) -> Ratios:
     if isinstance(node, Linear):
         # One-element arrays: those of no dimensions become bare integers, whose type would be guessed anew.
-        above: Whole = np.full(1, node.constant, dtype=columns.dtype)
+        above: Whole | None = (
+            np.full(1, node.constant, dtype=kind) if node.constant or not node.terms else None
+        )
         for index, coefficient in node.terms:
-            above = above + coefficient * columns[index]
-        return Ratios(above, np.full(1, node.divisor, dtype=columns.dtype))
+            term = columns[index] if coefficient == 1 else coefficient * columns[index]
+            above = term if above is None else above + term
+        return Ratios(np.asarray(above), np.full(1, node.divisor, dtype=kind))
     if isinstance(node, Product):
-        one, other = _ratios(node.left, columns), _ratios(node.right, columns)
+        one, other = _ratios(node.left, columns, kind), _ratios(node.right, columns, kind)
         return Ratios(one.numerator * other.numerator, one.denominator * other.denominator)
     if isinstance(node, Quotient):
-        return _divided(_ratios(node.numerator, columns), _ratios(node.denominator, columns))
-    parts = [_ratios(child, columns) for child in (node.parts if isinstance(node, Sum) else node.arguments)]
+        return _divided(_ratios(node.numerator, columns, kind), _ratios(node.denominator, columns, kind))
+    parts = [
+        _ratios(child, columns, kind) for child in (node.parts if isinstance(node, Sum) else node.arguments)
+    ]
     if isinstance(node, Call):
         return _called(node, parts)
     total = parts[0]
@@ -114,6 +137,8 @@ def _ratios(node: Node, columns: Whole) -> Ratios:
 
 def _divided(above: Ratios, below: Ratios) -> Ratios:
     divisor = below.numerator
+    if (divisor > 0).all() and below.denominator.all():
+        return Ratios(above.numerator * below.denominator, above.denominator * divisor)
     sign = np.where(divisor < 0, -1, 1)
     numerator = above.numerator * below.denominator * sign
     denominator = above.denominator * divisor * sign
@@ -148,7 +173,7 @@ def value_at(node: Node, row: Sequence[int], *, last: bool = False) -> Exact | N
         return Fraction(node.constant + sum(c * row[i] for i, c in node.terms), node.divisor)
     if isinstance(node, Product):
         left, right = value_at(node.left, row, last=last), value_at(node.right, row, last=last)
-        return None if left is None or right is None else _times(left, right)
+        return None if left is None or right is None else _applied(operator.mul, left, right)
     if isinstance(node, Quotient):
         above = value_at(node.numerator, row, last=last)
         below = value_at(node.denominator, row, last=last)
@@ -162,10 +187,7 @@ def value_at(node: Node, row: Sequence[int], *, last: bool = False) -> Exact | N
         values.append(value)
     if isinstance(node, Call):
         return _function(node.function, values, last=last)
-    total = values[0]
-    for value in values[1:]:
-        total = _plus(total, value)
-    return total
+    return reduce(partial(_applied, operator.add), values)
 
 
 def ball(value: Exact) -> flint.arb:
@@ -175,10 +197,11 @@ def ball(value: Exact) -> flint.arb:
     return value
 
 
-def _plus(left: Exact, right: Exact) -> Exact:
+def _applied(operation: Callable[[Any, Any], Any], left: Exact, right: Exact) -> Exact:
+    """The operation on two fractions; on balls where either is none."""
     if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return left + right
-    return ball(left) + ball(right)
+        return operation(left, right)  # type: ignore[no-any-return]
+    return operation(ball(left), ball(right))  # type: ignore[no-any-return]
 
 
 def magnitude(value: Exact) -> Exact:
@@ -188,15 +211,7 @@ def magnitude(value: Exact) -> Exact:
 
 def minus(left: Exact, right: Exact) -> Exact:
     """left - right."""
-    if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return left - right
-    return ball(left) - ball(right)
-
-
-def _times(left: Exact, right: Exact) -> Exact:
-    if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return left * right
-    return ball(left) * ball(right)
+    return _applied(operator.sub, left, right)
 
 
 def sign_of(value: Exact, *, last: bool) -> int:
@@ -213,9 +228,7 @@ def sign_of(value: Exact, *, last: bool) -> int:
 def _over(above: Exact, below: Exact, *, last: bool) -> Exact | None:
     if sign_of(below, last=last) == 0:
         return Fraction(0) if sign_of(above, last=last) == 0 else None
-    if isinstance(above, Fraction) and isinstance(below, Fraction):
-        return above / below
-    return ball(above) / ball(below)
+    return _applied(operator.truediv, above, below)
 
 
 def _function(name: str, values: list[Exact], *, last: bool) -> Exact | None:

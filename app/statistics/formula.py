@@ -12,10 +12,13 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, get_args
 
 FunctionName = Literal["abs", "min", "max", "sqrt", "log", "exp"]
 FUNCTIONS: tuple[FunctionName, ...] = get_args(FunctionName)
+# How many formulas of the last requests are kept in a derived form: nearly all ask for the same few.
+_KEPT = 32
 RATIONAL_FUNCTIONS = frozenset({"abs", "min", "max"})
 
 
@@ -87,12 +90,12 @@ def linear(coefficients: Iterable[tuple[int, Fraction]], constant: Fraction) -> 
     """sum of coefficient * x_index + constant, in lowest terms; indices may repeat."""
     gathered: dict[int, Fraction] = {}
     for index, coefficient in coefficients:
-        gathered[index] = gathered.get(index, Fraction(0)) + coefficient
+        gathered[index] = gathered[index] + coefficient if index in gathered else coefficient
     kept = sorted((index, coefficient) for index, coefficient in gathered.items() if coefficient)
     divisor = math.lcm(constant.denominator, *(c.denominator for _, c in kept))
     return Linear(
-        tuple((index, int(coefficient * divisor)) for index, coefficient in kept),
-        int(constant * divisor),
+        tuple((index, c.numerator * (divisor // c.denominator)) for index, c in kept),
+        constant.numerator * (divisor // constant.denominator),
         divisor,
     )
 
@@ -251,6 +254,7 @@ def is_rational(node: Node) -> bool:
     return all(map(is_rational, children(node)))
 
 
+@lru_cache(maxsize=_KEPT)
 def difference_of(node: Node, arity: int) -> Node:
     """f(x_0 .. x_{m-1}) - f(x_m .. x_{2m-1}) for f of m sums: system U's score minus system V's."""
     parts = node.parts if isinstance(node, Sum) else (node,)

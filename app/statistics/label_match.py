@@ -14,8 +14,7 @@ from itertools import chain
 from typing import Any
 
 from ..errors import InvalidTest
-from .data_warning import DataWarning
-from .paired import Item, Predictions, StatisticSpec
+from .paired import DataWarning, Item, Predictions, StatisticSpec
 
 SPANS = frozenset({"span_f1", "span_precision", "span_recall"})
 SHOWN_CHARS = 40

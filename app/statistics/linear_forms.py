@@ -7,23 +7,27 @@ not three. A formula is rewritten over its distinct linear forms where they span
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import flint
 import numpy as np
 
-from ..engine.lattice import MAX_TOTAL, Integers, exact_total
+from ..engine.lattice import MAX_TOTAL, Integers
 from . import formula
 from .formula import Call, Linear, Node, Product, Quotient, Sum
 from .joint_problem import Joint
 from .quantity import Formula
+from .reduction import totals
 from .sum_function import FunctionOf
 
 # The integer coefficients of a form, in lowest terms, the first of them positive.
 Terms = tuple[tuple[int, int], ...]
 # A formula of more forms is left as it is: it is a sum over many classes, and its forms are its sums.
 _MAX_FORMS = 64
+# How many formulas of the last requests are kept rewritten.
+_KEPT = 32
 
 
 def in_linear_forms(problem: Joint) -> Joint:
@@ -31,16 +35,23 @@ def in_linear_forms(problem: Joint) -> Joint:
     function = problem.function
     if not isinstance(function, FunctionOf) or not isinstance(function.quantity, Formula):
         return problem
-    node = function.quantity.node
-    forms = list(dict.fromkeys(_primitive(line)[0] for line in _lines(node) if line.terms))
-    used = sorted({index for form in forms for index, _ in form})
-    if len(forms) > _MAX_FORMS or _rank(forms, used) == len(used):
+    forms, node = _rewritten(function.quantity.node)
+    if node is None:
         return problem
     stay, swap = _values(forms, problem.stay), _values(forms, problem.swap)
     if stay is None or swap is None:
         return problem
-    position = {form: index for index, form in enumerate(forms)}
-    return replace(problem, stay=stay, swap=swap, function=FunctionOf(Formula(_over(node, position))))
+    return replace(problem, stay=stay, swap=swap, function=FunctionOf(Formula(node)))
+
+
+@lru_cache(maxsize=_KEPT)
+def _rewritten(node: Node) -> tuple[tuple[Terms, ...], Node | None]:
+    """The distinct linear forms, and the formula over them; None where they span no less than its sums."""
+    forms = tuple(dict.fromkeys(_primitive(line)[0] for line in _lines(node) if line.terms))
+    used = sorted({index for form in forms for index, _ in form})
+    if len(forms) > _MAX_FORMS or _rank(forms, used) == len(used):
+        return forms, None
+    return forms, _over(node, {form: index for index, form in enumerate(forms)})
 
 
 def _lines(node: Node) -> Iterator[Linear]:
@@ -58,7 +69,7 @@ def _primitive(line: Linear) -> tuple[Terms, int]:
     return tuple((index, coefficient // factor) for index, coefficient in line.terms), factor
 
 
-def _rank(forms: list[Terms], used: list[int]) -> int:
+def _rank(forms: Sequence[Terms], used: list[int]) -> int:
     if all(len(form) == 1 for form in forms):
         return len(forms)
     at = {index: position for position, index in enumerate(used)}
@@ -69,9 +80,9 @@ def _rank(forms: list[Terms], used: list[int]) -> int:
     return int(flint.fmpz_mat(table).rank())
 
 
-def _values(forms: list[Terms], effects: Integers) -> Integers | None:
+def _values(forms: Sequence[Terms], effects: Integers) -> Integers | None:
     """The forms' values at each row of `effects`, shape (M, k) -> (M, forms); None where a sum may not fit."""
-    sizes = [exact_total(np.abs(column)) for column in effects.T]
+    sizes = totals(np.abs(effects))
     values = np.zeros((len(effects), len(forms)), dtype=np.int64)
     for at, form in enumerate(forms):
         if sum(abs(coefficient) * sizes[index] for index, coefficient in form) >= MAX_TOTAL // 4:

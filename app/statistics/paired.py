@@ -124,3 +124,16 @@ _KINDS: Mapping[type[Paired], Kind] = {
 def kind_of(data: Paired) -> Kind:
     """What kind of data it is: effects, scores, counts, predictions or segments."""
     return _KINDS[type(data)]
+
+
+@dataclass(frozen=True, slots=True)
+class DataWarning:
+    """What makes data look like a mistake, though it is a valid test: a code, a sentence, and the pointer to the data.
+
+    `undecidable` says that no gate should decide by such data; an ordinary test is answered with a warning.
+    """
+
+    pointer: str
+    code: str
+    detail: str
+    undecidable: bool = True

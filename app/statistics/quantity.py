@@ -8,13 +8,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Protocol
 
-import numpy as np
-
 from ..engine.lattice import Integers
 from . import formula
 from .approximation import Approximation, approximate
-from .exact_value import Exact, Ratios, ratios, value_at
+from .exact_value import Exact, Ratios, ratios, ratios_on, value_at
 from .formula import Node
+from .ratio_at import ratio_at
 from .state_cost import StateCost, state_cost
 
 
@@ -31,6 +30,13 @@ class Quantity(Protocol):
 
     def ratios(self, states: Integers, room: int) -> Ratios | None:
         """The exact values at each row of `states`, shape (P, k); None when they are not fractions."""
+        return None
+
+    def ratios_on(self, sums: Sequence[Integers], room: int) -> Ratios | None:
+        """The exact values where the k `sums` broadcast against each other, in int64; None where that cannot be.
+
+        `room` is a factor that may multiply every numerator and denominator.
+        """
         return None
 
     def cost(self, peaks: Sequence[int]) -> StateCost:
@@ -63,16 +69,19 @@ class Formula(Quantity):
         if not self.rational:
             return value_at(self.node, row, last=last)
         # One division at the end instead of a common divisor at every step.
-        result = ratios(self.node, np.array([row], dtype=object))
-        below = int(result.denominator[0])
-        return Fraction(int(result.numerator[0]), below) if below else None
+        above, below = ratio_at(self.node, row)
+        return Fraction(above, below) if below else None
 
     def ratios(self, states: Integers, room: int) -> Ratios | None:
         """See Quantity."""
         return ratios(self.node, states, room) if self.rational else None
 
+    def ratios_on(self, sums: Sequence[Integers], room: int) -> Ratios | None:
+        """See Quantity."""
+        return ratios_on(self.node, sums, room) if self.rational else None
+
     def cost(self, peaks: Sequence[int]) -> StateCost:
         """See Quantity."""
         if self.constant:
             return StateCost(0.0, 0.0)
-        return state_cost(self.node, peaks)
+        return state_cost(self.node, tuple(peaks))

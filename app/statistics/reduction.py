@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -20,6 +22,8 @@ from .state_cost import require_small
 from .sum_function import FunctionOf
 
 Score = Fraction | float
+# How many formulas of the last requests are kept folded.
+_KEPT = 32
 
 
 def difference_of_scores(
@@ -38,9 +42,7 @@ def difference_of_scores(
     scores = [own_score(score, totals_u, pointer or "/u"), own_score(score, totals_v, pointer or "/v")]
     items, u, v = len(u), clustered(u, pairing), clustered(v, pairing)
     shared = {index for index in range(u.shape[1]) if np.array_equal(u[:, index], v[:, index])}
-    folded = formula.substitute(
-        node, lambda i: formula.number(totals_u[i]) if i in shared else formula.variable(i)
-    )
+    folded = _folded(node) if not shared else _with_totals(node, {i: totals_u[i] for i in shared})
     effects = _line(folded, u - v)
     if effects is not None:
         unit = Fraction(1, folded.divisor) if isinstance(folded, Linear) else Fraction(1)
@@ -62,6 +64,18 @@ def difference_of_scores(
     function = FunctionOf(Formula(formula.difference_of(node, u.shape[1])))
     stay, swap = np.hstack([u, v]), np.hstack([v, u])
     return Joint(name, stay, swap, function, items, pairing.n_clusters, True, scores[0], scores[1])
+
+
+@lru_cache(maxsize=_KEPT)
+def _folded(node: Node) -> Node:
+    return _with_totals(node, {})
+
+
+def _with_totals(node: Node, known: Mapping[int, int]) -> Node:
+    """The formula with the sums that no swap changes as numbers, folded again."""
+    return formula.substitute(
+        node, lambda index: formula.number(known[index]) if index in known else formula.variable(index)
+    )
 
 
 def function_of_sums(
@@ -144,7 +158,15 @@ def _line(node: Node, effects: Integers) -> Integers | None:
 
 def totals(counts: Integers) -> list[int]:
     """The exact sum of each column, shape (N, m)."""
+    if counts.size and _largest(counts) < (1 << 62) // len(counts):
+        totals: list[int] = counts.sum(axis=0).tolist()
+        return totals
     return [exact_total(column) for column in counts.T]
+
+
+def _largest(counts: Integers) -> int:
+    # Python integers: |-2**63| has no int64.
+    return max(-int(counts.min()), int(counts.max()))
 
 
 def require_room(*sums: list[int]) -> None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..errors import InvalidTest
 from .formula import Call, Linear, Node, Product, Quotient, Sum, children, is_rational
 
 # Bits of the balls in which irrational values are compared, one after the other while they do not tell.
 PRECISIONS = (256, 4096)
+# Costs of the last formulas: the price and the decisions of a test ask for the same.
+_KEPT = 8
 # Numerators and denominators of more digits than some 5,000 take milliseconds for each state, and no double holds a
 # thirteenth of them: nobody means such a statistic.
 MAX_BITS = 1 << 14
@@ -67,7 +70,8 @@ class _Size:
     work: float
 
 
-def state_cost(node: Node, peaks: Sequence[int]) -> StateCost:
+@lru_cache(maxsize=_KEPT)
+def state_cost(node: Node, peaks: tuple[int, ...]) -> StateCost:
     """The cost of a formula whose sums x_i are at most peaks[i] in size."""
     nodes, functions = _counted(node)
     first = _FILTER + _FILTER_NODE * nodes + _FILTER_BEYOND * max(nodes - _CACHED, 0)

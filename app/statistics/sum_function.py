@@ -28,6 +28,8 @@ from .state_cost import StateCost
 _U = 2.0**-52
 # States at a time: what is computed about them stays in the cache.
 _BLOCK = 1 << 15
+# Of so few states the exact values are as quick as their bounds in double precision.
+_FEW = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class FunctionOf:
             values[unsure] = self._doubles(_rows(sums, unsure))
         if result.undefined is not None:
             values[result.undefined] = 0.0
-        return np.asarray(np.nan_to_num(values, copy=False))
+        return values if np.isfinite(values).all() else np.asarray(np.nan_to_num(values, copy=False))
 
     @property
     def _constant(self) -> bool:
@@ -98,6 +100,10 @@ class FunctionOf:
             return np.ones(shape, dtype=bool)
         if not shape:
             return self._block(decisions, sums)
+        if 0 < math.prod(shape) <= _FEW:
+            few = decisions.of_few(sums)
+            if few is not None:
+                return few
         extreme = np.empty(shape, dtype=bool)
         step = max(1, _BLOCK // max(math.prod(shape[1:]), 1))
         for start in range(0, shape[0], step):

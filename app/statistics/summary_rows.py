@@ -6,8 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from .data_warning import DataWarning
-from .paired import Pairing
+from .paired import DataWarning, Pairing
 
 OF_ROWS = (
     "mean",

@@ -14,6 +14,7 @@ import pytest
 from app.inference.gate.record import GateRecord, MetricRecord
 from app.inference.record import PlanRecord, TestRecord
 from app.service.problems import Problem
+from app.service.schema.compare import CompareRequest
 from app.service.schema.gate import GateRequest
 from app.service.schema.plan import PlanEnvelope
 from app.service.schema.requests import REQUEST_MODELS
@@ -52,7 +53,12 @@ def examples() -> Iterator[Any]:
             yield pytest.param("/v1/plan", plan, "PlanAnswer", id=f"plan-{name}")
             yield pytest.param("/v1/gate", gate, "GateAnswer", id=f"gate-{name}")
     for name, value in examples_of(PlanEnvelope):
-        yield pytest.param("/v1/plan", value, "PlanAnswer", id=name)
+        component = "ComparePlanAnswer" if value["kind"] == "compare" else "PlanAnswer"
+        yield pytest.param("/v1/plan", value, component, id=name)
+    for name, value in examples_of(CompareRequest):
+        plan = {"kind": "compare", "request": value}
+        yield pytest.param("/v1/compare", value, "CompareAnswer", id=name)
+        yield pytest.param("/v1/plan", plan, "ComparePlanAnswer", id=f"plan-{name}")
     for name, value in examples_of(GateRequest):
         yield pytest.param("/v1/gate", value, "GateAnswer", id=name)
     for file in SMALL:

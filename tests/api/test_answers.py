@@ -67,6 +67,7 @@ def test_the_same_request_gives_the_same_bytes_but_runtime(
     assert first.text.replace(runtime, "") == elsewhere.text.replace(other, "")
     assert without_runtime(first.content) == without_runtime(second.content)
     assert first.headers["etag"] == elsewhere.headers["etag"] == f'W/"{first.json()["id"]}"'
+    assert first.headers["x-p-value"] == repr(first.json()["p_value"])
 
 
 def test_an_answer_carries_the_headers_of_the_contract(service: Any) -> None:

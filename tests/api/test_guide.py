@@ -116,3 +116,23 @@ def test_a_link_out_of_the_guide_names_the_file_and_is_no_link(folder: Path) -> 
     index = guide.rendered("README").partition("<main>")[2]
     assert re.findall(r'href="([^"]+)"', index) == ["guide/b"]
     assert "../c/README.md#d" in index
+
+
+def test_examples_and_links_are_for_the_server_that_is_read(service: Any) -> None:
+    at = {"host": "127.0.0.1:8431"}
+    page = service.get(f"{ROOT}/comparing", headers=at).text
+    assert "localhost:8000" not in page
+    assert "curl &#x27;127.0.0.1:8431/v1/tests/" in page or "curl '127.0.0.1:8431/v1/tests/" in page
+    assert '<a href="../../">http://127.0.0.1:8431/</a>' in page
+    assert (
+        urljoin("http://127.0.0.1:8431/below/docs/guide/comparing", "../../")
+        == "http://127.0.0.1:8431/below/"
+    )
+    assert "localhost:8000" in service.get(f"{ROOT}/comparing", headers={"host": "localhost:8000"}).text
+
+
+def test_a_host_that_is_none_is_not_written_into_a_page(service: Any) -> None:
+    for host in ('x"><script>alert(1)</script>', "a b", "a/b", "x" * 300):
+        page = service.get(f"{ROOT}/comparing", headers={"host": host})
+        assert page.status_code != 200 or "localhost:8000" in page.text
+        assert "<script" not in page.text

@@ -74,7 +74,7 @@ class InProcess:
 
 def path_of(kind: str) -> str:
     """The route of a kind of request."""
-    return f"/v1/{kind}" if kind in {"plan", "gate"} else f"/v1/tests/{kind}"
+    return f"/v1/{kind}" if kind in {"plan", "gate", "compare"} else f"/v1/tests/{kind}"
 
 
 async def _one(app: FastAPI, scope: dict[str, Any], body: bytes) -> Answered:

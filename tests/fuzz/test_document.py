@@ -18,7 +18,7 @@ from app.api.openapi.export import exported
 from tests.fuzz.amount import examples
 from tests.fuzz.asgi import Header, InProcess, path_of
 
-TESTS = ("effects", "scores", "counts", "predictions", "files", "plan", "gate")
+TESTS = ("effects", "scores", "counts", "predictions", "files", "plan", "gate", "compare")
 PLAIN = ("/v1/meta", "/livez", "/readyz", "/healthz", "/metrics")
 # What h11 lets through to an application.
 FIELD_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

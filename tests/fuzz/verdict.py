@@ -6,13 +6,18 @@ import json
 
 from pydantic import BaseModel
 
-from app.api.openapi.schemas import GateAnswer, PlanAnswer, TestAnswer
+from app.api.openapi.schemas import CompareAnswer, ComparePlanAnswer, GateAnswer, PlanAnswer, TestAnswer
 from app.errors import MAX_FLAWS, ExactpermError
 from app.service.problems import MAX_DETAIL_CHARS, MAX_POINTER_CHARS, MAX_PROBLEM_BYTES, of_error
 from tests.fuzz.mutations import echoed
 
 LONGEST_ECHO = 120  # an id is cut to 40 characters; a few may be named side by side with nothing between
-MODELS: dict[str, type[BaseModel]] = {"plan": PlanAnswer, "gate": GateAnswer}
+MODELS: dict[str, type[BaseModel]] = {
+    "plan": PlanAnswer,
+    "plan of a comparison": ComparePlanAnswer,
+    "gate": GateAnswer,
+    "compare": CompareAnswer,
+}
 UNAVAILABLE = 503
 
 
@@ -57,6 +62,8 @@ def judge_answer(kind: str, status: int, media: str, body: bytes, *, unavailable
         return
     assert status in ({200, 409} if kind == "gate" else {200})
     if media == "application/json":
+        if kind == "plan" and json.loads(body)["kind"] == "compare":
+            kind = "plan of a comparison"
         MODELS.get(kind, TestAnswer).model_validate_json(body)
     else:
         assert body

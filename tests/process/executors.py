@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from app.execution import Executor
+from app.execution.executor import Executor
 
 PATIENCE_S = 30.0
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from app.errors import Flaw, InvalidTest
-from app.execution import Control
+from app.execution.ipc import Control
 from app.execution.split import Part, Split
 from app.service.problems import of_bug
 

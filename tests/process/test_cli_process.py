@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -224,11 +227,49 @@ def test_python_m_app_says_what_is_wrong_with_a_setting_in_a_line() -> None:
     assert found.stderr.count(b"\n") == 1
 
 
-def test_a_port_that_is_taken_is_a_failure_without_a_traceback() -> None:
+def test_a_port_that_is_taken_is_said_in_one_sentence_with_what_to_do() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        found = run("serve", "--port", taken.getsockname()[1], "--workers", "1")
-    assert found.returncode != 0
+        port = taken.getsockname()[1]
+        found = run("serve", "--port", port, "--workers", "1")
+    assert found.returncode == 3  # uvicorn's, when it cannot start
     assert b"address already in use" in found.stdout
+    assert found.stderr.startswith(b"exactperm: 127.0.0.1:%d is in use: stop " % port)
+    assert b"EXACTPERM_PORT=" in found.stderr
+    assert found.stderr.count(b"\n") == 1
     assert b"Traceback" not in found.stdout + found.stderr
+
+
+def test_a_host_that_is_not_here_is_said_in_one_sentence() -> None:
+    found = run("serve", "--host", "192.0.2.1", "--port", "0", "--workers", "1")  # RFC 5737: nobody's address
+    assert found.returncode == 3
+    assert found.stderr.startswith(b"exactperm: cannot listen on 192.0.2.1:0: ")
+    assert found.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
+def test_a_terminal_is_told_the_address_and_a_pipe_gets_nothing_but_the_log(terminal: bool) -> None:
+    mine, theirs = pty.openpty() if terminal else os.pipe()
+    command = [*COMMAND, "serve", "--port", "0", "--workers", "1"]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=theirs
+    ) as server:
+        os.close(theirs)
+        assert server.stdout is not None
+        lines = iter(server.stdout.readline, b"")
+        running = next(line for line in map(json.loads, lines) if "running on" in line["event"])
+        url = re.search(r"http://127\.0\.0\.1:\d+", running["event"])
+        assert url is not None
+        server.terminate()
+        assert server.wait(PATIENCE_S) == 0
+        said = b""
+        with contextlib.suppress(OSError):  # Linux ends a terminal without a writer with EIO
+            while more := os.read(mine, 4096):
+                said += more
+    os.close(mine)
+    if not terminal:
+        assert said == b""
+        return
+    assert said.count(b"\n") == 1
+    assert re.match(rb"exactperm [\d.]+\S* listens on %b \(page at /, " % url[0].encode(), said)

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app.api.request_body import SENDING_BYTES
-from app.execution.malloc import WORTH_BYTES
+from app.execution.peaks import WORTH_BYTES
 from app.execution.procfs import resident_bytes
 from tests.process.conftest import PATIENCE_S, PROC, Server, until
 

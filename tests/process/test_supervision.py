@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from app.errors import DeadlineExceeded, InvalidTest, OutOfMemory, Overloaded
-from app.execution import Executor
+from app.execution.executor import Executor
 from tests.process import jobs
 from tests.process.conftest import PROC
 from tests.process.executors import alive, executor, run, until

@@ -85,7 +85,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     last = text.index(")  # fmt: skip\nBY_NAME")
     text = text[:last] + ROW + text[last:]
     registry.write_text(
-        text.replace("from .text import line\n", IMPORT + "from .text import line\n", 1), encoding="utf-8"
+        text.replace(
+            "from .text import gate_line, line\n", IMPORT + "from .text import gate_line, line\n", 1
+        ),
+        encoding="utf-8",
     )
     (root / "app" / "reports" / "tap.py").write_text(RENDERER, encoding="utf-8")
     return root

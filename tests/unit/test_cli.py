@@ -101,7 +101,7 @@ def test_a_json_request_is_tested_and_planned_as_it_is(tmp_path: Path) -> None:
 def test_an_answer_goes_into_a_file_in_the_format_that_its_name_says(scores: str, tmp_path: Path) -> None:
     path = tmp_path / "answer.json"
     result = run("test", scores, "-o", str(path))
-    assert (result.exit_code, result.output) == (0, "")
+    assert (result.exit_code, result.stdout) == (0, "")
     assert json.loads(path.read_text())["p_value"] == 0.001953125
 
 
@@ -190,5 +190,18 @@ def test_a_report_in_a_file_leaves_a_line_with_the_verdict(turned: str, tmp_path
     path = tmp_path / "gate.json"
     result = run("gate", turned, "-o", str(path))
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == f"exactperm: fail (p = 0.0009765625); see {path}\n"
+    assert result.stderr == f"exactperm: fail (p = 0.000976562); see {path}\n"
     assert json.loads(path.read_text())["verdict"] == "fail"
+    result = run("test", turned, "-o", str(path), "--alternative", "less")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"exactperm: p = 0.000976562; see {path}\n"
+    assert json.loads(path.read_text())["p_value"] == 2**-10
+
+
+def test_the_line_beside_a_report_has_p_on_its_own_side_of_alpha(turned: str, tmp_path: Path) -> None:
+    """p is 0.0009765625 exactly: cut to six digits it would be below an alpha that it is not below."""
+    path, less = tmp_path / "test.html", ("--alternative", "less", "--alpha", "0.0009765624")
+    assert "p = 0.0009765625;" in run("test", turned, *less, "-o", str(path)).stderr
+    many = tmp_path / "many.csv"
+    many.write_text("".join(f"i{n},0,{1 << n % 3}\n" for n in range(1200)).join(["id,u,v\n", ""]))
+    assert run("test", str(many), "-o", str(path)).stderr == f"exactperm: p < 1e-300; see {path}\n"

@@ -4,36 +4,44 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+from pydantic.json_schema import models_json_schema
+
+from ...inputs.formats.roles import ROLES
 from ...reports.representations import OF_A_COMPARISON, BoardPicture, BoardTable
 from ...service import media_types
-from ...service.schema.compare import CompareRequest
+from ...service.compare.files import SYSTEM
+from ...service.compare.form_fields import KINDS, NAMES, READER_OPTIONS
+from ...service.compare.options import OF_QUERY
+from ...service.messages import TestKind
+from ...service.query import parameters_of
+from ...service.schema.compare import CompareChoices, CompareRequest
+from ...service.schema.statistics import STATISTIC_MODELS
 from .operations import (
     BINARY,
-    CODING,
-    FORMAT,
-    THEME,
-    TIMEOUT,
+    as_text,
+    form_schema,
+    in_query,
     json_content,
     operation,
     reference,
     report_content,
 )
+from .parameters import REF, RUNNING, Schema, format_parameter, parameter
 from .schemas import CompareAnswer
 
-PICTURE = {
-    "name": "picture",
-    "in": "query",
-    "required": False,
-    "description": "Which picture (svg, png). Default leaderboard.",
-    "schema": {"type": "string", "enum": list(get_args(BoardPicture))},
-}
-TABLE = {
-    "name": "table",
-    "in": "query",
-    "required": False,
-    "description": "Which table (csv). Default systems.",
-    "schema": {"type": "string", "enum": list(get_args(BoardTable))},
-}
+PICTURE = parameter(
+    "picture",
+    "Which picture (svg, png). Default leaderboard.",
+    {"type": "string", "enum": list(get_args(BoardPicture))},
+)
+TABLE = parameter(
+    "table", "Which table (csv). Default systems.", {"type": "string", "enum": list(get_args(BoardTable))}
+)
+SYSTEMS = parameter(
+    "systems",
+    "Names of the columns of an array, or the columns of a table to take: between commas, or a JSON list.",
+    {"type": "string"},
+)
 EXAMPLES: dict[str, dict[str, Any]] = {
     media_types.CSV: {
         "wide": {
@@ -62,8 +70,50 @@ def compare_operation() -> dict[str, Any]:
     for media, examples in EXAMPLES.items():
         content[media] = {"schema": {"type": "string"}, "examples": examples}
     content[media_types.NPY] = {"schema": {**BINARY, "description": ARRAY}}
-    content[media_types.MULTIPART] = {"schema": {"type": "object"}}
-    format_ = {**FORMAT, "schema": {"type": "string", "enum": list(OF_A_COMPARISON)}}
+    content[media_types.MULTIPART] = {"schema": _form()}
     answers = {media_types.JSON: {"schema": reference(CompareAnswer)}, **report_content(OF_A_COMPARISON)}
-    parameters = [format_, THEME, PICTURE, TABLE, TIMEOUT, CODING]
+    parameters = [format_parameter(OF_A_COMPARISON), *RUNNING, PICTURE, TABLE, SYSTEMS]
+    parameters += [
+        in_query(name, member) for name, member in _members("scores").items() if name != "timeout_s"
+    ]
     return operation("Compare many systems", "compare", content, answers, parameters)
+
+
+def _members(*kinds: TestKind) -> dict[str, Schema]:
+    """The options of a comparison, as texts of a query or a form."""
+    # Its statistic refers to those of all kinds, so that these have to be there.
+    models = [(model, "validation") for model in (CompareChoices, *STATISTIC_MODELS.values())]
+    _, schemas = models_json_schema(models, ref_template=REF)  # type: ignore[arg-type]
+    own = schemas["$defs"]["CompareChoices"]["properties"]
+    members: dict[str, Schema] = {
+        "statistic": {
+            "type": "string",
+            "description": "The name of a statistic; its parameters are given beside it.",
+        }
+    }
+    for kind in kinds:
+        statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]
+        members |= {name: as_text(statistic[name]) for name in parameters_of(kind)}
+    members |= {name: as_text(own[name]) for name in OF_QUERY if name != "compare"}
+    members["compare"] = {
+        "type": "string",
+        "description": f"{own['compare']['description']} A JSON list of pairs. Default all_pairs.",
+    }
+    return members
+
+
+def _form() -> Schema:
+    """The parts of the form: one file for each system, or one with several; then fields."""
+    form = form_schema()
+    roles = {role: form[role] for role in ROLES if role not in {"u", "v"}}
+    files = {"type": "array", "items": BINARY, "description": "The file of one system; repeated for each."}
+    readers = {name: form[name] for name in ("format", *READER_OPTIONS)}
+    names = {
+        "type": "string",
+        "description": "The systems' names in the order of their files, between commas or as a JSON list; else those of the files.",
+    }
+    return {
+        "type": "object",
+        "properties": {SYSTEM: files, **roles, NAMES: names, **readers, **_members(*KINDS)},
+        "additionalProperties": False,
+    }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from pydantic.json_schema import models_json_schema
 
 from ... import __version__
@@ -13,10 +16,18 @@ from ...service.schema.compare import CompareRequest, Dataset
 from ...service.schema.gate import GateRequest
 from ...service.schema.plan import PlanEnvelope
 from ...service.schema.requests import REQUEST_MODELS
-from .operations import problem_response, reference
+from .compare_operations import compare_operation
+from .gate_operations import gate_operation
+from .operations import (
+    files_operation,
+    plan_operation,
+    problem_response,
+    reference,
+    test_operation,
+)
+from .parameters import REF
 from .schemas import ANSWERS, Health
 
-REF = "#/components/schemas/{model}"
 TITLE = "exactperm"
 DESCRIPTION = """Exact paired-permutation tests: is system U really better than system V on these items?
 
@@ -36,13 +47,23 @@ BEARER = {
 }
 GUARDED_STATUSES = (401, 431)  # wherever a key may be needed; operations have more of their own
 HEALTH_PATHS = ("/livez", "/readyz", "/healthz")
+# Routes that read their bodies themselves; the others describe themselves.
+OPERATIONS: dict[str, Callable[[], dict[str, Any]]] = {
+    "/v1/tests/effects": partial(test_operation, "effects", "Test effects"),
+    "/v1/tests/scores": partial(test_operation, "scores", "Test scores"),
+    "/v1/tests/counts": partial(test_operation, "counts", "Test counts"),
+    "/v1/tests/predictions": partial(test_operation, "predictions", "Test predictions"),
+    "/v1/tests/files": files_operation,
+    "/v1/plan": plan_operation,
+    "/v1/compare": compare_operation,
+    "/v1/gate": gate_operation,
+}
 
 
 def document(app: FastAPI) -> dict[str, Any]:
     """The document of an application, complete and always the same."""
-    openapi = get_openapi(
-        title=TITLE, version=__version__, description=DESCRIPTION, routes=app.routes, tags=TAGS
-    )
+    routes = [_described(route) for route in iter_route_contexts(app.routes)]
+    openapi = get_openapi(title=TITLE, version=__version__, description=DESCRIPTION, routes=routes, tags=TAGS)
     models = (*REQUEST_MODELS.values(), PlanEnvelope, GateRequest, CompareRequest, Dataset)
     requests = [(model, "validation") for model in models]
     answers = [(model, "serialization") for model in ANSWERS]
@@ -68,3 +89,11 @@ def document(app: FastAPI) -> dict[str, Any]:
         responses["200"] = {"description": description, "content": {media: {"schema": schema}}}
         responses.update({str(status): problem_response(status) for status in GUARDED_STATUSES})
     return openapi
+
+
+def _described(route: RouteContext) -> RouteContext | APIRoute:
+    """A route with its operation, where there is one."""
+    path, endpoint = route.path, route.endpoint
+    if path is None or endpoint is None or path not in OPERATIONS:
+        return route
+    return APIRoute(path, endpoint, **OPERATIONS[path]())

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from ...execution.executor import Executor
 from ...ops.drain import Drain
-from ...ops.health_checks import HealthChecks
+from ...ops.health import HealthChecks
 from ...ops.metrics import Metrics
 from ...settings import Settings
 from ..routes import add_routes

@@ -9,36 +9,19 @@ from ...reports.representations import OF_A_GATE
 from ...service import media_types
 from ...service.gate.fields import FIELDS
 from ...service.schema.gate import FAIL, GateFields, GateRequest
-from .operations import (
-    CODING,
-    FORMAT,
-    THEME,
-    TIMEOUT,
-    as_text,
-    form_schema,
-    json_content,
-    operation,
-    reference,
-    report_content,
-)
+from .operations import as_text, form_schema, json_content, operation, reference, report_content
+from .parameters import CODING, THEME, TIMEOUT, format_parameter, header, parameter
 from .schemas import GateAnswer
 
-FAIL_STATUS = {
-    "name": "fail_status",
-    "in": "query",
-    "required": False,
-    "description": f"{FAIL} Default 409.",
-    "schema": {"type": "integer", "minimum": 200, "maximum": 499},
-}
+FAIL_STATUS = parameter(
+    "fail_status", f"{FAIL} Default 409.", {"type": "integer", "minimum": 200, "maximum": 499}
+)
 HEADERS = {
     "X-Verdict": {
         "description": "pass, fail or inconclusive.",
         "schema": {"type": "string", "enum": ["pass", "fail", "inconclusive"]},
     },
-    "X-P-Value": {
-        "description": "The p-value that decided, adjusted where there are several metrics.",
-        "schema": {"type": "number"},
-    },
+    "X-P-Value": header("The p-value that decided, adjusted where there are several metrics.", "number"),
 }
 METRICS = {
     "type": "string",
@@ -53,11 +36,9 @@ def gate_operation() -> dict[str, Any]:
         media_types.JSON: json_content(GateRequest),
         media_types.MULTIPART: {"schema": _form()},
     }
-    format_ = {**FORMAT, "schema": {"type": "string", "enum": list(OF_A_GATE)}}
     answers = {media_types.JSON: {"schema": reference(GateAnswer)}, **report_content(OF_A_GATE)}
-    gate = operation(
-        "Decide a pull request", "gate", content, answers, [format_, THEME, FAIL_STATUS, TIMEOUT, CODING]
-    )
+    parameters = [format_parameter(OF_A_GATE), THEME, FAIL_STATUS, TIMEOUT, CODING]
+    gate = operation("Decide a pull request", "gate", content, answers, parameters)
     passed = gate["responses"][200]
     passed["description"] = "The gate passed, or it is inconclusive and on_inconclusive is pass."
     passed["headers"] = {**passed["headers"], **HEADERS}

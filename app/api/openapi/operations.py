@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from ...inputs.encodings import CODINGS
 from ...inputs.formats import catalogue
 from ...inputs.formats.options import CHOICES, INTEGERS
 from ...inputs.formats.roles import ROLES
-from ...reports.picture.style import Theme
 from ...reports.representations import BY_NAME, JSON, OF_A_TEST
 from ...service import media_types, problems
 from ...service.messages import TestKind
@@ -22,9 +20,18 @@ from ...service.query import LITERAL, NAMES, TEXT, parameters_of
 from ...service.schema.plan import PlanEnvelope
 from ...service.schema.requests import REQUEST_MODELS, Choices
 from ...service.schema.statistics import STATISTIC_MODELS
+from .parameters import (
+    ANSWER_HEADERS,
+    CODING,
+    REF,
+    RUNNING,
+    TIMEOUT,
+    Schema,
+    format_parameter,
+    header,
+    parameter,
+)
 from .schemas import ComparePlanAnswer, PlanAnswer, Problem, TestAnswer
-
-Schema = dict[str, Any]
 
 TABLE_EXAMPLES: dict[tuple[str, str], Schema] = {
     (media_types.CSV, "scores"): {
@@ -81,7 +88,7 @@ PROBLEM_STATUSES = sorted(
 
 def reference(model: type[BaseModel]) -> dict[str, str]:
     """A reference to a model among the components."""
-    return {"$ref": f"#/components/schemas/{model.__name__}"}
+    return {"$ref": REF.format(model=model.__name__)}
 
 
 def json_content(model: type[BaseModel]) -> Schema:
@@ -104,8 +111,14 @@ def test_operation(kind: TestKind, summary: str) -> dict[str, Any]:
             content[media] = {"schema": {**BINARY, "description": ARRAYS[kind]}}
         else:
             content[media] = {"schema": {"type": "string"}, "examples": TABLE_EXAMPLES[media, kind]}
-    parameters = [FORMAT, THEME, TIMEOUT, CODING, *_parameters(kind)]
-    return operation(summary, "tests", content, _answers(), parameters)
+    parameters = [format_parameter(OF_A_TEST), *RUNNING, *_parameters(kind)]
+    return _with_p_value(operation(summary, "tests", content, _answers(), parameters))
+
+
+def _with_p_value(test: dict[str, Any]) -> dict[str, Any]:
+    answer = test["responses"][200]
+    answer["headers"] = {**answer["headers"], "X-P-Value": header("The p-value.", "number")}
+    return test
 
 
 def _answers() -> dict[str, Any]:
@@ -126,7 +139,8 @@ def files_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for files."""
     schema = {"type": "object", "properties": form_schema(), "additionalProperties": False}
     content = {media_types.MULTIPART: {"schema": schema}}
-    return operation("Test files", "tests", content, _answers(), [FORMAT, THEME, TIMEOUT, CODING])
+    parameters = [format_parameter(OF_A_TEST), *RUNNING]
+    return _with_p_value(operation("Test files", "tests", content, _answers(), parameters))
 
 
 def form_schema() -> dict[str, Schema]:
@@ -169,13 +183,10 @@ test_operation.__test__ = False  # type: ignore[attr-defined]
 def plan_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for the plan."""
     content = {media_types.JSON: json_content(PlanEnvelope)}
-    return operation(
-        "Predict what a test or a comparison costs",
-        "tests",
-        content,
-        {media_types.JSON: {"schema": {"anyOf": [reference(PlanAnswer), reference(ComparePlanAnswer)]}}},
-        [TIMEOUT, CODING],
-    )
+    either = {"anyOf": [reference(PlanAnswer), reference(ComparePlanAnswer)]}
+    answers = {media_types.JSON: {"schema": either}}
+    summary = "Predict what a test or a comparison costs"
+    return operation(summary, "tests", content, answers, [TIMEOUT, CODING])
 
 
 def operation(
@@ -207,51 +218,10 @@ def problem_response(status: int) -> dict[str, Any]:
         "content": {problems.MEDIA_TYPE: {"schema": reference(Problem)}},
     }
     if status == 401:
-        response["headers"] = {"WWW-Authenticate": {"description": "Bearer.", "schema": {"type": "string"}}}
+        response["headers"] = {"WWW-Authenticate": header("Bearer.")}
     if status == 503:
-        response["headers"] = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
+        response["headers"] = {"Retry-After": header("Seconds.", "integer")}
     return response
-
-
-ANSWER_HEADERS = {
-    "ETag": {"description": "The id of the answer.", "schema": {"type": "string"}},
-    "Server-Timing": {
-        "description": "queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for "
-        "several equal requests (shared).",
-        "schema": {"type": "string"},
-    },
-    "Age": {"description": "Seconds since a cached answer was computed.", "schema": {"type": "integer"}},
-    "X-Request-Id": {"description": "The client's, or a new one.", "schema": {"type": "string"}},
-}
-FORMAT = {
-    "name": "format",
-    "in": "query",
-    "required": False,
-    "description": "The representation of the answer; overrides Accept.",
-    "schema": {"type": "string", "enum": list(OF_A_TEST)},
-}
-THEME = {
-    "name": "theme",
-    "in": "query",
-    "required": False,
-    "description": "The colours of a picture (svg, png). Default light.",
-    "schema": {"type": "string", "enum": list(get_args(Theme))},
-}
-TIMEOUT = {
-    "name": "timeout_s",
-    "in": "query",
-    "required": False,
-    "description": "Deadline in seconds, clamped by the server; here it counts before any body is read.",
-    "schema": {"type": "number", "exclusiveMinimum": 0},
-}
-
-CODING = {
-    "name": "Content-Encoding",
-    "in": "header",
-    "required": False,
-    "description": "The content coding of the body; the limit is for its size as sent and as inflated.",
-    "schema": {"type": "string", "enum": [*CODINGS, "identity"]},
-}
 
 
 def _members(kinds: tuple[TestKind, ...], model: type[Choices]) -> dict[str, Schema]:
@@ -292,15 +262,14 @@ def _parameters(kind: TestKind) -> list[dict[str, Any]]:
     """The query parameters of bodies that cannot hold options."""
     statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]["name"]
     members = {"statistic": as_text(statistic), **_members((kind,), REQUEST_MODELS[kind])}
-    return [
-        {
-            "name": name,
-            "in": "query",
-            "required": False,
-            "description": "For bodies that cannot hold options; in application/json it is a member of the body. "
-            + member.get("description", ""),
-            "schema": {key: value for key, value in member.items() if key != "description"},
-        }
-        for name, member in members.items()
-        if name != "timeout_s"
-    ]
+    return [in_query(name, member) for name, member in members.items() if name != "timeout_s"]
+
+
+def in_query(name: str, member: Schema) -> Schema:
+    """An option as a query parameter."""
+    return parameter(
+        name,
+        "For bodies that cannot hold options; in application/json it is a member of the body. "
+        + member.get("description", ""),
+        {key: value for key, value in member.items() if key != "description"},
+    )

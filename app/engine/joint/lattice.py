@@ -71,10 +71,10 @@ def lattice_of(table: Integers, counts: Integers) -> Lattice | None:
     columns themselves are the coordinates.
     """
     rows, width = table.shape
-    if rows <= MAX_AXES and (width > _MAX_COLUMNS or _rank(table, rows) == rows):
+    if rows <= MAX_AXES and (width > _MAX_COLUMNS or (rows <= width and _rank(table, rows) == rows)):
         # Independent vectors are a basis: each coordinate counts one of them.
         return Lattice(np.eye(rows, dtype=np.int64), table)
-    if width > _MAX_COLUMNS or _rank(table[:: -(-rows // (8 * MAX_AXES))], MAX_AXES + 1) > MAX_AXES:
+    if width > _MAX_COLUMNS or _too_wide(table[:: -(-rows // (8 * MAX_AXES))]):
         return None
     basis = _hermite(table)
     if basis is None:
@@ -107,6 +107,11 @@ def _rank(table: Integers, most: int) -> int:
     return most
 
 
+def _too_wide(table: Integers) -> bool:
+    """Whether the rank modulo the prime is above MAX_AXES."""
+    return table.shape[1] > MAX_AXES and _rank(table, MAX_AXES + 1) > MAX_AXES
+
+
 def _hermite(table: Integers) -> list[list[int]] | None:
     """The Hermite normal form of the rows' lattice; None when its rank is above MAX_AXES."""
     basis: list[list[int]] = []
@@ -114,11 +119,14 @@ def _hermite(table: Integers) -> list[list[int]] | None:
     while len(rest):
         # The lattice grows in every round, so a few rounds are enough.
         stacked = flint.fmpz_mat(basis + rest[:_ROWS_AT_ONCE].tolist())
-        residues = [int(entry) % _PRIME for entry in stacked.entries()]
-        if _rank(np.array(residues, dtype=np.int64).reshape(stacked.nrows(), -1), MAX_AXES + 1) > MAX_AXES:
-            return None
-        basis = [[int(x) for x in row] for row in stacked.hnf().tolist() if any(row)]
+        if stacked.ncols() > MAX_AXES:
+            residues = [int(entry) % _PRIME for entry in stacked.entries()]
+            if _too_wide(np.array(residues, dtype=np.int64).reshape(stacked.nrows(), -1)):
+                return None
+        basis = [row for row in _integers(stacked.hnf()) if any(row)]
         rest = rest[_ROWS_AT_ONCE:]
+        if len(rest) == 0:
+            break
         rest = rest[np.asarray(_substituted(rest, basis)[1].any(axis=1), dtype=bool)]
     return basis
 
@@ -128,6 +136,8 @@ def _substituted(table: Integers, basis: list[list[int]]) -> tuple[NDArray[Any],
 
     In Python integers where a bound on the intermediate results does not fit an int64.
     """
+    if [entry for row in basis for entry in row] == _identity(table.shape[1]):
+        return table, np.zeros_like(table)
     peaks: list[int] = np.abs(table).max(axis=0, initial=0).tolist()
     pivots = [next(at for at, entry in enumerate(row) if entry) for row in basis]
     largest = max(peaks)
@@ -150,19 +160,24 @@ def _uncorrelated(coordinates: NDArray[Any], basis: list[list[int]], counts: Int
     _, turned = flint.fmpz_mat(gram).lll(True, 0.99, 0.51, "gram")
     # c @ basis = (c @ turned.T) @ (the inverse of turned.T @ basis); the determinant is 1 or -1, and python-flint
     # 0.9 gives the inverse times that.
-    vectors = (flint.fmpz_mat(coordinates.tolist()) * turned.transpose()).tolist()
-    back = turned.transpose().inv(True) * turned.det()
-    rows = (back * flint.fmpz_mat(basis)).tolist()
-    if turned.transpose() * back != flint.fmpz_mat(len(basis), len(basis), _identity(len(basis))):
+    across = turned.transpose()
+    vectors = _integers(flint.fmpz_mat(coordinates.tolist()) * across)
+    back = across.inv(True) * turned.det()
+    rows = _integers(back * flint.fmpz_mat(basis))
+    if across * back != flint.fmpz_mat(len(basis), len(basis), _identity(len(basis))):
         return None
-    if any(abs(entry) >= MAX_TOTAL for row in (*vectors, *rows) for entry in row):
+    if any(max(*row, -min(row)) >= MAX_TOTAL for row in (*vectors, *rows)):
         return None
-    short = np.array([[int(entry) for entry in row] for row in vectors], dtype=np.int64)
+    short = np.array(vectors, dtype=np.int64)
     # The longest axis last: a region is stored as runs along it.
     order = np.argsort(counts @ np.abs(short).astype(np.float64), kind="stable")
     signs = np.sign(short[0]) + (short[0] == 0)
-    reduced = np.array([[int(entry) for entry in row] for row in rows], dtype=np.int64)
+    reduced = np.array(rows, dtype=np.int64)
     return Lattice((short * signs)[:, order], (reduced * signs[:, None])[order])
+
+
+def _integers(matrix: flint.fmpz_mat) -> list[list[int]]:
+    return [[int(entry) for entry in row] for row in matrix.tolist()]
 
 
 def _identity(size: int) -> list[int]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 import numpy as np
 
 from ..lattice import CanonicalForm, Integers
@@ -27,3 +30,16 @@ def subset_sums(weights: Integers) -> Integers:
         np.add(sums[:filled], weight, out=sums[filled : 2 * filled])
         filled *= 2
     return sums
+
+
+def ways_to_sums(groups: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """{sum: number of subsets} of groups (weight, count) of equal weights, in Python integers."""
+    ways = {0: 1}
+    for weight, count in groups:
+        choices = [(weight * chosen, math.comb(count, chosen)) for chosen in range(count + 1)]
+        spread: dict[int, int] = {}
+        for total, number in ways.items():
+            for more, times in choices:
+                spread[total + more] = spread.get(total + more, 0) + number * times
+        ways = spread
+    return ways

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ..lattice import CanonicalForm, once_per_form
 from ..probability import Region
 from ..tilting import bernstein_reach
+from .enumeration import ways_to_sums
 from .spectrum import frequencies
 
 MAX_COMBINATIONS = 4096
@@ -95,17 +96,8 @@ def _cost(form: CanonicalForm, heavy: int, combinations: int) -> Split:
 
 def heavy_sums(form: CanonicalForm, heavy: int) -> tuple[dict[int, int], int]:
     """The law of the heavy part: {sum: number of ways}, and the log2 of the number of all ways."""
-    ways = {0: 1}
-    items = 0
-    for weight, count in zip(form.weights[-heavy:].tolist(), form.counts[-heavy:].tolist(), strict=True):
-        items += count
-        spread: dict[int, int] = {}
-        for total, number in ways.items():
-            for chosen in range(count + 1):
-                moved = total + weight * chosen
-                spread[moved] = spread.get(moved, 0) + number * math.comb(count, chosen)
-        ways = spread
-    return ways, items
+    groups = zip(form.weights[-heavy:].tolist(), form.counts[-heavy:].tolist(), strict=True)
+    return ways_to_sums(groups), int(form.counts[-heavy:].sum())
 
 
 def shifted(region: Region, by: int, range_: int) -> Region:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..lattice import Integers
 from ..probability import Alternative, Probability, from_fraction
-from .enumeration import subset_sums
+from .enumeration import subset_sums, ways_to_sums
 
 # (nanoseconds, bytes) of a distinct sum as a Python integer, and of a sum in two arrays; checked by
 # `python -m loadtest.bench --section plan`.
@@ -136,14 +136,7 @@ def _halves(form: WideForm) -> tuple[list[tuple[int, int]], list[tuple[int, int]
 
 def _sums(half: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
     """All sums of a half, ascending, and the number of ways to reach at most each, cumulatively."""
-    ways = {0: 1}
-    for weight, count in half:
-        spread: dict[int, int] = {}
-        for chosen in range(count + 1):
-            more, times = weight * chosen, math.comb(count, chosen)
-            for total, number in ways.items():
-                spread[total + more] = spread.get(total + more, 0) + number * times
-        ways = spread
+    ways = ways_to_sums(half)
     totals = sorted(ways)
     return totals, list(accumulate(ways[total] for total in totals))
 

@@ -84,7 +84,7 @@ def bracket(
 ) -> Bracket:
     """A bracket of P(X in region), at most `precision` wide relative to its lower end.
 
-    It is wider when `steps` elementary steps (about 20 ns each) do not suffice; `reached` then is false.
+    It is wider when `steps` elementary steps (3 to 5 ns each) do not suffice; `reached` then is false.
     """
     if not region.tails:
         return Bracket(0.0, 0.0, 0, 0, reached=True)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ...engine.probability import SMALLEST
+from ...errors import InvalidTest
 from .adjusted import Adjusted
 from .attainable import smallest_p
 from .decisions import decide
@@ -28,7 +29,11 @@ _FEW = 2_000
 
 def adjust_boards(boards: Sequence[PairTests], adjust: Adjust, alpha: Fraction) -> list[Adjusted]:
     """The adjusted p-values of one family, by board; raises InvalidTest where `adjust` does not apply."""
-    adjusted = ADJUSTERS[adjust](joined(boards), alpha)
+    adjuster = ADJUSTERS.get(adjust)
+    if adjuster is None:
+        names = ", ".join(ADJUSTERS)
+        raise InvalidTest.at("/adjust", "not_available", f"{adjust} is not available: use one of {names}.")
+    adjusted = adjuster(joined(boards), alpha)
     ends = accumulate((len(board) for board in boards), initial=0)
     return [adjusted.part(start, end) for start, end in pairwise(ends)]
 

@@ -133,7 +133,7 @@ class BinaryPairs:
         n = systems.sizes[u] if systems.common is None else systems.common[u, v]
         more, less = systems.only[u, v], systems.only[v, u]
         differences = self._differences(more - less, n)
-        return binomial_tests((u, v), n, n, (more, less), differences, self.options)
+        return binomial_tests((u, v), n, n, (more, less), differences, self.options, len(self.pairs))
 
     def _differences(self, more: Integers, items: Integers) -> Reals:
         """The statistic as the nearest double, shape (m,)."""

@@ -18,13 +18,17 @@ from .pair_tests import PairTests
 
 # Seconds for each pair, and for each round of Pascal's rule.
 _PER_PAIR, _PER_ROUND = 2e-6, 2e-6
+# What all fractions of a board may take together, as `BinomialValues` counts it; seconds of one.
+_WORK, _PER_WORK = 4e9, 1.2e-10
 # Times as many units this is below 2**53.
 _PLAIN = 1 << 24
 
 
 def binomial_seconds(pairs: int, units: int) -> float:
-    """Predicted time of the tests of so many pairs."""
-    return pairs * _PER_PAIR * (1.0 + math.sqrt(units) / 100.0) + min(units, 1_000) * _PER_ROUND
+    """Predicted time of the tests of so many pairs, and of their fractions, which small families are adjusted with."""
+    work = pairs * units * units / 8.0
+    fractions = work * _PER_WORK if work <= _WORK else 0.0
+    return pairs * _PER_PAIR * (1.0 + math.sqrt(units) / 100.0) + min(units, 1_000) * _PER_ROUND + fractions
 
 
 def binomial_tests(
@@ -34,8 +38,9 @@ def binomial_tests(
     counts: tuple[Integers, Integers],
     differences: Reals,
     options: Options,
+    board: int,
 ) -> PairTests:
-    """The tests of m pairs (u, v), shape (m,) each.
+    """The tests of m pairs (u, v), shape (m,) each, of the `board` pairs of a board.
 
     `n` items and `units` that swap; `counts` are on how many u has more and on how many less; `differences` is the
     statistic.
@@ -50,7 +55,7 @@ def binomial_tests(
     exact = tails.error == 0.0
     low, high = tails.p * (1.0 - tails.error), tails.p * (1.0 + tails.error)
     log_width = 1.01 * tails.log_error / math.log(10.0)
-    values = BinomialValues(differ, heads, two_sided)
+    values = BinomialValues(differ, heads, two_sided, _WORK / max(board, 1))
     return PairTests(
         u=u,
         v=v,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
@@ -19,17 +20,21 @@ class BinomialValues:
     """`PairTests.fraction`, `attained`, `support` and `null_key` of tests with `n` items that differ, shape (m,).
 
     At least `heads` of n heads are as extreme as what was observed; `two_sided` doubles their probability. `known` are
-    p-values that were asked for.
+    p-values that were asked for. A fraction that would take more than `most_work` is not given: work is the number of
+    binomial coefficients that are added, times their bits.
     """
 
     n: Integers
     heads: Integers
     two_sided: bool
+    most_work: float = math.inf
     known: dict[tuple[int, int], Fraction] = field(default_factory=dict, compare=False, repr=False)
 
-    def fraction(self, test: int) -> Fraction:
-        """The exact p-value of one test."""
-        return self._p(int(self.n[test]), int(self.heads[test]))
+    def fraction(self, test: int) -> Fraction | None:
+        """The exact p-value of one test, None where it would take long."""
+        n, heads = int(self.n[test]), int(self.heads[test])
+        coefficients = min(n - heads, heads - 1) + 1
+        return self._p(n, heads) if coefficients * n <= self.most_work else None
 
     def null_key(self, test: int) -> Hashable:
         """The same for tests with the same null distribution."""

@@ -14,6 +14,7 @@ from ..p_value import Answer
 from ..record import Fraction2
 from .exact_values import Joined, Listed
 from .pair_tests import PairTests
+from .sum_values import Null, SumValues
 
 # Rounding of a logarithm and of what it is the logarithm of.
 _ROUNDING = 2.0**-51
@@ -43,10 +44,13 @@ class PairTest:
     sampled: bool
     fraction: Fraction2 | None
     notes: tuple[tuple[str, str], ...] = ()
+    null: Null | None = None
 
 
-def from_rows(rows: Sequence[PairTest]) -> PairTests:
-    """The columns of single tests; their null distributions are not known any more."""
+def from_rows(rows: Sequence[PairTest], *, two_sided: bool = True) -> PairTests:
+    """The columns of single tests; with what p-values are attainable where all rows have their null."""
+    nulls = tuple(row.null for row in rows if row.null is not None)
+    values = SumValues(nulls, two_sided) if rows and len(nulls) == len(rows) else None
     columns: dict[str, Any] = {
         name: np.array([getattr(row, name) for row in rows], dtype=kind) for name, kind in _KINDS.items()
     }
@@ -54,6 +58,9 @@ def from_rows(rows: Sequence[PairTest]) -> PairTests:
         **columns,
         method=tuple(row.method for row in rows),
         fraction=Listed(tuple(row.fraction for row in rows)),
+        attained=None if values is None else values.attained,
+        null_key=None if values is None else values.null_key,
+        support=None if values is None else values.support,
         notes=tuple((at, *note) for at, row in enumerate(rows) for note in row.notes),
     )
 

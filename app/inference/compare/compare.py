@@ -132,7 +132,9 @@ def _prepared(name: str | None, systems: Systems, comparison: Comparison, budget
     once = reduced(systems, spec)
     scores = scores_of(systems, spec, once)
     pairs = _pairs(systems, scores, comparison)
-    planned = plan_pairs(systems, spec, options, pairs, budget, once)
+    planned = plan_pairs(
+        systems, spec, options, pairs, budget, once, with_nulls=comparison.adjust == "holm_discrete"
+    )
     intervals = None
     if options.confidence_level is not None and comparison.listed != "none":
         intervals = PairIntervals(systems, spec, options, pairs, budget)

@@ -10,9 +10,6 @@ import numpy as np
 from ...engine.lattice import Reals
 from .stepwise import Flags, Procedure
 
-# Fractions settle what a rounding left open; a wider interval is a bracket or an estimate, and its neighbours are not asked.
-_TIGHT = 1e-6
-
 
 def decide(
     procedure: Procedure,
@@ -24,8 +21,10 @@ def decide(
     """Whether each hypothesis is rejected at alpha for certain, and whether it is possibly.
 
     `low` and `high` bound the raw p-values, shape (m,); `fraction` gives an exact one, or None. Fractions are asked for
-    where they matter alone: first for the tests whose own term may be on either side of alpha, with all that may be
-    before or behind them, then for all that are still open.
+    where they matter alone: first for the tests whose own term may be on either side of alpha, then for all that are
+    still open. That settles all if all fractions are known: an adjusted p-value is monotone in rank, so that a test that
+    is not open is on the same side of alpha as all below it (rejected) or above it (not), and where its p-value lies
+    among them does not matter to the others.
     """
     low, high = low.copy(), high.copy()
     known: dict[int, Fraction] = {}
@@ -36,9 +35,9 @@ def decide(
         open_ = possible & ~certain
         if not open_.any():
             return certain, possible
-        ask = _neighbours(low, high, open_ & own_low & ~own_high) & ~asked
+        ask = open_ & own_low & ~own_high & ~asked
         if not ask.any():
-            ask = _neighbours(low, high, open_) & ~asked
+            ask = open_ & ~asked
         if not ask.any():
             return certain, possible
         asked |= ask
@@ -47,14 +46,3 @@ def decide(
             if exact is not None:
                 known[i] = exact
                 low[i] = high[i] = float(exact)
-
-
-def _neighbours(low: Reals, high: Reals, chosen: Flags) -> Flags:
-    """The chosen intervals, and all that share a point with a narrow one of them."""
-    narrow = chosen & (high - low <= _TIGHT * high)
-    if not narrow.any():
-        return chosen
-    order = np.argsort(low[narrow], kind="stable")
-    starts, ends = low[narrow][order], np.maximum.accumulate(high[narrow][order])
-    at = np.searchsorted(starts, high, "right") - 1
-    return chosen | ((at >= 0) & (ends[np.maximum(at, 0)] >= low))

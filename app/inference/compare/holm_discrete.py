@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
+from itertools import groupby
 
 import numpy as np
 
@@ -113,10 +114,20 @@ def _exact_nulls(tests: PairTests) -> tuple[list[Fraction], Callable[[int, Fract
 
 
 def _distinct(fractions: Sequence[Fraction]) -> tuple[list[Fraction], Integers]:
-    """The distinct values, ascending, and the place of each among them."""
-    values = sorted(set(fractions))
-    places = {value: place for place, value in enumerate(values)}
-    return values, np.array([places[value] for value in fractions], np.int64)
+    """The distinct values, ascending, and the place of each among them; fractions tell equal doubles apart."""
+    doubles = [float(value) for value in fractions]
+    order = sorted(range(len(doubles)), key=doubles.__getitem__)
+    values: list[Fraction] = []
+    places = np.empty(len(doubles), np.int64)
+    for _, alike in groupby(order, key=doubles.__getitem__):
+        group = list(alike)
+        if any(fractions[i] != fractions[group[0]] for i in group[1:]):
+            group.sort(key=fractions.__getitem__)
+        for i in group:
+            if not values or values[-1] != fractions[i]:
+                values.append(fractions[i])
+            places[i] = len(values) - 1
+    return values, places
 
 
 def _classes(

@@ -1,7 +1,8 @@
 """Systems whose scores lie on one common lattice: pairs are differences of integer columns, without reading data again.
 
-Each pair goes straight to its canonical form, and from there to `rational` where that is cheap and to `fft`. What these
-cannot prove is tested as single tests are.
+P-values that are not small come at once for many pairs (`engine.one_sum.many`). Every other pair goes straight to its
+canonical form, and from there to `rational` where that is cheap and to `fft`. What these cannot prove is tested as single
+tests are.
 """
 
 from __future__ import annotations
@@ -29,24 +30,31 @@ from ...engine.lattice import (
 from ...engine.one_sum import rational
 from ...engine.one_sum.attainable import smallest_attainable
 from ...engine.one_sum.planner import fft_cost
-from ...engine.probability import LN2, LN10, SMALLEST, Region, region
+from ...engine.probability import LN2, LN10, SMALLEST, Probability, region
 from ...statistics.additive_problem import is_integral, single_items
 from ...statistics.numbers import MAX_INTEGER
 from ...statistics.paired import Column, StatisticSpec
 from ...statistics.scores import signed_ranks
 from ...statistics.systems import Systems
 from ..certificate import flaw_of, require
+from ..options import Alternative
 from ..p_value import certified
+from .at_once import at_once
 from .binomial_tests import binomial_seconds, binomial_tests
 from .columns import PairTest, from_rows, log10_bounds
 from .general import GeneralPairs, single
 from .pair_tests import PairTests
+from .sum_values import null_of
 
 _STATISTICS = ("mean_difference", "sum_difference", "sign", "signed_rank")
 # Coefficients times limbs up to which the exact fraction costs no more than the transform.
 _QUICK_FRACTION = 400
+# The same where every null distribution is asked for, and a coefficient's seconds for each limb.
+_ANY_FRACTION, _PER_LIMB = 200_000, 6e-7
+# Pairs at a time. Whatever part of a board is asked for, the same ones go together.
+_BLOCK = 256
 # Seconds: for each pair, and each of its items.
-_PER_PAIR, _PER_ITEM = 4e-4, 2e-8
+_PER_PAIR, _PER_ITEM = 2.5e-4, 2e-8
 _SAMPLED_PAIRS = 5
 
 
@@ -128,10 +136,14 @@ class IntegerSystems:
 
 @dataclass(frozen=True)
 class IntegerPairs:
-    """The tests of `general.pairs`, by their differences; by `general` where these prove nothing."""
+    """The tests of `general.pairs`, by their differences; by `general` where these prove nothing.
+
+    `with_nulls` asks for the exact null distribution of every pair, as far as a lattice is not too long.
+    """
 
     systems: IntegerSystems
     general: GeneralPairs
+    with_nulls: bool = False
 
     @property
     def seconds(self) -> float:
@@ -139,19 +151,51 @@ class IntegerPairs:
         pairs, items = len(self.general.pairs), int(self.systems.values.shape[1])
         if self._signs:
             return binomial_seconds(pairs, items) + pairs * (_PER_ITEM * items + 2e-5)
-        return pairs * (_PER_PAIR + _PER_ITEM * items + max(self._sampled, default=0.0))
+        return pairs * (_PER_PAIR + _PER_ITEM * items + sum(self._sampled))
 
     @property
     def longest_seconds(self) -> float:
         """A bound on it, but for pairs whose answers are not proven and go to `general`."""
         return 3.0 * self.seconds
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """One for all pairs of sign tests; otherwise the methods of some pairs."""
+        if self._signs:
+            return ("binomial",)
+        alternative = single(self.general.options).alternative
+        effects = [self.systems.effects(u, v) for u, v in self._some]
+        known: Sequence[Probability | None] = [None] * len(effects)
+        if alternative == "two-sided":
+            known = at_once(effects, self._fractions)
+        return tuple(sorted({self._method(*pair, alternative) for pair in zip(effects, known, strict=True)}))
+
+    def _method(self, effects: Integers, known: Probability | None, alternative: Alternative) -> str:
+        if known is not None:
+            return "fft"
+        form = canonical_form(effects)
+        tail = region(form, exact_total(effects), alternative)
+        few = rational.coefficients(form, tail) * (form.nonzero // 64 + 1) <= self._fractions
+        return "rational" if few else "fft"
+
     @cached_property
     def _sampled(self) -> tuple[float, ...]:
+        each = [self.systems.effects(u, v) for u, v in self._some]
+        if self.with_nulls:
+            forms = [canonical_form(one) for one in each]
+            limbs = [form.range // 2 * (form.nonzero // 64 + 1) for form in forms]
+            return (sum(min(work, _ANY_FRACTION) * _PER_LIMB for work in limbs) / max(len(each), 1),)
+        known = at_once(each, _QUICK_FRACTION)
+        left = (canonical_form(one) for one, answer in zip(each, known, strict=True) if answer is None)
+        alone = [fft_cost(form).seconds for form in left if form.nonzero]
+        return (sum(alone) / max(len(each), 1),)
+
+    @property
+    def _some(self) -> list[tuple[int, int]]:
+        """Some pairs from all over the board."""
         pairs = self.general.pairs
         some = np.unique(np.linspace(0, len(pairs) - 1, min(len(pairs), _SAMPLED_PAIRS)).astype(int))
-        forms = (canonical_form(self.systems.effects(u, v)) for u, v in pairs[some].tolist())
-        return tuple(fft_cost(form).seconds for form in forms if form.nonzero)
+        return [(u, v) for u, v in pairs[some].tolist()]
 
     @property
     def _signs(self) -> bool:
@@ -161,11 +205,31 @@ class IntegerPairs:
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of a slice of the pairs; raises InvalidTest and PlanTooLarge."""
         pairs = self.general.pairs[start:stop]
-        return (
-            self._sign_tests(pairs)
-            if self._signs
-            else from_rows([self._row(*pair) for pair in pairs.tolist()])
-        )
+        if self._signs:
+            return self._sign_tests(pairs)
+        first, last = start, start + len(pairs)
+        blocks = range(first - first % _BLOCK, last, _BLOCK)
+        rows = [row for block in blocks for row in self._rows(block, first, last)]
+        return from_rows(rows, two_sided=self.general.options.alternative == "two-sided")
+
+    def _rows(self, block: int, first: int, last: int) -> list[PairTest]:
+        """The tests from `first` to `last` of the pairs of a block: large p-values at once, the others one by one."""
+        pairs = [(u, v) for u, v in self.general.pairs[block : block + _BLOCK].tolist()]
+        effects = [self.systems.effects(u, v) for u, v in pairs]
+        known: Sequence[Probability | None] = [None] * len(pairs)
+        if self.general.options.alternative == "two-sided":
+            known = at_once(effects, self._fractions)
+        asked = range(max(first - block, 0), min(last - block, len(pairs)))
+        return [self._row(*pairs[at], effects[at], known[at]) for at in asked]
+
+    @property
+    def _fractions(self) -> int:
+        """Coefficients times limbs up to which a fraction is computed."""
+        return _ANY_FRACTION if self.with_nulls else _QUICK_FRACTION
+
+    def _keeps(self, form: CanonicalForm) -> bool:
+        """Whether all attainable p-values can be listed."""
+        return self.with_nulls and form.range // 2 * (form.nonzero // 64 + 1) <= _ANY_FRACTION
 
     def _sign_tests(self, pairs: Integers) -> PairTests:
         counts = np.zeros((len(pairs), 3), dtype=np.int64)
@@ -175,16 +239,27 @@ class IntegerPairs:
         more, less, n = counts.T
         difference = (more - less).astype(np.float64)
         return binomial_tests(
-            (pairs[:, 0], pairs[:, 1]), n, n, (more, less), difference, self.general.options
+            (pairs[:, 0], pairs[:, 1]),
+            n,
+            n,
+            (more, less),
+            difference,
+            self.general.options,
+            len(self.general.pairs),
         )
 
-    def _row(self, u: int, v: int) -> PairTest:
+    def _row(self, u: int, v: int, effects: Integers, known: Probability | None) -> PairTest:
         systems, options = self.systems, single(self.general.options)
-        effects, items = systems.effects(u, v), systems.items(u, v)
+        items = systems.items(u, v)
         form, observed = canonical_form(effects), exact_total(effects)
-        tail = region(form, observed, options.alternative)
-        method = _method(form, tail)
-        answer = certified(methods.exactly(method, form, tail))
+        method = "fft"
+        if known is None:
+            tail = region(form, observed, options.alternative)
+            limbs = form.nonzero // 64 + 1
+            if rational.coefficients(form, tail) * limbs <= self._fractions:
+                method = "rational"
+            known = methods.exactly(method, form, tail)
+        answer = certified(known)
         if items == 0 or flaw_of(answer, exact=True, least_log10=-form.nonzero * LN2 / LN10) is not None:
             return self.general.row(u, v)
         attainable = smallest_attainable(form, options.alternative, absolute=False)
@@ -213,12 +288,8 @@ class IntegerPairs:
             exact=True,
             sampled=False,
             fraction=answer.fraction,
+            null=null_of(form) if self._keeps(form) else None,
         )
-
-
-def _method(form: CanonicalForm, tail: Region) -> str:
-    limbs = form.nonzero // 64 + 1
-    return "rational" if rational.coefficients(form, tail) * limbs <= _QUICK_FRACTION else "fft"
 
 
 def _log10(attainable: float, form: CanonicalForm, *, two_sided: bool) -> float:

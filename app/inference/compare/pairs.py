@@ -63,10 +63,13 @@ def plan_pairs(
     pairs: Integers,
     budget: Budget,
     once: Reduced | None = None,
+    *,
+    with_nulls: bool = False,
 ) -> PlannedPairs:
     """Plan the tests of `pairs`, shape (m, 2): positions (u, v) in the systems' names.
 
-    `once` are the systems as `reduced` gives them, if that is known. Raises InvalidTest and PlanTooLarge.
+    `once` are the systems as `reduced` gives them, if that is known; `with_nulls` asks for exact null
+    distributions (`PairTests.attained`) where they can be had. Raises InvalidTest and PlanTooLarge.
     """
     if options.test != "permutation":
         raise InvalidTest.at("/test", "not_a_permutation", "Systems are compared by permutation tests only.")
@@ -76,5 +79,5 @@ def plan_pairs(
         return BinaryPairs(once, options, pairs)
     general = GeneralPairs(systems, spec, options, pairs, budget)
     if isinstance(once, IntegerSystems) and options.method == "auto" and not options.exact_fraction:
-        return IntegerPairs(once, general)
+        return IntegerPairs(once, general, with_nulls)
     return general

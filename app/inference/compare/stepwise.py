@@ -71,7 +71,8 @@ class Procedure:
     def adjust_exactly(self, p: Sequence[Fraction]) -> list[Fraction]:
         """The same of fractions."""
         m = len(p)
-        order = sorted(range(m), key=p.__getitem__)
+        doubles = [(float(value), value) for value in p]  # fractions only tell equal doubles apart
+        order = sorted(range(m), key=doubles.__getitem__)
         one, scale = Fraction(1), self.scale(m)
         terms = [self.factor(k, m) * p[i] for k, i in enumerate(order, 1)]
         if self.step == "down":

@@ -15,8 +15,8 @@ from ..quoting import quoted
 from .count_files import CountFile, count_file, require_same
 from .format import FirstLook, Format, Sign
 from .number_text import NumberReader
-from .outputs_by_id import SystemOutputs, counts, matched, scores
-from .reader import ReaderOptions, Reading, choose
+from .outputs_by_id import SystemOutputs, counts, matched, scores_reading
+from .reader import ReaderOptions, Reading, choose_metric
 from .roles import needed
 from .source import Source
 from .transcripts import UTTERANCE, Transcript, transcript, word_errors
@@ -37,7 +37,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes: list[str] = []
     name = options.metric or (options.statistic if options.statistic in STATISTICS else None)
     if name is not None and name not in STATISTICS:
-        raise choose("/options/metric", "metric", "metric", list(STATISTICS))
+        raise choose_metric(options, list(STATISTICS))
     reference = files.get("ref") or files.get("gold")
     systems = [needed(files, role, format_) for role in ("u", "v")]
     if reference is None:
@@ -48,13 +48,12 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     if name == "utterance_accuracy":
         for system in (u, v):
             system.values = [None if value is None else int(value[0] == 0) for value in system.values]
-    pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=options.clusters is not None)
-    consumed = name is not None and options.metric is None
+    consumed, clustered = name is not None and options.metric is None, options.clusters is not None
     if name == "utterance_accuracy":
-        mean = StatisticSpec("mean_difference")
-        return Reading(
-            "scores", scores(pairs), mean, tuple(notes), format_, statistic_read=consumed, metric=name
+        return scores_reading(
+            u, v, options, notes, format_, clustered=clustered, statistic_read=consumed, metric=name
         )
+    pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
     return Reading(
         "counts", counts(pairs, NAMES), WER, tuple(notes), format_, statistic_read=consumed, metric="wer"
     )

@@ -25,6 +25,7 @@ from .format import FirstLook, Format, Sign
 from .reader import Kind, ReaderOptions, Reading, UploadedFile
 from .roles import only
 from .source import Source, sources
+from .spreadsheet import refuse_spreadsheets
 
 AUTO = "auto"
 
@@ -74,6 +75,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     if not files:
         raise InvalidTest.at("/files", "missing_file", "There are no files; give u and v, or one file.")
     by_role = sources(files)
+    refuse_spreadsheets(by_role)
     name = ALIASES.get(format_.lower(), format_.lower())
     guessed = name == AUTO
     if guessed:
@@ -104,7 +106,7 @@ def guess(files: Mapping[str, Source]) -> str:
         label = look.source.label
         detail = (
             f"{label}: the format cannot be recognised from its first bytes; name it with format=, "
-            f"one of {', '.join(FORMATS)}."
+            f"one of {', '.join(FORMATS)}.{delimited_formats.table_hint(look)}"
         )
         raise InvalidTest.at("/options/format", "unknown_format", detail)
     return best

@@ -21,7 +21,7 @@ from ...statistics.paired import Counts, Pairing, Scores, StatisticSpec
 from ..quoting import quoted
 from .documents import coded, document_clusters
 from .format import FirstLook, Format, Sign
-from .reader import ReaderOptions, Reading, choose
+from .reader import ReaderOptions, Reading, choose_metric
 from .roles import needed
 from .source import Source
 
@@ -83,7 +83,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes: list[str] = []
     name = (options.metric or (options.statistic if options.statistic in STATISTICS else None) or "").lower()
     if name not in STATISTICS:
-        raise choose("/options/metric", "metric", "metric", list(STATISTICS))
+        raise choose_metric(options, list(STATISTICS))
     gold, u, v = (treebank(needed(files, role, format_), notes) for role in ROLES)
     metric = name.removesuffix(SENTENCE)
     for system in (u, v):

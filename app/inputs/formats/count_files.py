@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...errors import InvalidTest
 from ..quoting import quoted
-from .number_text import NumberReader
+from .number_text import NumberReader, is_missing, parsed
 from .outputs_by_id import SystemOutputs
 from .reader import ReaderOptions, choose
 from .source import Source
@@ -28,6 +28,17 @@ class CountFile:
         """The names of the columns of numbers."""
         header = self.data.header or []
         return [name for column, name in enumerate(header) if column != self.key]
+
+    def numeric_columns(self) -> list[str]:
+        """Those of them with numbers, and missing values at most beside these."""
+        header, rows = self.data.header or [], self.data.rows
+        texts = {name: [row[header.index(name)] for row in rows] for name in self.columns()}
+        return [
+            name
+            for name, fields in texts.items()
+            if all(parsed(field.strip()) is not None or is_missing(field) for field in fields)
+            and not all(map(is_missing, fields))
+        ]
 
     def outputs(self, names: Sequence[str], number_reader: NumberReader, *, row: bool) -> SystemOutputs:
         """The values of these columns: rows of them, or one number each when not `row`."""

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ...errors import InvalidTest
+from ...errors import InvalidTest, relocated
 from ...statistics.paired import Counts, Scores, StatisticSpec
 from .. import count_table, delimited
 from ..pairing import pair
 from ..quoting import quoted
 from .hidden_ids import averages_row, refuse_hidden_ids
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
-from .number_text import NumberReader, parsed
-from .outputs_by_id import SystemOutputs, matched, scores
+from .number_text import NumberReader, may_be_ids, parsed
+from .outputs_by_id import MEAN, SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, two_systems
-from .source import Source, below
+from .source import Source
 from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, FileTable, table
 
 ROLES = ("u", "v", "file")
@@ -32,7 +32,6 @@ USES = frozenset(
     )
 )  # fmt: skip
 PLAIN_DELIMITERS: Mapping[str, delimited.Delimiter] = {"csv": ",", "tsv": "\t"}
-MEAN = StatisticSpec("mean_difference")
 # The default statistics of known counts; other counts need a named statistic.
 COUNT_STATISTICS = (
     ({"tp", "incorrect"}, StatisticSpec("f1")),
@@ -87,7 +86,7 @@ def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | No
     return Reading("scores", Scores(plain.u, plain.v, pairing), MEAN, notes, format_)
 
 
-def _keys(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | None]:
+def key_columns(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | None]:
     """The columns of ids and clusters, if there are any."""
     key = data.find(ID_NAMES)
     if options.id_column is not None:
@@ -97,11 +96,11 @@ def _keys(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | No
     return key, data.find((CLUSTER_NAME,))
 
 
-def _outputs(
+def outputs_of(
     data: FileTable, value: int, options: ReaderOptions, rows: list[int] | None = None
 ) -> tuple[SystemOutputs, bool]:
     """One system's values in column `value` of these rows (all when None), and whether items have clusters."""
-    key, cluster = _keys(data, options)
+    key, cluster = key_columns(data, options)
     if key is None:
         _refuse_summary(data, value, cluster)
     number_reader = NumberReader.of(options)
@@ -134,21 +133,12 @@ def _refuse_summary(data: FileTable, value: int, cluster: int | None) -> None:
             raise data.source.refused(data.lines[row], "summary_row", detail, column + 1)
 
 
-def _reading(
-    u: SystemOutputs, v: SystemOutputs, clustered: bool, names: tuple[str, str] | None, options: ReaderOptions,
-    notes: list[str], format_: str,
-) -> Reading:  # fmt: skip
-    pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    notes.extend(NumberReader.of(options).note())
-    return Reading("scores", scores(pairs), MEAN, tuple(notes), format_, names=names)
-
-
 def _two_files(
     first: FileTable, second: FileTable, options: ReaderOptions, notes: list[str], format_: str
 ) -> Reading:
-    values = _score(first, options), _score(second, options)
-    u, clustered_u = _outputs(first, values[0], options)
-    v, clustered_v = _outputs(second, values[1], options)
+    values = score_column_of(first, options), score_column_of(second, options)
+    u, clustered_u = outputs_of(first, values[0], options)
+    v, clustered_v = outputs_of(second, values[1], options)
     if clustered_u != clustered_v:
         detail = "One file has a cluster column and the other has none."
         raise InvalidTest.at(second.source.pointer, "mixed_forms", detail)
@@ -159,8 +149,10 @@ def _two_files(
         names = first.header[values[0]], second.header[values[1]]
         metric = metric_of_both(*names, second.source.line(1))
         question = direction_question(*names)
-    reading = _reading(u, v, clustered_u, None, options, notes, format_)
-    return replace(reading, metric=metric, direction_question=question, score_names=names)
+    return scores_reading(
+        u, v, options, notes, format_, clustered=clustered_u, metric=metric, direction_question=question,
+        score_names=names,
+    )  # fmt: skip
 
 
 def _shared_columns(
@@ -175,12 +167,7 @@ def _shared_columns(
             yield name, u, v
 
 
-def _metric(data: FileTable, value: int) -> str | None:
-    """The metric that the column of scores is named after."""
-    return None if data.header is None else metric_of(data.header[value])
-
-
-def _score(data: FileTable, options: ReaderOptions) -> int:
+def score_column_of(data: FileTable, options: ReaderOptions) -> int:
     """The column of scores: as chosen, named score, or the only one that is not a key."""
     wanted = options.score_column or options.metric
     if data.header is None:
@@ -196,23 +183,32 @@ def _score(data: FileTable, options: ReaderOptions) -> int:
         return 0
     if wanted is not None:
         return data.position(wanted, "score_column")
-    rest = _other_columns(data, options)
+    rest = other_columns(data, options)
     score = data.find(("score",))
     if score is not None and data.header[score] in rest:
         return score
     if len(rest) != 1:
-        ids = "" if options.id_column else "Name the column of ids (id_column=) if there is one. "
+        ids = "" if options.id_column else _id_hint(data, rest)
         raise choose(data.source.line(1), "score_column", "column of scores", rest or data.header, ids)
     return data.header.index(rest[0])
 
 
-def _other_columns(data: FileTable, options: ReaderOptions) -> list[str]:
+def _id_hint(data: FileTable, names: list[str]) -> str:
+    """How to name the column of ids; the only column of texts that are all different is likely to be it."""
+    fields = {name: data.column((data.header or []).index(name)) for name in names}
+    likely = [name for name, texts in fields.items() if may_be_ids(texts)]
+    if len(likely) != 1:
+        return "Name the column of ids (id_column=) if there is one. "
+    return f"If {quoted(likely[0])} is the column of ids, give id_column={likely[0][:40]}. "
+
+
+def other_columns(data: FileTable, options: ReaderOptions) -> list[str]:
     """The columns that are neither id, cluster nor system."""
     header = data.header or []
     system = data.find(SYSTEM_NAMES)
     if options.system_column is not None:
         system = data.position(options.system_column, "system_column")
-    keys = {*_keys(data, options), system}
+    keys = {*key_columns(data, options), system}
     return [name for column, name in enumerate(header) if column not in keys]
 
 
@@ -227,24 +223,20 @@ def _headerless(data: FileTable, options: ReaderOptions, notes: list[str], forma
         detail += f"{','.join(count_table.HEADERLESS)}; otherwise add a header."
         raise data.source.refused(data.lines[0], "wrong_field_count", detail)
     notes.append("There is no header: column 1 is u and column 2 is v.")
-    return _reading(
-        _outputs(data, 0, options)[0], _outputs(data, 1, options)[0], False, None, options, notes, format_
-    )
+    u, v = (outputs_of(data, column, options)[0] for column in (0, 1))
+    return scores_reading(u, v, options, notes, format_)
 
 
 def _wide(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
-    chosen = two_systems(_other_columns(data, options), options, data.source, notes)
+    chosen = two_systems(other_columns(data, options), options, data.source, notes)
     names = chosen.u, chosen.v
     columns = [data.position(name, f"system_{role}") for name, role in zip(names, "uv", strict=True)]
-    u, clustered = _outputs(data, columns[0], options)
-    v, _ = _outputs(data, columns[1], options)
-    reading = _reading(u, v, clustered, chosen.names, options, notes, format_)
-    return replace(
-        reading,
-        metric=metric_of_columns(names),
-        role_question=chosen.question,
-        direction_question=direction_question(*names),
-    )
+    u, clustered = outputs_of(data, columns[0], options)
+    v, _ = outputs_of(data, columns[1], options)
+    return scores_reading(
+        u, v, options, notes, format_, clustered=clustered, names=chosen.names, metric=metric_of_columns(names),
+        role_question=chosen.question, direction_question=direction_question(*names),
+    )  # fmt: skip
 
 
 def _long(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
@@ -252,21 +244,24 @@ def _long(data: FileTable, options: ReaderOptions, notes: list[str], format_: st
     if options.system_column is not None:
         column = data.position(options.system_column, "system_column")
     assert column is not None
-    if _keys(data, options)[0] is None:
+    if key_columns(data, options)[0] is None:
         raise choose(data.source.line(1), "id_column", "column of ids", data.header or [])
     rows: dict[str, list[int]] = {}
     for number, row in enumerate(data.rows):
         rows.setdefault(row[column].strip(), []).append(number)
     chosen = two_systems(list(rows), options, data.source, notes)
     names = chosen.u, chosen.v
-    value = _score(data, options)
-    u, clustered = _outputs(data, value, options, rows[names[0]])
-    v, _ = _outputs(data, value, options, rows[names[1]])
+    value = score_column_of(data, options)
+    u, clustered = outputs_of(data, value, options, rows[names[0]])
+    v, _ = outputs_of(data, value, options, rows[names[1]])
     others = len(data.rows) - len(u) - len(v)
     if others:
         notes.append(f"{others:,} lines of {len(rows) - 2} other systems were skipped.")
-    reading = _reading(u, v, clustered, chosen.names, options, notes, format_)
-    return replace(reading, metric=_metric(data, value), role_question=chosen.question)
+    metric = None if data.header is None else metric_of(data.header[value])
+    return scores_reading(
+        u, v, options, notes, format_, clustered=clustered, names=chosen.names, metric=metric,
+        role_question=chosen.question,
+    )  # fmt: skip
 
 
 def _counts(
@@ -277,16 +272,17 @@ def _counts(
             "/options", "invalid_option", "Counts are used as they are: decimals and systems do not apply."
         )
     try:
-        counted = count_table.from_rows(names, list(zip(data.lines, data.rows, strict=True)))
-        sides = {f"u/{name}": column for name, column in counted.u.items()}
-        sides |= {f"v/{name}": column for name, column in counted.v.items()}
-        pairing = pair(sides, ids=counted.ids, clusters=counted.clusters, on_missing="error").pairing
+        with relocated(lambda pointer: data.source.pointer + pointer):
+            counted = count_table.from_rows(names, list(zip(data.lines, data.rows, strict=True)))
+            sides = {f"u/{name}": column for name, column in counted.u.items()}
+            sides |= {f"v/{name}": column for name, column in counted.v.items()}
+            pairing = pair(sides, ids=counted.ids, clusters=counted.clusters, on_missing="error").pairing
     except InvalidTest as error:
-        flaws = error.flaws
-        if flaws and flaws[0].pointer.startswith("/ids/"):
-            line = data.lines[int(flaws[0].pointer.rpartition("/")[2])]
-            raise data.source.refused(line, flaws[0].code, flaws[0].detail) from None
-        raise below(error, data.source.pointer) from None
+        flaw = error.flaws[0]
+        if flaw.pointer.startswith(f"{data.source.pointer}/ids/"):
+            line = data.lines[int(flaw.pointer.rpartition("/")[2])]
+            raise data.source.refused(line, flaw.code, flaw.detail) from None
+        raise
     notes.append(f"{len(data.rows):,} items read from {data.source.label}.")
     spec = next(
         (spec for names_, spec in COUNT_STATISTICS if names_ <= set(counted.u)), StatisticSpec("expression")

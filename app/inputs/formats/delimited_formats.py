@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .delimited_files import ROLES, USES, read
 from .format import FirstLook, Format, Sign
-from .number_text import is_missing, parsed
+from .number_text import is_missing, may_be_ids, parsed
 from .table import GUESSED_DELIMITERS
 
 
@@ -29,6 +29,20 @@ def _is_table(look: FirstLook) -> bool:
         len(line) == len(names) and sum(parsed(value.strip()) is not None for value in line) >= 2
         for line in whole
     )
+
+
+def table_hint(look: FirstLook) -> str:
+    """What to say of a file that no sign gives away and that looks like a table: its format, and its column of ids."""
+    names, *lines = [row.split(look.delimiter) for row in look.rows] or [[]]
+    whole = [[field.strip() for field in line] for line in lines[:-1] or lines]
+    if len(names) < 2 or look.delimiter == " " or not whole or any(len(line) != len(names) for line in whole):
+        return ""
+    columns = dict(zip(names, zip(*whole, strict=True), strict=True))
+    ids = [name.strip() for name, fields in columns.items() if may_be_ids(fields)]
+    if not any(all(parsed(field) is not None for field in fields) for fields in columns.values()):
+        return ""
+    named = f" and id_column={ids[0][:40]}" if len(ids) == 1 else ""
+    return f" If it is a table, give format=csv{named}."
 
 
 def _are_numbers(line: str) -> bool:

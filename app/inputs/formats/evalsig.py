@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import InvalidTest
-from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..quoting import quoted
+from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .json_records import key_of, value_of
 from .metrics import metric_of
 from .number_text import NumberReader
-from .outputs_by_id import SystemOutputs, matched, scores
+from .outputs_by_id import SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading
 from .roles import needed
-from .source import Source, escaped
+from .source import Source
 
 ROLES = ("u", "v")
 USES = frozenset(("on_missing", "decimals", "clusters"))
@@ -39,12 +38,10 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     number_reader = NumberReader.of(options)
     systems = [_outputs(source, frame, number_reader) for source, frame in ((u, first), (v, second))]
     with_cluster = [any(key is not None for key in system.clusters) for system in systems]
-    pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=any(with_cluster))
-    notes.extend(number_reader.note())
     names = (str(first.get("model_id", u.name)), str(second.get("model_id", v.name)))
     metric = first.get("metric_name")
-    return Reading(
-        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names,
+    return scores_reading(
+        systems[0], systems[1], options, notes, format_, clustered=any(with_cluster), names=names,
         metric=metric_of(metric) if isinstance(metric, str) else None,
     )  # fmt: skip
 

@@ -6,19 +6,17 @@ A line is one sample of one evaluation; its key is (evaluation_name, sample_id),
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ...errors import InvalidTest
-from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..quoting import quoted
+from ..quoting import escaped
 from .format import FirstLook, Format, Sign
-from .json_records import key_of
+from .json_records import key_of, metadata_key
 from .number_text import Number, NumberReader
-from .outputs_by_id import Check, SystemOutputs, matched, scores
-from .reader import ReaderOptions, Reading, choose
+from .outputs_by_id import Check, SystemOutputs, scores_reading
+from .reader import ReaderOptions, Reading, choose, only_or_chosen
 from .roles import needed
-from .source import Source, escaped
+from .source import Source
 
 ROLES = ("u", "v")
 USES = frozenset(("task", "metric", "clusters", "on_missing", "decimals"))
@@ -41,28 +39,15 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         systems.append(_outputs(source, records, metric, number_reader, options))
         names.append(_model(source, records))
         kept.append(records)
-    pairs = matched(
-        *systems,
-        on_missing=options.on_missing,
-        notes=notes,
-        clustered=options.clusters is not None,
-        check=_checker(*kept),
-    )
-    if any("sample_hash" not in record.value for records in kept for record in records):
-        notes.append("sample_hash is not everywhere: it was compared only where it is.")
-    notes.append(
+    more_notes = [
         f"The number is evaluation.{metric}; whether lower is better is in the aggregate file, not in this one."
-    )
-    notes.extend(number_reader.note())
-    return Reading(
-        "scores",
-        scores(pairs),
-        StatisticSpec("mean_difference"),
-        tuple(notes),
-        format_,
-        names=(names[0], names[1]),
-        metric=metric,
-    )
+    ]
+    if any("sample_hash" not in record.value for records in kept for record in records):
+        more_notes.insert(0, "sample_hash is not everywhere: it was compared only where it is.")
+    return scores_reading(
+        systems[0], systems[1], options, notes, format_, clustered=options.clusters is not None, check=_checker(*kept),
+        more_notes=more_notes, names=(names[0], names[1]), metric=metric,
+    )  # fmt: skip
 
 
 def _records(source: Source, options: ReaderOptions, notes: list[str]) -> Records:
@@ -74,19 +59,8 @@ def _records(source: Source, options: ReaderOptions, notes: list[str]) -> Record
         by_evaluation.setdefault(name, []).append(record)
     if not by_evaluation:
         raise source.empty()
-    if options.task is None and len(by_evaluation) > 1:
-        raise choose(
-            source.pointer,
-            "task",
-            "evaluation",
-            list(by_evaluation),
-            f"{source.label} has several evaluations. ",
-        )
-    chosen = options.task if options.task is not None else next(iter(by_evaluation))
-    if chosen not in by_evaluation:
-        raise choose(
-            source.pointer, "task", "evaluation", list(by_evaluation), f"There is no {quoted(chosen)}. "
-        )
+    several = f"{source.label} has several evaluations. "
+    chosen = only_or_chosen(list(by_evaluation), options.task, source.pointer, "task", "evaluation", several)
     others = sum(map(len, by_evaluation.values())) - len(by_evaluation[chosen])
     if others:
         notes.append(f"{source.role}: {others:,} lines of other evaluations were skipped.")
@@ -108,14 +82,11 @@ def _outputs(
     outputs = SystemOutputs(source)
     for record in records:
         path = f"line/{record.line}"
-        metadata = record.value.get("metadata")
-        inner: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
-        name = options.clusters
         outputs.add(
             key_of(record.value.get("sample_id"), source, path, "sample_id"),
             _value(source, record, metric, number_reader),
             path,
-            None if name is None else key_of(inner.get(name), source, f"{path}/metadata", name),
+            metadata_key(record.value, options.clusters, source, path),
         )
     return outputs
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from ...errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody
 from .. import ndjson
-from .source import Source, escaped
+from ..quoting import escaped
+from .source import Source
 
 ZIP_MAGIC = b"PK"
 READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

@@ -11,17 +11,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import InvalidTest
-from ...statistics.paired import StatisticSpec
-from ..quoting import quoted
+from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .inspect_archive import Log, load
-from .json_records import key_of
+from .json_records import key_of, metadata_key
 from .metrics import metric_of
 from .number_text import Number, NumberReader, parsed
-from .outputs_by_id import SystemOutputs, Value, matched, scores
-from .reader import ReaderOptions, Reading, choose
+from .outputs_by_id import SystemOutputs, Value, scores_reading
+from .reader import ReaderOptions, Reading, choose, only_or_chosen
 from .roles import needed
-from .source import Source, escaped
+from .source import Source
 
 ROLES = ("u", "v")
 USES = frozenset(
@@ -46,13 +45,11 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     number_reader = NumberReader.of(options)
     systems = [_outputs(log, scorers[0], options, number_reader, notes) for log in logs]
     clustered = options.clusters is not None or options.reduce_epochs == "none"
-    pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    notes.extend(number_reader.note())
     names = (logs[0].model, logs[1].model)
     metric = scorers[0] if options.metric is None else f"{scorers[0]}/{options.metric}"
-    return Reading(
-        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names,
-        metric=metric_of(metric), higher_is_better=True if all(_graded(log, scorers[0]) for log in logs) else None,
+    return scores_reading(
+        systems[0], systems[1], options, notes, format_, clustered=clustered, names=names, metric=metric_of(metric),
+        higher_is_better=True if all(_graded(log, scorers[0]) for log in logs) else None,
     )  # fmt: skip
 
 
@@ -88,12 +85,7 @@ def _scorer(log: Log, options: ReaderOptions) -> str:
     if not scorers:
         detail = f"{log.source.label}: no sample of this log has a score. Score it first (inspect score)."
         raise InvalidTest.at(f"{log.source.pointer}/{log.path(0)}/scores", "unscored", detail)
-    if options.scorer is None and len(scorers) > 1:
-        raise choose(log.source.pointer, "scorer", "scorer", list(scorers))
-    chosen = options.scorer if options.scorer is not None else next(iter(scorers))
-    if chosen not in scorers:
-        raise choose(log.source.pointer, "scorer", "scorer", list(scorers), f"There is no {quoted(chosen)}. ")
-    return chosen
+    return only_or_chosen(list(scorers), options.scorer, log.source.pointer, "scorer", "scorer")
 
 
 def _scores(sample: dict[str, Any]) -> dict[str, Any]:
@@ -125,11 +117,16 @@ def _outputs(
     for key, runs in epochs.items():
         if options.reduce_epochs == "none":
             for epoch, (value, index) in runs.items():
-                own = _cluster(log, index, options.clusters) or key
+                own = metadata_key(log.samples[index], options.clusters, log.source, log.path(index)) or key
                 outputs.add(f"{key} epoch {epoch}", value, log.path(index), own)
             continue
         value, index = _reduced(log, runs, options, notes)
-        outputs.add(key, value, log.path(index), _cluster(log, index, options.clusters))
+        outputs.add(
+            key,
+            value,
+            log.path(index),
+            metadata_key(log.samples[index], options.clusters, log.source, log.path(index)),
+        )
     most = max(map(len, epochs.values()))
     if most > 1:
         how = {"mean": "averaged", "max": "reduced to their maximum", "none": "taken as items of one cluster"}
@@ -183,14 +180,6 @@ def _number(value: Any, number_reader: NumberReader, pointer: str) -> Number | N
             raise InvalidTest.at(pointer, "not_a_number", detail)
         value = number
     return number_reader.of_json(value, pointer)
-
-
-def _cluster(log: Log, index: int, name: str | None) -> str | None:
-    if name is None:
-        return None
-    metadata = log.samples[index].get("metadata")
-    inner: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
-    return key_of(inner.get(name), log.source, f"{log.path(index)}/metadata", name)
 
 
 def _sign(look: FirstLook) -> Sign:

@@ -34,7 +34,7 @@ def score_field(file: Records, options: ReaderOptions, system: str | None = None
     named = [name for name in file.first if name.lower() in SCORE_NAMES]
     if len(named) == 1:
         return named[0]
-    others = _other_fields(file, options, system)
+    others = other_fields(file, options, system)
     if len(others) == 1:
         return others[0]
     raise choose(file.pointer, "metric", "field of scores", named or list(file.first))
@@ -46,7 +46,7 @@ def system_score_fields(file: Records, options: ReaderOptions, notes: list[str])
     Next to texts and the like, two fields of numbers need such names: one of them may be a length, or a latency.
     Raises InvalidTest when they must be chosen.
     """
-    others = _other_fields(file, options)
+    others = other_fields(file, options)
     numeric = [name for name in others if isinstance(file.first.get(name), int | float | list | None)]
     chosen = (options.system_u, options.system_v) != (None, None)
     if {"u", "v"} <= {name.lower() for name in others}:
@@ -80,7 +80,7 @@ def _field(file: Records, chosen: str | None, names: tuple[str, ...]) -> str | N
     return next((name if name in file.fields else folded[name] for name in names if name in folded), None)
 
 
-def _other_fields(file: Records, options: ReaderOptions, system: str | None = None) -> list[str]:
+def other_fields(file: Records, options: ReaderOptions, system: str | None = None) -> list[str]:
     """The fields that are neither id, cluster nor system."""
     keys = {id_field(file, options), cluster_field(file, options), system}
     return [name for name in file.fields if name not in keys]

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from ...errors import InvalidTest
 from .. import ndjson
 from ..delimited import MAX_COLUMNS
+from ..quoting import escaped
 from .number_text import Number, NumberReader
 from .outputs_by_id import Value
-from .source import Source, escaped
+from .source import Source
 
 
 class Record(NamedTuple):
@@ -116,6 +117,15 @@ def value_of(value: Any, number_reader: NumberReader, pointer: str) -> Value:
             )
         numbers.append(number)
     return tuple(numbers) or None
+
+
+def metadata_key(record: dict[str, Any], name: str | None, source: Source, path: str) -> str | None:
+    """The cluster key that a record's `metadata` has under this name; None without a name."""
+    if name is None:
+        return None
+    metadata = record.get("metadata")
+    value = metadata.get(name) if isinstance(metadata, dict) else None
+    return key_of(value, source, f"{path}/metadata", name)
 
 
 def key_of(value: Any, source: Source, path: str, name: str) -> str:

@@ -12,19 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InvalidTest
-from ...statistics.paired import StatisticSpec
 from ...statistics.summary_rows import summary_rows
-from ..quoting import quoted
+from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .hidden_ids import end_rows, refuse_hidden_ids
 from .json_fields import cluster_field, id_field, score_field, system_field, system_score_fields
 from .json_records import Record, Records, key_of, read_records, value_of
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
 from .number_text import NumberReader
-from .outputs_by_id import SystemOutputs, Value, matched, scores
+from .outputs_by_id import SystemOutputs, Value, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, two_systems
-from .source import Source, escaped
+from .source import Source
 
 ROLES = ("u", "v", "file")
 USES = frozenset(
@@ -61,10 +60,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         systems = _one_file(read_records(first, notes), options, notes)
     u, v = systems.u, systems.v
     clustered = any(cluster is not None for outputs in (u, v) for cluster in outputs.clusters)
-    pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    notes.extend(NumberReader.of(options).note())
-    return Reading(
-        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_,
+    return scores_reading(
+        u, v, options, notes, format_, clustered=clustered,
         names=systems.names, metric=systems.metric, role_question=systems.role_question,
         direction_question=systems.direction_question, score_names=systems.score_names,
     )  # fmt: skip
@@ -72,7 +69,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 def _two_files(first: Records, second: Records, options: ReaderOptions, notes: list[str]) -> Systems:
     fields = score_field(first, options), score_field(second, options)
-    u, v = _outputs(first, options, fields[0]), _outputs(second, options, fields[1])
+    u, v = outputs_of(first, options, fields[0]), outputs_of(second, options, fields[1])
     if u.by_order and v.by_order:
         refuse_hidden_ids(_shared_fields(first, second, fields), second.source.pointer)
     notes += [
@@ -96,7 +93,7 @@ def _one_file(file: Records, options: ReaderOptions, notes: list[str]) -> System
     system = system_field(file, options)
     if system is None:
         columns = system_score_fields(file, options, notes)
-        u, v = (_outputs(file, options, name) for name in (columns.u, columns.v))
+        u, v = (outputs_of(file, options, name) for name in (columns.u, columns.v))
         question = direction_question(columns.u, columns.v)
         return Systems(
             u, v, metric_of_columns((columns.u, columns.v)), columns.names, columns.question, question
@@ -109,7 +106,9 @@ def _one_file(file: Records, options: ReaderOptions, notes: list[str]) -> System
         groups.setdefault(name, []).append(record)
     chosen = two_systems(list(groups), options, file.source, notes)
     field = score_field(file, options, system)
-    u, v = (_outputs(Records.of(file.source, groups[name]), options, field) for name in (chosen.u, chosen.v))
+    u, v = (
+        outputs_of(Records.of(file.source, groups[name]), options, field) for name in (chosen.u, chosen.v)
+    )
     others = len(file.records) - len(u) - len(v)
     if others:
         notes.append(f"{others:,} lines of {len(groups) - 2} other systems were skipped.")
@@ -117,7 +116,7 @@ def _one_file(file: Records, options: ReaderOptions, notes: list[str]) -> System
     return Systems(u, v, metric_of(field), chosen.names, chosen.question)
 
 
-def _outputs(file: Records, options: ReaderOptions, score: str) -> SystemOutputs:
+def outputs_of(file: Records, options: ReaderOptions, score: str) -> SystemOutputs:
     """The values of one system, which are in the field `score`."""
     source = file.source
     key, cluster = id_field(file, options), cluster_field(file, options)

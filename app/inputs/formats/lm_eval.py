@@ -13,16 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InvalidTest
-from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..quoting import quoted
+from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .json_records import key_of
 from .number_text import NumberReader
-from .outputs_by_id import Check, SystemOutputs, matched, scores
-from .reader import ReaderOptions, Reading, choose
+from .outputs_by_id import Check, SystemOutputs, scores_reading
+from .reader import ReaderOptions, Reading, choose, only_or_chosen
 from .roles import both
-from .source import Source, escaped
+from .source import Source
 
 MARKS = ("filter", "doc_hash", "filtered_resps", "metrics")  # beside doc_id
 ROLES = ("u", "v", "file")
@@ -59,19 +58,10 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         f"The metric is {escaped(metric)}; the filters are {u.filter[:40]} (u) and {v.filter[:40]} (v)."
     )
     systems = [_outputs(samples, metric, options) for samples in (u, v)]
-    pairs = matched(
-        *systems,
-        on_missing=options.on_missing,
-        notes=notes,
-        clustered=options.clusters is not None,
-        check=_checker(u, v),
-    )
-    notes.extend(_unchecked(u, v))
-    notes.extend(NumberReader.of(options).note())
     names = (u.filter, v.filter) if first is second else None
-    return Reading(
-        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names, metric=metric,
-        higher_is_better=_direction(u, metric),
+    return scores_reading(
+        systems[0], systems[1], options, notes, format_, clustered=options.clusters is not None, check=_checker(u, v),
+        more_notes=_unchecked(u, v), names=names, metric=metric, higher_is_better=_direction(u, metric),
     )  # fmt: skip
 
 
@@ -96,15 +86,9 @@ def _samples(
         by_filter.setdefault(str(filter_), []).append(record)
     if not by_filter:
         raise source.empty()
-    if wanted is None and len(by_filter) > 1:
-        why = f"{source.label} has every document under {len(by_filter)} filters. "
-        raise choose(source.pointer, "filter", "filter", list(by_filter), why)
-    chosen = wanted if wanted is not None else next(iter(by_filter))
-    if chosen not in by_filter:
-        option = f"filter_{role}" if options.filter is None else "filter"
-        raise choose(
-            source.pointer, option, "filter", list(by_filter), f"There is no filter {quoted(chosen)}. "
-        )
+    option = "filter" if wanted is None or options.filter is not None else f"filter_{role}"
+    several = f"{source.label} has every document under {len(by_filter)} filters. "
+    chosen = only_or_chosen(list(by_filter), wanted, source.pointer, option, "filter", several)
     others = sum(map(len, by_filter.values())) - len(by_filter[chosen])
     if others:
         notes.append(f"{role}: {others:,} lines of other filters were skipped.")

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 
 from ...errors import InvalidTest
 from ...statistics.paired import Pairing, Segments, StatisticSpec
-from .count_files import count_file
+from .count_files import CountFile, count_file
 from .documents import DOCUMENT, coded, from_file
 from .format import FirstLook, Format, Sign
 from .metrics import metric_of
 from .number_text import Number, NumberReader
-from .outputs_by_id import counts, matched, scores
+from .outputs_by_id import counts, matched, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source
@@ -84,29 +84,21 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
     chosen = options.metric or (options.statistic if options.statistic in STATISTICS else None)
     if chosen is None:
         if len(available) != 1:
-            raise choose(tables[0].data.source.line(1), "metric", "metric", [*available, *header])
+            raise _choose_metric(tables[0], available)
         chosen = available[0]
     metric = chosen.lower()
     consumed = options.metric is None and options.statistic is not None and metric == options.statistic
     clustered = options.clusters is not None
     if metric not in available:
         if metric not in header:
-            raise choose(tables[0].data.source.line(1), "metric", "metric", [*available, *header])
+            raise _choose_metric(tables[0], available)
         number_reader = NumberReader.of(options)
         systems = [file.outputs([metric], number_reader, row=False) for file in tables]
-        pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
-        notes.append(f"The score of a segment is its {metric[:40]}.")
-        notes.extend(number_reader.note())
-        mean = StatisticSpec("mean_difference")
-        return Reading(
-            "scores",
-            scores(pairs),
-            mean,
-            tuple(notes),
-            format_,
-            statistic_read=consumed,
+        return scores_reading(
+            systems[0], systems[1], options, notes, format_, clustered=clustered,
+            more_notes=[f"The score of a segment is its {metric[:40]}."], statistic_read=consumed,
             metric=metric_of(metric),
-        )
+        )  # fmt: skip
     if options.decimals is not None:
         raise InvalidTest.at(
             "/options", "invalid_option", "Counts are used as they are: decimals= does not apply."
@@ -124,6 +116,11 @@ def read_statistics(files: Mapping[str, Source], options: ReaderOptions, format_
         "counts", counts(pairs, names), CORPUS_METRICS[metric], tuple(notes), format_, statistic_read=consumed,
         metric=metric,
     )  # fmt: skip
+
+
+def _choose_metric(file: CountFile, available: list[str]) -> InvalidTest:
+    names = [*available, *map(str.lower, file.numeric_columns())]
+    return choose(file.data.source.line(1), "metric", "metric", names)
 
 
 def _is_count(value: Number) -> bool:

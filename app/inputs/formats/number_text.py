@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ Number = int | float
 MISSING = frozenset({"", "na", "n/a", "nan", "none", "null", "noanswer"})
 MAX_NUMBER_CHARS = 400
 _COMMA = re.compile(r"[+-]?\d{1,30},\d{1,30}")
+_PERCENT = re.compile(r"[+-]?[\d.]{1,30} ?%")
 INT64 = 2**63
 EXACT_DOUBLE = 2**53
 
@@ -39,6 +41,13 @@ def parsed(text: str) -> Number | None:
 def is_missing(text: str) -> bool:
     """Whether a field means that there is no value."""
     return text.strip().lower() in MISSING
+
+
+def may_be_ids(fields: Sequence[str]) -> bool:
+    """Whether the fields of a column are texts, not numbers, and all different."""
+    return all(parsed(field.strip()) is None and not is_missing(field) for field in fields) and len(
+        set(fields)
+    ) == len(fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +89,13 @@ class NumberReader:
             if is_missing(stripped):
                 return None
             comma = " Decimal commas are not read: write 0.5, not 0,5." if _COMMA.fullmatch(stripped) else ""
-            raise InvalidTest.at(pointer, "not_a_number", f"This field is not a finite number.{comma}")
+            percent = (
+                " Percent signs are not read: leave them out, in all lines."
+                if _PERCENT.fullmatch(stripped)
+                else ""
+            )
+            detail = f"This field is not a finite number.{comma}{percent}"
+            raise InvalidTest.at(pointer, "not_a_number", detail)
         return self._rounded(value, pointer)
 
     def of_json(self, value: Any, pointer: str) -> Number | None:

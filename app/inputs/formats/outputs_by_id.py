@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from ...errors import Flaw, InvalidTest, relocated
-from ...statistics.paired import Column, Counts, Pairing, Repeated, Scores
+from ...statistics.paired import Column, Counts, Pairing, Repeated, Scores, StatisticSpec
 from .. import columns
 from ..pairing import NAMED_IDS, ById, OnMissing, pair
 from ..quoting import quoted
-from .number_text import Number
+from .number_text import Number, NumberReader
+from .reader import ReaderOptions, Reading
 from .source import Source
 
+MEAN = StatisticSpec("mean_difference")
 # A number; several of one item, to be averaged; a row of counts; or None, which is missing.
 Value = Number | tuple[Number, ...] | None
 
@@ -181,9 +183,30 @@ def _note_unmatched(pairing: Pairing, notes: list[str]) -> None:
             notes.append(f"{count:,} items that only {role} has were left out (on_missing=drop).")
 
 
+def scores_reading(
+    u: SystemOutputs,
+    v: SystemOutputs,
+    options: ReaderOptions,
+    notes: list[str],
+    format_: str,
+    *,
+    clustered: bool = False,
+    check: Check | None = None,
+    more_notes: Sequence[str] = (),
+    **known: Any,
+) -> Reading:
+    """The reading of two systems' scores, paired as by `matched`.
+
+    `more_notes` come after those of the pairing; `known` are further fields of `Reading`.
+    """
+    pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered, check=check)
+    notes += [*more_notes, *NumberReader.of(options).note()]
+    return Reading("scores", scores(pairs), MEAN, tuple(notes), format_, **known)
+
+
 def scores(values: Matched) -> Scores:
     """One number, or several, per item and system."""
-    return Scores(_column(values.u, "u"), _column(values.v, "v"), values.pairing)
+    return Scores(column_of(values.u, "u"), column_of(values.v, "v"), values.pairing)
 
 
 def counts(values: Matched, names: Sequence[str]) -> Counts:
@@ -195,7 +218,8 @@ def _named(rows: list[Any], names: Sequence[str], role: str) -> dict[str, Column
     return {name: _numbers([row[index] for row in rows], role) for index, name in enumerate(names)}
 
 
-def _column(values: list[Any], role: str) -> Column | Repeated:
+def column_of(values: list[Any], role: str) -> Column | Repeated:
+    """One number, or several, per item, shape (n,); raises InvalidTest at `/files/<role>/item/<n>`."""
     if not any(isinstance(value, tuple) for value in values):
         return _numbers(values, role)
     ragged = [value if isinstance(value, tuple) else (value,) for value in values]

@@ -14,16 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InvalidTest
-from ...statistics.paired import StatisticSpec
 from .. import ndjson
-from ..quoting import quoted
+from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .metrics import metric_of
 from .number_text import Number, NumberReader
-from .outputs_by_id import SystemOutputs, matched, scores
+from .outputs_by_id import SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, by_names, role_question
-from .source import Source, escaped
+from .source import Source
 
 ROLES = ("u", "v", "file")
 USES = frozenset(("system_u", "system_v", "metric", "clusters", "on_missing", "decimals"))
@@ -60,8 +59,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     """Scores of two columns."""
     notes: list[str] = []
     first, second = both(files, format_)
-    left = _export(first, notes)
-    right = left if first is second else _export(second, notes)
+    left = export_of(first, notes)
+    right = left if first is second else export_of(second, notes)
     question = None
     if first is second:
         columns, question = _two(left, options, notes)
@@ -69,7 +68,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         columns = _one(left, options.system_u, "system_u"), _one(right, options.system_v, "system_v")
     number_reader = NumberReader.of(options)
     systems = [
-        _outputs(export, column, options, number_reader, alone=first is second, notes=notes)
+        outputs_of(export, column, options, number_reader, alone=first is second, notes=notes)
         for export, column in zip((left, right), columns, strict=True)
     ]
     others = sum(map(len, left.columns.values())) - len(left.columns[columns[0]])
@@ -77,21 +76,19 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         others -= len(left.columns[columns[1]])
     if others:
         notes.append(f"{others:,} rows of other columns were skipped.")
-    clustered = options.clusters is not None
-    pairs = matched(*systems, on_missing=options.on_missing, notes=notes, clustered=clustered)
-    notes.extend(number_reader.note())
     names = columns[0][1], columns[1][1]
     if names[0] == names[1]:
         names = left.title(columns[0]), right.title(columns[1])
-    return Reading(
-        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, names=names,
+    return scores_reading(
+        systems[0], systems[1], options, notes, format_, clustered=options.clusters is not None, names=names,
         metric=None if options.metric is None else metric_of(options.metric),
         higher_is_better=True,  # a score is the degree to which an assertion holds
         role_question=question,
     )  # fmt: skip
 
 
-def _export(source: Source, notes: list[str]) -> Export:
+def export_of(source: Source, notes: list[str]) -> Export:
+    """The rows and columns of a file; raises MalformedBody or InvalidTest where it is no export."""
     document = ndjson.decoded(source.text(notes), source.pointer, source.label)
     path: tuple[str, ...] = ()
     while isinstance(document, dict) and "results" in document and len(path) < 2:
@@ -148,7 +145,7 @@ def _one(export: Export, wanted: str | None, option: str) -> tuple[int, str]:
     return matching[0]
 
 
-def _outputs(
+def outputs_of(
     export: Export,
     column: tuple[int, str],
     options: ReaderOptions,

@@ -160,9 +160,29 @@ class Reading:
     score_names: tuple[str, str] | None = None
 
 
-def choose(pointer: str, option: str, what: str, names: list[str], why: str = "") -> InvalidTest:
+def choose_metric(options: ReaderOptions, names: list[str]) -> InvalidTest:
+    """The refusal of a format whose metrics are statistics of its own: `statistic` names one, and `metric` does, too."""
+    option = "statistic" if options.metric is None else "metric"
+    return choose(f"/options/{option}", option, option, names, code="choose_metric")
+
+
+def only_or_chosen(
+    names: list[str], wanted: str | None, pointer: str, option: str, what: str, several: str = ""
+) -> str:
+    """The name that was chosen, or the only one there is; raises InvalidTest that lists them (see `choose`)."""
+    if wanted is None and len(names) > 1:
+        raise choose(pointer, option, what, names, several)
+    chosen = names[0] if wanted is None else wanted
+    if chosen not in names:
+        raise choose(pointer, option, what, names, f"There is no {what} {quoted(chosen)}. ")
+    return chosen
+
+
+def choose(
+    pointer: str, option: str, what: str, names: list[str], why: str = "", code: str | None = None
+) -> InvalidTest:
     """The refusal when something must be chosen; it lists the choices."""
     named = ", ".join(quoted(name) for name in names[:MAX_CHOICES])
     more = f" and {len(names) - MAX_CHOICES:,} more" if len(names) > MAX_CHOICES else ""
     detail = f"{why}Choose the {what} ({option}=); there {'is' if len(names) == 1 else 'are'}: {named}{more}."
-    return InvalidTest(detail, flaws=(Flaw(pointer, f"choose_{option}", detail),))
+    return InvalidTest(detail, flaws=(Flaw(pointer, code or f"choose_{option}", detail),))

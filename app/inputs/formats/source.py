@@ -10,16 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...errors import Flaw, InvalidTest, MalformedBody
+from ..quoting import escaped
 from .reader import UploadedFile
 
 SHOWN_NAME_CHARS = 80
 UTF8_BOM = b"\xef\xbb\xbf"
 OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff")
-
-
-def escaped(name: object) -> str:
-    """One reference token of a JSON pointer (RFC 6901, section 3), cut to a length that does not echo."""
-    return str(name)[:40].replace("~", "~0").replace("/", "~1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +94,3 @@ class Source:
 def sources(files: Mapping[str, UploadedFile]) -> dict[str, Source]:
     """The files by role."""
     return {role: Source(role, file.name, file.content) for role, file in files.items()}
-
-
-def below(error: InvalidTest, pointer: str) -> InvalidTest:
-    """The same error, its pointers moved below `pointer`."""
-    flaws = tuple(Flaw(f"{pointer}{flaw.pointer}", flaw.code, flaw.detail) for flaw in error.flaws)
-    return InvalidTest(error.detail, flaws=flaws)

@@ -14,6 +14,9 @@ DOCSTART = "-DOCSTART-"
 COMMENT = re.compile(r"#\s*(?:newdoc\b|newpar\b|[\w.]+\s*=)")
 NEWDOC = re.compile(r"#\s*newdoc\b(?:\s*id\s*=\s*(?P<id>.*))?")
 BLANKS = re.compile(r"[ \t]+")
+GOLD_HINT = (
+    "Give the gold standard in a file of its own (gold=), or put it into a column before the predictions. "
+)
 TAG = re.compile(r"O|[BIESLU](?:-.+)?")
 
 
@@ -136,7 +139,7 @@ def tag_columns(tokens: Tokens, token: int, wanted: int, options: str) -> list[i
         column = min(token + 1, tokens.width - 1) if wanted == 1 else tokens.width - 1
         needed = "1 column of BIO tags is" if wanted == 1 else f"{wanted} columns of BIO tags are"
         why = f"{needed} needed after the token and {len(tagged)} {'is' if len(tagged) == 1 else 'are'} there"
-        raise _no_tags(tokens, column, why, options)
+        raise _no_tags(tokens, column, why, options, "" if wanted == 1 else GOLD_HINT)
     if wanted == 1:
         if token and _counts_tokens(tokens) and tagged[0] == token + 1:
             return tagged[:1]
@@ -159,7 +162,7 @@ def _example(tokens: Tokens, column: int) -> str:
     return next((value for value in values if value != "O"), "O")
 
 
-def _no_tags(tokens: Tokens, column: int, why: str, options: str) -> InvalidTest:
+def _no_tags(tokens: Tokens, column: int, why: str, options: str, hint: str = "") -> InvalidTest:
     """The refusal that names the first value of a column that is not a tag."""
     number, value = next(
         (
@@ -170,7 +173,8 @@ def _no_tags(tokens: Tokens, column: int, why: str, options: str) -> InvalidTest
         ),
         (tokens.lines[0][0], tokens.sentences[0][0][column]),
     )
-    detail = f"{why}; column {column + 1} here is {quoted(value)}. {options} chooses, counted from 1."
+    detail = f"{why}; column {column + 1} here is {quoted(value)}. {hint}"
+    detail += f"{options} {'choose' if ' and ' in options else 'chooses'} the column, counted from 1."
     return tokens.source.refused(number, "no_tags", detail, column + 1)
 
 

@@ -11,11 +11,10 @@ import re
 from collections.abc import Mapping
 
 from ...errors import InvalidTest
-from ...statistics.paired import StatisticSpec
 from ..quoting import quoted
 from .format import FirstLook, Format, Sign
 from .number_text import NumberReader
-from .outputs_by_id import SystemOutputs, matched, scores
+from .outputs_by_id import SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import needed
 from .source import Source
@@ -40,14 +39,14 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         rows = [_rows(source, notes) for source in (u, v)]
         measure = _measure(u, rows[0], options)
         systems = _outputs(u, rows[0], measure, number_reader), _outputs(v, rows[1], measure, number_reader)
-    notes.append(f"The measure is {measure[:40]}.")
-    pairs = matched(*systems, on_missing=options.on_missing, notes=notes)
-    notes.extend(number_reader.note())
+    if "qrels" in files and options.measure is None:
+        notes.append(
+            f"No measure was given: {measure} was taken; measure= chooses another, such as ndcg or P_10."
+        )
+    else:
+        notes.append(f"The measure is {measure[:40]}.")
     better = True if MEASURE.fullmatch(measure) and measure not in NEITHER else None
-    return Reading(
-        "scores", scores(pairs), StatisticSpec("mean_difference"), tuple(notes), format_, metric=measure,
-        higher_is_better=better,
-    )  # fmt: skip
+    return scores_reading(*systems, options, notes, format_, metric=measure, higher_is_better=better)
 
 
 Row = tuple[int, str, str]  # line, query, value

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
+from typing import NoReturn
 
 from ...errors import InvalidTest
 from ...extras import missing
@@ -83,31 +85,35 @@ def _values(judged: Judged, ranked: Ranked, measure: str) -> dict[str, float]:
     return {query: value for query, values in results.items() for value in values.values()}
 
 
-def _qrels(source: Source, notes: list[str]) -> Judged:
-    judged: Judged = {}
-    n = 0
+def _fields(source: Source, notes: list[str], needed: int, what: str) -> Iterator[tuple[int, list[str]]]:
+    """The fields of every line that is not empty, with its number; refuses any other number of fields."""
     for number, line in enumerate(source.lines(notes), 1):
         fields = line.split()
-        if not fields:
-            continue
-        if len(fields) != QRELS_FIELDS:
-            detail = f"there are {len(fields)} fields; qrels have query, 0, document and relevance."
-            raise source.refused(number, "wrong_field_count", detail)
-        query, _, document, relevance = fields
+        if fields and len(fields) != needed:
+            raise source.refused(number, "wrong_field_count", f"there are {len(fields)} fields; {what}.")
+        if fields:
+            yield number, fields
+
+
+def _refuse_twice(source: Source, number: int, document: str, how: str, query: str) -> NoReturn:
+    detail = f"the document {quoted(document)} is {how} twice for {quoted(query)}."
+    raise source.refused(number, "duplicate_id", detail)
+
+
+def _qrels(source: Source, notes: list[str]) -> Judged:
+    judged: Judged = {}
+    what = "qrels have query, 0, document and relevance"
+    for number, (query, _, document, relevance) in _fields(source, notes, QRELS_FIELDS, what):
         of_query = judged.setdefault(query, {})
         if document in of_query:
-            raise source.refused(
-                number,
-                "duplicate_id",
-                f"the document {quoted(document)} is judged twice for {quoted(query)}.",
-            )
+            _refuse_twice(source, number, document, "judged", query)
         if not RELEVANCE.fullmatch(relevance) or abs(int(relevance)) > MAX_RELEVANCE:
             detail = f"the relevance is not an integer from -{MAX_RELEVANCE:,} to {MAX_RELEVANCE:,}."
             raise source.refused(number, "not_a_number", detail, 4)
         of_query[document] = int(relevance)
-        n += 1
     if not judged:
         raise source.empty()
+    n = sum(map(len, judged.values()))
     notes.append(f"{n:,} judgements of {len(judged):,} queries read from {source.label}.")
     return judged
 
@@ -116,33 +122,22 @@ def _run(source: Source, notes: list[str]) -> tuple[Ranked, dict[str, int]]:
     """Scores by query and document, and the first line of every query."""
     ranked: Ranked = {}
     first: dict[str, int] = {}
-    n = 0
-    for number, line in enumerate(source.lines(notes), 1):
-        fields = line.split()
-        if not fields:
-            continue
-        if len(fields) != RUN_FIELDS:
-            detail = f"there are {len(fields)} fields; a run has query, Q0, document, rank, score and tag."
-            raise source.refused(number, "wrong_field_count", detail)
-        query, document = fields[0], fields[2]
+    what = "a run has query, Q0, document, rank, score and tag"
+    for number, (query, _, document, _, text, _) in _fields(source, notes, RUN_FIELDS, what):
         of_query = ranked.setdefault(query, {})
         first.setdefault(query, number)
         if document in of_query:
-            raise source.refused(
-                number,
-                "duplicate_id",
-                f"the document {quoted(document)} is ranked twice for {quoted(query)}.",
-            )
+            _refuse_twice(source, number, document, "ranked", query)
         try:
-            score = float(fields[4])
+            score = float(text)
         except ValueError:
             score = math.nan
         if not math.isfinite(score):
             raise source.refused(number, "not_a_number", "the score is not a finite number.", 5)
         of_query[document] = score
-        n += 1
     if not ranked:
         raise source.empty()
+    n = sum(map(len, ranked.values()))
     notes.append(
         f"{source.role}: {n:,} ranked documents of {len(ranked):,} queries read from {source.label}."
     )

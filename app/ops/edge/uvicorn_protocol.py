@@ -10,8 +10,8 @@ IDLE    no request: closed after `keep_alive_s`
 
 A response that the client does not read is treated like a body that it does not send.
 
-uvicorn does not promise to keep the interfaces used here and in `serving`: `INTERNALS` lists them, pyproject.toml pins
-uvicorn to one minor version, and tests/unit/ops/test_uvicorn_protocol.py fails when one of them moves.
+uvicorn does not promise to keep the interfaces used here, in `flow` and in `serving`: pyproject.toml pins uvicorn to one
+minor version, and tests/unit/ops/test_uvicorn_protocol.py lists them and fails when one of them moves.
 """
 
 from __future__ import annotations
@@ -22,32 +22,15 @@ from typing import Any
 
 import h11
 from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol, RequestResponseCycle
-from uvicorn.server import Server, ServerState
 
+from .flow import Flow
 from .h11_connection import Framing
 from .limits import CROWDED, CROWDED_HEAD_BYTES, CROWDED_HEAD_S, SLOW_HEAD, Edge
 from .parsing_turns import AT_ONCE, kind_of
 from .peer import unread_bytes, untaken_bytes, was_reset
 from .request_head import Refusal
 from .scope import CONNECTION, Connection
-
-# What is overridden, called, read or replaced of uvicorn's classes.
-INTERNALS: dict[type, tuple[str, ...]] = {
-    H11Protocol: (
-        "app", "client", "conn", "connection_lost", "connection_made", "cycle", "data_received", "eof_received", "flow",
-        "handle_events", "loop", "on_response_complete", "send_400_response", "shutdown", "timeout_keep_alive_handler",
-        "transport", "_unset_keepalive_if_required", "_unsupported_upgrade_warning",
-    ),
-    RequestResponseCycle: ("disconnected", "message_event", "response_complete"),
-    FlowControl: ("read_paused", "resume_reading", "_transport"),
-    Server: (
-        "capture_signals", "config", "handle_exit", "lifespan", "on_tick", "serve", "server_state", "servers",
-        "should_exit", "shutdown", "startup",
-    ),
-    ServerState: ("connections", "tasks"),
-}  # fmt: skip
 
 LINGER_S = 5.0
 LAST_HEAD_S = 1.0  # time for the head of a last request during shutdown
@@ -62,31 +45,6 @@ class Phase(Enum):
     ANSWER = auto()
     LINGER = auto()
     IDLE = auto()
-
-
-class Flow(FlowControl):
-    """Pauses reading while the application or the parser is behind."""
-
-    held = False
-
-    def hold(self) -> None:
-        """The parser is behind."""
-        self.held = True
-        self._transport.pause_reading()
-
-    def release(self) -> None:
-        """The parser has caught up."""
-        if self.held:
-            self.held = False
-            if not self.read_paused:
-                self._transport.resume_reading()
-
-    def resume_reading(self) -> None:
-        """The application reads."""
-        if self.held:
-            self.read_paused = False
-        else:
-            super().resume_reading()
 
 
 class EdgeProtocol(H11Protocol):

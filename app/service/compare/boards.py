@@ -76,7 +76,7 @@ def board_of(
         As `inputs.alignment.align`; or the counts have other names, texts are no texts, labels another type than gold's.
         Pointers are into the data set as it was given.
     """
-    with relocated(lambda pointer: given.columns.get(pointer, pointer)):
+    with relocated(given.whole):
         aligned = given.align(on_missing)
     pointer_map = given.pointer_map(aligned)
     with relocated(pointer_map):

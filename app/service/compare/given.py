@@ -52,6 +52,13 @@ class GivenBoard:
             return self.gold
         return next((own for name, own in self.systems.items() if system_pointer(name) == pointer), None)
 
+    def whole(self, pointer: str) -> str:
+        """The map for pointers to whole columns, and to ids and clusters, before items are aligned."""
+        column, index, rest = split(pointer)
+        if self.place is not None and index is not None and column in ("/ids", "/clusters"):
+            return self.place(column, index, rest)
+        return self.columns.get(pointer, pointer)
+
     def placed(self, column: str, index: int, rest: Sequence[str]) -> str:
         """The pointer to one item of a column; of a JSON request, unless `place` knows better."""
         if self.place is not None:
@@ -66,15 +73,15 @@ class GivenBoard:
         def pointer_map(pointer: str) -> str:
             column, index, rest = split(pointer)
             if index is None:
-                return self.columns.get(pointer, pointer)
+                return self.whole(pointer)
             order = aligned.order.get(column)
             if order is not None:
                 if index >= len(order):
-                    return self.columns.get(column, column)
+                    return self.whole(column)
                 index = int(order[index])
             given = self.column(column)
             if given is not None and index >= len(given):
-                return self.columns.get(column, column)
+                return self.whole(column)
             return self.placed(column, index, rest)
 
         return pointer_map

@@ -82,9 +82,7 @@ def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> GivenB
         checked = ADAPTERS[kind].validate_python(systems, context=context)
     except ValidationError as error:
         flaws = tuple(
-            flaw
-            for detail in error.errors(include_url=False, include_input=False)
-            for flaw in flaws_of(detail, "/systems")
+            flaw for detail in error.errors(include_url=False) for flaw in flaws_of(detail, "/systems")
         )
         raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=flaws) from None
     return GivenBoard(checked, given.gold, given.ids, given.clusters)

@@ -8,7 +8,6 @@ from typing import Any
 
 from ...errors import InvalidTest
 from ...inputs.quoting import quoted
-from ..pointers import PointerMap
 from ..query import ELSEWHERE, OF_A_BOARD, literal, options_of, parameters_of
 from ..schema.compare import CompareChoices, CompareKind
 
@@ -97,19 +96,29 @@ def _json_list(text: str) -> Any:
 
 
 def in_query(pointer: str) -> str:
-    """The map for options sent as query parameters; other pointers stay."""
-    return _option(pointer, "/?")
+    """The map for options sent as query parameters, `systems` among them; other pointers stay."""
+    return _option(pointer, "/?", "/?systems")
 
 
 def in_form(pointer: str) -> str:
-    """The map for options sent as fields of a form; other pointers stay."""
-    return _option(pointer, "/options/")
+    """The map for options sent as fields of a form, `systems` among them; other pointers stay."""
+    return _option(pointer, "/options/", "/options/systems")
 
 
-def _option(pointer: str, prefix: str) -> str:
+def beside_body(pointer: str) -> str:
+    """The map for options in the query and systems, of whatever data set, in the body."""
+    return _option(pointer, "/?", "")
+
+
+def beside_files(pointer: str) -> str:
+    """The map for options in fields and systems in files."""
+    return _option(pointer, "/options/", "/files")
+
+
+def _option(pointer: str, prefix: str, systems: str) -> str:
+    if pointer == "/systems" or pointer.startswith("/datasets"):
+        return systems
     first, *rest = pointer[1:].split("/")
     if first == "statistic":
         return prefix + (rest[0] if rest and rest[0] != "name" else "statistic")
-    if first in CompareChoices.model_fields or pointer == "/systems":
-        return prefix + first
-    return pointer
+    return prefix + first if first in CompareChoices.model_fields else pointer

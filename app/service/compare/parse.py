@@ -9,20 +9,21 @@ from ...errors import InvalidTest, pointer_token, relocated
 from ...inference.compare.comparison import Comparison
 from ...inference.options import Options
 from ...inference.record import ReadingRecord, WarningRecord
+from ...inputs.alignment import system_pointer
 from ...inputs.quoting import quoted
 from ...statistics.paired import StatisticSpec
-from ..media_types import CSV, JSON, NDJSON, NPY
+from ..media_types import CSV, JSON, MULTIPART, NDJSON, NPY
 from ..messages import Job
-from ..pointers import PointerMap, chained, prefixed
+from ..pointers import PointerMap, chained
 from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
 from ..schema.compare import CompareChoices
 from ..schema.statistics import STATISTIC_MODELS, spec_of
 from ..validation import validated
-from . import design, direction, json_request, tables
+from . import design, direction, files, json_request, tables
 from .boards import Board, board_of, require_systems
 from .given import GivenBoard
 from .names import require_names
-from .options import SYSTEMS, in_query, options_of_board
+from .options import SYSTEMS, beside_body, beside_files, in_query, options_of_board
 
 NAMED_SYSTEMS = 5
 
@@ -71,6 +72,19 @@ def _decoded(job: Job, body: bytes | bytearray) -> DecodedCompare:
     if media_type == JSON:
         options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
         return DecodedCompare(*json_request.decode(body))
+    if media_type == MULTIPART:
+        options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
+        found = files.parse_form(job, body)
+        outer = files.in_file if found.reading.format == "json-request" else beside_files
+        return DecodedCompare(
+            found.choices,
+            found.boards,
+            outer,
+            found.reading,
+            found.spec,
+            metric=found.metric,
+            known=found.known,
+        )
     with relocated(in_query):
         extra = () if media_type == NDJSON else (SYSTEMS,)
         members, systems = options_of_board(
@@ -91,7 +105,7 @@ def _decoded(job: Job, body: bytes | bytearray) -> DecodedCompare:
             name = "csv" if media_type == CSV else "tsv"
             reading = ReadingRecord(name, guessed=False, notes=notes) if notes else None
             metric = tables.metric_of(table)
-    return DecodedCompare(choices, boards, in_query, reading, metric=metric)
+    return DecodedCompare(choices, boards, beside_body, reading, metric=metric)
 
 
 def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
@@ -110,9 +124,17 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
                 names, "data set", lambda name: f"/datasets/{pointer_token(name)}", limits.max_name_chars
             )
         for name, given in decoded.boards.items():
-            with relocated(_in_dataset(name)):
+            with relocated(_in_dataset(name)), relocated(given.whole):
                 require_systems(given, choices.kind, limits)
         systems = {name: tuple(given.systems) for name, given in decoded.boards.items()}
+        if several:  # A in one data set and "A " in another would be two systems
+            every = {one: name for name, own in systems.items() for one in own}
+            require_names(
+                sorted(every),
+                "system",
+                lambda one: _in_dataset(every[one])(system_pointer(one)),
+                limits.max_name_chars,
+            )
         aggregate = design.aggregate_of(choices, several=several)
         common = design.require_common(systems, aggregate)
         design.require_named(choices, systems)
@@ -167,22 +189,27 @@ def _deadline(choices: CompareChoices, job: Job) -> float | None:
     return min([job.limits.max_timeout_s, *timeouts]) if timeouts else None
 
 
+OF_A_DATASET = frozenset(("systems", "scores", "gold", "ids", "clusters"))
+
+
 def _in_dataset(name: str | None) -> PointerMap:
-    """The map for pointers into one data set."""
-    return str if name is None else prefixed(f"/datasets/{pointer_token(name)}")
+    """The map for pointers into one data set of a JSON request; places in tables and files have no data set."""
+    prefix = "" if name is None else f"/datasets/{pointer_token(name)}"
+    return lambda pointer: prefix + pointer if pointer[1:].split("/")[0] in OF_A_DATASET else pointer
 
 
 def _in_boards(boards: Mapping[str | None, Board]) -> PointerMap:
     """The map for pointers to items in the boards' common orders."""
-    by_token = {None if name is None else pointer_token(name): board for name, board in boards.items()}
+    by_token = {None if name is None else pointer_token(name): name for name in boards}
 
     def pointer_map(pointer: str) -> str:
         if None in by_token:
-            return by_token[None].pointer_map(pointer)
+            return boards[None].pointer_map(pointer)
         tokens = pointer.split("/", 3)
         if len(tokens) < 4 or tokens[1] != "datasets" or tokens[2] not in by_token:
             return pointer
-        return f"/datasets/{tokens[2]}" + by_token[tokens[2]].pointer_map("/" + tokens[3])
+        name = by_token[tokens[2]]
+        return _in_dataset(name)(boards[name].pointer_map("/" + tokens[3]))
 
     return pointer_map
 

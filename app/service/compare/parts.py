@@ -9,6 +9,9 @@ import math
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
 
 from ...errors import InputError
 from ...execution.pool import Function
@@ -71,7 +74,7 @@ def split_of(
     # Parts that are short calls themselves may run in all workers, and calls of others come in between.
     share = max(long_s / 2, again / _MOST_AGAIN)
     at_once = workers if again + share <= long_s else workers - 1
-    parts = slices_of(boards, math.ceil(seconds / share))
+    parts = slices_of(boards, min(math.ceil(seconds / share), prepared.tests))
     if min(len(parts), at_once) < 2:
         return None
     each = again + seconds / len(parts)
@@ -91,27 +94,18 @@ def split_of(
 def slices_of(boards: Sequence[tuple[int, float]], wanted: int) -> tuple[tuple[Slice, ...], ...]:
     """At most `wanted` parts of about the same predicted seconds; `boards` are numbers of tests, and their seconds."""
     share = sum(seconds for _, seconds in boards) / wanted
-    parts: list[tuple[Slice, ...]] = []
-    part: list[Slice] = []
-    room = share
+    parts: list[list[Slice]] = [[] for _ in range(wanted)]
+    before = 0.0
     for board, (tests, seconds) in enumerate(boards):
-        start, each = 0, seconds / max(tests, 1)
-        while start < tests:
-            fit = (
-                tests - start
-                if each <= 0.0
-                else min(tests - start, max(round(room / each), 0 if part else 1))
-            )
-            if fit:
-                part.append(Slice(board, start, start + fit))
-                start += fit
-                room -= fit * each
-            if start < tests or room <= each / 2:
-                parts.append(tuple(part))
-                part, room = [], share
-    if part:
-        parts.append(tuple(part))
-    return tuple(parts)
+        # A pair is in the part in which the middle of its time lies.
+        middles = before + seconds * (np.arange(tests) + 0.5) / max(tests, 1)
+        part_of = np.zeros(tests, np.int64) if share <= 0.0 else (middles / share).astype(np.int64)
+        part_of = np.minimum(part_of, wanted - 1)
+        edges = [0, *(np.flatnonzero(np.diff(part_of)) + 1).tolist(), tests]
+        for start, stop in pairwise(edges if tests else []):
+            parts[int(part_of[start])].append(Slice(board, start, stop))
+        before += seconds
+    return tuple(tuple(part) for part in parts if part)
 
 
 def solved(plan: bytes | bytearray, slices: Sequence[Slice]) -> bytes | InputError:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InvalidTest
+from ...errors import InvalidTest, relocated
 from ...inputs import delimited, npy, system_lines, systems_table
 from ...inputs.alignment import Placed, Positions, system_pointer
 from ...inputs.delimited import Delimiter
 from ...inputs.formats.metrics import metric_of_columns
-from ...inputs.pairing import Given
+from ...inputs.pairing import Given, require_unique
 from ...inputs.quoting import quoted
 from ...inputs.systems_rows import LongBoard
 from ...inputs.systems_table import SystemsTable, WideBoard
@@ -111,6 +111,8 @@ def _with_missing(
         mask = missing.get(name)
         values[name] = column if mask is None else column[~mask]
         positions[system_pointer(name)] = None if mask is None else np.flatnonzero(~mask)
+    with relocated(lambda pointer: place("/ids", int(pointer.rpartition("/")[2]), ())):
+        require_unique(keys)
     by_id = None if clusters is None else dict(zip(keys, clusters, strict=True))
     return GivenBoard(values, None, None, by_id, place, whole, Placed(keys, positions))
 
@@ -149,6 +151,22 @@ class _FirstLines(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+class Mapped(Mapping[str, str]):
+    """Another mapping whose values are mapped when they are looked up."""
+
+    def __init__(self, inner: Mapping[str, str], outer: Callable[[str], str]) -> None:
+        self.inner, self.outer = inner, outer
+
+    def __getitem__(self, key: str) -> str:
+        return self.outer(self.inner[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.inner)
+
+    def __len__(self) -> int:
+        return len(self.inner)
 
 
 def of_lines(body: bytes | bytearray) -> Boards:

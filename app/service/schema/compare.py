@@ -11,10 +11,9 @@ from ...inference.compare.record import Adjust, Aggregate, Combine, Family, List
 from ...inference.options import Alternative, Method
 from ...inputs.alignment import OnMissing
 from ...inputs.nested import MAX_DECIMALS
-from .fields import KeyColumn, KeyList, LabelColumn
+from .fields import KeyColumn, KeyList, LabelColumn, Wire
 from .requests import MAX_SEED
 from .statistics import STATISTIC_MODELS
-from .wire import Wire
 
 CompareKind = Literal["scores", "counts", "predictions"]
 DESIGNS = ("all_pairs", "baseline")

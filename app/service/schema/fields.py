@@ -1,4 +1,4 @@
-"""Field types of large values in requests: checked at C speed, never copied, never echoed."""
+"""The base of all request models, and field types of large values: checked at C speed, never copied, never echoed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationInfo, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ...errors import Flaw, InvalidTest, pointer_token
@@ -19,6 +19,19 @@ NO_BOOLEANS = "no_booleans"
 COUNTS_NEEDED = (
     "Give counts as {name: [one per item]}, as a list of {name: count}, or as {id: {name: count}}."
 )
+
+
+class Wire(BaseModel):
+    """Base of all request models."""
+
+    model_config = ConfigDict(
+        strict=True,
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
+        ser_json_inf_nan="constants",
+    )
 
 
 def _refusal(code: str, detail: str, flaws: tuple[Flaw, ...] = ()) -> PydanticCustomError:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ...inference.gate.record import OnInconclusive, Policy
 from ..messages import TestKind
-from .requests import REQUEST_MODELS, SMALL_SCORES
-from .wire import Wire
+from .fields import Wire
+from .requests import SMALL_SCORES, InnerRequest
 
-ANY_REQUEST: dict[str, Any] = {
-    "anyOf": [{"$ref": f"#/components/schemas/{model.__name__}"} for model in REQUEST_MODELS.values()]
-}
 POLICY = (
     "no_regression: fail only when the candidate U is significantly worse than the baseline V by more than margin; "
     "non_inferior: pass only when U is shown not to be worse by more than margin; improve: pass only when U is "
@@ -40,7 +37,6 @@ def _status(value: int) -> int:
 Status = Annotated[
     int, AfterValidator(_status), WithJsonSchema({"type": "integer", "minimum": 200, "maximum": 499})
 ]
-Request = Annotated[dict[str, Any], Field(json_schema_extra=ANY_REQUEST)]
 
 
 class Terms(Wire):
@@ -66,7 +62,7 @@ class GateMetric(Terms):
         str | None, Field(description="The name of the metric in reports; the statistic's name if left out.")
     ] = None
     kind: Annotated[TestKind, Field(description="Which of the tests it is.")]
-    request: Request
+    request: InnerRequest
 
 
 class GateRequest(Terms):
@@ -95,7 +91,7 @@ class GateRequest(Terms):
     )
 
     kind: Annotated[TestKind | None, Field(description="Which of the tests it is.")] = None
-    request: Request | None = None
+    request: InnerRequest | None = None
     metrics: Annotated[
         list[GateMetric] | None,
         Field(min_length=1, description="Several metrics; p-values are adjusted by Holm's method over them."),

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..messages import TestKind
 from .compare import CompareRequest
+from .fields import Wire
 from .requests import REQUEST_MODELS, SMALL_SCORES
-from .wire import Wire
 
 COMPARE = "compare"
 PLANNED: tuple[type[BaseModel], ...] = (*REQUEST_MODELS.values(), CompareRequest)

@@ -10,14 +10,13 @@ from ...inference.options import Alternative, Method, PmfDetail, Resampling
 from ...inputs.nested import MAX_DECIMALS
 from ...inputs.pairing import OnMissing
 from ..messages import TestKind
-from .fields import CountColumns, EffectArray, KeyColumn, KeyList, LabelColumn, SampleColumn
+from .fields import CountColumns, EffectArray, KeyColumn, KeyList, LabelColumn, SampleColumn, Wire
 from .statistics import (
     CountsStatistic,
     EffectsStatistic,
     PredictionsStatistic,
     ScoresStatistic,
 )
-from .wire import Wire
 
 MAX_SEED = 2**53 - 1
 SMALL_SCORES: dict[str, Any] = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}
@@ -196,6 +195,17 @@ REQUEST_MODELS: dict[TestKind, type[AnyRequest]] = {
     "counts": CountsRequest,
     "predictions": PredictionsRequest,
 }
+
+
+# A request of any kind inside another document; `kind` beside it says which.
+InnerRequest = Annotated[
+    dict[str, Any],
+    Field(
+        json_schema_extra={
+            "anyOf": [{"$ref": f"#/components/schemas/{model.__name__}"} for model in REQUEST_MODELS.values()]
+        }
+    ),
+]
 
 
 class WrappedTest(Wire):

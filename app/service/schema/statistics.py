@@ -14,8 +14,7 @@ from ...statistics.catalogue import STATISTICS
 from ...statistics.paired import StatisticSpec
 from ...statistics.statistic import Kind, Parameter, Statistic
 from ..messages import TestKind
-from .fields import Label, Unit
-from .wire import Wire
+from .fields import Label, Unit, Wire
 
 # Kinds whose statistics a request of another kind may name, too: texts of machine translation are predictions.
 _MERGED: dict[Kind, tuple[Kind, ...]] = {"predictions": ("predictions", "segments")}

@@ -10,7 +10,7 @@ from dataclasses import replace
 from hypothesis import given, strategies as st
 
 from app.api import cached_response
-from app.execution import Unbounded
+from app.execution.ipc import Unbounded
 from app.service.limits import limits_of
 from app.service.messages import Body, Job, RenderedResponse
 from app.service.pipeline import handle

@@ -9,6 +9,8 @@ from app.settings import Settings
 
 UNITS = (
     "_metrics",
+    "_systems",
+    "_comparisons",
     "_bytes",
     "_s",
     "_seconds",

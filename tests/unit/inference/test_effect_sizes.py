@@ -11,7 +11,7 @@ from scipy import stats
 from app.engine.plan import Budget
 from app.inference.digest import request_digest
 from app.inference.effect_size import cliffs_delta, cohens_d_z
-from app.inference.item_differences import most_moved
+from app.inference.items import most_moved
 from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.inference.record import Discordant, EffectSize, Moved

@@ -7,10 +7,15 @@ import math
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from app.engine.plan import Budget
 from app.errors import InvalidTest
+from app.inference.options import Options
+from app.inference.paired_test import run_test
+from app.statistics.paired import Effects, StatisticSpec
 from tests.unit.inference.run_shorthands import effects, score
 
 tenths = st.lists(st.integers(-30, 30), min_size=1, max_size=8)
@@ -109,3 +114,16 @@ def test_the_null_is_the_same_whichever_way_the_items_went() -> None:
     one = score([3, 0, 2, 0], [0, 1, 0, 5], pmf="full").null
     other = score([0, 1, 2, 5], [3, 0, 0, 0], pmf="full").null
     assert one == other
+
+
+def test_a_null_whose_values_differ_by_rounding_alone_is_drawn() -> None:
+    # exp(y) exp(-y) is one, or its neighbour among the doubles: the middle of the two is one of them.
+    one = "exp(x2/1e3)*exp(-x2/1e3)"
+    stay = np.array([[1, 1], [2, 1], [1, 2], [1, 2]])
+    swap = np.array([[1, 1], [2, 2], [1, 2], [2, 2]])
+    spec = StatisticSpec("expression", {"expression": f"{one}-7*{one}"})
+    record = run_test(Effects(stay, swap), spec, Options(alternative="less", pmf="summary"), Budget())
+    assert record.p_value == 1.0
+    assert record.null.pmf is not None
+    assert math.fsum(p for _, p in record.null.pmf) == pytest.approx(1.0, abs=1e-12)
+    assert all(math.isclose(value, -6.0) for value, _ in record.null.pmf)

@@ -85,7 +85,8 @@ def test_any_column_can_be_the_score(tables: dict[str, Path], read_files: Read) 
 def test_what_to_test_must_be_said_when_there_are_both(tables: dict[str, Path], refusal: Refusal) -> None:
     error = refusal("mt-stats", tables)
     assert error.flaws[0].code == "choose_metric"
-    assert '"bleu", "ter"' in error.detail
+    assert '"bleu", "ter", "sys_len"' in error.detail  # "document" is _ throughout, and no number
+    assert '"chrf2"' in error.detail
     assert refusal("mt-stats", tables, metric="comet").flaws[0].code == "choose_metric"
     assert refusal("mt-stats", tables, metric="ter", decimals=2).flaws[0].code == "invalid_option"
 

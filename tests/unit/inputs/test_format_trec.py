@@ -120,6 +120,16 @@ def reciprocal_ranks(run: Path, qrels: Path) -> list[float]:
     return found
 
 
+def test_the_measure_that_was_taken_for_the_caller_is_said(runs: dict[str, Path], read_files: Read) -> None:
+    taken, chosen = read_files("trec", runs), read_files("trec", runs, measure="map")
+    assert (
+        "No measure was given: map was taken; measure= chooses another, such as ndcg or P_10." in taken.notes
+    )
+    assert "The measure is map." in chosen.notes
+    assert not any("was given" in note for note in chosen.notes)
+    assert (taken.metric, taken.higher_is_better) == (chosen.metric, chosen.higher_is_better) == ("map", True)
+
+
 def test_runs_and_qrels_give_full_precision_or_four_decimals(runs: dict[str, Path], read_files: Read) -> None:
     pytest.importorskip("pytrec_eval")
     wanted = [reciprocal_ranks(runs[role], runs["qrels"]) for role in "uv"]

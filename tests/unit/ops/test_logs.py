@@ -13,7 +13,8 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, strategies as st
 
-from app.ops.logs import MAX_FRAMES, Format, formatter, request_line
+from app.ops.log_config import Format
+from app.ops.logs import MAX_FRAMES, formatter, request_line
 
 SECRET = "s3cr3t"
 HOSTILE = [

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 from app.inference.gate.record import GateRecord
 from app.inference.record import Moved, NamesRecord, ReadingRecord, StatisticRecord, TestRecord, WarningRecord
-from app.reports.csv_row import row
+from app.reports.csv_row import gate_rows, row
 from app.reports.escaping import (
     LONGEST,
     for_csv,
@@ -25,14 +25,11 @@ from app.reports.escaping import (
     prose_for_markdown,
     single_line,
 )
-from app.reports.gate_csv import gate_rows
-from app.reports.gate_markdown import gate_markdown
-from app.reports.gate_text import gate_line
 from app.reports.html import gate_html, html
 from app.reports.junit import junit
-from app.reports.markdown import markdown
+from app.reports.markdown import gate_markdown, markdown
 from app.reports.sentence import metric_sentences, sentences, summary
-from app.reports.text import line
+from app.reports.text import gate_line, line
 
 Gate = Callable[..., GateRecord]
 ID = "t_9f86d081884c7d65"

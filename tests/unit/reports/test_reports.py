@@ -21,12 +21,9 @@ from app.inference.record import (
     TestRecord,
     WarningRecord,
 )
-from app.reports.csv_row import row
-from app.reports.gate_csv import gate_rows
-from app.reports.gate_markdown import gate_markdown
-from app.reports.gate_text import gate_line
-from app.reports.markdown import markdown
-from app.reports.text import line
+from app.reports.csv_row import gate_rows, row
+from app.reports.markdown import gate_markdown, markdown
+from app.reports.text import gate_line, line
 from tests.unit.reports.conftest import GATE_TEST, metric_of
 
 Make = Callable[..., TestRecord]

@@ -23,7 +23,7 @@ from app.inference.record import (
     WarningRecord,
 )
 from app.reports.certainty import interval_sentence
-from app.reports.gate_markdown import gate_markdown
+from app.reports.markdown import gate_markdown
 from app.reports.sentence import metric_sentences, sentences, summary
 from app.reports.titles import head
 from tests.unit.reports.conftest import RECORD, metric_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.execution import Unbounded
+from app.execution.ipc import Unbounded
 from app.inputs import delimited
 from app.service.limits import limits_of
 from app.service.media_types import CSV, JSON

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.execution import Unbounded
+from app.execution.ipc import Unbounded
 from app.service.self_test import KNOWN, Known, self_test
 
 

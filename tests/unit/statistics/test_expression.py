@@ -17,9 +17,10 @@ from app.engine.probability import Alternative
 from app.errors import InvalidTest
 from app.statistics import formula
 from app.statistics.approximation import approximate
-from app.statistics.exact_value import UnresolvedError, ball, ratios, value_at
+from app.statistics.exact_value import UnresolvedError, ball, ratios, ratios_on, value_at
 from app.statistics.expression import MAX_CHARS, parse
 from app.statistics.quantity import Formula
+from app.statistics.ratio_at import ratio_at
 from app.statistics.sum_function import FunctionOf
 
 SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")
@@ -225,6 +226,23 @@ def test_int64_and_python_integers_give_the_same_fractions(tree: Tree) -> None:
         ):
             exact = worked_out(tree, tuple(row))
             assert (Fraction(above, below) if below else None) == exact
+            alone = ratio_at(node, row)
+            assert alone[1] >= 0
+            assert (Fraction(*alone) if alone[1] else None) == exact
+
+
+@given(trees)
+@settings(deadline=None, max_examples=150)
+def test_sums_that_broadcast_give_the_same_fractions(tree: Tree) -> None:
+    node = parse(written(tree), NAMES)
+    one, other, third = np.arange(-2, 4), np.array([-1, 0, 3]), np.array([2])
+    found = ratios_on(node, [one.reshape(-1, 1), other.reshape(1, -1), third.reshape(1, 1)], 1)
+    if found is None:
+        return  # beyond int64
+    assert found.numerator.dtype == found.denominator.dtype == np.int64
+    for (i, x), (j, y) in itertools.product(enumerate(one.tolist()), enumerate(other.tolist())):
+        above, below = int(found.numerator[i, j]), int(found.denominator[i, j])
+        assert (Fraction(above, below) if below else None) == worked_out(tree, (x, y, 2))
 
 
 @pytest.mark.parametrize("scale", [1, 10**5, 10**9])

@@ -76,7 +76,8 @@ def box_missing(form: JointForm, law: Tilted, log_outside: float) -> Box:
 
 def mask_of(form: JointForm, box: Box, extreme: Extreme) -> NDArray[np.bool_]:
     """Which cells of the box are extreme, shape box.shape."""
-    return np.concatenate([mask_of_slab(form, box, extreme, *slab) for slab in slabs(box)])
+    masks = [mask_of_slab(form, box, extreme, *slab) for slab in slabs(box)]
+    return masks[0] if len(masks) == 1 else np.concatenate(masks)
 
 
 def slabs(box: Box) -> Iterator[tuple[int, int]]:
@@ -95,14 +96,17 @@ def mask_of_slab(form: JointForm, box: Box, extreme: Extreme, start: int, stop: 
 def sums_on(form: JointForm, box: Box, start: int = 0, stop: int | None = None) -> list[Integers]:
     """The k sums on a slab of the box, each broadcast only over the axes it depends on."""
     stop = box.shape[0] if stop is None else stop
+    # The coordinates along each axis.
+    lines = []
+    for axis, (low, size) in enumerate(zip(box.low.tolist(), box.shape, strict=True)):
+        first, last = (start, stop) if axis == 0 else (0, size)
+        lines.append(along(axis, form.rank, np.arange(low + first, low + last)))
     sums = []
-    for column in range(len(form.origin)):
-        total = np.full((1,) * form.rank, form.origin[column], dtype=np.int64)
-        for axis, size in enumerate(box.shape):
-            step = int(form.steps[axis, column])
+    for origin, steps in zip(form.origin.tolist(), form.steps.T.tolist(), strict=True):
+        total = np.full((1,) * form.rank, origin, dtype=np.int64)
+        for line, step in zip(lines, steps, strict=True):
             if step:
-                span = np.arange(start, stop) if axis == 0 else np.arange(size)
-                total = total + along(axis, form.rank, step * (int(box.low[axis]) + span))
+                total = total + step * line
         sums.append(total)
     return sums
 

@@ -30,7 +30,7 @@ _LISTED = 1 << 16
 
 def support(form: JointForm) -> Box:
     """The box of all values of T."""
-    return Box(form.low, tuple(int(size) + 1 for size in (form.high - form.low).tolist()), 0.0)
+    return Box(form.low, tuple(size + 1 for size in (form.high - form.low).tolist()), 0.0)
 
 
 def operations(form: JointForm) -> int:
@@ -79,23 +79,27 @@ def counts(form: JointForm) -> Reals:
 def _ways(form: JointForm, cells: NDArray[Any], modulus: int | None = None) -> NDArray[Any]:
     shape = support(form).shape
     strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
-    moved = np.empty_like(cells)
-    cells[-int(np.dot(form.low, strides))] = 1
+    before, after = np.empty_like(cells), cells
+    after[-int(np.dot(form.low, strides))] = 1
     for vector, count in zip(form.vectors.tolist(), form.counts.tolist(), strict=True):
         # Every partial sum is in the support, so a step along the flat array never takes mass across an edge.
         step = sum(one * stride for one, stride in zip(vector, strides, strict=True))
         size = len(cells) - abs(step)
-        source, target = (cells[:size], cells[step:]) if step > 0 else (cells[-step:], cells[:size])
-        copy = moved[:size]
+        # What a swap moves from, where to, and the cells that nothing is moved to.
+        source, target, rest = (
+            (slice(size), slice(step, None), slice(step))
+            if step > 0
+            else (slice(-step, None), slice(size), slice(size, None))
+        )
         for _ in range(count):
-            # A copy first: the old cells are what is added.
-            np.copyto(copy, source)
-            np.add(target, copy, out=target)
+            before, after = after, before
+            np.add(before[target], before[source], after[target])
+            after[rest] = before[rest]
             if modulus is not None:
                 # Sums are below twice the modulus. Subtracting it wraps smaller ones to huge numbers; take the minimum.
-                np.subtract(target, np.uint64(modulus), out=copy)
-                np.minimum(target, copy, out=target)
-    return cells.reshape(shape)
+                np.subtract(after, np.uint64(modulus), out=before)
+                np.minimum(after, before, out=after)
+    return after.reshape(shape)
 
 
 def _one_by_one(numbers: Reals) -> Iterator[float]:

@@ -13,26 +13,27 @@ def adjusted(p: Sequence[Fraction], how: str) -> list[Fraction]:
     """The formulas of the design, with ranks counted from 1."""
     m = len(p)
     order = sorted(range(m), key=p.__getitem__)
-    ranked = [p[i] for i in order]
-    ranks = range(1, m + 1)
+    ranked, ranks = [p[i] for i in order], range(1, m + 1)
     every = sum((Fraction(1, k) for k in ranks), Fraction(0))
 
+    match how:
+        case "none":
+            terms = ranked
+        case "bonferroni":
+            terms = [min(One, m * x) for x in ranked]
+        case "holm" | "hochberg":
+            terms = [min(One, (m - j + 1) * x) for j, x in zip(ranks, ranked, strict=True)]
+        case "bh":
+            terms = [min(One, m * x / j) for j, x in zip(ranks, ranked, strict=True)]
+        case "by":
+            terms = [min(One, every * m * x / j) for j, x in zip(ranks, ranked, strict=True)]
+        case _:
+            raise ValueError(how)
+
     def at(i: int) -> Fraction:
-        up_to, behind = range(1, i + 1), range(i, m + 1)
-        match how:
-            case "none":
-                return ranked[i - 1]
-            case "bonferroni":
-                return min(One, m * ranked[i - 1])
-            case "holm":
-                return max(min(One, (m - j + 1) * ranked[j - 1]) for j in up_to)
-            case "hochberg":
-                return min(min(One, (m - j + 1) * ranked[j - 1]) for j in behind)
-            case "bh":
-                return min(min(One, m * ranked[j - 1] / j) for j in behind)
-            case "by":
-                return min(min(One, every * m * ranked[j - 1] / j) for j in behind)
-        raise ValueError(how)
+        if how == "holm":
+            return max(terms[:i])
+        return terms[i - 1] if how in {"none", "bonferroni"} else min(terms[i - 1 :])
 
     found = [One] * m
     for i, position in enumerate(order, 1):

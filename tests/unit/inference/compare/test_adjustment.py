@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
+from app.errors import InvalidTest
 from app.inference.compare.adjusted import Adjusted
 from app.inference.compare.adjustment import ADJUSTERS, adjust_boards
 from app.inference.compare.pair_tests import PairTests
@@ -65,6 +67,26 @@ def test_values_are_those_of_the_definition_and_bounds_hold(how: Adjust, know: s
             assert found.p.tolist() == [float(value) for value in truth]
             assert found.rejected.tolist() == [value <= ALPHA for value in truth]
             assert not found.open.any()
+
+
+@pytest.mark.parametrize("how", BY_RANK)
+def test_bounds_hold_for_p_values_that_are_doubles_themselves(how: Adjust) -> None:
+    """Nothing is hidden by the width of what comes in: all roundings are the adjustment's own."""
+    rng = np.random.default_rng(23)
+    rounded = 0
+    for m in (2, 7, 49, 150):
+        for _ in range(4):
+            doubles = rng.random(m) * 10.0 ** -rng.integers(0, 6, m)
+            tests = of_fractions([Fraction(value) for value in doubles.tolist()], know="bounds")
+            truth = definitions.adjusted([Fraction(value) for value in doubles.tolist()], how)
+            found = adjust(replace(tests, p_low=doubles, p_high=doubles), how)
+            for low, p, high, value in zip(
+                found.low.tolist(), found.p.tolist(), found.high.tolist(), truth, strict=True
+            ):
+                assert Fraction(low) <= value <= Fraction(high)
+                assert low <= p <= high
+                rounded += Fraction(p) != value
+    assert (rounded > 50) == (how != "none")
 
 
 @pytest.mark.parametrize("how", BY_RANK)
@@ -158,3 +180,10 @@ def test_nothing_underflows(how: Adjust, know: str) -> None:
 
 def test_every_adjustment_of_a_request_has_an_adjuster() -> None:
     assert set(ADJUSTERS) >= {*BY_RANK, "holm_discrete"}
+
+
+def test_refused_where_there_is_no_adjuster() -> None:
+    unknown: Any = "sidak"
+    with pytest.raises(InvalidTest) as caught:
+        adjust(of_fractions([Fraction(1, 2)]), unknown)
+    assert [(flaw.pointer, flaw.code) for flaw in caught.value.flaws] == [("/adjust", "not_available")]

@@ -1,0 +1,256 @@
+"""Evaluation files of many systems: one file for each, or one that holds several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from ...errors import InputError, InvalidTest, pointer_token, relocated
+from ...inference.record import ReadingRecord
+from ...inputs import delimited, json_body
+from ...inputs.delimited import Delimiter
+from ...inputs.formats import catalogue, many_systems
+from ...inputs.formats.many_systems import require_alike
+from ...inputs.formats.outputs_by_id import SystemOutputs, column_of
+from ...inputs.formats.reader import ReaderOptions
+from ...inputs.formats.roles import ROLES
+from ...inputs.formats.source import UTF8_BOM, Source, sources
+from ...inputs.pairing import ById, Given
+from ...inputs.quoting import quoted
+from ...statistics.paired import StatisticSpec
+from ..messages import Job
+from ..multipart import Form, read as read_multipart
+from ..parse_files import PARAMETERS, option_pointer, spec_of_reading
+from ..schema.compare import CompareChoices, CompareKind
+from ..schema.fields import NO_BOOLEANS
+from . import json_request, tables
+from .form_fields import NAMES, OF_TWO, FormFields, choices_of, fields_of, spec_of_scores
+from .given import GivenBoard
+from .options import SYSTEMS, in_form
+from .system_files import read_each
+
+SYSTEM = "system"  # the part of each system's file, repeated
+FILE = "file"
+PLAIN: Mapping[str, Delimiter] = {"csv": ",", "tsv": "\t"}
+PLAIN_COLUMNS = frozenset(("id", "dataset", "cluster"))
+
+
+@dataclass(frozen=True, slots=True)
+class FilesOfSystems:
+    """What files hold: choices, boards, how they were read, and what they say of their scores."""
+
+    choices: CompareChoices
+    boards: dict[str | None, GivenBoard]
+    reading: ReadingRecord
+    spec: StatisticSpec | None = None
+    metric: str | None = None
+    known: bool | None = None
+
+
+def parse_form(job: Job, body: bytes | bytearray) -> FilesOfSystems:
+    """Read a form of files; raises InputError with pointers `/files/<role>/…` and `/options/<name>`."""
+    limits = job.limits
+    form = read_multipart(
+        body, job.body.boundary, (*ROLES, SYSTEM), repeated=SYSTEM, most_parts=limits.max_form_parts,
+        most_bytes=limits.max_body_bytes,
+    )  # fmt: skip
+    if FILE in form.files:
+        request = _request_in(form)
+        if request is not None:
+            return request
+    fields = fields_of(form.fields)
+    for role in ("u", "v"):
+        if role in form.files:
+            detail = f"A comparison takes each system's file as a part {SYSTEM}, repeated; {role} is of a test of two."
+            raise InvalidTest.at(f"/files/{role}", "unused_file", detail)
+    options = ReaderOptions.of_form(fields.reader, max_inflated_bytes=limits.max_body_bytes)
+    if FILE in form.files:
+        if form.repeated or len(form.files) > 1:
+            other = SYSTEM if form.repeated else next(role for role in form.files if role != FILE)
+            detail = f"Give all systems in one file, or each in its own part {SYSTEM}; not both ways."
+            raise InvalidTest.at(f"/files/{other}", "unused_file", detail)
+        return _one_file(sources(form.files)[FILE], fields, options)
+    return _each_file(form, fields, options)
+
+
+def _request_in(form: Form) -> FilesOfSystems | None:
+    """A JSON request of a comparison, sent as the only file; None for evaluation files."""
+    content = form.files[FILE].content.removeprefix(UTF8_BOM).strip()
+    marked = content.startswith(b"{") and (b'"systems"' in content or b'"datasets"' in content)
+    if not marked or len(form.files) > 1 or form.repeated:
+        return None
+    try:
+        read = json_body.decode(content)
+    except InputError:
+        return None  # the readers report what is wrong, and where
+    if type(read.value) is not dict or not {"systems", "datasets"} & read.value.keys():
+        return None
+    for name, _ in form.fields:
+        detail = f"The file is a JSON request, which holds its options: set {name[:40]} there."
+        raise InvalidTest.at(option_pointer(name), "unused_option", detail)
+    with relocated(in_file):
+        request, boards = json_request.request_of(read.value, {NO_BOOLEANS: read.no_booleans})
+    note = "The file is a JSON request, as for POST /v1/compare, and was read as one."
+    return FilesOfSystems(request, boards, ReadingRecord("json-request", guessed=True, notes=(note,)))
+
+
+def in_file(pointer: str) -> str:
+    """The map for what is in the only file of a form."""
+    return pointer if pointer.startswith(("/files/", "/options/")) else f"/files/{FILE}{pointer}"
+
+
+def _one_file(source: Source, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:
+    """All systems in one file."""
+    if fields.names is not None:
+        detail = "names goes with one file for each system; this file names its systems itself. systems chooses among them."
+        raise InvalidTest.at(option_pointer(NAMES), "unused_option", detail)
+    format_ = fields.format
+    guessed = format_ == catalogue.AUTO
+    if guessed:
+        format_ = catalogue.guess({FILE: source})
+    if format_ not in many_systems.FORMATS:
+        detail = (
+            f"A file {format_} holds one system: give one part {SYSTEM} for each. Several systems in one file are read as "
+            f"{', '.join(many_systems.FORMATS)} (format=)."
+        )
+        raise InvalidTest.at(f"/files/{FILE}", "one_system", detail)
+    uses = catalogue.FORMATS[format_].uses | catalogue.ALWAYS
+    for name in fields.reader:
+        if name not in uses:
+            detail = (
+                f"The format {format_} does not use {name}; it uses: {', '.join(sorted(uses - set(OF_TWO)))}."
+            )
+            raise InvalidTest.at(option_pointer(name), "unused_option", detail)
+    note = (f"The format was guessed from the file's first bytes: {format_}.",) if guessed else ()
+    choices = choices_of(fields, "scores")
+    spec = spec_of_scores(fields)
+    if format_ in PLAIN and fields.reader.keys() <= {"statistic"} and _is_plain(source, PLAIN[format_]):
+        content = source.content.removeprefix(UTF8_BOM)
+        with relocated(
+            lambda pointer: option_pointer(SYSTEMS) if pointer == "/systems" else in_file(pointer)
+        ):
+            boards, table = tables.of_table(content, PLAIN[format_], fields.systems)
+            metric = tables.metric_of(table)
+        notes = (*note, *tables.skipped_note(table))
+        return FilesOfSystems(
+            choices, {name: _within(board) for name, board in boards.items()},
+            ReadingRecord(format_, guessed, notes), spec, metric,
+        )  # fmt: skip
+    if format_ == "jsonl" and fields.reader.keys() <= {"statistic"} and _has_datasets(source):
+        with relocated(in_file):
+            boards = tables.of_lines(source.content.removeprefix(UTF8_BOM))
+        own = {name: _within(board) for name, board in boards.items()}
+        return FilesOfSystems(choices, own, ReadingRecord(format_, guessed, note), spec)
+    options = replace(options, on_missing=fields.on_missing)  # type: ignore[arg-type]
+    if options.delimiter is None:
+        options = replace(options, delimiter=catalogue.FORMATS[format_].delimiter)
+    with relocated(
+        lambda pointer: pointer if pointer.startswith(("/files", "/options")) else in_file(pointer)
+    ):
+        found = many_systems.read(source, format_, options, fields.systems)
+    board, by_order = _board(found.systems, source)
+    notes = (
+        *note,
+        *found.notes,
+        *(("The file has no ids: items were paired by their order.",) if by_order else ()),
+    )
+    return FilesOfSystems(
+        choices,
+        {None: board},
+        ReadingRecord(format_, guessed, notes),
+        spec,
+        found.metric,
+        found.higher_is_better,
+    )
+
+
+def _is_plain(source: Source, delimiter: Delimiter) -> bool:
+    """Whether a table has the columns that need no choice: an id, and systems; or id, system and score."""
+    first = source.content.removeprefix(UTF8_BOM).partition(b"\n")[0].decode("utf-8", "replace")
+    names = {name.strip().strip('"').lower() for name in first.split(delimiter, delimited.MAX_COLUMNS)}
+    return "id" in names and (
+        {"system", "score"} <= names or not names & {*catalogue.KINDS, "system", "model"}
+    )
+
+
+def _has_datasets(source: Source) -> bool:
+    """Whether the first of the lines of JSON names a data set."""
+    first = source.content.removeprefix(UTF8_BOM).lstrip().partition(b"\n")[0]
+    return b'"dataset"' in first and b'"system"' in first and first.startswith(b"{")
+
+
+def _within(board: GivenBoard) -> GivenBoard:
+    """The same board, whose places are in the file."""
+    place, columns = board.place, board.columns
+    assert place is not None
+    return replace(
+        board,
+        place=lambda column, index, rest: in_file(place(column, index, rest)),
+        columns=tables.Mapped(columns, in_file),
+    )
+
+
+def _board(systems: Mapping[str, SystemOutputs], source: Source) -> tuple[GivenBoard, bool]:
+    """The columns of SystemOutputs; and whether they have no ids."""
+    clustered = require_alike(dict(systems), source)
+    by_order = any(outputs.by_order for outputs in systems.values())
+    kept = {
+        name: [row for row, value in enumerate(outputs.values) if value is not None]
+        for name, outputs in systems.items()
+    }
+    columns: dict[str, Given] = {}
+    clusters: dict[str, str] = {}
+    for name in sorted(systems):
+        outputs = systems[name]
+        values = [outputs.values[row] for row in kept[name]]
+        columns[name] = ById([outputs.ids[row] for row in kept[name]], cast("Any", column_of(values, name)))
+        if clustered:
+            for key, cluster in zip(outputs.ids, outputs.clusters, strict=True):
+                if clusters.setdefault(key, str(cluster)) != cluster:
+                    detail = f"The item {quoted(key)} is in two clusters: {quoted(cluster)} and {quoted(clusters[key])}."
+                    raise InvalidTest.at(source.pointer, "cluster_mismatch", detail)
+    tokens = {"/systems/" + pointer_token(name): name for name in systems}
+
+    def place(column: str, index: int, rest: Sequence[str]) -> str:
+        name = tokens.get(column)
+        return (
+            source.pointer if name is None else f"{source.pointer}/{systems[name].paths[kept[name][index]]}"
+        )
+
+    whole = dict.fromkeys(tokens, source.pointer)
+    return GivenBoard(columns, None, None, clusters if clustered else None, place, whole), by_order
+
+
+def _each_file(form: Form, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:
+    """One file for each system."""
+    if fields.systems is not None:
+        detail = "systems chooses among those of one file; names gives each file its system's name."
+        raise InvalidTest.at(option_pointer(SYSTEMS), "unused_option", detail)
+    if len(form.repeated) < 2:
+        detail = (
+            f"A comparison needs at least two files: a part {SYSTEM} for each system, or one part {FILE} that holds several; there "
+            f"{'is one' if form.repeated else 'is none'}."
+        )
+        raise InvalidTest.at("/files", "too_few_systems", detail)
+    if fields.names is not None and len(fields.names) != len(form.repeated):
+        detail = f"names has {len(fields.names):,} names for {len(form.repeated):,} files: give one for each, in their order."
+        raise InvalidTest.at(option_pointer(NAMES), "wrong_name_count", detail)
+    readings = read_each(
+        form.repeated, fields.names, form.files, fields.format, options,
+        on_missing=fields.members.get("on_missing", "error"),
+    )  # fmt: skip
+    kind: CompareKind = "predictions" if readings.kind in ("segments", "predictions") else readings.kind  # type: ignore[assignment]
+    statistic = fields.members.get("statistic", {})
+    with relocated(in_form):
+        spec = spec_of_reading(
+            readings.first,
+            options.statistic,
+            {name: statistic[name] for name in PARAMETERS if name in statistic},
+        )
+    first = readings.first
+    measured = readings.kind == "scores" or spec == first.default_statistic
+    return FilesOfSystems(
+        choices_of(fields, kind), {None: readings.board}, readings.record, spec,
+        first.metric if measured else None, first.higher_is_better if measured else None,
+    )  # fmt: skip

@@ -1,0 +1,244 @@
+"""One file for each system, read by the reader of its format, which reads two at a time.
+
+Each file is read next to the first one: what the reader checks between two files (the same documents, the same metric,
+ids in another order) is so checked of all. The work grows with the number of files, not of pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...errors import InputError, InvalidTest, pointer_token
+from ...inference.record import ReadingRecord
+from ...inputs.alignment import OnMissing, system_pointer
+from ...inputs.formats import catalogue
+from ...inputs.formats.reader import Kind, ReaderOptions, Reading, UploadedFile
+from ...inputs.formats.source import sources
+from ...inputs.nested import NamedCounts
+from ...inputs.pairing import ById, Given
+from ...inputs.quoting import quoted
+from ...statistics.paired import Counts, Pairing, Predictions, Scores, Segments
+from .given import GivenBoard
+
+# What only tells that items are missing; which ones, the alignment of all systems says better.
+MISSING = frozenset(("unmatched_ids", "missing_value"))
+SUFFIXES = (
+    ".gz",
+    ".zst",
+    ".zip",
+    ".json",
+    ".jsonl",
+    ".ndjson",
+    ".csv",
+    ".tsv",
+    ".txt",
+    ".conllu",
+    ".conll",
+    ".eval",
+    ".run",
+    ".trec",
+)
+MOST_NOTES = 200
+NAME_CHARS = 40
+# Notes about two files, which say nothing about all of them.
+OF_TWO = ("items that only u has", "items that only v has")
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """The board of all files, and how they were read; `first` is the reading of the first two."""
+
+    kind: Kind
+    first: Reading
+    board: GivenBoard
+    record: ReadingRecord
+
+
+def stem(name: str) -> str:
+    """A system's name by that of its file: without what tells the format and the compression.
+
+    >>> stem("gpt-4.jsonl.gz"), stem("en_ewt-ud-test.crf.conllu")
+    ('gpt-4', 'en_ewt-ud-test.crf')
+    """
+    left = name
+    while left.lower().endswith(SUFFIXES):
+        left = left[: left.rindex(".")]
+    return left or name
+
+
+def read_each(
+    files: Sequence[UploadedFile],
+    names: Sequence[str] | None,
+    others: Mapping[str, UploadedFile],
+    format_: str,
+    options: ReaderOptions,
+    *,
+    on_missing: OnMissing,
+) -> Readings:
+    """Read the files of systems, with gold, references or judgements in `others`.
+
+    Raises
+    ------
+    MalformedBody, InvalidTest
+        As the format's reader does; or two systems have one name. Pointers are `/files/<system>/…`.
+    """
+    called = _named(files, names)
+    guessed = format_ == catalogue.AUTO
+    if guessed:
+        format_ = catalogue.guess(sources({"u": files[1], "v": files[0], **others}))
+    reader = _Reader(files, called, others, format_, options)
+    takes_missing = format_ in catalogue.FORMATS and "on_missing" in catalogue.FORMATS[format_].uses
+    by_themselves = takes_missing and on_missing != "error"
+    try:
+        readings = [reader.read(index, 0, drop=by_themselves) for index in range(1, len(files))]
+    except InvalidTest as error:
+        if not takes_missing or not any(flaw.code in MISSING for flaw in error.flaws):
+            raise
+        readings = [reader.read(index, 0, drop=True) for index in range(1, len(files))]
+        by_themselves = True
+    first = readings[0]
+    own = {called[0]: _side(first, "v"), **{called[i]: _side(r, "u") for i, r in enumerate(readings, 1)}}
+    if by_themselves:
+        own = {name: _side(reader.read(index, index, drop=True), "u") for index, name in enumerate(called)}
+    given_names = _names_of(readings, called, names)
+    board = _board({given_names[name]: data for name, data in own.items()}, first, on_missing)
+    notes = _notes(readings, called, given_names, guessed=guessed)
+    return Readings(first.kind, first, board, ReadingRecord(format_, guessed, notes))
+
+
+def _named(files: Sequence[UploadedFile], names: Sequence[str] | None) -> list[str]:
+    called = list(names) if names is not None else [stem(file.name) for file in files]
+    for index, name in enumerate(called):
+        if not name.strip():
+            detail = f"File {index + 1} has no name that could be its system's: give names=, in the order of the files."
+            raise InvalidTest.at("/options/names", "empty_name", detail)
+        if name in called[:index]:
+            detail = (
+                f"Two files are of a system {quoted(name)}: give names=, one for each file in their order."
+            )
+            raise InvalidTest.at("/options/names", "duplicate_name", detail)
+    return called
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads two of the files; errors name the systems."""
+
+    files: Sequence[UploadedFile]
+    called: Sequence[str]
+    others: Mapping[str, UploadedFile]
+    format: str
+    options: ReaderOptions
+
+    def read(self, u: int, v: int, *, drop: bool) -> Reading:
+        """The reading of files u and v."""
+        files = {"u": self.files[u], "v": self.files[v], **self.others}
+        options = replace(self.options, on_missing="drop") if drop else self.options
+        try:
+            return catalogue.read(files, self.format, options)
+        except InputError as error:
+            roles = {"u": self.called[u], "v": self.called[v]}
+            flaws = tuple(replace(flaw, pointer=_in_system(flaw.pointer, roles)) for flaw in error.flaws)
+            which = f"u is {quoted(roles['u'])}" + ("" if u == v else f" and v is {quoted(roles['v'])}")
+            concerned = any(old.pointer != new.pointer for old, new in zip(error.flaws, flaws, strict=True))
+            detail = f"{error.detail} ({which})" if concerned else error.detail
+            raise type(error)(detail, flaws=flaws) from None
+
+
+def _in_system(pointer: str, roles: Mapping[str, str]) -> str:
+    tokens = pointer.split("/")
+    if tokens[:2] == ["", "files"] and len(tokens) > 2 and tokens[2] in roles:
+        tokens[2] = pointer_token(roles[tokens[2]])
+    return "/".join(tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One system of a reading: its values in the order of the pairing, and gold."""
+
+    values: Any
+    gold: Any
+    pairing: Pairing
+
+
+def _side(reading: Reading, role: str) -> _Side:
+    data = reading.data
+    assert isinstance(data, Scores | Counts | Predictions | Segments)
+    values = getattr(data, role)
+    if isinstance(data, Counts):
+        values = NamedCounts(values)
+    gold = data.gold if isinstance(data, Predictions) else None
+    if isinstance(data, Segments):
+        gold = data.references
+    return _Side(values, gold, data.pairing)
+
+
+def _names_of(
+    readings: Sequence[Reading], called: Sequence[str], names: Sequence[str] | None
+) -> dict[str, str]:
+    """The systems' names: as given, else those that all files have in them, else those of the files."""
+    inside = [None if reading.names is None else reading.names for reading in readings]
+    if names is None and all(pair is not None for pair in inside):
+        own = [inside[0][1], *(pair[0] for pair in inside if pair is not None)] if inside[0] else []
+        if len(set(own)) == len(called):
+            return dict(zip(called, own, strict=True))
+    return {name: name for name in called}
+
+
+def _board(own: Mapping[str, _Side], first: Reading, on_missing: OnMissing) -> GivenBoard:
+    sides = list(own.values())
+    ids = sides[0].pairing.ids
+    whole = {system_pointer(name): f"/files/{pointer_token(name)}" for name in own}
+    clustered = sides[0].pairing.clusters is not None
+    if clustered and on_missing == "pairwise" and any(_keys(side) != _keys(sides[0]) for side in sides):
+        detail = (
+            "Clusters of separate files are known for the items that all have: set on_missing to complete, or give one file with "
+            "all systems."
+        )
+        raise InvalidTest.at("/options/on_missing", "clusters_of_separate_files", detail)
+
+    def place(column: str, index: int, rest: Sequence[str]) -> str:
+        return whole.get(column, "/files/gold" if column == "/gold" else column)
+
+    if ids is None:
+        columns: dict[str, Given] = {name: own[name].values for name in sorted(own)}
+        codes = sides[0].pairing.clusters
+        clusters: Any = None if codes is None else codes.tolist()
+        return GivenBoard(columns, sides[0].gold, None, clusters, place, whole)
+    keyed: dict[str, Given] = {name: ById(_keys(own[name]), own[name].values) for name in sorted(own)}
+    gold = None if sides[0].gold is None else ById(_keys(sides[0]), sides[0].gold)
+    by_id = None
+    if clustered:
+        codes = sides[0].pairing.clusters
+        assert codes is not None
+        by_id = dict(zip(_keys(sides[0]), codes.tolist(), strict=True))
+    return GivenBoard(keyed, gold, None, by_id, place, whole)
+
+
+def _keys(side: _Side) -> list[str]:
+    return [str(key) for key in side.pairing.ids or ()]
+
+
+def _notes(
+    readings: Sequence[Reading], called: Sequence[str], names: Mapping[str, str], *, guessed: bool
+) -> tuple[str, ...]:
+    """The notes of all readings, each once; those of u and v under the systems' names."""
+    notes: list[str] = []
+    if guessed:
+        notes.append(f"The format was guessed from the files' first bytes: {readings[0].format}.")
+    for index, reading in enumerate(readings, 1):
+        for note in reading.notes:
+            role, colon, rest = note.partition(": ")
+            if any(only in note for only in OF_TWO):
+                continue
+            if not (colon and role in ("u", "v")):
+                notes.append(note)
+            elif role == "u" or index == 1:
+                name = names[called[index if role == "u" else 0]][:NAME_CHARS]
+                notes.append(f"{name}: {rest.replace(f'from {role} (', 'from (')}")
+    distinct = list(dict.fromkeys(notes))
+    if len(distinct) > MOST_NOTES:
+        distinct = [*distinct[:MOST_NOTES], f"{len(distinct) - MOST_NOTES:,} more notes were left out."]
+    return tuple(distinct)

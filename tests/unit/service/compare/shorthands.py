@@ -1,0 +1,72 @@
+"""Bodies of comparisons in every media type, and what they become."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import numpy as np
+
+from app.errors import InputError
+from app.service.compare.parse import ParsedCompare, parse_compare
+from app.service.limits import limits_of
+from app.service.messages import Body, Job
+from app.settings import Settings
+from app.statistics.systems import Systems
+
+Part = tuple[str, str, bytes]  # role, file name, content
+CSV, TSV, NDJSON, NPY = "text/csv", "text/tab-separated-values", "application/x-ndjson", "application/x-npy"
+
+
+def job(media_type: str = "application/json", boundary: str = "", settings: Settings | None = None) -> Job:
+    limits = limits_of(settings or Settings())
+    return Job("compare", Body(media_type, boundary=boundary), (), "json", "r", 0.0, 0.0, limits)
+
+
+def parsed(request: Any, settings: Settings | None = None) -> ParsedCompare:
+    return parse_compare(job(settings=settings), json.dumps(request).encode())
+
+
+def of_body(media_type: str, body: bytes | str, **query: str) -> ParsedCompare:
+    sent = replace(job(media_type), query=tuple(query.items()))
+    return parse_compare(sent, body.encode() if isinstance(body, str) else body)
+
+
+def of_form(parts: Sequence[Part], **fields: str) -> ParsedCompare:
+    request = httpx.Request(
+        "POST", "http://test/", files=[(role, (name, content)) for role, name, content in parts], data=fields
+    )
+    boundary = request.headers["content-type"].partition("boundary=")[2]
+    return parse_compare(job("multipart/form-data", boundary), request.read())
+
+
+def npy(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def only(comparison: ParsedCompare) -> Systems:
+    """The systems of a single board."""
+    (systems,) = comparison.comparison.datasets.values()
+    return systems
+
+
+def by_id(systems: Systems) -> dict[str, dict[str, Any]]:
+    """Each system's values by id, or by position."""
+    n = len(systems.pairing.ids or ()) or max(len(column) for column in systems.columns.values())
+    ids = [str(key) for key in systems.pairing.ids or range(n)]
+    result = {}
+    for name, column in systems.columns.items():
+        own = systems.present.get(name, np.arange(n)).tolist()
+        values = column.tolist() if isinstance(column, np.ndarray) else list(column)  # type: ignore[arg-type]
+        result[name] = {ids[position]: value for position, value in zip(own, values, strict=True)}
+    return result
+
+
+def flaws(error: InputError) -> list[tuple[str, str]]:
+    return [(flaw.pointer, flaw.code) for flaw in error.flaws]

@@ -1,0 +1,283 @@
+"""Files of many systems: what the readers of two read of each, under the systems' names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.errors import InputError
+from app.inputs.formats import catalogue
+from app.inputs.formats.reader import ReaderOptions, UploadedFile
+from app.service.compare.system_files import stem
+from app.statistics.paired import Counts, Scores
+from tests.unit.service.compare.shorthands import Part, by_id, flaws, of_form, only
+
+DATA = Path(__file__).resolve().parents[3] / "data"
+PACK = Path(__file__).resolve().parents[5] / "shared" / "data"
+EARLY, LATE = b"id,score\nx,1\ny,2\n", b"id,score\ny,1\nx,5\n"
+
+
+def systems_of(*paths: Path) -> list[Part]:
+    return [("system", path.name, path.read_bytes()) for path in paths]
+
+
+def by_readers(u: Path, v: Path, others: dict[str, Path], **options: Any) -> Any:
+    """What the reader of two files has for them."""
+    from app.inputs import encodings
+
+    files = {
+        role: UploadedFile(path.name, encodings.inflated(path.read_bytes(), max_bytes=2**28))
+        for role, path in {"u": u, "v": v, **others}.items()
+    }
+    return catalogue.read(files, "auto", ReaderOptions(**options)).data
+
+
+def test_conllu_of_two_taggers() -> None:
+    paths = [DATA / "conllu" / f"{name}.conllu" for name in ("perceptron", "crf")]
+    gold = DATA / "conllu" / "gold.conllu"
+    comparison = of_form([*systems_of(*paths), ("gold", "gold.conllu", gold.read_bytes())], statistic="upos")
+    systems = only(comparison)
+    data = by_readers(paths[0], paths[1], {"gold": gold}, metric="upos")
+    assert isinstance(data, Counts)
+    for name, wanted in (("perceptron", data.u), ("crf", data.v)):
+        own: Any = systems.columns[name]
+        assert {count: column.tolist() for count, column in own.items()} == {
+            count: column.tolist() for count, column in wanted.items()
+        }
+    assert comparison.comparison.spec.name == "accuracy"
+    assert comparison.comparison.options.metric == "upos"
+    assert comparison.reading is not None
+    assert comparison.reading.format == "conllu"
+    assert any(note.startswith("crf: ") for note in comparison.reading.notes)
+    assert not any(note.startswith(("u: ", "v: ")) for note in comparison.reading.notes)
+
+
+def test_tables_in_any_order_of_files_and_rows() -> None:
+    parts = [("system", "late.csv", LATE), ("system", "early.csv", EARLY), ("system", "c.csv", LATE)]
+    comparison = of_form(parts, names="L,E,C", adjust="bh", higher_is_better="false")
+    assert by_id(only(comparison)) == {"C": {"y": 1, "x": 5}, "E": {"x": 1, "y": 2}, "L": {"y": 1, "x": 5}}
+    assert comparison.comparison.adjust == "bh"
+    assert comparison.comparison.options.higher_is_better is False
+    assert list(only(of_form(parts)).columns) == ["c", "early", "late"]
+
+
+@pytest.mark.parametrize("missing", ["pairwise", "complete"])
+def test_missing_items_of_files(missing: str) -> None:
+    third = b"id,score\ny,3\nz,4\nw,\n"
+    parts = [("system", "a.csv", EARLY), ("system", "b.csv", LATE), ("system", "c.csv", third)]
+    own = {"a": {"x": 1, "y": 2}, "b": {"y": 1, "x": 5}, "c": {"y": 3, "z": 4}}
+    systems = only(of_form(parts, on_missing=missing))
+    if missing == "complete":
+        own = {name: {"y": values["y"]} for name, values in own.items()}
+    assert by_id(systems) == own
+    with pytest.raises(InputError) as refused:
+        of_form(parts)
+    assert flaws(refused.value) == [(f"/files/{name}", "unmatched_ids") for name in "abc"]
+
+
+def test_clusters_of_files() -> None:
+    one, two = b"id,score,cluster\nx,1,k\ny,2,l\nz,3,k\n", b"id,score,cluster\nz,1,k\ny,2,l\nx,3,k\n"
+    parts = [("system", "a.csv", one), ("system", "b.csv", two), ("system", "c.csv", two)]
+    systems = only(of_form(parts))
+    assert systems.pairing.clusters is not None
+    assert dict(zip(systems.pairing.ids or (), systems.pairing.clusters.tolist(), strict=True)) in (
+        {"x": 0, "y": 1, "z": 0}, {"x": 1, "y": 0, "z": 1},
+    )  # fmt: skip
+    other = b"id,score,cluster\nz,1,l\ny,2,l\nx,3,k\n"
+    with pytest.raises(InputError) as refused:
+        of_form([*parts, ("system", "d.csv", other)])
+    assert [code for _, code in flaws(refused.value)] == ["cluster_mismatch"]
+    less = b"id,score,cluster\nx,3,k\n"
+    with pytest.raises(InputError) as unknown:
+        of_form([*parts, ("system", "d.csv", less)], on_missing="pairwise")
+    assert flaws(unknown.value) == [("/options/on_missing", "clusters_of_separate_files")]
+    assert only(of_form([*parts, ("system", "d.csv", less)], on_missing="complete")).pairing.ids == ["x"]
+
+
+WIDE = b"item_id;A;B;C\nx;1;0;2\ny;2;1;0\n"
+LONG = b"item_id,model,correct\nx,A,1\nx,B,0\ny,B,1\ny,A,2\n"
+LINES = b'{"id": "x", "model": "A", "correct": true}\n{"id": "x", "model": "B", "correct": false}\n'
+WIDE_LINES = b'[{"id": "x", "text": "hm", "A": 1, "B": 0}, {"id": "y", "text": "ah", "A": 2, "B": 1}]'
+
+
+def test_one_file_with_several_systems() -> None:
+    assert by_id(only(of_form([("file", "w.csv", WIDE)])))["C"] == {"x": 2, "y": 0}
+    assert by_id(only(of_form([("file", "w.csv", WIDE)], systems="C,A"))) == {
+        "A": {"x": 1, "y": 2},
+        "C": {"x": 2, "y": 0},
+    }
+    long = of_form([("file", "l.csv", LONG)], format="csv")
+    assert by_id(only(long)) == {"A": {"x": 1, "y": 2}, "B": {"x": 0, "y": 1}}
+    assert long.comparison.options.metric == "correct"
+    assert by_id(only(of_form([("file", "l.jsonl", LINES)]))) == {"A": {"x": 1}, "B": {"x": 0}}
+    wide_lines = of_form([("file", "l.json", WIDE_LINES)], systems='["A", "B"]')
+    assert by_id(only(wide_lines)) == {"A": {"x": 1, "y": 2}, "B": {"x": 0, "y": 1}}
+    plain = b"id,system,score,dataset\nx,A,1,d\nx,B,0,d\nx,A,3,e\nx,B,2,e\n"
+    comparison = of_form([("file", "p.csv", plain)])
+    assert list(comparison.comparison.datasets) == ["d", "e"]
+    assert comparison.pointer_map("/datasets/e/systems/B/0") == "/files/file/line/5/3"
+    lines = b'{"id": 1, "system": "A", "score": 1, "dataset": "d"}\n{"id": 1, "system": "B", "score": 1, "dataset": "d"}'
+    assert list(of_form([("file", "p.jsonl", lines)]).comparison.datasets) == ["d"]
+    request = b'{"kind": "scores", "systems": {"A": [1, 0], "B": [1, 1]}, "adjust": "by"}'
+    read = of_form([("file", "r.json", request)])
+    assert read.comparison.adjust == "by"
+    assert read.pointer_map("/systems/B/1") == "/files/file/systems/B/1"
+
+
+def test_promptfoo_and_mqm() -> None:
+    foo = of_form([("file", "results.json", (DATA / "promptfoo/results.json").read_bytes())])
+    systems = only(foo)
+    path = DATA / "promptfoo/results.json"
+    two = catalogue.read(
+        {"file": UploadedFile("r", path.read_bytes())},
+        "promptfoo",
+        ReaderOptions(**_columns_of(list(systems.columns))),
+    )
+    assert two.names is not None
+    assert isinstance(two.data, Scores)
+    for name, wanted in zip(two.names, (two.data.u, two.data.v), strict=True):
+        assert np.asarray(systems.columns[name]).tolist() == np.asarray(wanted).tolist()
+    mqm = of_form(
+        [("file", "m.tsv", (DATA / "mqm/newstest2020_ende.tsv").read_bytes())], higher_is_better="true"
+    )
+    assert mqm.reading is not None
+    assert mqm.reading.format == "mqm"
+    assert len(only(mqm).columns) > 2
+
+
+def _columns_of(names: list[str]) -> dict[str, Any]:
+    return {"system_u": names[0], "system_v": names[1]}
+
+
+REFUSED: dict[str, tuple[list[Part], dict[str, str], str, str]] = {
+    "nothing": ([], {"adjust": "bh"}, "/files", "too_few_systems"),
+    "one file": ([("system", "a.csv", EARLY)], {}, "/files", "too_few_systems"),
+    "two of one name": ([("system", "a.csv", EARLY), ("system", "a.csv", LATE)], {}, "/options/names", "duplicate_name"),
+    "too few names": (
+        [("system", "a.csv", EARLY), ("system", "b.csv", LATE)], {"names": "A"}, "/options/names", "wrong_name_count"
+    ),
+    "no names": (
+        [("system", "a.csv", EARLY), ("system", "b.csv", LATE)], {"names": "[1, 2]"}, "/options/names", "not_names"
+    ),
+    "both ways": ([("system", "a.csv", EARLY), ("file", "b.csv", WIDE)], {}, "/files/system", "unused_file"),
+    "the files of two": ([("u", "a.csv", EARLY), ("v", "b.csv", LATE)], {}, "/files/u", "unused_file"),
+    "an unused file": (
+        [("system", "a.csv", EARLY), ("system", "b.csv", LATE), ("gold", "g.csv", LATE)], {}, "/files/gold", "unused_file"
+    ),
+    "an unused option": (
+        [("system", "a.csv", EARLY), ("system", "b.csv", LATE)], {"measure": "map"}, "/options/measure", "unused_option"
+    ),
+    "an option of two": (
+        [("system", "a.csv", EARLY), ("system", "b.csv", LATE)], {"system_u": "a"}, "/options/system_u", "unknown_parameter"
+    ),
+    "an option twice over": (
+        [("system", "a.csv", EARLY), ("system", "b.csv", LATE)], {"adjust": "x"}, "/options/adjust", "literal_error"
+    ),
+    "a statistic of counts": (
+        [("system", "a.csv", EARLY), ("system", "b.csv", LATE)], {"statistic": "f1"}, "/options/statistic", "unknown_statistic"
+    ),
+    "a text in one file": (
+        [("system", "a.csv", EARLY), ("system", "b/c.csv", b"id,score\nx,1\ny,b\n")], {}, "/files/c/line/3/2", "not_a_number"
+    ),
+    "a text in a table": ([("file", "a.csv", b"id,A,B\nx,1,b\n")], {}, "/files/file/line/2/3", "not_a_number"),
+    "columns of texts": (
+        [("file", "a.csv", b"item_id,text,A,B\nx,hm,1,0\n")], {}, "/files/file/line/1", "choose_systems"
+    ),
+    "a column of means": (
+        [("file", "a.csv", b"item_id,mean,A,B\nx,1,1,0\n")], {}, "/files/file/line/1/2", "summary_column"
+    ),
+    "a row of means without ids": (
+        [("file", "a.csv", b"which;A;B\nx;1;0\ny;1;1\nmean;1;0.5\n")], {"systems": "A,B"}, "/files/file/line/4/1", "summary_row"
+    ),
+    "an id twice": (
+        [("file", "a.csv", b"item_id,A,B\nx,1,0\nx,1,0\n")], {}, "/files/file/line/3", "duplicate_id"
+    ),
+    "an id twice in lines": (
+        [("file", "a.jsonl", LINES + LINES)], {}, "/files/file/line/3", "duplicate_id"
+    ),
+    "one system in a file": ([("file", "a.csv", b"id,A\nx,1\n")], {"format": "csv"}, "/files", "too_few_systems"),
+    "a file of one system": (
+        [("file", "a.conllu", (DATA / "conllu/crf.conllu").read_bytes())], {}, "/files/file", "one_system"
+    ),
+    "a request with options": (
+        [("file", "r.json", b'{"kind": "scores", "systems": {"A": [1], "B": [0]}}')], {"adjust": "bh"},
+        "/options/adjust", "unused_option",
+    ),
+    "a flaw in a request": (
+        [("file", "r.json", b'{"kind": "scores", "systems": {"A": [1], "B": ["0"]}}')], {},
+        "/files/file/systems/B/0", "not_a_number",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_with_a_pointer(case: str) -> None:
+    parts, fields, pointer, code = REFUSED[case]
+    with pytest.raises(InputError) as refused:
+        of_form(parts, **fields) if parts else of_form([("system", "a.csv", EARLY)], **fields)
+    assert flaws(refused.value)[0] == (pointer, code)
+
+
+def test_names_of_files() -> None:
+    names = ("gpt-4.jsonl.gz", "ud-test.crf.conllu", "llama-3.1", ".csv", "a.CSV")
+    assert [stem(name) for name in names] == ["gpt-4", "ud-test.crf", "llama-3.1", ".csv", "a"]
+
+
+@pytest.mark.pack
+def test_pack_conllu_of_three_taggers() -> None:
+    folder = PACK / "conllu"
+    paths = {name: folder / f"en_ewt-ud-test.{name}.conllu.gz" for name in ("crf", "ngram", "perceptron")}
+    gold = folder / "en_ewt-ud-test.gold.conllu.gz"
+    parts: list[Part] = [*systems_of(*paths.values()), ("gold", gold.name, gold.read_bytes())]
+    comparison = of_form(parts, statistic="upos", names="crf,ngram,perceptron", clusters="document")
+    systems = only(comparison)
+    assert systems.pairing.n_clusters == 316
+    for name in ("ngram", "perceptron"):
+        data = by_readers(paths[name], paths["crf"], {"gold": gold}, metric="upos")
+        own: Any = systems.columns[name]
+        assert own["correct"].tolist() == data.u["correct"].tolist()
+        assert own["total"].sum() == 25_094
+
+
+@pytest.mark.pack
+def test_pack_trec_of_four_runs() -> None:
+    paths = sorted((PACK / "trec" / "robust03").glob("eval.*.txt"))
+    comparison = of_form(systems_of(*paths), measure="map")
+    systems = only(comparison)
+    assert (len(systems.columns), comparison.comparison.options.metric) == (4, "map")
+    assert comparison.comparison.options.higher_is_better is True
+    data = by_readers(paths[3], paths[1], {}, measure="map")
+    names = [stem(path.name) for path in paths]
+    means = {name: float(np.mean(np.asarray(column))) for name, column in systems.columns.items()}
+    assert means[names[3]] == pytest.approx(float(np.mean(data.u)))
+    assert means[names[1]] == pytest.approx(float(np.mean(data.v)))
+
+
+@pytest.mark.pack
+def test_pack_lines_of_three_models() -> None:
+    paths = sorted((PACK / "llm_jsonl" / "eus_trivia").glob("*.jsonl"))
+    systems = only(of_form(systems_of(*paths)))
+    assert len(systems.columns) == 3
+    data = by_readers(paths[2], paths[0], {})
+    assert np.asarray(systems.columns[paths[2].stem]).tolist() == data.u.tolist()
+    assert np.asarray(systems.columns[paths[0].stem]).tolist() == data.v.tolist()
+
+
+@pytest.mark.pack
+def test_pack_mqm_of_ten_systems() -> None:
+    path = PACK / "mqm" / "mqm_newstest2020_ende.avg_seg_scores.tsv"
+    comparison = of_form([("file", path.name, path.read_bytes())], higher_is_better="true")
+    systems = only(comparison)
+    assert len(systems.columns) == 10
+    names = list(systems.columns)
+    two = catalogue.read(
+        {"file": UploadedFile(path.name, path.read_bytes())},
+        "mqm",
+        ReaderOptions(system_u=names[3], system_v=names[7]),
+    ).data
+    assert isinstance(two, Scores)
+    assert np.asarray(systems.columns[names[3]]).tolist() == np.asarray(two.u).tolist()
+    assert np.asarray(systems.columns[names[7]]).tolist() == np.asarray(two.v).tolist()

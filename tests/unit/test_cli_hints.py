@@ -1,0 +1,174 @@
+"""The service's hints name fields (`id_column=`); the command line says the options that set them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.cli.commands import cli
+from app.cli.output import in_words
+from tests.unit.cli_asking import run, scores
+
+__all__ = ["scores"]  # a fixture
+
+APP = Path(__file__).parents[2] / "app"
+HINT = re.compile(r"(?<![\w?&])([a-z]\w*)=(?!=)")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
+# What has the form of a hint and is none: a header, a definition, and a canonical text.
+NO_HINTS = {"dur", "realm", "zero_division", "x"}
+OPTIONS = {
+    name
+    for command in ("test", "gate")
+    for one in cli.commands[command].params
+    for name in (*one.opts, *one.secondary_opts)
+}
+
+
+def sentences() -> Iterator[tuple[str, str]]:
+    """Every text of the rooms that refuse data, with its place; what is filled in is the name of an option, or x."""
+    for room in ("inputs", "service", "statistics", "inference"):
+        for path in sorted((APP / room).rglob("*.py")):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+            skipped |= {
+                id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values
+            }
+            for node in ast.walk(tree):
+                if isinstance(node, ast.JoinedStr):
+                    yield f"{path.name}:{node.lineno}", _filled(node)
+                elif (
+                    isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped
+                ):
+                    yield f"{path.name}:{node.lineno}", node.value
+
+
+def _filled(text: ast.JoinedStr) -> str:
+    parts = [part.value if isinstance(part, ast.Constant) else None for part in text.values]
+    texts = []
+    for index, part in enumerate(parts):
+        before = str(parts[index - 1] or "") if index else ""
+        after = str(parts[index + 1] or "") if index + 1 < len(parts) else ""
+        role = "u" if before.endswith("tag_column_") else None
+        texts.append(
+            str(part) if part is not None else role or ("id_column" if after.startswith("=") else "x")
+        )
+    return "".join(texts)
+
+
+HINTS = [(place, text) for place, text in sentences() if set(HINT.findall(text)) - NO_HINTS]
+
+
+def test_there_are_hints_to_walk() -> None:
+    assert len(HINTS) > 20
+
+
+@pytest.mark.parametrize(("place", "text"), HINTS, ids=[place for place, _ in HINTS])
+def test_every_hint_becomes_an_option_that_there_is(place: str, text: str) -> None:
+    said = in_words(text)
+    assert set(HINT.findall(said)) <= NO_HINTS, said
+    options = set(OPTION.findall(said))
+    assert options, said
+    assert options <= OPTIONS
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Choose the scorer (scorer=); there are: x.", "Choose the scorer (--scorer); there are: x."),
+        ("give id_column=name, if it is", "give --id-column name, if it is"),
+        ("give on_missing=drop to", "give --on-missing drop to"),
+        ("give allow_incomplete=true to test", "give --allow-incomplete to test"),
+        ('Give either system_u="a=b" and', 'Give either --system-u "a=b" and'),
+        ("higher_is_better=false where lower", "--lower-is-better where lower"),
+        ("name it with format=, one of csv", "name it with --input-format, one of csv"),
+        ("decimals= does not apply", "--decimals does not apply"),
+        ("give filter_u and filter_v if", "give --filter-u and --filter-v if"),
+        ('There is no column "id_column=x \\" metric=".', 'There is no column "id_column=x \\" metric=".'),
+        ("a = b, colour=red", "a = b, colour=red"),
+    ],
+)
+def test_hints_in_words(text: str, said: str) -> None:
+    assert in_words(text) == said
+
+
+def test_a_table_with_a_name_of_ids_that_is_not_known_is_told_how_to_be_read(tmp_path: Path) -> None:
+    new, old = tmp_path / "new.csv", tmp_path / "old.csv"
+    new.write_text("question;new\nwhy;1\nhow;0\nwho;1\n")
+    old.write_text("question;old\nwho;0\nwhy;1\nhow;0\n")
+    said = run("test", str(new), str(old)).stderr
+    assert "If it is a table, give --input-format csv and --id-column question." in said
+    said = run("test", str(new), str(old), "--input-format", "csv").stderr
+    assert (
+        'If "question" is the column of ids, give --id-column question. Choose the column of scores' in said
+    )
+    result = run("test", str(new), str(old), "--input-format", "csv", "--id-column", "question", "-f", "json")
+    assert result.exit_code == 0, result.stderr
+    assert '"wins":1,"ties":2,"losses":0' in result.stdout
+
+
+def test_tags_without_gold_are_told_how_to_give_it(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("u.conll", "v.conll")]
+    for path in files:
+        path.write_text("Rome B-LOC\nfell O\n\n")
+    result = run("test", *map(str, files))
+    assert result.exit_code == 2
+    assert "Give the gold standard in a file of its own (--gold)" in result.stderr
+    assert "--tag-column-gold and --tag-column-u choose the column" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--alpha", "2%", "Write 0.02."),
+        ("--alpha", "0,05", "Write 0.05, with a point."),
+        ("--confidence-level", "97,5 %", "Write 0.975."),
+        ("--samples", "1,000", "Write 1000."),
+        ("--samples", "1e4", "Write 10000."),
+        ("--alpha", "1,000", "Write decimals with a point, and nothing between thousands."),
+    ],
+)
+def test_a_number_as_people_write_it_is_told_how_to_be_written(
+    option: str, value: str, said: str, scores: str
+) -> None:
+    result = run("test", scores, option, value)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+    assert f"  at {option}\n" in result.stderr
+
+
+def test_a_margin_in_percent_and_a_word_for_a_number(scores: str) -> None:
+    assert "Write 0.02." in run("gate", scores, "--margin", "2%").stderr
+    assert "Write" not in run("test", scores, "--alpha", "often").stderr
+    assert "Write" not in run("test", scores, "--samples", "1.5").stderr
+
+
+@pytest.mark.parametrize("kind", ["Excel", "XlsxWriter", "LibreOffice", "xls"])
+def test_a_spreadsheet_is_named_as_one(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "scores.xlsx"
+    first = {
+        "Excel": "[Content_Types].xml",
+        "XlsxWriter": "xl/worksheets/sheet1.xml",
+        "LibreOffice": "mimetype",
+    }
+    if kind == "xls":
+        path.write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(504))
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(first[kind], "application/vnd.oasis.opendocument.spreadsheet")
+    for more in ([], ["--input-format", "csv"]):
+        result = run("test", str(path), *more)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "this is a spreadsheet. Save its sheet as CSV" in result.stderr
+
+
+def test_percent_signs_in_a_file_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("id,u,v\na,50%,25%\nb,75%,50%\n")
+    result = run("test", str(path))
+    assert result.exit_code == 2
+    assert "Percent signs are not read: leave them out" in result.stderr
