@@ -10,8 +10,7 @@ from ..certainty import interval_text
 from ..escaping import for_sentence, short, single_line
 from ..facts import Fact
 from ..html import rendered
-from ..markdown import signed
-from ..number_format import counted, enclosing, exactly, number, percent
+from ..number_format import counted, enclosing, exactly, number, percent, signed
 from .words import (
     ADJUSTMENTS,
     RELATIONS,

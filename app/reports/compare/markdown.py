@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from ...inference.compare.record import BoardRecord, CompareRecord, PairRecord
 from ..certainty import interval_text
 from ..escaping import for_markdown, prose_for_markdown
-from ..markdown import reading, signed, table
-from ..number_format import counted, percent
+from ..markdown import reading, table
+from ..number_format import counted, percent, signed
 from .words import (
     RELATIONS,
     NamedBoard,
