@@ -26,7 +26,7 @@ TEST, GATE, PLAN = "test", "gate", "plan"
 LOCAL = "http://in-process"
 DEFAULT_ALPHA = 0.05
 VERDICTS = ("pass", "fail", "inconclusive")
-GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metrics")
+GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metrics", "names")
 
 
 def run_command(what: str, given: Mapping[str, Any]) -> int:
