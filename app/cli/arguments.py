@@ -17,6 +17,7 @@ from .output import Refused
 
 STDIN = "-"
 PREFIX = "field_"
+AGAINST = "against/"  # before the number of a baseline's file, as in pointers
 REFERENCES = ("ref", "ref2", "ref3", "ref4")
 # The exit status of a gate depends on the HTTP status; a form must not change it.
 KEPT = frozenset({"fail_status"})
@@ -24,11 +25,12 @@ KEPT = frozenset({"fail_status"})
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Files by role, where each came from, and fields by name."""
+    """Files by role, where each came from, fields by name, and the files of several baselines."""
 
     files: Mapping[str, tuple[str, bytes]]
     paths: Mapping[str, str]
     fields: Mapping[str, Any]
+    against: tuple[tuple[str, bytes], ...] = ()
 
 
 def form_of(given: Mapping[str, Any]) -> Form:
@@ -36,24 +38,35 @@ def form_of(given: Mapping[str, Any]) -> Form:
     paths = paths_of(given)
     if list(paths.values()).count(STDIN) > 1:
         raise click.UsageError("Only one file can be standard input.")
-    files = {role: read(path) for role, path in paths.items()}
+    files = {role: read(path) for role, path in paths.items() if not role.startswith(AGAINST)}
+    against = tuple(read(path) for role, path in paths.items() if role.startswith(AGAINST))
     fields = fields_of(given)
     if set(files) == {"file"}:
         fields = paired_perm_compat.translated(fields, given, files["file"][1], paths["file"])
     elif given.get("mc") is not None or given.get("delim") is not None:
         fields = paired_perm_compat.translated(fields, given, b"", "")
-    return Form(files, paths, fields)
+    return Form(files, paths, fields, against)
 
 
 def paths_of(given: Mapping[str, Any]) -> dict[str, str]:
     """The files by role."""
-    named = list(given["paths"])
+    named, against = list(given["paths"]), given.get("against", ())
+    if against and len(named) != 1:
+        raise click.UsageError(
+            "With --against, give one file: the candidate's. Every baseline is an --against."
+        )
+    if against and given["names"]:
+        raise click.UsageError(
+            "With --against, name the candidate by -O name_u=, the baselines by -O names=A,B."
+        )
     if len(named) > 2:
         raise click.UsageError(
             f"Give one file with both systems, or two (U first, then V); these are {len(named)}. "
             "The gold standard is --gold, references are --ref."
         )
     paths = {"file": named[0]} if len(named) == 1 else {"u": named[0], "v": named[1]}
+    if against:
+        paths = {"u": named[0], **{f"{AGAINST}{index}": path for index, path in enumerate(against)}}
     if len(given["ref"]) > len(REFERENCES):
         raise click.UsageError(f"At most {len(REFERENCES)} references are read.")
     paths.update(zip(REFERENCES, given["ref"], strict=False))
@@ -99,7 +112,7 @@ def options_given(texts: Iterable[str], others: Mapping[str, Any], roles: Collec
                 f"{name} cannot be set here: the exit status says whether a gate failed.",
                 param_hint="--option",
             )
-        if name in roles:
+        if name in roles or name == "against":
             raise click.BadParameter(f"{name} is a file: give it as one.", param_hint="--option")
         if name in fields:
             raise click.BadParameter(f"{name} is given twice.", param_hint="--option")

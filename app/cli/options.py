@@ -193,6 +193,12 @@ AUTHORS = (
 )
 DIRECTION = (
     in_section("Gate")(
+        "--against",
+        metavar="FILE",
+        multiple=True,
+        help="A baseline; repeat it for several. FILES is then the candidate's file alone.",
+    ),
+    in_section("Gate")(
         "--higher-is-better/--lower-is-better",
         "higher_is_better",
         default=None,

@@ -136,6 +136,8 @@ def location(pointer: str, paths: Mapping[str, str]) -> str:
         return ", ".join(
             [option_of(rest[0]), *(f"metric {int(one) + 1}" if one.isdigit() else one for one in rest[1:])]
         )
+    if first == "files" and "/".join(rest[:2]) in paths:  # one of several baselines
+        return ", ".join([paths["/".join(rest[:2])], *_within(rest[2:])])
     if first == "files" and rest:
         return ", ".join([paths.get(rest[0], f"file {rest[0]}"), *_within(rest[1:])])
     if first in FIELDS and not rest:

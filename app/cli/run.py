@@ -28,7 +28,7 @@ LOCAL = "http://in-process"
 DEFAULT_ALPHA = 0.05
 COMPARISON = re.compile(r'W/"c_[0-9a-f]+"')
 VERDICTS = ("pass", "fail", "inconclusive")
-GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metrics")
+GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metrics", "names")
 
 
 def run_command(what: str, given: Mapping[str, Any]) -> int:
@@ -78,6 +78,7 @@ def _call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
     if what == GATE:
         terms = {name: form.fields[name] for name in GATE_FIELDS if name in form.fields}
         fields = {name: value for name, value in form.fields.items() if name not in terms}
+        terms |= {"against": form.against} if form.against else {}
         return call_of(gate_of(files_of(**form.files, **fields), **terms)), form
     test = files_of(**form.files, **form.fields)
     return plan_call(test) if what == PLAN else call_of(test), form

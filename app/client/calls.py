@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import client as http_client
 from typing import Any
 
 import httpx
 
+from .against import ROLE, against_body, against_files
 from .compare_requests import CompareRequest, compare_fields
 from .compare_results import ComparePlan, CompareResult
 from .data import board_npy, encoded, npy, table
@@ -74,13 +75,18 @@ def gate_call(request: GateRequest) -> Call:
     first, timeout_s = request.metrics[0], max((one for one in timeouts if one is not None), default=None)
     if first.test.kind == "files":
         own = {**request.terms, **first.terms, **({"name": first.name} if first.name else {})}
-        fields = {name: value for name, value in own.items() if name != "name"}
+        fields = {name: value for name, value in own.items() if name not in ("name", ROLE)}
         if "name" in own:
             fields["metrics"] = [{"name": own["name"]}]
-        return _form("/v1/gate", first.test, {**first.test.options, **fields}, timeout_s)
+        test = first.test
+        if own.get(ROLE) is not None:
+            files, names = against_files(own[ROLE])
+            test = replace(test, files=(*test.files, *files))
+            fields |= {"names": names} if names else {}
+        return _form("/v1/gate", test, {**test.options, **fields}, timeout_s)
     terms = {name: value for name, value in request.terms.items() if value is not None}
     if len(request.metrics) == 1 and first.name is None:
-        body: dict[str, Any] = {**_metric(first), **terms}
+        body: dict[str, Any] = _metric(replace(first, terms={**first.terms, **terms}))
     else:
         body = {"metrics": [_metric(one) for one in request.metrics], **terms}
     return Call("/v1/gate", content=encoded(body), timeout_s=timeout_s)
@@ -130,7 +136,10 @@ def _deadline(request: TestRequest | CompareRequest) -> float | None:
 
 def _metric(one: Metric) -> dict[str, Any]:
     named = {"name": one.name} if one.name is not None else {}
-    return {**named, "kind": one.test.kind, "request": one.test.body, **one.terms}
+    terms = {name: value for name, value in one.terms.items() if name != ROLE}
+    against = one.terms.get(ROLE)
+    data = {"request": one.test.body} if against is None else against_body(one.test, against)
+    return {**named, "kind": one.test.kind, **data, **terms}
 
 
 def _fits_a_query(options: Mapping[str, Any]) -> bool:

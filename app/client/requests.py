@@ -92,11 +92,15 @@ class GateRequest:
 
 
 class Terms(TypedDict, total=False):
-    """The terms for one metric; `margin` is in the units of the statistic."""
+    """The terms for one metric; `margin` is in the units of the statistic.
+
+    `against` has several baselines by name, each a column as `v` of the test, which then has none; or each a file.
+    """
 
     policy: Policy
     margin: float
     higher_is_better: bool
+    against: Mapping[str, Any] | Sequence[FileLike]
 
 
 class GateTerms(Terms, total=False):
@@ -146,7 +150,7 @@ def counts(u: Any, v: Any = None, **options: Unpack[Options]) -> TestRequest:
     return _request("counts", {"u": u, "v": v}, options)
 
 
-def predictions(gold: Any, u: Any, v: Any, **options: Unpack[Options]) -> TestRequest:
+def predictions(gold: Any, u: Any, v: Any = None, **options: Unpack[Options]) -> TestRequest:
     """The outputs of both systems and the gold standard: a label per item, a list of labels, or a text."""
     return _request("predictions", {"gold": gold, "u": u, "v": v}, options)
 
@@ -165,7 +169,10 @@ def files(**files_and_fields: FileLike | Any) -> TestRequest:
 
 
 def gate(test: TestRequest | Sequence[Metric], **terms: Unpack[GateTerms]) -> GateRequest:
-    """A test, or several metrics, before a gate: U is the candidate, V the baseline."""
+    """A test, or several metrics, before a gate: U is the candidate, V the baseline.
+
+    With `against`, {name: column or file}, the baselines are these, and the test has none: `scores(u)`, `files(u=…)`.
+    """
     metrics = (Metric(None, test),) if isinstance(test, TestRequest) else tuple(test)
     if not metrics:
         raise InvalidData("A gate needs at least one metric.", pointer="/metrics")
@@ -175,6 +182,10 @@ def gate(test: TestRequest | Sequence[Metric], **terms: Unpack[GateTerms]) -> Ga
         )
     if "metrics" in terms and metrics[0].test.kind != "files":
         raise InvalidData("metrics= is for files; give a sequence of metric(name, test) instead.")
+    if terms.get("against") is not None and not isinstance(test, TestRequest):
+        raise InvalidData(
+            "Each metric has its own baselines: metric(name, test, against={…}).", pointer="/against"
+        )
     return GateRequest(metrics, dict(terms))
 
 

@@ -30,6 +30,7 @@ class GateOptions(Options, total=False):
     policy: Policy
     margin: float
     higher_is_better: bool
+    against: Mapping[str, Any]
     on_inconclusive: Literal["pass", "fail"]
     metrics: Sequence[Mapping[str, Any]]
 
@@ -77,6 +78,7 @@ def gate(
         `metric(name, test)`.
     options
         policy, margin (in the statistic's units), higher_is_better, on_inconclusive and alpha; and those of `test`.
+        Instead of `baseline`, `against` has several by name, of which the candidate must fail none.
 
     Raises
     ------

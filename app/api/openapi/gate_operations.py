@@ -9,7 +9,7 @@ from ...reports.representations import OF_A_GATE
 from ...service import media_types
 from ...service.gate.fields import FIELDS
 from ...service.schema.gate import FAIL, GateFields, GateRequest
-from .operations import as_text, form_schema, json_content, operation, reference, report_content
+from .operations import BINARY, as_text, form_schema, json_content, operation, reference, report_content
 from .parameters import CODING, THEME, TIMEOUT, format_parameter, header, parameter
 from .schemas import GateAnswer
 
@@ -27,6 +27,17 @@ METRICS = {
     "type": "string",
     "description": "A JSON list of objects whose members are fields of this form: one metric each, "
     'such as [{"statistic": "upos"}, {"statistic": "las", "margin": 0.5}].',
+}
+AGAINST = {
+    "type": "array",
+    "items": BINARY,
+    "description": "The file of a baseline, instead of v; repeated for each. The candidate u is compared with every one; "
+    "p-values are adjusted by Holm's method over all comparisons.",
+}
+NAMES = {
+    "type": "string",
+    "description": "The baselines' names in the order of their files against: A,B or a JSON list. Else those that the "
+    "files have in them, else the files' own.",
 }
 
 
@@ -51,6 +62,6 @@ def _form() -> dict[str, Any]:
     own = {name: as_text(fields[name]) for name in FIELDS}
     return {
         "type": "object",
-        "properties": {**form_schema(), **own, "metrics": METRICS},
+        "properties": {**form_schema(), **own, "metrics": METRICS, "against": AGAINST, "names": NAMES},
         "additionalProperties": False,
     }

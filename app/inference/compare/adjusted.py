@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ class Adjusted:
         Whether it would be above alpha whatever the outcomes of all tests.
     size
         The number of tests of the whole family.
+    sampled
+        Whether `low` and `high` hold with 99 % confidence; else they are certified. None: not told yet.
     """
 
     p: Reals
@@ -38,10 +41,12 @@ class Adjusted:
     open: Flags
     hopeless: Flags
     size: int
+    sampled: Flags | None = None
 
     def part(self, start: int, end: int) -> Adjusted:
         """Those of the tests start, ..., end - 1."""
-        columns = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Adjusted(
-            **{name: value if name == "size" else value[start:end] for name, value in columns.items()}
-        )
+        columns: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name, value in columns.items():
+            if isinstance(value, np.ndarray):
+                columns[name] = value[start:end]
+        return Adjusted(**columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate, pairwise
@@ -33,7 +34,10 @@ def adjust_boards(boards: Sequence[PairTests], adjust: Adjust, alpha: Fraction) 
     if adjuster is None:
         names = ", ".join(ADJUSTERS)
         raise InvalidTest.at("/adjust", "not_available", f"{adjust} is not available: use one of {names}.")
-    adjusted = adjuster(joined(boards), alpha)
+    tests = joined(boards)
+    # An adjusted p-value depends on the others' too, so that one estimate makes all bounds intervals.
+    sampled = np.full(len(tests), bool(tests.sampled.any()) and adjust != "none")
+    adjusted = replace(adjuster(tests, alpha), sampled=sampled | tests.sampled)
     ends = accumulate((len(board) for board in boards), initial=0)
     return [adjusted.part(start, end) for start, end in pairwise(ends)]
 
@@ -71,7 +75,7 @@ def _all_fractions(tests: PairTests) -> list[Fraction] | None:
     return fractions
 
 
-# What adjusts a family, by the request's name; `max_t` is to come.
+# What adjusts a family by its p-values alone, by the request's name. `max_t` looks at the items: `max_t.plan_max_t`.
 ADJUSTERS: Mapping[Adjust, Adjuster] = MappingProxyType(
     {
         "bonferroni": partial(stepwise, BONFERRONI),

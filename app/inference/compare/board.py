@@ -29,7 +29,10 @@ CONTROLS: dict[Adjust, str] = {
     "bh": f"false discovery rate under positive dependence (PRDS) of the tests{_PROMISE}",
     "by": "false discovery rate under any dependence",
     "holm_discrete": "familywise error under any dependence",
-    "max_t": "familywise error if the null hypothesis lets the differences of all pairs change their signs together",
+    "max_t": (
+        "familywise error where, under the hypotheses that are true, the differences of all their pairs may change their "
+        "signs together, item by item (joint symmetry); that each two systems are exchangeable does not imply it"
+    ),
     "none": "nothing: every test has its own error rate",
 }
 RANGES = (

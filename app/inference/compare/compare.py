@@ -22,6 +22,7 @@ from .board_dust import board_dust
 from .columns import require_all
 from .comparison import Comparison
 from .identity import comparison_digest
+from .max_t import PlannedMaxT, plan_max_t
 from .notes import noted
 from .overall import overall_comparison, overall_systems, plan_overall
 from .pair_data import sorted_by_id
@@ -30,6 +31,7 @@ from .pair_tests import PairTests
 from .pairs import PlannedPairs, plan_pairs, reduced, scores_of
 from .record import BoardRecord, CompareRecord
 from .rounding import exact_alpha
+from .signed_sums import PairSums
 from .system_scores import Score, ordered_pairs, system_sizes
 
 
@@ -37,8 +39,8 @@ from .system_scores import Score, ordered_pairs, system_sizes
 class PreparedBoard:
     """The systems of one data set, `name` (None for the only one), and the planned tests of their pairs.
 
-    `pairs`, shape (m, 2), are positions in `systems.names`. `intervals` is there when a confidence level was given. The
-    `overall` board has no name either, and is of the items of all data sets.
+    `pairs`, shape (m, 2), are positions in `systems.names`. `intervals` is there when a confidence level was given, `sums`
+    for max_t. The `overall` board has no name either, and is of the items of all data sets.
     """
 
     name: str | None
@@ -49,6 +51,7 @@ class PreparedBoard:
     intervals: PairIntervals | None
     warnings: tuple[WarningRecord, ...] = ()
     overall: bool = False
+    sums: PairSums | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,11 +81,12 @@ class PreparedBoard:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCompare:
-    """A comparison that was validated and planned, and has not run."""
+    """A comparison that was validated and planned, and has not run; `max_t` its families, where these are adjusted so."""
 
     comparison: Comparison
     boards: tuple[PreparedBoard, ...]
     warnings: tuple[WarningRecord, ...] = ()
+    max_t: tuple[PlannedMaxT, ...] = ()
 
     @property
     def tests(self) -> int:
@@ -108,7 +112,8 @@ class PreparedCompare:
                 items = max(system_sizes(board.systems), default=0)
                 # Pairs that differ on as many items have the same; about half of half the items.
                 listed += min(board.tests, items) * items / 4.0
-        return _SECONDS_PER_TEST * self.tests + _SECONDS_PER_VALUE * listed
+        families = sum(family.seconds for family in self.max_t)
+        return _SECONDS_PER_TEST * self.tests + _SECONDS_PER_VALUE * listed + families
 
 
 # Adjustment, groups and records of one test; and one attainable p-value, where these are listed.
@@ -128,9 +133,26 @@ def prepare_compare(comparison: Comparison, budget: Budget) -> PreparedCompare:
             boards.append(_prepared(name, systems, comparison, budget))
     with relocated(_of_overall):
         overall, warnings = _prepared_overall(comparison, boards, budget)
-    if overall is None:
-        return PreparedCompare(comparison, tuple(boards), warnings)
-    return PreparedCompare(comparison, (*boards, replace(overall, warnings=warnings)))
+    if overall is not None:
+        boards.append(replace(overall, warnings=warnings))
+        warnings = ()
+    return PreparedCompare(comparison, tuple(boards), warnings, _planned_max_t(comparison, boards, budget))
+
+
+def _planned_max_t(
+    comparison: Comparison, boards: Sequence[PreparedBoard], budget: Budget
+) -> tuple[PlannedMaxT, ...]:
+    """The families in the order of the boards: one for each, or one of all data sets and the overall board's."""
+    if comparison.adjust != "max_t":
+        return ()
+    families = [[board] for board in boards]
+    if comparison.family == "all":
+        own = [[board] for board in boards if board.overall]
+        families = [[board for board in boards if not board.overall], *own]
+    return tuple(
+        plan_max_t([board.sums for board in family if board.sums is not None], comparison.options, budget)
+        for family in families
+    )
 
 
 _OF_DATA = ("/systems", "/gold", "/clusters", "/ids", "/scores", "/weights")
@@ -163,7 +185,10 @@ def _prepared(name: str | None, systems: Systems, comparison: Comparison, budget
         intervals = PairIntervals(systems, spec, options, pairs, budget)
     # With two values there is nothing that dust could hide.
     dust = () if isinstance(once, BinarySystems) else board_dust(systems, spec, options)
-    return PreparedBoard(name, systems, scores, pairs, planned, intervals, dust)
+    sums = None
+    if comparison.adjust == "max_t":
+        sums = PairSums(systems, spec, pairs, once, _is_turned(comparison))
+    return PreparedBoard(name, systems, scores, pairs, planned, intervals, dust, sums=sums)
 
 
 def _prepared_overall(
@@ -176,9 +201,25 @@ def _prepared_overall(
     own = overall_comparison(comparison, overall.systems.names)
     pairs = _pairs(overall.systems, overall.scores, own)
     planned, intervals = plan_overall(overall, own, pairs, budget)
-    return PreparedBoard(
-        None, overall.systems, overall.scores, pairs, planned, intervals, overall=True
-    ), warnings
+    sums = None
+    if comparison.adjust == "max_t":
+        if comparison.aggregate == "macro":
+            detail = (
+                "max_t is not available where data sets weigh the same: set aggregate to micro or null, or use another "
+                "adjustment."
+            )
+            raise InvalidTest.at("/adjust", "not_available", detail)
+        sums = PairSums(overall.systems, own.spec, pairs, None, _is_turned(own))
+    board = PreparedBoard(
+        None, overall.systems, overall.scores, pairs, planned, intervals, overall=True, sums=sums
+    )
+    return board, warnings
+
+
+def _is_turned(comparison: Comparison) -> bool:
+    """Whether effects count for v and not for u."""
+    options = comparison.options
+    return (options.alternative == "less") != (options.higher_is_better is False)
 
 
 def _pairs(systems: Systems, scores: Sequence[Score], comparison: Comparison) -> Integers:
@@ -212,11 +253,7 @@ def finish_compare(prepared: PreparedCompare, tests: Sequence[PairTests] | None 
     tests = [board.solve() for board in prepared.boards] if tests is None else tests
     for each in tests:
         require_all(each)
-    # The overall board is a family of its own.
-    sets = [each for each, board in zip(tests, prepared.boards, strict=True) if not board.overall]
-    adjusted: list[Adjusted | None] = [None] * len(tests)
-    if comparison.family == "all" and len(sets) > 1:
-        adjusted[: len(sets)] = adjust_boards(sets, comparison.adjust, exact_alpha(options.alpha))
+    adjusted = _adjusted(prepared, tests)
     boards: dict[str | None, BoardRecord] = {}
     for board, own, family in zip(prepared.boards, tests, adjusted, strict=True):
         boards[board.name] = _recorded(board, own, comparison, family)
@@ -246,3 +283,22 @@ def _recorded(
     said = () if intervals is None else intervals.warnings(board.names, tests)
     notes = noted(board.names, tests)
     return replace(record, warnings=(*board.warnings, *record.warnings, *notes, *said))
+
+
+def _adjusted(prepared: PreparedCompare, tests: Sequence[PairTests]) -> Sequence[Adjusted | None]:
+    """The adjusted p-values by board; None where they follow from those of the board alone.
+
+    The overall board is a family of its own, and comes last.
+    """
+    comparison = prepared.comparison
+    alpha = exact_alpha(comparison.options.alpha)
+    sets = [own for own, board in zip(tests, prepared.boards, strict=True) if not board.overall]
+    together = [sets, *([own] for own in tests[len(sets) :])]
+    if prepared.max_t:
+        families = together if comparison.family == "all" else [[own] for own in tests]
+        found = zip(prepared.max_t, families, strict=True)
+        return [each for planned, family in found for each in planned.adjusted(family, alpha)]
+    if comparison.family == "all" and len(sets) > 1:
+        alone: list[Adjusted | None] = [None] * (len(tests) - len(sets))
+        return [*adjust_boards(sets, comparison.adjust, alpha), *alone]
+    return [None] * len(tests)

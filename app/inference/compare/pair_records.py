@@ -92,6 +92,7 @@ def pair_records(
         p_adjusted=ours(adjusted.p),
         log10_p_adjusted=ours(adjusted.log10_p),
         p_adjusted_bounds=adjusted_bounds,
+        p_adjusted_bounds_kind=[_KINDS[sampled] for sampled in ours(_sampled(tests, adjusted))],
         relation=[RELATIONS[code] for code in sided(relation, TURNED[relation])],
         min_attainable_p=ours(np.maximum(smallest, SMALLEST)),
         wins=sided(tests.wins, tests.losses),
@@ -115,6 +116,10 @@ def _filled(count: int, **columns: Iterable[Any]) -> tuple[PairRecord, ...]:
         fill = getattr(PairRecord, field.name).__set__
         deque(map(fill, records, columns[field.name]), maxlen=0)
     return tuple(records)
+
+
+def _sampled(tests: PairTests, adjusted: Adjusted) -> Flags:
+    return tests.sampled if adjusted.sampled is None else adjusted.sampled
 
 
 def _turned(interval: ConfidenceInterval | None) -> ConfidenceInterval | None:

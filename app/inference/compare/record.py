@@ -59,6 +59,7 @@ class PairRecord:
     p_adjusted: PValue
     log10_p_adjusted: Log10PValue
     p_adjusted_bounds: tuple[float, float]
+    p_adjusted_bounds_kind: BoundsKind
     relation: Annotated[
         Relation,
         "better or worse: p_adjusted <= alpha for certain; undecided: its bounds do not tell; untestable: no outcome "

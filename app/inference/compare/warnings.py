@@ -33,6 +33,15 @@ def test_warnings(tests: PairTests, adjusted: Adjusted, adjust: Adjust, alpha: f
                 "p_value_bounds with 99 % confidence each.",
             )
         )
+    estimated = 0 if adjusted.sampled is None else int(np.count_nonzero(adjusted.sampled))
+    if adjust == "max_t" and estimated:
+        warnings.append(
+            WarningRecord(
+                "max_t_sampled",
+                f"{estimated:,} of {_pairs(len(tests))} have a sampled p_adjusted: it lies inside p_adjusted_bounds with 99 % "
+                "confidence each (p_adjusted_bounds_kind is confidence). Their p_value is not sampled for that.",
+            )
+        )
     if open_:
         warnings.append(
             WarningRecord(

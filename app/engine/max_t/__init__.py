@@ -1,0 +1,1 @@
+"""The largest of several standardised sums with common signs: laws, bounds and samples of it."""

@@ -1,0 +1,271 @@
+"""Step-down max T over a family: exact for three tests or fewer, else bounds, and samples where these leave much open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+from scipy.sparse import csgraph
+
+from ..lattice import Integers, Reals
+from ..one_sum.monte_carlo import CONFIDENCE
+from ..plan import Budget
+from ..probability import SMALLEST
+from . import sampling
+from .family import Family
+from .inequalities import dawson_sankoff, hunter_worsley
+from .marginals import LAWS_SECONDS, deepen, marginals
+from .unions import both, union
+
+Flags = NDArray[np.bool_]
+
+# Families of so many tests are exact where that fits the budget.
+EXACT_TESTS = 3
+# What the laws of two tests may take: so many are looked at, so many seconds each, and in all.
+_MOST_PAIRS, _PAIR_SECONDS, _PAIRS_SECONDS = 300, 0.1, 1.5
+# Tests times steps of families whose probabilities far out have a transform of their own.
+_DEEP_CALLS = 500
+# Of up to so many tests the laws of all pairs are taken; of more, those of a tree, and of some that are hardly correlated.
+_ALL_PAIRS, _SPREAD = 15, 8
+# In larger families so few laws would not tell.
+_TIGHTENED = 1_000
+# Seconds of a pair's form, and of a transform.
+_PER_PAIR, _PER_CALL = 4e-3, 1e-3
+# Nanoseconds of a threshold: there is one of each test for each statistic.
+_PER_THRESHOLD = 300.0
+# Nanoseconds of the law of a test alone, and for each unit.
+_PER_TEST, _PER_UNIT = 2e6, 2e3
+_BYTES_PER_THRESHOLD = 64
+
+
+@dataclass(frozen=True, slots=True)
+class MaxT:
+    """The adjusted p-values by step, from the largest statistic on; shape (g,) each.
+
+    Attributes
+    ----------
+    p, low, high
+        Not decreasing; an exact value, or the best estimate inside its bounds.
+    sampled
+        Whether the bounds hold with 99 % confidence; else they are certified.
+    fractions
+        The exact values, where all are known.
+    """
+
+    p: Reals
+    low: Reals
+    high: Reals
+    sampled: Flags
+    fractions: tuple[Fraction, ...] | None = None
+
+
+def seconds(parts: Sequence[tuple[int, int, int]], samples: int) -> float:
+    """Predicted time of `step_down`, but for the methods of exact families, which have the budget's limits.
+
+    `parts` are tests, swapping units and columns (`SignedSums.base`) of each data set.
+    """
+    tests = sum(count for count, _, _ in parts)
+    single = sum(1e-9 * count * (_PER_TEST + _PER_UNIT * units) for count, units, _ in parts)
+    laws = min(single, LAWS_SECONDS)
+    if tests * tests <= _DEEP_CALLS:
+        laws += _PER_CALL * tests * tests
+    if EXACT_TESTS < tests <= _TIGHTENED:
+        pairs = min(_MOST_PAIRS, tests * (tests - 1) // 2)
+        laws += min(_PER_PAIR * pairs + _PAIR_SECONDS * pairs, _PER_PAIR * pairs + _PAIRS_SECONDS)
+    return 1e-9 * _PER_THRESHOLD * tests * tests + laws + sampling.seconds(parts, samples)
+
+
+def held_bytes(parts: Sequence[tuple[int, int, int]]) -> int:
+    """Bytes of thresholds and probabilities of a family, and of its data; `parts` as for `seconds`."""
+    tests = sum(count for count, _, _ in parts)
+    return _BYTES_PER_THRESHOLD * tests * tests + sum(24 * units * columns for _, units, columns in parts)
+
+
+def step_down(
+    family: Family,
+    budget: Budget,
+    *,
+    alpha: Fraction,
+    precision: float,
+    samples: int,
+    seed: int,
+    own: Reals | None = None,
+) -> MaxT:
+    """The adjusted p-value of every step [Westfall & Young 1993, algorithm 2.8].
+
+    `own`, shape (m,), are certified lower bounds of the p-value of each test alone, where these are known better than
+    the marginal laws tell. Samples are drawn where bounds leave it open whether an adjusted p-value is at most `alpha`,
+    or are wider than `precision` of it.
+    """
+    exact = _exactly(family, budget) if len(family) <= EXACT_TESTS else None
+    if exact is not None:
+        return exact
+    low, high = marginals(family)
+    if family.steps * len(family) <= _DEEP_CALLS:
+        deepen(family, low, high)
+    behind = family.step[None, :] >= np.arange(family.steps)[:, None]
+    low, high = low * behind, high * behind
+    bottom = low.max(axis=1)
+    if own is not None:
+        np.maximum.at(bottom, family.step, own)
+    top = np.minimum(high.sum(axis=1) * (1.0 + len(family) * 2.0**-52), 1.0)
+    np.minimum(bottom, top, out=bottom)
+    steps = np.arange(family.steps) if len(family) <= _ALL_PAIRS else _open(bottom, top, alpha)
+    if len(steps) and len(family) <= _TIGHTENED:
+        _tighten(family, low, high, bottom, top, steps)
+    bottom, top = np.maximum.accumulate(bottom), np.maximum.accumulate(top)
+    if not (top - bottom > precision * top).any():
+        return MaxT(np.maximum(top, SMALLEST), bottom, top, np.zeros(family.steps, bool))
+    return _sampled(family, bottom, top, samples, seed)
+
+
+def _open(low: Reals, high: Reals, alpha: Fraction) -> Integers:
+    """The steps whose running maximum may be on either side of alpha."""
+    low, high = np.maximum.accumulate(low), np.maximum.accumulate(high)
+    ends = zip(low.tolist(), high.tolist(), strict=True)
+    return np.array([step for step, (a, b) in enumerate(ends) if a <= alpha < b], dtype=np.int64)
+
+
+def _exactly(family: Family, budget: Budget) -> MaxT | None:
+    found = []
+    for step in range(family.steps):
+        tests = np.flatnonzero(family.step >= step).tolist()
+        value = union(family, step, tests, budget)
+        if value is None:
+            return None
+        found.append(value)
+    low = np.maximum.accumulate([value.low for value in found])
+    high = np.maximum.accumulate([value.high for value in found])
+    fractions = [value.fraction for value in found if value.fraction is not None]
+    sampled = np.zeros(family.steps, bool)
+    if len(fractions) < len(found):
+        return MaxT(np.maximum(0.5 * (low + high), SMALLEST).clip(low, high), low, high, sampled)
+    for step in range(1, len(fractions)):
+        fractions[step] = max(fractions[step], fractions[step - 1])
+    p = np.maximum([float(value) for value in fractions], SMALLEST)
+    return MaxT(p, low, high, sampled, tuple(fractions))
+
+
+def _tighten(family: Family, low: Reals, high: Reals, bottom: Reals, top: Reals, steps: Integers) -> None:
+    """Move the bounds of the union at some steps closer by the laws of some pairs of tests."""
+    groups, candidates = _candidates(family)
+    edges, lows, highs = _laws(family, high, candidates)
+    if not len(edges):
+        return
+    known = {(j, k): at for at, (j, k) in enumerate(edges.tolist())}
+    for i in steps.tolist():
+        inside = (family.step[edges] >= i).all(axis=1)
+        top[i] = min(top[i], hunter_worsley(high[i], edges[inside], lows[inside, i]))
+        for group in groups:
+            tests = group[family.step[group] >= i]
+            # What is not known of two tests is at most the smaller of their probabilities.
+            joint = np.minimum.outer(high[i][tests], high[i][tests])
+            for (a, j), (b, k) in combinations(enumerate(tests.tolist()), 2):
+                at = known.get((j, k))
+                if at is not None:
+                    joint[a, b] = joint[b, a] = highs[at, i]
+            chosen = _hardly_joint(low[i][tests], joint)
+            bottom[i] = max(bottom[i], dawson_sankoff(low[i][tests][chosen], joint[np.ix_(chosen, chosen)]))
+    np.minimum(bottom, top, out=bottom)
+
+
+def _hardly_joint(single: Reals, joint: Reals) -> Integers:
+    """Tests in turn that add more than they share with those before: any will do, these give a large bound."""
+    if not len(single):
+        return np.zeros(0, dtype=np.int64)
+    chosen = [int(single.argmax())]
+    while True:
+        gain = single - joint[chosen].sum(axis=0)
+        gain[chosen] = -1.0
+        best = int(gain.argmax())
+        if gain[best] <= 0.0:
+            return np.array(chosen, dtype=np.int64)
+        chosen.append(best)
+
+
+def _laws(
+    family: Family, high: Reals, candidates: Sequence[tuple[int, int]]
+) -> tuple[Integers, Reals, Reals]:
+    """The pairs of tests whose laws are taken, shape (E, 2), and bounds of P(both) at every step, shape (E, g)."""
+    edges: list[tuple[int, int]] = []
+    lows, highs = [], []
+    left = _PAIRS_SECONDS
+    for j, k in candidates[:_MOST_PAIRS]:
+        found = both(family, j, k, min(left, _PAIR_SECONDS))
+        if found is not None:
+            seconds, (low, top) = found
+            left -= seconds
+            edges.append((j, k))
+            lows.append(low)
+            highs.append(np.minimum(top, np.minimum(high[:, j], high[:, k])))
+    return np.array(edges, dtype=np.int64).reshape(-1, 2), np.array(lows), np.array(highs)
+
+
+def _candidates(family: Family) -> tuple[list[Integers], list[tuple[int, int]]]:
+    """Groups of tests for lower bounds, and pairs (j, k), j < k, whose laws are of use: the most useful first.
+
+    Of a data set with few tests all; of others a group that is hardly correlated, and the heaviest tree by correlation.
+    """
+    groups, chosen = [], dict[tuple[int, int], None]()
+    for start, part in family.places:
+        moving = np.array([k for k in range(len(part)) if part.squares[k]], dtype=np.int64)
+        if len(moving) < 2:
+            continue
+        edges: list[tuple[int, int]] = []
+        if len(moving) <= _ALL_PAIRS:
+            group = moving
+        else:
+            size = np.sqrt(np.diag(part.products)[moving])
+            related = np.abs(part.products[np.ix_(moving, moving)] / np.multiply.outer(size, size))
+            group = np.sort(moving[_apart(related)])
+            edges = [(int(moving[j]), int(moving[k])) for j, k in _tree(related)]
+        groups.append(start + group)
+        for j, k in (*combinations(group.tolist(), 2), *edges):
+            chosen[start + min(j, k), start + max(j, k)] = None
+    return groups, list(chosen)
+
+
+def _tree(related: Reals) -> list[tuple[int, int]]:
+    """The spanning tree with the largest correlations."""
+    # Weights of zero would be no edges.
+    tree = csgraph.minimum_spanning_tree(np.triu(-(related + 1e-9), 1)).tocoo()
+    order = np.argsort(tree.data, kind="stable")
+    return list(zip(tree.row[order].tolist(), tree.col[order].tolist(), strict=True))
+
+
+def _apart(related: Reals) -> list[int]:
+    """A few tests that are hardly correlated."""
+    chosen = [int(related.sum(axis=0).argmin())]
+    while len(chosen) < min(_SPREAD, len(related)):
+        worst = related[chosen].max(axis=0)
+        worst[chosen] = np.inf
+        chosen.append(int(worst.argmin()))
+    return chosen
+
+
+def _sampled(family: Family, bottom: Reals, top: Reals, samples: int, seed: int) -> MaxT:
+    """Estimates (1 + b) / (1 + samples), and Clopper & Pearson's intervals cut by the certified bounds.
+
+    The largest of several upper ends covers the largest probability as often as its own does. Of lower ends it would
+    not: they are those of the step itself, or of a later one where that is lower.
+    """
+    b = sampling.exceedances(family, samples, seed)
+    half = 0.5 * (1.0 - CONFIDENCE)
+    low = np.where(b > 0, special.betaincinv(np.maximum(b, 1), samples - b + 1, half), 0.0)
+    high = np.where(b < samples, special.betaincinv(b + 1, np.maximum(samples - b, 1), 1.0 - half), 1.0)
+    low = np.minimum.accumulate(low[::-1])[::-1]
+    high = np.maximum.accumulate(high)
+    # An interval that misses the certified bounds, as one in a hundred may, says nothing.
+    misses = (low > top) | (high < bottom)
+    low, high = (
+        np.where(misses, bottom, np.maximum(low, bottom)),
+        np.where(misses, top, np.minimum(high, top)),
+    )
+    estimate = np.maximum.accumulate((b + 1.0) / (samples + 1.0)).clip(low, high)
+    sampled = (low > bottom) | (high < top)
+    return MaxT(np.maximum(estimate, SMALLEST), low, high, sampled)

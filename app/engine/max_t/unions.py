@@ -1,0 +1,242 @@
+"""Two and three tests at once: the law of their sums on the lattice that these span."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..joint import enumeration, methods
+from ..joint.form import JointForm, joint_form
+from ..joint.grid import dp, grid
+from ..joint.grid.box import sums_on
+from ..joint.grid.law import law_on
+from ..joint.grid.price import box_of, law_nanoseconds, spectrum_nanoseconds
+from ..joint.planner import costs
+from ..lattice import Integers, Reals
+from ..one_sum import fft, rational
+from ..plan import Budget, Cost
+from ..probability import UNIT_ROUNDOFF, Probability, region
+from .family import Family, SignedSums
+
+# An exact fraction is made where it takes no longer than this.
+_FRACTION_SECONDS = 0.2
+# The law of two sums on more cells is not made.
+_MOST_CELLS = 1 << 20
+# A method that takes longer for one step is none: bounds and samples take its place.
+_EXACT_SECONDS = 3.0
+# Bits of coefficients for the exact fraction of one sum.
+_FRACTION_BITS = 2_000_000
+# Nanoseconds of deciding whether a state is extreme, for each sum.
+_WORK = 15.0
+# An exact answer has a relative error of at most this.
+_PROVEN = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Exactly:
+    """A probability: its bounds, and the fraction that it is, where that is known."""
+
+    low: float
+    high: float
+    fraction: Fraction | None = None
+
+
+NEVER = Exactly(0.0, 0.0, Fraction(0))
+ALWAYS = Exactly(1.0, 1.0, Fraction(1))
+
+
+def union(family: Family, step: int, tests: Sequence[int], budget: Budget) -> Exactly | None:
+    """P(T_k >= t_i for some of the tests), i = `step`; None where it would be over the budget, or nothing is proven."""
+    thresholds = family.thresholds[step].tolist()
+    parts: list[Exactly] = []
+    for start, part in family.places:
+        own = [k - start for k in tests if start <= k < start + len(part)]
+        if own:
+            least = [thresholds[start + k] for k in own]
+            found = _of_part(part, own, least, two_sided=family.two_sided, budget=budget)
+            if found is None:
+                return None
+            parts.append(found)
+    return _independent(parts)
+
+
+def _independent(parts: Sequence[Exactly]) -> Exactly:
+    """The probability that some of several independent events happens."""
+    if len(parts) == 1:
+        return parts[0]
+    fractions = [part.fraction for part in parts if part.fraction is not None]
+    fraction = None
+    if len(fractions) == len(parts):
+        fraction = 1 - math.prod((1 - own for own in fractions), start=Fraction(1))
+        return _fraction(fraction)
+    low = high = 0.0
+    for part in parts:
+        # a + b - a b, each step rounded by less than two units in the last place.
+        low = (low + part.low * (1.0 - low)) * (1.0 - 8.0 * UNIT_ROUNDOFF)
+        high = (high + part.high * (1.0 - high)) * (1.0 + 8.0 * UNIT_ROUNDOFF)
+    return Exactly(low, min(high, 1.0))
+
+
+def _of_part(
+    part: SignedSums, tests: Sequence[int], least: Sequence[int], *, two_sided: bool, budget: Budget
+) -> Exactly | None:
+    if two_sided and min(least) <= 0:
+        return ALWAYS
+    # A sum without effects is always 0.
+    if any(not part.squares[k] and c <= 0 for k, c in zip(tests, least, strict=True)):
+        return ALWAYS
+    moving = [(k, c) for k, c in zip(tests, least, strict=True) if part.squares[k]]
+    if not moving:
+        return NEVER
+    if len(moving) == 1:
+        return _alone(part, *moving[0], two_sided=two_sided, budget=budget)
+    stay = np.column_stack([part.effects(k) for k, _ in moving])
+    form = joint_form(stay, -stay)
+    return _solved(form, Reached(tuple(c for _, c in moving), two_sided), budget)
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """States in which some of the sums is at least its threshold, or its absolute value is."""
+
+    least: tuple[int, ...]
+    two_sided: bool
+
+    def __call__(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
+        """Of the sums, which broadcast against each other."""
+        found = np.zeros(1, dtype=bool)
+        for total, c in zip(sums, self.least, strict=True):
+            found = found | ((np.abs(total) if self.two_sided else total) >= c)
+        return found
+
+    def tiles(
+        self, low: Sequence[Reals], high: Sequence[Reals]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Where all states of a box are, and where none is; the sums lie between `low` and `high`, shape (M,) each."""
+        every, some = np.zeros(len(low[0]), dtype=bool), np.zeros(len(low[0]), dtype=bool)
+        for bottom, top, c in zip(low, high, self.least, strict=True):
+            every |= bottom >= c
+            some |= top >= c
+            if self.two_sided:
+                every |= top <= -c
+                some |= bottom <= -c
+        return every, ~some
+
+
+def exact_seconds(family: Family, budget: Budget) -> float:
+    """Predicted time of `union` of all tests, at every step."""
+    total = 0.0
+    for part in family.parts:
+        moving = [k for k in range(len(part)) if part.squares[k]]
+        if len(moving) > 1:
+            stay = np.column_stack([part.effects(k) for k in moving])
+            form = joint_form(stay, -stay)
+            # A method that proves nothing is followed by the next one.
+            total += sum(cost.seconds for cost in _plans(form, budget))
+    return family.steps * total
+
+
+def _plans(form: JointForm, budget: Budget) -> list[Cost]:
+    """The methods to try, cheapest first."""
+    return [
+        cost
+        for cost in costs(form, 1, _WORK * len(form.origin))
+        if cost.exact and cost.fits(budget) and cost.seconds <= _EXACT_SECONDS
+    ]
+
+
+def _solved(form: JointForm, extreme: Reached, budget: Budget) -> Exactly | None:
+    plans = _plans(form, budget)
+    counting = {cost.method: cost.seconds * _passes(form, cost.method) for cost in plans}
+    for name in ("enumeration", "dp"):
+        if counting.get(name, math.inf) <= _FRACTION_SECONDS:
+            if name == "dp":
+                return _certified(dp.fraction(form, extreme))
+            return _certified(enumeration.probability(form, lambda states: extreme(list(states.T))))
+    for cost in plans:
+        observed = bool(np.all(extreme(list(form.states(form.observed[None, :]).T))))
+        if cost.method == "grid":
+            found = grid.probability(form, extreme, extreme.tiles)
+        elif cost.method == "dp" or observed:
+            found = methods.exactly(cost.method, form, extreme)
+        else:
+            continue
+        certified = _certified(found)
+        if certified is not None:
+            return certified
+    return None
+
+
+def _passes(form: JointForm, method: str) -> float:
+    """How many times the price of the method its integers take."""
+    return 3.0 * dp.passes(form) if method == "dp" else 1.0
+
+
+def _alone(part: SignedSums, k: int, least: int, *, two_sided: bool, budget: Budget) -> Exactly | None:
+    form = part.forms[k]
+    tail = region(form, least, "two-sided" if two_sided else "greater")
+    if not tail.intervals:
+        return NEVER
+    if tail.covers(form):
+        return ALWAYS
+    if rational.coefficients(form, tail) * form.nonzero <= _FRACTION_BITS:
+        return _certified(rational.probability(form, tail))
+    return _certified(fft.probability(form, tail))
+
+
+def _certified(found: Probability) -> Exactly | None:
+    """Bounds from a certificate; None where it proves too little."""
+    if found.fraction is not None:
+        numerator, log2_denominator = found.fraction
+        return _fraction(Fraction(numerator, 1 << log2_denominator))
+    if not found.relative_error_bound <= _PROVEN:
+        return NEVER if found.log_p == -math.inf and found.relative_error_bound == 0.0 else None
+    # The exponential of a logarithm: off by as many roundings as the logarithm has units.
+    error = found.relative_error_bound + UNIT_ROUNDOFF * (8.0 + 2.0 * abs(found.log_p))
+    low, high = found.p * (1.0 - error), found.p * (1.0 + error)
+    return Exactly(math.nextafter(low, 0.0), min(math.nextafter(high, math.inf), 1.0))
+
+
+def _fraction(value: Fraction) -> Exactly:
+    """The doubles next to a fraction."""
+    nearest = float(value)
+    rounded = Fraction(nearest)
+    low = nearest if rounded <= value else math.nextafter(nearest, 0.0)
+    high = nearest if rounded >= value else math.nextafter(nearest, math.inf)
+    return Exactly(low, high, value)
+
+
+def both(family: Family, j: int, k: int, allowed: float) -> tuple[float, tuple[Reals, Reals]] | None:
+    """Certified bounds of P(T_j >= t_i and T_k >= t_i) at every step, shape (g,) each, and the predicted seconds of them.
+
+    None where that takes more seconds than `allowed`. The absolute error is that of a Fourier transform, far below
+    1e-8. The two tests are of one data set.
+    """
+    start, sums = list(family.places)[int(family.part_of[j])]
+    stay = np.column_stack([sums.effects(j - start), sums.effects(k - start)])
+    form = joint_form(stay, -stay)
+    if form.rank == 0 or box_of(form).cells > _MOST_CELLS:
+        return None
+    seconds = 1e-9 * (spectrum_nanoseconds(form) + law_nanoseconds(form, 2.0 * _WORK)) + 2e-3
+    if seconds > allowed:
+        return None
+    box = box_of(form)
+    masses, error = law_on(form, box)
+    first, second = (
+        np.broadcast_to(family.first(test, column), box.shape)
+        for test, column in zip((j, k), sums_on(form, box), strict=True)
+    )
+    joined = np.maximum(first, second).reshape(-1)
+    held = np.bincount(joined, weights=masses.reshape(-1), minlength=family.steps + 1)[: family.steps]
+    values = np.cumsum(held)
+    # What lies outside is missed at most once, and aliases into the box at most once.
+    slack = error + 2.0 * box.outside
+    # Sums of at most this many numbers, of a law and its errors.
+    rounding = (masses.size + family.steps) * UNIT_ROUNDOFF * (np.abs(values) + 2.0 * slack)
+    low = np.maximum(values - slack - rounding, 0.0)
+    return seconds, (low, np.minimum(values + slack + rounding, 1.0))
