@@ -8,8 +8,9 @@ from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
 from ..extras import EXTRAS, is_installed
-from ..inference.compare.record import Adjust, Aggregate, Design, Family
+from ..inference.compare.record import Adjust, Aggregate, Combine, Design, Family, ListedPairs
 from ..inference.options import Alternative, Method, PmfDetail
+from ..inputs.alignment import OnMissing
 from ..inputs.encodings import CODINGS
 from ..inputs.formats import catalogue
 from ..inputs.formats.options import READER_OPTIONS
@@ -58,6 +59,9 @@ def meta_of(settings: Settings) -> dict[str, Any]:
             "adjustments": list(get_args(Adjust)),
             "families": list(get_args(Family)),
             "aggregates": list(get_args(Aggregate)),
+            "combines": list(get_args(Combine)),
+            "on_missing": list(get_args(OnMissing)),
+            "listed_pairs": list(get_args(ListedPairs)),
             "pictures": list(get_args(BoardPicture)),
             "tables": list(get_args(BoardTable)),
         },

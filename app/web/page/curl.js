@@ -21,6 +21,6 @@ export function curl(question, base) {
   ];
   const lead = long.map(({ file }) => `# save the pasted text as ${file.name} first\n`).join("");
   const key = question.keyed ? '-H "authorization: Bearer $EXACTPERM_API_KEY" ' : "";
-  const command = question.gate ? "curl --fail-with-body -sS" : "curl -sS";
+  const command = question.mode === "gate" ? "curl --fail-with-body -sS" : "curl -sS";
   return `${lead}${command} ${key}${quoted(new URL(question.path, base).href)} \\\n  ${words.join(" \\\n  ")}\n`;
 }

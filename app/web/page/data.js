@@ -1,13 +1,9 @@
 // What is to be compared: chosen files with their roles, or pasted text.
 import { byId, button, element, icon } from "./dom.js";
 import { bytes } from "./numbers.js";
-import { roleTitle } from "./words.js";
+import { roleTitle } from "./options.js";
+import { SYSTEM, assign, fileOf } from "./roles.js";
 
-const HINTS = [
-  [/qrels/i, "qrels"], [/gold|truth|annotated/i, "gold"], [/(^|[._-])refs?([._-]|$)|reference/i, "ref"],
-  [/document/i, "documents"],
-  [/(^|[ ._-])(candidate|new|treatment|pr)([ ._-]|$)/i, "u"], [/(^|[ ._-])(baseline|base|old|control|main)([ ._-]|$)/i, "v"],
-];
 const MAX_NAME = 80;
 let rows = []; // {file, role, chosen: whether a person chose the role, id}
 let allowed = []; // until v1/meta says which roles there are
@@ -22,7 +18,7 @@ export function files() {
   if (radio("source") === "files") {
     return rows.filter((row) => row.role).map(({ role, file }) => ({ role, file, text: null }));
   }
-  const boxes = radio("layout") === "one" ? ["file"] : ["u", "v", "gold"];
+  const boxes = inOneBox() ? ["file"] : ["u", "v", "gold"];
   return boxes.map((role) => [role === "gold" ? goldRole() : role, byId(`paste-${role}`).value])
     .filter(([, text]) => text.trim())
     .map(([role, text]) => ({ role, text, file: new File([text], pastedName(role, text)) }));
@@ -30,23 +26,26 @@ export function files() {
 
 const pastedName = (role, text) => `pasted${role === "file" ? "" : `-${role}`}.${ending(text)}`;
 
+/** A leaderboard has one box for all systems. */
+const inOneBox = () => radio("layout") === "one" || allowed.includes(SYSTEM);
 const ending = (text) => (/^\s*[[{]/.test(text) ? "jsonl" : "txt");
 const goldRole = () => ["gold", "ref", "qrels"].find((role) => allowed.includes(role)) ?? "gold";
 
-/** The control that stands for a role, so that an error can point at it. */
+/** The control that stands for a role, or for a system that is named after its file, so that an error can point at it. */
 export function controlOf(role) {
   if (radio("source") === "files") {
-    const row = rows.find((candidate) => candidate.role === role);
+    const row = rows.find((candidate) => candidate.role === role) ?? fileOf(role, rows.filter((each) => each.role === SYSTEM));
     return row ? byId(`role-${row.id}`) : byId("chooser");
   }
-  const box = radio("layout") === "one" ? "file" : ["u", "v"].includes(role) ? role : "gold";
+  const box = inOneBox() ? "file" : ["u", "v"].includes(role) ? role : "gold";
   return byId(`paste-${role === "" && box === "gold" ? "u" : box}`);
 }
 
 /** The roles that the chosen format has. */
 export function allow(roles) {
   allowed = roles;
-  assign();
+  assign(rows, allowed);
+  panels();
   draw();
 }
 
@@ -66,7 +65,7 @@ function panels() {
   byId("files-panel").hidden = pasted;
   byId("paste-panel").hidden = !pasted;
   for (const box of document.querySelectorAll("#paste-panel .field")) {
-    box.hidden = (box.dataset.role === "file") !== (radio("layout") === "one");
+    box.hidden = (box.dataset.role === "file") !== inOneBox();
   }
 }
 
@@ -74,32 +73,8 @@ function add(list) {
   for (const file of list) rows.push({ file, role: "", chosen: false, id: (next += 1) });
   check("source", "files");
   panels();
-  assign();
+  assign(rows, allowed);
   draw();
-}
-
-/** A role for each file without a chosen one: by its name, then U and V in their order. */
-function assign() {
-  for (const row of rows) {
-    if (!allowed.includes(row.role)) row.chosen = false;
-    if (!row.chosen) row.role = "";
-  }
-  const taken = () => rows.map((row) => row.role);
-  const free = rows.filter((row) => !row.chosen);
-  if (rows.length > 1) {
-    for (const row of free) {
-      const hint = HINTS.find(([pattern, role]) => pattern.test(row.file.name) && allowed.includes(role));
-      if (hint && !taken().includes(hint[1])) row.role = hint[1];
-    }
-  }
-  if (rows.length === 1 && free.length === 1 && allowed.includes("file")) {
-    rows[0].role = "file";
-    return;
-  }
-  const order = ["u", "v", ...allowed.filter((role) => !["u", "v", "file"].includes(role))];
-  for (const row of free.filter((candidate) => !candidate.role)) {
-    row.role = order.find((role) => allowed.includes(role) && !taken().includes(role)) ?? "";
-  }
 }
 
 function draw() {
@@ -124,7 +99,8 @@ function drawn(row) {
     { id, "aria-label": `Role of ${row.file.name}`, "aria-describedby": `e-${id}` },
     roles.map((role) => element("option", { value: role, selected: role === row.role }, role ? roleTitle(role) : "Not used")));
   select.addEventListener("change", () => {
-    const other = rows.find((candidate) => candidate !== row && candidate.role === select.value);
+    const only = select.value !== SYSTEM;
+    const other = only && rows.find((candidate) => candidate !== row && candidate.role === select.value);
     if (other) Object.assign(other, { role: row.role === "file" ? "" : row.role, chosen: true });
     Object.assign(row, { role: select.value, chosen: true });
     draw();
@@ -132,7 +108,7 @@ function drawn(row) {
   });
   const gone = button(icon("remove"), () => {
     rows = rows.filter((candidate) => candidate !== row);
-    assign();
+    assign(rows, allowed);
     draw();
     byId("chooser").focus();
   }, { "aria-label": `Remove ${row.file.name}` });

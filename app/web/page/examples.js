@@ -16,6 +16,21 @@ const ENTITIES = [
 ];
 const DOCUMENTS = ["news", "mail", "blog", "talk", "wiki", "chat"];
 
+// Answers of made-up systems: each is right where its skill is above what the item asks for, give or take some luck.
+const SKILLS = { "atlas-70b": 0.86, "birch-32b": 0.84, "cedar-8b": 0.71, "delta-8b": 0.7, "ember-3b": 0.52, "flint-1b": 0.38, "random": 0.15 };
+
+function answers(items, seed) {
+  let state = seed;
+  const draw = () => (state = (state * 48271) % 2147483647) / 2147483647;
+  return Array.from({ length: items }, () => {
+    const needed = draw();
+    return Object.values(SKILLS).map((skill) => Number(0.65 * needed + 0.35 * draw() < skill * 0.9));
+  });
+}
+
+const long = (dataset, items, seed) => answers(items, seed).flatMap((right, item) =>
+  Object.keys(SKILLS).map((name, place) => [`${dataset}-${item + 1}`, name, right[place], dataset]));
+
 export const EXAMPLES = [
   {
     title: "Right or wrong",
@@ -37,5 +52,23 @@ export const EXAMPLES = [
     text: lines("id,u,v,cluster", RIGHT_U.map((right, index) =>
       [`q${index + 1}`, right, RIGHT_V[index], DOCUMENTS[Math.floor(index / 8)]])),
     fields: { name_u: "new model", name_v: "old model" },
+  },
+  {
+    title: "Seven models",
+    board: true,
+    text: lines(`id,${Object.keys(SKILLS).join(",")}`, answers(120, 7).map((row, index) => [`q${index + 1}`, ...row])),
+    fields: {},
+  },
+  {
+    title: "Two data sets",
+    board: true,
+    text: lines("id,system,score,dataset", [...long("maths", 60, 11), ...long("law", 90, 12)]),
+    fields: {},
+  },
+  {
+    title: "Against a baseline",
+    board: true,
+    text: lines(`id,${Object.keys(SKILLS).join(",")}`, answers(120, 7).map((row, index) => [`q${index + 1}`, ...row])),
+    fields: { compare: "baseline", baseline: "delta-8b" },
   },
 ];

@@ -1,20 +1,33 @@
 // Formats, statistics and options, as v1/meta says this server has them.
 import { byId, choose, element, field } from "./dom.js";
-import { ENGINE_OPTIONS, learn, readerField, statisticTitle } from "./words.js";
+import { SYSTEM } from "./roles.js";
+import * as board from "./board_options.js";
+import { ENGINE_OPTIONS, boardRoleTitle, learn, readerField, roleTitle as testRoleTitle, statisticTitle } from "./words.js";
 
 const AUTO_HINT = "Guessed from the first bytes and the roles of the files; the result names the format.";
 const USUAL_HINT = "The mean of scores, F1 of counts or entities, BLEU of translations …";
+const SUBMITS = { test: "Compare", gate: "Decide", board: "Rank systems" };
+const OF_TWO = /_[uv]$/; // options of the readers for one of two systems
 let meta = null;
 
 export const limits = () => meta?.limits ?? {};
 export const mode = () => document.querySelector('input[name="mode"]:checked').value;
+const isBoard = () => mode() === "board";
 const format = () => meta.formats.known.find((known) => known.name === byId("f-format").value) ?? null;
 
 /** The roles of the chosen format; of all formats together when it is to be guessed. */
-export const roles = () => format()?.files ?? meta.formats.files;
+export function roles() {
+  const all = format()?.files ?? meta.formats.files;
+  return isBoard() ? ["file", SYSTEM, ...all.filter((role) => !["u", "v", "file"].includes(role))] : all;
+}
+
+export const roleTitle = (role) => (isBoard() ? boardRoleTitle(role) : testRoleTitle(role));
 
 /** What an answer can be saved as. */
-export const representations = (gate) => meta.representations.filter((one) => (gate ? one.of_gate : one.of_test));
+export const representations = (asked) => meta.representations.filter((one) => one[{ test: "of_test", gate: "of_gate", board: "of_compare" }[asked]]);
+
+/** The pictures and the tables of a leaderboard. */
+export const comparison = () => meta.comparison;
 
 export function start(described, changed) {
   meta = described;
@@ -26,19 +39,25 @@ export function start(described, changed) {
   engine.test = { ...engine.test, choices: described.tests.map((name) => [name, name]) };
   engine.method = { ...engine.method, choices: described.methods.map((name) => [name, name.replaceAll("_", " ")]) };
   byId("engine-options").append(...Object.entries(engine).map(([name, words]) => field(name, words)));
+  byId("f-test").parentElement.dataset.mode = "test gate"; // a leaderboard has no other null model
+  board.start(described.comparison);
   byId("f-format").addEventListener("change", () => {
     formatChosen();
     changed();
   });
   byId("f-statistic").addEventListener("change", statisticChosen);
-  for (const input of document.querySelectorAll('input[name="mode"]')) input.addEventListener("change", modeChosen);
-  formatChosen();
+  for (const input of document.querySelectorAll('input[name="mode"]')) input.addEventListener("change", () => {
+    modeChosen();
+    changed();
+  });
   modeChosen();
 }
 
 function modeChosen() {
-  for (const part of document.querySelectorAll("[data-mode]")) part.hidden = part.dataset.mode !== mode();
-  byId("submit").textContent = mode() === "gate" ? "Decide" : "Compare";
+  for (const part of document.querySelectorAll("[data-mode]")) part.hidden = !part.dataset.mode.split(" ").includes(mode());
+  byId("submit").textContent = SUBMITS[mode()];
+  board.changed(isBoard());
+  formatChosen();
 }
 
 function formatChosen() {
@@ -47,10 +66,24 @@ function formatChosen() {
   const kept = byId("f-statistic").value;
   choose(byId("f-statistic"), [element("option", { value: "" }, "Default for the data"), ...groups(known)], kept);
   const written = values(byId("reader-options"));
-  const there = meta.formats.options.filter(({ name }) => !known || known.options.includes(name));
-  byId("reader-options").replaceChildren(...there.map((option) => field(option.name, readerField(option))));
-  for (const [name, value] of written) if (there.some((option) => option.name === name)) byId(`f-${name}`).value = value;
+  const there = readerOptions(known);
+  byId("reader-options").replaceChildren(...there.map(([name, words]) => field(name, words)));
+  for (const [name, value] of written) if (there.some(([own]) => own === name)) keep(byId(`f-${name}`), value);
   statisticChosen();
+}
+
+/** The options of the readers that this mode has, with their words. */
+function readerOptions(known) {
+  const usable = meta.formats.options.filter(({ name }) => !known || known.options.includes(name))
+    .map((option) => [option.name, readerField(option)]);
+  if (!isBoard()) return usable;
+  const missing = ["on_missing", board.missingField(meta.comparison)];
+  return [missing, ...usable.filter(([name]) => name !== missing[0] && !OF_TWO.test(name))];
+}
+
+function keep(control, value) {
+  control.value = value;
+  if (control.value !== value) control.value = control.dataset.default; // another mode's choice
 }
 
 /** The statistics that a format's data can have, by the kind of data. */
@@ -118,5 +151,6 @@ export function fill(given) {
   }
   formatChosen();
   for (const [name, value] of Object.entries(given)) byId(`f-${name}`).value = value;
+  board.changed(isBoard());
   statisticChosen();
 }

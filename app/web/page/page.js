@@ -2,27 +2,30 @@
 import * as data from "./data.js";
 import * as options from "./options.js";
 import * as problem from "./problem.js";
-import { curl } from "./curl.js";
+import { boardResult } from "./board.js";
 import { button, byId, element } from "./dom.js";
 import { EXAMPLES } from "./examples.js";
 import { gateCards, pictureCaption } from "./gate.js";
+import { handingCard } from "./handing.js";
 import { bytes, count } from "./numbers.js";
-import { pictureCard, save, testCards } from "./result.js";
-import { ask, picture, represented } from "./sending.js";
+import { pictureCard, testCards } from "./result.js";
+import { ask, picture } from "./sending.js";
 
 const FORM_OVERHEAD = 4096; // bytes of boundaries and headers
 const CAPTION = "The differences that chance alone gives, and the observed one.";
 const UNREACHABLE = "There was no response. This also happens when a file has changed since it was chosen: choose it again.";
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
+const theme = () => (dark.matches ? "dark" : "light");
+const PATHS = { test: "v1/tests/files", gate: "v1/gate", board: "v1/compare" };
 let running = null;
-let shown = null; // the request whose result is on the page, and the element of its picture
+let shown = null; // the result on the page: its cards, and how to draw its pictures
 
 /** The request that the form describes now. */
 function requestOfForm() {
   const fields = options.fields();
-  const gate = options.mode() === "gate";
+  const mode = options.mode();
   return {
-    gate, fields, files: data.files(), keyed: byId("f-key").value.trim() !== "", path: gate ? "v1/gate" : "v1/tests/files",
+    mode, fields, files: data.files(), keyed: byId("f-key").value.trim() !== "", path: PATHS[mode],
     statistic: Object.fromEntries(fields).statistic,
   };
 }
@@ -105,58 +108,48 @@ function announce(text) {
 }
 
 function show(request, answer, text) {
-  shown = { request, picture: element("div", { hidden: true }), description: "", caption: CAPTION };
-  if (request.gate) shown.caption = pictureCaption(answer) ?? CAPTION;
-  const names = { ...(request.gate ? answer.metrics[0].test : answer).names, statistic: request.statistic };
-  const cards = request.gate ? gateCards(answer, names) : testCards(answer, names);
-  cards.splice(1, 0, shown.picture);
-  cards.push(more(request, answer, text));
+  const made = request.mode === "board"
+    ? boardResult(request, answer, { comparison: options.comparison(), theme })
+    : testResult(request, answer);
+  shown = made;
+  const downloads = made.downloads?.(options.representations(request.mode)) ?? options.representations(request.mode);
   byId("empty").hidden = true;
-  byId("result").replaceChildren(...cards);
+  byId("result").replaceChildren(...made.cards, handingCard(request, downloads, answer.id, text));
   byId("result").hidden = false;
-  const heading = byId("verdict");
-  shown.description = `The null distribution with the observed difference. ${heading.textContent}`;
   announce("Done.");
-  heading.focus({ preventScroll: true });
+  byId("verdict").focus({ preventScroll: true });
   byId("output").scrollIntoView({ block: "start", behavior: "auto" });
-  draw();
+  made.draw();
 }
 
-/** The picture in the colours of the page. */
-async function draw() {
-  const mine = shown;
-  if (!mine) return;
-  const blob = await picture(mine.request, dark.matches ? "dark" : "light");
-  if (!blob || mine !== shown) return;
-  const made = pictureCard(blob, mine.caption, mine.description);
-  mine.picture.replaceWith(made);
-  mine.picture = made;
+/** The cards of a test or a gate, and `draw`, which brings the picture in the colours of the page. */
+function testResult(request, answer) {
+  const gate = request.mode === "gate";
+  const names = { ...(gate ? answer.metrics[0].test : answer).names, statistic: request.statistic };
+  const cards = gate ? gateCards(answer, names) : testCards(answer, names);
+  let place = element("div", { hidden: true });
+  cards.splice(1, 0, place);
+  const caption = (gate && pictureCaption(answer)) || CAPTION;
+  const described = `The null distribution with the observed difference. ${cards[0].querySelector("h2").textContent}`;
+  const made = { cards, draw };
+  async function draw() {
+    const blob = await picture(request, theme());
+    if (!blob || made !== shown) return;
+    const drawn = pictureCard(blob, caption, described);
+    place.replaceWith(drawn);
+    place = drawn;
+  }
+  return made;
 }
 
-function more(request, answer, text) {
-  const command = curl(request, document.baseURI);
-  const message = element("p", { class: "hint", role: "status" });
-  const copy = button("Copy as curl", async () => {
-    try {
-      await navigator.clipboard.writeText(command);
-      message.textContent = "Copied. Run it where the files are.";
-    } catch {
-      message.textContent = "The browser does not allow copying; select the command below instead.";
-    }
-  });
-  const downloads = options.representations(request.gate).map(({ name, title, suffix }) => button(title, async (event) => {
-    const pressed = event.currentTarget;
-    pressed.disabled = true;
-    const blob = name === "json" ? new Blob([text], { type: "application/json" }) : await represented(request, name);
-    pressed.disabled = false;
-    if (blob) save(blob, `exactperm-${answer.id}${suffix}`);
-    message.textContent = blob ? "" : `The server did not send ${title}.`;
-  }, { "data-format": name, "aria-label": `Download ${title}` }));
-  return element("section", { class: "card curl" },
-    element("h3", {}, "Download or repeat"),
-    element("div", { class: "actions" }, copy, downloads), message,
-    element("details", {}, element("summary", {}, "The same with curl"),
-      element("pre", { tabindex: "0", "aria-label": "curl command" }, element("code", { id: "curl" }, command))));
+function examples() {
+  byId("examples").replaceChildren(...EXAMPLES.filter(({ board = false }) => board === (options.mode() === "board"))
+    .map((example) => button(example.title, () => {
+      problem.clear();
+      data.paste(example.text);
+      options.fill(example.fields);
+      submit();
+    })));
 }
 
 async function start() {
@@ -166,23 +159,21 @@ async function start() {
     submit();
   });
   byId("cancel").addEventListener("click", () => running?.abort());
-  dark.addEventListener("change", draw);
+  dark.addEventListener("change", () => shown?.draw());
   byId("submit").disabled = true;
   try {
     const response = await fetch("v1/meta");
     if (!response.ok) throw new Error(String(response.status));
-    options.start(await response.json(), () => data.allow(options.roles()));
+    options.start(await response.json(), () => {
+      data.allow(options.roles());
+      examples();
+    });
   } catch {
     problem.show("The server cannot be reached", [{ detail: "The page could not load its options; reload it." }]);
     return;
   }
   data.allow(options.roles());
-  byId("examples").append(...EXAMPLES.map((example) => button(example.title, () => {
-    problem.clear();
-    data.paste(example.text);
-    options.fill(example.fields);
-    submit();
-  })));
+  examples();
   byId("submit").disabled = false;
   document.documentElement.dataset.ready = "";
 }

@@ -1,7 +1,7 @@
 // Problems: a summary that takes the focus, and a message at each field to fix.
 import { byId, element } from "./dom.js";
 import { controlOf } from "./data.js";
-import { roleTitle } from "./words.js";
+import { roleTitle } from "./options.js";
 
 const UNAUTHORIZED = 401;
 const shown = byId("problem");
@@ -83,7 +83,8 @@ function reveal(control) {
   if (closed) closed.open = true;
 }
 
-const labelOf = (control) => control?.labels?.[0]?.firstChild?.textContent?.trim() ?? "";
+/** The first words of a label that are shown in this mode. */
+const labelOf = (control) => [...(control?.labels?.[0]?.childNodes ?? [])].find((part) => !part.hidden)?.textContent.trim() ?? "";
 
 /** A pointer in words: file, line, field. */
 function location(pointer) {

@@ -19,7 +19,7 @@ export function body(question) {
 
 // With fail_status a failed gate is an answer like any other: the page shows its verdict.
 const addressed = (question, query) => {
-  const parameters = new URLSearchParams(question.gate ? { fail_status: "200", ...query } : query).toString();
+  const parameters = new URLSearchParams(question.mode === "gate" ? { fail_status: "200", ...query } : query).toString();
   return parameters ? `${question.path}?${parameters}` : question.path;
 };
 
@@ -54,6 +54,20 @@ export function ask(question, tell) {
     request.send(body(question));
   });
   return { answered, abort: () => request.abort() };
+}
+
+/** The same question, answered as `format`: {blob}, or {reason} when it cannot be had. */
+export async function answered(question, format, query = {}) {
+  try {
+    const response = await fetch(addressed(question, { format, ...query }), {
+      method: "POST", body: body(question), headers: authorization(),
+    });
+    if (response.ok) return { blob: await response.blob() };
+    const { detail, title } = await response.json();
+    return { reason: detail ?? title ?? "" };
+  } catch {
+    return { reason: "The server did not send it." };
+  }
 }
 
 /** The same question, answered as `format`; a Blob, or null when it cannot be had. */

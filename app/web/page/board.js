@@ -1,0 +1,116 @@
+// The result of a leaderboard: its boards, the table of systems, two systems, pictures and pairs.
+import { element } from "./dom.js";
+import { count, number, probability, signed } from "./numbers.js";
+import { pairPlace } from "./pair.js";
+import { picturesCard } from "./pictures.js";
+import { ranking } from "./ranking.js";
+import { RELATIONS, adjusted, significant } from "./relation.js";
+import { card, keyList, notesCard, verdictCard, warnings } from "./result.js";
+import { sortable } from "./sortable.js";
+import { standings } from "./standings.js";
+
+const CSV = "csv";
+
+/** The boards of an answer, each with what it is of: the only one; or the overall one, then each data set's. */
+function boardsOf(answer) {
+  const of = (board, scope, dataset = "") => ({ ...board, scope, dataset });
+  if (!answer.datasets) return [of(answer, "")];
+  const own = Object.entries(answer.datasets).map(([name, board]) => of(board, "dataset", name));
+  return answer.overall ? [of(answer.overall, "overall"), ...own] : own;
+}
+
+const titleOf = ({ scope, dataset }) => ({ overall: "Overall", dataset }[scope] ?? "");
+
+export function boardResult(request, answer, { comparison, theme }) {
+  const boards = boardsOf(answer);
+  const pair = pairPlace(request, theme);
+  const shown = element("div", { class: "result" });
+  const first = ranking(answer, boards[0], boards[0]);
+  const pictures = picturesCard(request, comparison.pictures, {
+    theme, described: first.headline, of: boards.length > 1 ? `${titleOf(boards[0])}. ` : "",
+  });
+  const noted = boards[0] && answer.datasets ? answer.warnings : [];
+  const show = (board) => shown.replaceChildren(...boardCards(answer, board, pair));
+  show(boards[0]);
+  const cards = [
+    verdictCard(first, keyList(key(answer, boards[0]))), warnings(noted),
+    boards.length > 1 ? chooser(boards, show, pair) : null, shown, pictures.element, notesCard(answer),
+  ].filter(Boolean);
+  const draw = () => {
+    pictures.draw();
+    pair.draw();
+  };
+  return { cards, draw, downloads: (known) => downloads(known, comparison.tables, pictures.chosen) };
+}
+
+function key(answer, { systems, pairs, family, groups }) {
+  const cells = [["Systems", count(systems.length)], ["Tests", count(family.size), "exact tests of pairs"]];
+  if (pairs.some(({ exact }) => !exact)) cells[1][2] = `${count(pairs.filter(({ exact }) => exact).length)} exact`;
+  if (groups) cells.push(["Clusters", count(groups.clusters.length)]);
+  if (answer.datasets) cells.push(["Data sets", count(Object.keys(answer.datasets).length)]);
+  return cells;
+}
+
+function chooser(boards, show, pair) {
+  const select = element("select", { id: "board" }, boards.map((board, place) => element("option", { value: place }, titleOf(board))));
+  select.addEventListener("change", () => {
+    pair.clear();
+    show(boards[Number(select.value)]);
+  });
+  return element("div", { class: "field" }, element("label", { for: "board" }, "Leaderboard of"), select);
+}
+
+/** Systems, the chosen pair, and the pairs of one board. */
+function boardCards(answer, board, pair) {
+  const byName = new Map();
+  for (const one of board.pairs) {
+    if (!byName.has(one.u)) byName.set(one.u, new Map());
+    byName.get(one.u).set(one.v, one);
+  }
+  const find = (one, other) => byName.get(one)?.get(other) ?? byName.get(other)?.get(one);
+  const table = standings(board.systems, "Systems", (names) => {
+    if (names.length < 2) return pair.clear();
+    const found = find(...names);
+    return found ? pair.show(found, board) : pair.say(`The answer does not list the pair of ${names[0]} and ${names[1]}.`);
+  });
+  const choose = (one) => {
+    table.mark([one.u, one.v]);
+    pair.show(one, board);
+    pair.place.querySelector("h3").focus({ preventScroll: true });
+    pair.place.scrollIntoView({ block: "nearest" });
+  };
+  return [
+    warnings(board.warnings), card("Systems", "board", table.element), pair.place, pairsCard(board, choose),
+  ].filter(Boolean);
+}
+
+function pairsCard({ pairs, family }, choose) {
+  if (!pairs.length) return null;
+  const name = (one) => {
+    const made = element("button", { type: "button", class: "system" }, `${one.u} – ${one.v}`);
+    made.addEventListener("click", () => choose(one));
+    return made;
+  };
+  const columns = [
+    { title: "Pair", key: ({ u, v }) => `${u} ${v}`, cell: name, heads: true },
+    { title: "Difference", key: ({ difference }) => difference, cell: ({ difference }) => signed(difference, 4), numeric: true, first: "descending" },
+    { title: "Adjusted p", key: (one) => one.log10_p_adjusted, cell: (one) => adjusted(one, family.alpha), numeric: true },
+    { title: "p", key: (one) => one.log10_p_value, cell: (one) => probability(one.p_value, one.log10_p_value, 3), numeric: true },
+    { title: "Relation", key: ({ relation }) => RELATIONS[relation] ?? relation, cell: ({ relation }) => RELATIONS[relation] ?? relation },
+  ];
+  const details = element("details", { class: "card" }, element("summary", {}, `All pairs (${count(pairs.length)}; ${count(pairs.filter(significant).length)} significant)`));
+  details.addEventListener("toggle", () => {
+    if (details.open && details.children.length === 1) details.append(sortable({ label: "Pairs", columns, rows: pairs }));
+  });
+  return details;
+}
+
+/** One table of each kind, and the picture that is looked at. */
+function downloads(known, tables, chosen) {
+  return known.flatMap((one) => {
+    if (one.name === CSV) {
+      return tables.map((table) => ({ ...one, title: `${one.title} of ${table}`, part: `-${table}`, query: () => ({ table }) }));
+    }
+    return one.title.startsWith("Picture") ? [{ ...one, query: () => ({ picture: chosen() }) }] : [one];
+  });
+}

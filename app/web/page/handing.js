@@ -1,0 +1,32 @@
+// What can be taken away: the answer as files, and the command that gives it again.
+import { curl } from "./curl.js";
+import { button, element } from "./dom.js";
+import { save } from "./result.js";
+import { represented } from "./sending.js";
+
+/** The card of downloads; each is {name, title, suffix, query}, and JSON is the text that was received. */
+export function handingCard(request, downloads, id, text) {
+  const command = curl(request, document.baseURI);
+  const message = element("p", { class: "hint", role: "status" });
+  const copy = button("Copy as curl", async () => {
+    try {
+      await navigator.clipboard.writeText(command);
+      message.textContent = "Copied. Run it where the files are.";
+    } catch {
+      message.textContent = "The browser does not allow copying; select the command below instead.";
+    }
+  });
+  const buttons = downloads.map(({ name, title, suffix, query, part = "" }) => button(title, async (event) => {
+    const pressed = event.currentTarget;
+    pressed.disabled = true;
+    const blob = name === "json" ? new Blob([text], { type: "application/json" }) : await represented(request, name, query?.());
+    pressed.disabled = false;
+    if (blob) save(blob, `exactperm-${id}${part}${suffix}`);
+    message.textContent = blob ? "" : `The server did not send ${title}.`;
+  }, { "data-format": name, "aria-label": `Download ${title}` }));
+  return element("section", { class: "card curl" },
+    element("h3", {}, "Download or repeat"),
+    element("div", { class: "actions" }, copy, buttons), message,
+    element("details", {}, element("summary", {}, "The same with curl"),
+      element("pre", { tabindex: "0", "aria-label": "curl command" }, element("code", { id: "curl" }, command))));
+}
