@@ -28,7 +28,7 @@ LOCAL = "http://in-process"
 DEFAULT_ALPHA = 0.05
 COMPARISON = re.compile(r'W/"c_[0-9a-f]+"')
 VERDICTS = ("pass", "fail", "inconclusive")
-GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metrics")
+GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metrics", "names")
 
 
 def run_command(what: str, given: Mapping[str, Any]) -> int:

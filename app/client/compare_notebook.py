@@ -144,6 +144,7 @@ def _pair_fields(one: PairResult) -> dict[str, Any]:
         "log10_p_adjusted": one.log10_p_adjusted,
         "p_adjusted_low": one.p_adjusted_bounds[0],
         "p_adjusted_high": one.p_adjusted_bounds[1],
+        "p_adjusted_bounds_kind": one.p_adjusted_bounds_kind,
         "relation": one.relation,
         "min_attainable_p": one.min_attainable_p,
         "wins": one.wins,

@@ -111,7 +111,8 @@ def compare(
     ------
         InvalidData: the data cannot be put into a request.
     """
-    members = _options(options)
+    columns = {"kind", "ids", "clusters"}
+    members = _options({name: value for name, value in options.items() if name not in columns})
     beside = {name: value for name in ("ids", "clusters") if (value := options.get(name)) is not None}
     if datasets is None:
         own: Columns = {"systems": systems, "scores": scores, "gold": gold, **beside}
@@ -188,14 +189,8 @@ def is_missing(value: Any) -> bool:
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as members of a body, without columns; a baseline says what to compare."""
-    members = {
-        name: value
-        for name, value in options.items()
-        if name not in {"kind", "ids", "clusters"} and (value is not None or name == "aggregate")
-    }
-    if isinstance(options.get("clusters"), str):  # of files: what groups their items
-        members["clusters"] = options["clusters"]
+    """Options as members of a body; a baseline says what to compare."""
+    members = {name: value for name, value in options.items() if value is not None or name == "aggregate"}
     if "baseline" in members:
         members.setdefault("compare", "baseline")
     if isinstance(members.get("statistic"), str):

@@ -51,6 +51,7 @@ class PairResult:
     p_adjusted: float
     log10_p_adjusted: float
     p_adjusted_bounds: tuple[float, float]
+    p_adjusted_bounds_kind: str
     relation: Relation
     min_attainable_p: float
     wins: int

@@ -91,6 +91,15 @@ def test_a_server_gives_the_same_answers_as_this_process(start: Callable[..., An
         ["test", "-q", *CONLLU, "--statistic", "las", "--clusters", "document"],
         ["gate", "-q", *TREC],
         ["gate", "-q", *CONLLU, "--metrics", "upos,las"],
+        ["compare", "-q", *CONLLU, "--statistic", "las", "--clusters", "document"],
+        [
+            "compare",
+            "-q",
+            DATA / "mqm/newstest2020_ende.tsv",
+            "--higher-is-better",
+            "--adjust",
+            "by",
+        ],
     ):
         here, there = run(*command, "-f", "json"), run(*command, "-f", "json", "--url", server.url)
         assert here.stderr == there.stderr == b""
@@ -102,6 +111,16 @@ def test_a_server_gives_the_same_answers_as_this_process(start: Callable[..., An
             run("test", *TREC, "-f", format_, EXACTPERM_URL=server.url),
         )
         assert (here.returncode, here.stdout) == (there.returncode, there.stdout)
+    for options in (
+        [],
+        ["-f", "html"],
+        ["-f", "csv", "--table", "pairs"],
+        ["-f", "svg", "--picture", "heatmap"],
+    ):
+        board = ["compare", "-q", *TREC, *options]
+        here, there = run(*board), run(*board, "--url", server.url)
+        assert (here.returncode, here.stdout) == (there.returncode, there.stdout)
+        assert here.returncode == 0
     wrong = ["gate", "-q", DATA / "asr/google.tsv", DATA / "conllu/gold.conllu"]
     here, there = run(*wrong), run(*wrong, "--url", server.url)
     assert (here.returncode, here.stdout) == (there.returncode, there.stdout) == (2, b"")

@@ -54,11 +54,13 @@ LOCAL = """
 import sys
 import exactperm
 assert not {"numpy", "httpx", "pydantic"} & set(sys.modules)
-from exactperm import test, gate
+from exactperm import compare, gate, test
 result = test([1, 2, 3, 4, 5, 6], {0})
 verdict = gate([1, 2, 3, 4, 5, 6], {0}, policy="improve")
 print(result.p_value, result.method.exact, verdict.verdict, verdict.p_value)
 assert result._repr_html_().count("<svg") == verdict._repr_html_().count("<svg") == 1
+board = compare({"A": [1, 2, 3, 4, 5, 6], "B": {0}, "C": {0}})
+assert board.groups.best_set == ("A",) and board._repr_html_().count("<svg") == 1
 assert not {"app", "fastapi", "starlette", "matplotlib"} & set(sys.modules)
 """.replace("{0}", "[0, 1, 2, 3, 4, 5]")
 CLIENT = """

@@ -97,6 +97,7 @@ _PAIR: dict[str, Callable[[PairRecord], str]] = {
     "log10_p_adjusted": lambda one: repr(one.log10_p_adjusted),
     "p_adjusted_low": lambda one: repr(one.p_adjusted_bounds[0]),
     "p_adjusted_high": lambda one: repr(one.p_adjusted_bounds[1]),
+    "p_adjusted_bounds_kind": lambda one: one.p_adjusted_bounds_kind,
     "relation": lambda one: one.relation,
     "min_attainable_p": lambda one: repr(one.min_attainable_p),
     "wins": lambda one: str(one.wins),

@@ -78,7 +78,7 @@ def bars(scene: BoardScene) -> BoardDrawing:
     levels = max((bar.level for bar in packed), default=-1) + 1
     labels = top + 0.16 + LEVEL * levels + 0.1
     bottom = labels + ROW * half
-    height = bottom + 0.1 + LINE * len(note_lines(notes, wide)) + MARGIN
+    height = bottom + 0.14 + LINE * len(note_lines(notes, wide)) + MARGIN
     canvas = Canvas(wide, height, palette.paper, scene.printable)
     canvas.title(title, scene.subtitle, ink=palette.ink, soft=palette.soft)
     _axis(canvas, scene, axis, top)
@@ -88,7 +88,7 @@ def bars(scene: BoardScene) -> BoardDrawing:
             _leader(canvas, scene, axis, label, side, (top, labels + ROW * (row + 0.5)))
     for bar in packed:
         _draw(canvas, scene, axis, bar, top + 0.16 + LEVEL * (bar.level + 0.5))
-    canvas.notes(bottom + 0.16, notes, color=palette.soft)
+    canvas.notes(bottom + 0.2, notes, color=palette.soft)
     return BoardDrawing(canvas, title, _description(scene, title))
 
 

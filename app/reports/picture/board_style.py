@@ -48,7 +48,7 @@ class BoardPalette:
 BOARD_PALETTES: dict[Theme, BoardPalette] = {
     "light": BoardPalette(
         "#ffffff", "#1b1f24", "#59626d", "#e3e7ec", "#0072b2", "#b9cbe0", "#fffffe", "#eceff3", "#9aa4b0",
-        "#c3daf0", "#84b5de", "#3d83c2", "#0b4787", "#fcd9b0", "#f4a65a", "#d26a12", "#86380a",
+        "#b4d0ec", "#78abd8", "#2f74b5", "#0b4787", "#fbcf9c", "#f4a65a", "#b8570b", "#86380a",
     ),
     "dark": BoardPalette(
         "#14181d", "#e8ecf1", "#a3adb8", "#2b323a", "#56b4e9", "#3d5a7a", "#0d1116", "#242a31", "#5d6875",

@@ -134,7 +134,7 @@ def _kind(cell: Cell) -> tuple[int, int, str]:
 def _look(scene: BoardScene, step: int, sign: int, relation: str) -> tuple[str, dict[str, Any]]:
     palette = scene.palette
     if relation == "untestable":
-        return palette.tied, {"hatch": "//////", "edgecolor": palette.hatch}
+        return palette.tied, {"hatch": "////", "edgecolor": palette.hatch}
     if step == 0:
         return palette.tied, {}
     return (palette.better if sign > 0 else palette.worse)[step - 1], {}

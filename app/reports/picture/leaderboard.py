@@ -104,7 +104,7 @@ def _marks(scene: BoardScene) -> list[str]:
 def _marks_head(scene: BoardScene) -> str:
     if scene.board.groups is not None:
         return "letters" if scene.board.groups.letters is not None else ""
-    return "" if scene.record.baseline is None else "than the baseline"
+    return "" if scene.record.baseline is None else "against the baseline"
 
 
 def _letters(scene: BoardScene) -> tuple[str, ...]:
@@ -182,7 +182,7 @@ def _axes(canvas: Canvas, scene: BoardScene, columns: _Columns, top: float, bott
 def _rank_ticks(systems: int) -> list[int]:
     """1, round numbers, and K, without those that would touch."""
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 10**9) if systems / step <= MOST_TICKS)
-    apart = (width(str(systems), SMALL) + 0.1) * systems / RANKS  # in ranks
+    apart = (width(str(systems), SMALL) + 0.05) * systems / RANKS  # in ranks
     inner = range(step, systems, step)
     return sorted({1, systems, *(tick for tick in inner if min(tick - 1, systems - tick) >= apart)})
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...engine.plan import Budget
-from ...errors import InvalidTest, relocated
-from ...inference.compare.adjustment import ADJUSTERS
+from ...errors import relocated
 from ...inference.compare.compare import PreparedCompare, finish_compare, prepare_compare
 from ...inference.compare.pair_data import pair_data
 from ...inference.compare.pair_tests import PairTests
@@ -52,11 +51,6 @@ def prepare_comparison(job: Job, parsed: ParsedCompare) -> PreparedCompare:
     """Validate and plan the tests of all pairs; raises InputError."""
     budget = Budget(job.limits.engine_budget_operations, job.limits.engine_budget_bytes)
     with relocated(parsed.pointer_map):
-        if parsed.comparison.adjust not in ADJUSTERS:
-            detail = (
-                f"This version cannot adjust by {parsed.comparison.adjust}; it can by {', '.join(ADJUSTERS)}."
-            )
-            raise InvalidTest.at("/adjust", "not_available", detail)
         return prepare_compare(parsed.comparison, budget)
 
 

@@ -225,9 +225,7 @@ def names_of(
     places = dict(zip(names, (one.where for one in files), strict=True))
     for index, name in enumerate(names):
         if name in names[:index]:
-            detail = (
-                f"Two baselines are called {quoted(name)}: give names=, one for each file in their order."
-            )
+            detail = f"Two baselines are called {quoted(name)}: give names, one for each file in their order."
             pointer = places[name] if given is None else option_pointer(NAMES)
             raise InvalidTest.at(pointer, "duplicate_name", detail)
     require_names(

@@ -46,8 +46,10 @@ def texts_of(record: CompareRecord, picture: str, theme: Theme, kind: Kind = "pn
         warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
         figure = drawing(record, picture, BOARD_PALETTES[theme], kind).canvas.figure
         figure.set_dpi(DOTS_PER_INCH)
-        renderer = FigureCanvasAgg(figure).get_renderer()
-        texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and text.get_text()]
+        agg: Any = FigureCanvasAgg(figure)
+        renderer = agg.get_renderer()
+        found: list[Any] = figure.findobj(Text)
+        texts = [text for text in found if text.get_text()]
         boxes = [text.get_window_extent(renderer).get_points() for text in texts]
         paper = figure.get_size_inches() * DOTS_PER_INCH
     return np.array(boxes) / paper, [text.get_text() for text in texts]

@@ -1,0 +1,279 @@
+"""Pictures of comparisons: what is drawn is what the record says, in words as well; and what is refused."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, get_args
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from app.errors import InvalidTest
+from app.inference.compare.record import CompareRecord, PairRecord
+from app.reports.compare.words import named_boards
+from app.reports.picture.board_picture import DRAWN, board_png, board_svg, inline_board
+from app.reports.picture.board_style import BOARD_PALETTES
+from app.reports.picture.cells import cells_of, limits_of
+from app.reports.picture.figures import aligned, short_p
+from app.reports.picture.labels import fitted, names_fitted, width
+from app.reports.picture.score_axis import score_axis
+from app.reports.representations import BoardPicture
+from tests.unit.reports.compare_records import compared, long_names, short_names, some_scores
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def record() -> CompareRecord:
+    return compared(short_names(10), some_scores(10))
+
+
+def sentences(picture: bytes) -> list[str]:
+    """What marks say when they are pointed at."""
+    return [
+        title.text or ""
+        for group in ET.fromstring(picture).iter(f"{SVG}g")
+        for title in group.findall(f"{SVG}title")
+    ]
+
+
+def texts(picture: bytes) -> list[str]:
+    return ["".join(text.itertext()) for text in ET.fromstring(picture).iter(f"{SVG}text")]
+
+
+def pair(p: float, **changes: Any) -> PairRecord:
+    (one,) = compared(["A", "B"], some_scores(2)).main_board.pairs
+    return replace(one, p_adjusted=p, p_adjusted_bounds=(p, p), **{"log10_p_adjusted": -1.0, **changes})
+
+
+def test_every_picture_that_can_be_asked_for_is_drawn() -> None:
+    assert set(DRAWN) == set(get_args(BoardPicture))
+
+
+@pytest.mark.parametrize("picture", DRAWN)
+def test_the_same_record_gives_the_same_bytes(record: CompareRecord, picture: str) -> None:
+    assert board_svg(record, picture) == board_svg(record, picture)
+    assert board_png(record, picture, "dark") == board_png(record, picture, "dark")
+    assert board_svg(record, picture) != board_svg(record, picture, "dark")
+
+
+@pytest.mark.parametrize("picture", DRAWN)
+def test_every_system_is_in_the_words_of_a_picture(record: CompareRecord, picture: str) -> None:
+    root = ET.fromstring(board_svg(record, picture))
+    said = root.findtext(f"{SVG}desc") or ""
+    for system in record.main_board.systems:
+        assert " ".join(system.name.split()) in said + (root.findtext(f"{SVG}title") or "")
+
+
+def test_a_cut_name_is_whole_where_it_is_pointed_at() -> None:
+    names = [f"a-long-name-{k}-{'x' * 50}-end" for k in range(4)]
+    drawn = board_svg(compared(names, some_scores(4)), "leaderboard")
+    for name in names:
+        assert name not in texts(drawn)
+        assert any(said.startswith(f"{name}: score ") for said in sentences(drawn))
+
+
+def test_the_leaderboard_writes_ranks_letters_and_clusters(record: CompareRecord) -> None:
+    drawn = board_svg(record, "leaderboard")
+    said = sentences(drawn)
+    for system in record.main_board.systems:
+        ranks = (
+            f"{system.rank_low}–{system.rank_high}"
+            if system.rank_low != system.rank_high
+            else f"{system.rank_low}"
+        )
+        expected = (
+            f", rank {system.rank}, rank range {ranks}, letters {system.letters}, cluster {system.cluster}"
+        )
+        assert any(expected in one for one in said)
+
+
+def test_a_line_is_drawn_between_clusters() -> None:
+    apart = compared(["A", "B", "C"], [[1] * 60, [1] * 30 + [0] * 30, [0] * 60])
+    groups = apart.main_board.groups
+    assert groups is not None
+    assert len(groups.clusters) == 3
+    lines = [said for said in sentences(board_svg(apart, "leaderboard")) if said.startswith("All of cluster")]
+    assert len(lines) == 2
+
+
+def test_cells_are_in_the_step_of_their_p_value(record: CompareRecord) -> None:
+    place = {system.name: at for at, system in enumerate(record.main_board.systems)}
+    cells = cells_of(record.main_board)
+    assert len({(cell.upper, cell.lower) for cell in cells}) == 45
+    for cell in cells:
+        p = cell.pair.p_adjusted
+        assert cell.upper < cell.lower
+        assert {cell.upper, cell.lower} == {place[cell.pair.u], place[cell.pair.v]}
+        assert cell.step == sum(p <= limit for limit in (0.05, 0.005, 0.0005, 0.00005))
+        assert cell.sign == (1 if p <= 0.05 else 0)
+    assert limits_of(0.05) == [0.05, 0.005, 0.0005, 0.00005]
+
+
+def test_a_worse_system_that_ranks_higher_has_the_other_sign(record: CompareRecord) -> None:
+    board = record.main_board
+    turned = replace(board, pairs=tuple(replace(one, relation="worse") for one in board.pairs))
+    assert {cell.sign for cell in cells_of(turned)} == {-1}
+    other = replace(
+        board, pairs=tuple(replace(one, u=one.v, v=one.u, relation="better") for one in board.pairs)
+    )
+    assert {cell.sign for cell in cells_of(other)} == {-1}
+    for picture in (turned, other):
+        drawn = board_svg(replace(record, board=picture), "heatmap", "light").decode()
+        assert BOARD_PALETTES["light"].worse1 in drawn
+
+
+@pytest.mark.parametrize("size", [12, 50])
+def test_what_is_untestable_is_hatched_and_named(size: int) -> None:
+    plain = compared([f"s{k}" for k in range(size)], some_scores(size, 100))
+    assert b"<pattern" not in board_svg(plain, "heatmap")
+    pairs = tuple(replace(one, relation="untestable") for one in plain.main_board.pairs)
+    hatched = board_svg(replace(plain, board=replace(plain.main_board, pairs=pairs)), "heatmap")
+    assert b"<pattern" in hatched
+    assert "untestable" in texts(hatched)
+
+
+def test_a_heatmap_of_many_is_small() -> None:
+    names = [f"s{k:03d}" for k in range(134)]
+    assert len(board_svg(compared(names, some_scores(134, 500)), "heatmap")) < 400_000
+
+
+def test_bars_name_the_members_of_each_clique(record: CompareRecord) -> None:
+    groups = record.main_board.groups
+    assert groups is not None
+    said = " ".join(sentences(board_svg(record, "bars")))
+    for letter, members in (groups.letters or {}).items():
+        if len(members) > 1:
+            assert f"{letter}: {', '.join(' '.join(name.split()) for name in members)} do not differ" in said
+
+
+def test_a_forest_shows_intervals_or_says_that_there_are_none() -> None:
+    names, scores = short_names(5), some_scores(5)
+    given: dict[str, Any] = {"design": "baseline", "baseline": names[2]}
+    without = board_svg(compared(names, scores, **given), "forest")
+    assert "There are no confidence intervals" in " ".join(texts(without))
+    record = compared(names, scores, confidence_level=0.9, **given)
+    drawn = board_svg(record, "forest")
+    assert "90 % confidence intervals" in " ".join(texts(drawn))
+    said = " ".join(sentences(drawn))
+    assert said.count(", 90 % interval ") >= len(record.main_board.pairs)
+
+
+def test_a_forest_of_all_pairs_is_against_the_best(record: CompareRecord) -> None:
+    said = sentences(board_svg(record, "forest"))
+    best, *others = record.main_board.systems
+    pairs = {one.v: one for one in record.main_board.pairs if one.u == best.name}
+    for system in others:
+        shown = f"{-pairs[system.name].difference:.6g}"
+        assert any(one.startswith(f"{' '.join(system.name.split())}: difference {shown}") for one in said), (
+            system.name
+        )
+
+
+@pytest.mark.parametrize(
+    ("picture", "given", "because"),
+    [
+        ("bars", {"size": 31}, "at most 30 systems"),
+        ("bars", {"design": "baseline", "baseline": "GPT-5 mini"}, "tests of all pairs"),
+        ("heatmap", {"listed": "none"}, "none is listed"),
+        ("forest", {"listed": "none"}, "none is listed"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_with_its_reason(
+    picture: str, given: dict[str, Any], because: str
+) -> None:
+    size = given.pop("size", 4)
+    record = compared(short_names(size), some_scores(size), **given)
+    with pytest.raises(InvalidTest) as refused:
+        board_svg(record, picture)
+    (flaw,) = refused.value.flaws
+    assert (flaw.pointer, flaw.code) == ("/?picture", "picture_impossible")
+    assert because in flaw.detail
+
+
+def test_bars_without_letters_are_refused(record: CompareRecord) -> None:
+    groups = record.main_board.groups
+    assert groups is not None
+    systems = tuple(replace(system, letters=None) for system in record.main_board.systems)
+    board = replace(record.main_board, systems=systems, groups=replace(groups, letters=None))
+    with pytest.raises(InvalidTest, match="too many groups"):
+        board_svg(replace(record, board=board), "bars")
+    assert "letters" not in texts(board_svg(replace(record, board=board), "leaderboard"))
+
+
+def test_pictures_in_one_page_have_ids_of_their_own_and_follow_its_theme(record: CompareRecord) -> None:
+    named = next(named_boards(record))
+    drawn = [inline_board(record, "heatmap", named, number) for number in (0, 1)]
+    ids = [set(re.findall(r' id="([^"]+)"', one)) for one in drawn]
+    assert not ids[0] & ids[1]
+    assert all("#0201" not in one and "prefers-color-scheme:dark" in one for one in drawn)
+
+
+def luminance(color: str) -> float:
+    """Relative luminance (WCAG 2.2)."""
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    r, g, b = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("palette", BOARD_PALETTES.values(), ids=BOARD_PALETTES)
+def test_steps_are_told_apart_by_lightness_alone_and_texts_can_be_read(palette: Any) -> None:
+    for ramp in (palette.better, palette.worse):
+        steps = [luminance(color) for color in (palette.tied, *ramp)]
+        assert steps in (sorted(steps), sorted(steps, reverse=True))
+        assert all(contrast(one, other) > 1.2 for one, other in pairwise((palette.tied, *ramp)))
+        for step, color in enumerate(ramp, start=1):
+            assert contrast(palette.knock if step > 2 else palette.ink, color) >= 4.5, color
+    assert contrast(palette.ink, palette.paper) > 7
+    assert contrast(palette.soft, palette.paper) > 4.5
+
+
+def test_numbers_below_each_other_have_equally_many_decimals() -> None:
+    assert aligned([0.7, 0.65, 0.6]) == ["0.700", "0.650", "0.600"]
+    assert aligned([0.70001, 0.70002, 0.5]) == ["0.70001", "0.70002", "0.50000"]
+    assert aligned([34.5678, 30.0]) == ["34.6", "30.0"]
+    assert aligned([0.5, 0.5]) == ["0.500", "0.500"]
+    assert aligned([-0.0001, -1.0]) == ["0.00", "−1.00"]
+    assert aligned([1e-300, 0.0]) == ["1e−300", "0"]
+
+
+@pytest.mark.parametrize(
+    ("p", "shown"),
+    [(0.0499999999, "0.05"), (0.0500000001, ">0.05"), (0.05, "0.05"), (0.0496, "0.05"), (0.0504, "0.0504"), (0.9999999, "<1"), (1.0, "1"), (1.2e-7, "1.2e−7")],
+)  # fmt: skip
+def test_a_short_p_value_is_on_its_own_side_of_alpha(p: float, shown: str) -> None:
+    assert short_p(pair(p), 0.05) == shown
+
+
+def test_a_p_value_below_all_doubles_is_below_a_power_of_ten() -> None:
+    assert short_p(pair(5e-324, log10_p_adjusted=-500.0), 0.05) == "<1e−99"
+
+
+def test_cut_names_fit_and_differ() -> None:
+    names = long_names(40)
+    labels = names_fitted(names, 9.0, 2.0)
+    assert len(set(labels)) == len(names)
+    assert all(width(label, 9.0) <= 2.0 for label in labels)
+    assert fitted("short", 9.0, 2.0) == "short"
+    assert fitted("a" * 40 + "b" * 40, 9.0, 1.0).strip("ab") == "…"
+    assert fitted("\n\u202e", 9.0, 1.0) == "(unnamed)"
+
+
+@pytest.mark.parametrize(
+    "values", [[0.1, 0.2], [0.0], [1e300, -1e300], [5e-324, 0.0], [1e15, 1e15 + 1], [3.0, 3.0]]
+)
+def test_an_axis_holds_its_values_in_order(values: list[float]) -> None:
+    axis = score_axis(values, 1.0, 3.0, 8.0)
+    places = [axis.at(value) for value in sorted(values)]
+    assert places == sorted(places)
+    assert all(1.0 <= place <= 3.0 for place in places)
+    assert all(1.0 <= place <= 3.0 for place, _ in axis.ticks)
+    if len(set(values)) > 1:
+        assert places[0] < places[-1]
