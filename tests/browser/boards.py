@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import itertools
-import json
 import random
-import re
 from collections.abc import Callable
-from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.browser.conftest import Tab
-from tests.browser.test_comfort import EXCESS, PHONE, SMALL, SMALLEST_TARGET, findings
-from tests.browser.test_handing_over import DROP
-from tests.browser.test_refusing import HOSTILE
-from tests.browser.test_taking import copied, run, saved
 from tests.process.conftest import Server, until
 
 NAMES = ["atlas-70b", "birch-32b", "cedar-8b", "delta-8b", "ember-3b", "flint-1b", "random"]

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import json
-import random
 import re
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 import pytest
 
-from tests.browser.boards import NAMES, RANKED, choose, head, opened, order, pair_pictured, ranked, sent, wide
+from tests.browser.boards import NAMES, choose, opened, ranked, sent, wide
 from tests.browser.conftest import Tab
 from tests.browser.test_comfort import EXCESS, PHONE, SMALL, SMALLEST_TARGET, findings
-from tests.browser.test_handing_over import DROP
 from tests.browser.test_refusing import HOSTILE
 from tests.browser.test_taking import copied, run, saved
-from tests.process.conftest import Server, until
+from tests.process.conftest import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("browser")]
 
