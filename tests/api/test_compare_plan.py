@@ -58,6 +58,16 @@ def test_more_pairs_take_longer(service: Any) -> None:
     assert seconds[0] < seconds[1]
 
 
+def test_a_data_set_costs_something_however_small(service: Any) -> None:
+    """300 boards of one pair take far longer than one board of 300 pairs."""
+    two = {"systems": {"A": [1, 0, 1, 1], "B": [0, 0, 1, 0]}}
+    sets = {"kind": "scores", "datasets": {f"d{number}": two for number in range(300)}, "aggregate": None}
+    board = {"kind": "scores", "systems": {f"s{number}": SYSTEMS["A"] for number in range(25)}}
+    many, one = planned(service, sets), planned(service, board)
+    assert many["tests"] == one["tests"] == 300
+    assert many["seconds"] > 10 * one["seconds"]
+
+
 def test_a_test_is_planned_as_before(service: Any) -> None:
     answered = service.post("/v1/plan", json={"kind": "scores", "request": {"u": [1, 0, 1], "v": [0, 0, 1]}})
     assert answered.status_code == 200
