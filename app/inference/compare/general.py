@@ -191,4 +191,5 @@ def _nothing_in_common(u: int, v: int) -> PairTest:
         exact=True,
         sampled=False,
         fraction=Fraction2(1, 0),
+        null=((), ()),
     )
