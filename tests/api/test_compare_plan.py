@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from app.api.openapi.schemas import ComparePlanAnswer, PlanAnswer
 
 SYSTEMS = {"A": [1, 0, 1, 1], "B": [0, 0, 1, 0], "C": [1, 1, 1, 0]}
@@ -66,6 +68,18 @@ def test_a_data_set_costs_something_however_small(service: Any) -> None:
     many, one = planned(service, sets), planned(service, board)
     assert many["tests"] == one["tests"] == 300
     assert many["seconds"] > 10 * one["seconds"]
+
+
+@pytest.mark.parametrize("name", ["bleu", "chrf"])
+def test_pairs_of_corpus_scores_take_longer_than_those_of_class_f1(service: Any, name: str) -> None:
+    texts = ["a cat on a mat", "the cat sat on the mat", "on the mat sat a cat", "a mat"]
+    systems = {f"s{place}": texts[place:] + texts[:place] for place in range(4)}
+    request = {"kind": "predictions", "gold": texts, "systems": systems}
+    of_classes = {"name": "f1", "average": "macro"}
+    seconds = [
+        planned(service, {**request, "statistic": each})["seconds"] for each in ({"name": name}, of_classes)
+    ]
+    assert seconds[0] > 2 * seconds[1]
 
 
 def test_a_test_is_planned_as_before(service: Any) -> None:
