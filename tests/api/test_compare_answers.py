@@ -242,3 +242,31 @@ def test_which_pairs_are_listed_changes_nothing_else(service: Any, listed: str) 
     }
     shown = [pair for pair in everything["pairs"] if pair["relation"] in wanted.get(listed, set())]
     assert some["pairs"] == shown
+
+
+@pytest.mark.parametrize("scores", [(20, 3, 0), (1.0, 0.5, 0.0)])
+def test_a_pair_without_a_common_item_attains_p_1_alone_and_takes_nothing_from_holm_discrete(
+    service: Any, scores: tuple[float, float, float]
+) -> None:
+    high, middle, low = scores
+    items = [f"q{number}" for number in range(7)]
+    three = {
+        "A": dict.fromkeys(items, high),
+        "B": dict.fromkeys(items[:6], middle),
+        "C": {"elsewhere": low, **dict.fromkeys(items, low)},
+    }
+    body = {"kind": "scores", "adjust": "holm_discrete", "on_missing": "pairwise", "alpha": 0.07}
+    without = answer(service, {**body, "systems": three})
+    apart = {**three, "D": {"nowhere": middle}}
+    said = answer(service, {**body, "systems": apart})
+    by_names = {(pair["u"], pair["v"]): pair for pair in said["pairs"]}
+    alone = [pair for names, pair in by_names.items() if "D" in names]
+    assert [(pair["n"], pair["p_adjusted_bounds"], pair["relation"]) for pair in alone] == [
+        (0, [1.0, 1.0], "untestable")
+    ] * 3
+    # F_k is 0 below 1: the other pairs are adjusted as if these were not there.
+    for pair in without["pairs"]:
+        assert by_names[pair["u"], pair["v"]] == pair
+    # p is 1/64 once, which the others cannot attain, and 1/32 twice.
+    assert sorted(pair["p_adjusted"] for pair in without["pairs"]) == [1 / 64, 1 / 16, 1 / 16]
+    assert {pair["relation"] for pair in without["pairs"]} == {"better"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from app.api.openapi.schemas import ComparePlanAnswer, PlanAnswer
 
 SYSTEMS = {"A": [1, 0, 1, 1], "B": [0, 0, 1, 0], "C": [1, 1, 1, 0]}
@@ -56,6 +58,28 @@ def test_more_pairs_take_longer(service: Any) -> None:
     many = {f"s{number}": SYSTEMS["A"] for number in range(50)}
     seconds = [planned(service, {"kind": "scores", "systems": own})["seconds"] for own in (few, many)]
     assert seconds[0] < seconds[1]
+
+
+def test_a_data_set_costs_something_however_small(service: Any) -> None:
+    """300 boards of one pair take far longer than one board of 300 pairs."""
+    two = {"systems": {"A": [1, 0, 1, 1], "B": [0, 0, 1, 0]}}
+    sets = {"kind": "scores", "datasets": {f"d{number}": two for number in range(300)}, "aggregate": None}
+    board = {"kind": "scores", "systems": {f"s{number}": SYSTEMS["A"] for number in range(25)}}
+    many, one = planned(service, sets), planned(service, board)
+    assert many["tests"] == one["tests"] == 300
+    assert many["seconds"] > 10 * one["seconds"]
+
+
+@pytest.mark.parametrize("name", ["bleu", "chrf"])
+def test_pairs_of_corpus_scores_take_longer_than_those_of_class_f1(service: Any, name: str) -> None:
+    texts = ["a cat on a mat", "the cat sat on the mat", "on the mat sat a cat", "a mat"]
+    systems = {f"s{place}": texts[place:] + texts[:place] for place in range(4)}
+    request = {"kind": "predictions", "gold": texts, "systems": systems}
+    of_classes = {"name": "f1", "average": "macro"}
+    seconds = [
+        planned(service, {**request, "statistic": each})["seconds"] for each in ({"name": name}, of_classes)
+    ]
+    assert seconds[0] > 2 * seconds[1]
 
 
 def test_a_test_is_planned_as_before(service: Any) -> None:

@@ -25,7 +25,7 @@ from .stepwise import BH, BONFERRONI, BY, HOCHBERG, HOLM, NONE, Procedure
 
 Adjuster = Callable[[PairTests, Fraction], Adjusted]
 # So many tests are adjusted as fractions: some 30 ms.
-_FEW = 2_000
+FEW = 2_000
 
 
 def adjust_boards(boards: Sequence[PairTests], adjust: Adjust, alpha: Fraction) -> list[Adjusted]:
@@ -64,7 +64,7 @@ def stepwise(procedure: Procedure, tests: PairTests, alpha: Fraction) -> Adjuste
 
 def _all_fractions(tests: PairTests) -> list[Fraction] | None:
     """The exact p-values of few tests, if all are known."""
-    if len(tests) > _FEW:
+    if len(tests) > FEW:
         return None
     fractions = []
     for i in range(len(tests)):
