@@ -13,7 +13,8 @@ from ..options import Options
 from .binary import BinaryPairs, BinarySystems, binary_systems
 from .columns import concatenated
 from .general import GeneralPairs
-from .integers import IntegerPairs, IntegerSystems, integer_systems
+from .integer_pairs import IntegerPairs
+from .integer_systems import IntegerSystems, integer_systems
 from .pair_tests import PairTests
 from .system_scores import Score, system_scores
 
