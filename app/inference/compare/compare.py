@@ -12,6 +12,7 @@ from ...engine.lattice import Integers
 from ...engine.plan import Budget
 from ...errors import InvalidTest, relocated
 from ...statistics.systems import Systems
+from ...statistics.weights import WEIGHTED, require_unweighted
 from ..paired_test import ALGORITHM_VERSION
 from ..record import WarningRecord
 from .adjusted import Adjusted
@@ -73,6 +74,8 @@ def _planned_max_t(
 
 def _prepared(name: str | None, systems: Systems, comparison: Comparison, budget: Budget) -> PreparedBoard:
     spec, options = comparison.spec, comparison.options
+    if systems.weights is not None and spec.name not in WEIGHTED:
+        require_unweighted(spec.name)
     once = reduced(systems, spec)
     scores = scores_of(systems, spec, once)
     pairs = _pairs(systems, scores, comparison)
