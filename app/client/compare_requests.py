@@ -7,22 +7,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, Literal, TypedDict, Unpack, cast
 
-from .data import array_of, escaped, plain
+from .board_columns import Columns, at_dataset, board_columns, of_dataset, without_missing
+from .data import plain
 from .errors import InvalidData
-from .indexed import by_index
+from .indexed import BESIDE
 from .requests import ROLES, FileLike, Statistic, file_of, form_fields
 
 CompareKind = Literal["scores", "counts", "predictions", "files"]
-Columns = Mapping[str, Any]
-MEMBERS = ("systems", "scores", "gold", "ids", "clusters")
 SYSTEM, FILE = "system", "file"
-MISSING = frozenset({"NAType", "NaTType"})  # of pandas
 
 
 class CompareOptions(TypedDict, total=False):
@@ -53,13 +50,14 @@ class CompareOptions(TypedDict, total=False):
     timeout_s: float
     ids: Any
     clusters: Any
+    weights: Any
 
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
     """Columns of one board, or of several by data set, and options; or files and fields of a form.
 
-    `boards` holds the members systems, gold, ids and clusters of each data set; those of the only one under None.
+    `boards` holds the members systems, gold, ids, clusters and weights of each data set; those of the only one under None.
     """
 
     kind: CompareKind
@@ -74,7 +72,7 @@ class CompareRequest:
             raise InvalidData("Files have no JSON form; give scores, counts or predictions instead.")
         drops = self.kind == "scores" and self.options.get("on_missing", "error") != "error"
         boards = {
-            name: plain(_without_missing(members) if drops else members, _at(name))
+            name: plain(without_missing(members) if drops else members, at_dataset(name))
             for name, members in self.boards.items()
         }
         columns = boards.get(None, {"datasets": boards})
@@ -102,30 +100,29 @@ def compare(
         The gold standard: the systems' data are predictions.
     datasets
         Instead of systems: {name: systems} for several data sets; or {name: {"systems": …, "gold": …, "ids": …,
-        "clusters": …}}.
+        "clusters": …, "weights": …}}.
     options
-        `baseline` alone compares every system to that one. With `on_missing` pairwise or complete, NaN is a missing
+        `weights` is what each item of scores counts for. `baseline` alone compares every system to that one. With `on_missing` pairwise or complete, NaN is a missing
         score.
 
     Raises
     ------
         InvalidData: the data cannot be put into a request.
     """
-    columns = {"kind", "ids", "clusters"}
-    members = _options({name: value for name, value in options.items() if name not in columns})
-    beside = {name: value for name in ("ids", "clusters") if (value := options.get(name)) is not None}
+    members = _options({name: value for name, value in options.items() if name not in {"kind", *BESIDE}})
+    beside = {name: value for name in BESIDE if (value := options.get(name)) is not None}
     if datasets is None:
         own: Columns = {"systems": systems, "scores": scores, "gold": gold, **beside}
-        boards: dict[str | None, Columns] = {None: _board(own, options.get("kind"), "")}
+        boards: dict[str | None, Columns] = {None: board_columns(own, options.get("kind"), "")}
     else:
         if systems is not None or scores is not None or gold is not None or beside:
-            detail = "With datasets, systems, scores, gold, ids and clusters go into each of them."
+            detail = "With datasets, systems, scores, gold, ids, clusters and weights go into each of them."
             raise InvalidData(detail, pointer="/datasets")
         boards = {}
         for name, value in datasets.items():
             if str(name) in boards:
                 raise InvalidData("Two data sets are the same when written as text.", pointer="/datasets")
-            boards[str(name)] = _board(_of_dataset(value), options.get("kind"), _at(str(name)))
+            boards[str(name)] = board_columns(of_dataset(value), options.get("kind"), at_dataset(str(name)))
     has_gold = any("gold" in board for board in boards.values())
     kind: CompareKind = options.get("kind") or ("predictions" if has_gold else "scores")
     return CompareRequest(kind, boards, members)
@@ -181,13 +178,6 @@ def compare_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     return fields | ({"aggregate": "null"} if "aggregate" in options and options["aggregate"] is None else {})
 
 
-def is_missing(value: Any) -> bool:
-    """Whether a score is not there: None, NaN, or what pandas writes for it."""
-    return (
-        value is None or type(value).__name__ in MISSING or (isinstance(value, float) and math.isnan(value))
-    )
-
-
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as members of a body; a baseline says what to compare."""
     members = {name: value for name, value in options.items() if value is not None or name == "aggregate"}
@@ -202,107 +192,3 @@ def _is_file(given: Any) -> bool:
     if isinstance(given, tuple):
         return len(given) == 2 and isinstance(given[0], str) and isinstance(given[1], bytes)
     return isinstance(given, str | PathLike | bytes) or hasattr(given, "read")
-
-
-def _at(dataset: str | None) -> str:
-    return "" if dataset is None else f"/datasets/{escaped(dataset)}"
-
-
-def _of_dataset(value: Any) -> Columns:
-    """A data set's members: as they are named, or its systems alone."""
-    named = isinstance(value, Mapping) and "systems" in value and set(value) <= set(MEMBERS)
-    return cast("Columns", value) if named else {"systems": value}
-
-
-def _board(given: Columns, kind: str | None, at: str) -> Columns:
-    """The members of one data set, paired by their indexes where they have any; pointers of errors begin with `at`."""
-    try:
-        systems = _named(given.get("systems"), given.get("scores"))
-        if systems is None:
-            return {name: value for name, value in given.items() if value is not None}
-        columns = {f"systems/{escaped(name)}": _counted(column, kind) for name, column in systems.items()}
-        if given.get("gold") is not None:
-            columns["gold"] = given["gold"]
-        beside = {name: given[name] for name in ("ids", "clusters") if given.get(name) is not None}
-        paired, beside = by_index("counts" if kind == "counts" else "scores", columns, beside)
-    except InvalidData as error:
-        raise InvalidData(error.detail, pointer=at + error.pointer) from None
-    own = {name: paired[f"systems/{escaped(name)}"] for name in systems}
-    return {"systems": own, **({"gold": paired["gold"]} if "gold" in paired else {}), **beside}
-
-
-def _named(systems: Any, scores: Any) -> dict[str, Any] | None:
-    """Every system's column by its name; None for names and rows that the server reads as they are."""
-    if scores is not None:
-        return _of_matrix(systems, scores)
-    if hasattr(systems, "columns") and hasattr(systems, "__array__"):
-        names = list(systems.columns)
-    elif isinstance(systems, Mapping):
-        names = list(systems)
-    else:
-        detail = "Give {name: column}, a data frame with a column for each system, or names and a matrix."
-        raise InvalidData(detail, pointer="/systems")
-    texts = [str(name) for name in names]
-    _require_distinct(texts)
-    return {text: systems[name] for text, name in zip(texts, names, strict=True)}
-
-
-def _of_matrix(systems: Any, scores: Any) -> dict[str, Any] | None:
-    if systems is None or isinstance(systems, str | Mapping):
-        raise InvalidData("Give a list of names, one for each column of scores.", pointer="/systems")
-    names = [str(name) for name in systems]
-    matrix = array_of(scores)
-    if matrix is None:
-        return None
-    if matrix.ndim != 2 or matrix.shape[1] != len(names):
-        detail = f"Give scores of N x {len(names)}: a row for each item, a column for each of the names."
-        raise InvalidData(detail, pointer="/scores")
-    _require_distinct(names)
-    if hasattr(scores, "columns"):
-        return {name: scores[column] for name, column in zip(names, scores.columns, strict=True)}
-    return {name: matrix[:, column] for column, name in enumerate(names)}
-
-
-def _require_distinct(names: Sequence[str]) -> None:
-    if len(set(names)) != len(names):
-        twice = next(name for index, name in enumerate(names) if name in names[:index])
-        raise InvalidData(f"Two systems are called {twice!r}.", pointer="/systems")
-
-
-def _counted(column: Any, kind: str | None) -> Any:
-    """A data frame of one system's counts as columns by name."""
-    if kind == "counts" and hasattr(column, "columns") and hasattr(column, "__array__"):
-        return {str(name): column[name] for name in column.columns}
-    return column
-
-
-def _without_missing(members: Columns) -> Columns:
-    """Scores that are not there left out: every column by id (or by the number of its row)."""
-    systems = members["systems"]
-    if not isinstance(systems, Mapping) or not any(map(_has_missing, systems.values())):
-        return members
-    ids = members.get("ids")
-    kept = {name: value for name, value in members.items() if name != "ids"}
-    kept["systems"] = {
-        name: {key: one for key, one in _by_key(column, ids, name).items() if not is_missing(one)}
-        for name, column in systems.items()
-    }
-    clusters = members.get("clusters")
-    if clusters is not None:
-        kept["clusters"] = _by_key(clusters, ids, "clusters")
-    return kept
-
-
-def _has_missing(column: Any) -> bool:
-    return any(map(is_missing, column.values() if isinstance(column, Mapping) else column))
-
-
-def _by_key(column: Any, ids: Any, name: str) -> dict[str, Any]:
-    if isinstance(column, Mapping):
-        return dict(column)
-    values = list(column)
-    keys = [str(row) for row in range(len(values))] if ids is None else [str(one) for one in ids]
-    if len(keys) != len(values) or len(set(keys)) != len(keys):
-        detail = "Missing scores need columns of one length, and ids that are different."
-        raise InvalidData(detail, pointer=f"/systems/{escaped(name)}")
-    return dict(zip(keys, values, strict=True))

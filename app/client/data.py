@@ -6,6 +6,7 @@ import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ COUNT_COLUMNS = ("tp", "incorrect")  # of each system, in the order of an N x 4 
 def plain(value: Any, at: str = "") -> Any:
     """Lists, dicts, numbers and strings, of arrays and whatever else stands for them; `at` is its pointer.
 
+    A fraction, which weights may be, is text.
+
     Raises
     ------
         InvalidData: there is something of another kind, or a key stands twice.
@@ -30,6 +33,8 @@ def plain(value: Any, at: str = "") -> Any:
     """
     if value is None or (isinstance(value, str | bool | int | float) and not isinstance(value, np.generic)):
         return value
+    if isinstance(value, Fraction):
+        return str(value)
     if isinstance(value, Mapping):
         members = {str(key): plain(one, f"{at}/{escaped(key)}") for key, one in value.items()}
         if len(members) != len(value):

@@ -16,6 +16,7 @@ Columns = Mapping[str, Any]
 Labels = list[str]
 # The columns of one frame with both systems, when it has these names: whatever their order.
 WHOLE = {"scores": ("u", "v"), "counts": ("tp_u", "incorrect_u", "tp_v", "incorrect_v")}
+BESIDE = ("ids", "clusters", "weights")
 BY_ORDER = "use .reset_index(drop=True) or .to_numpy() to pair by order."
 
 
@@ -29,7 +30,7 @@ def by_index(kind: str, columns: Columns, options: Columns) -> tuple[dict[str, A
     """
     frames = {name: _frame(kind, value, alone=columns.get("v") is None) for name, value in columns.items()}
     leaves = _leaves(kind, frames)
-    beside = {f"/{name}": options[name] for name in ("ids", "clusters") if options.get(name) is not None}
+    beside = {f"/{name}": options[name] for name in BESIDE if options.get(name) is not None}
     labels = {at: _labels(at, value) for at, value in leaves.items() if has_index(value)}
     keyed = kind != "counts" and any(isinstance(value, Mapping) for value in leaves.values())
     if not labels:
@@ -44,7 +45,7 @@ def by_index(kind: str, columns: Columns, options: Columns) -> tuple[dict[str, A
     if not keyed and all(one == first for one in (*labels.values(), *beside_labels.values())):
         return frames, {**options, "ids": first if options.get("ids") is None else options["ids"]}
     _require_ids(kind, options, {**labels, **beside_labels}, first)
-    return _by_id(kind, frames, labels), _clusters_by_id(options, beside_labels.get("/clusters"))
+    return _by_id(kind, frames, labels), _beside_by_id(options, beside_labels)
 
 
 def has_index(value: Any) -> bool:
@@ -98,10 +99,11 @@ def _require_ids(kind: str, options: Columns, labels: Mapping[str, Labels], firs
             f"The columns are paired by their indexes, which differ: leave ids out; or {BY_ORDER}",
             pointer="/ids",
         )
-    clusters = options.get("clusters")
-    if clusters is not None and "/clusters" not in labels and not isinstance(clusters, Mapping):
-        detail = f"The columns are paired by their indexes, which differ; this has none: {BY_ORDER}"
-        raise InvalidData(detail, pointer="/clusters")
+    for name in ("clusters", "weights"):
+        column = options.get(name)
+        if column is not None and f"/{name}" not in labels and not isinstance(column, Mapping):
+            detail = f"The columns are paired by their indexes, which differ; this has none: {BY_ORDER}"
+            raise InvalidData(detail, pointer=f"/{name}")
 
 
 def _by_id(kind: str, columns: Columns, labels: Mapping[str, Labels]) -> dict[str, Any]:
@@ -130,7 +132,7 @@ def _keyed(value: Any, labels: Labels, at: str) -> dict[str, Any]:
     return dict(zip(labels, plain(value, at), strict=True))
 
 
-def _clusters_by_id(options: Columns, labels: Labels | None) -> dict[str, Any]:
-    if labels is None:
-        return dict(options)
-    return {**options, "clusters": _keyed(options["clusters"], labels, "/clusters")}
+def _beside_by_id(options: Columns, labels: Mapping[str, Labels]) -> dict[str, Any]:
+    """Clusters and weights by id, where they have an index."""
+    own = {at[1:]: _keyed(options[at[1:]], index, at) for at, index in labels.items() if at != "/ids"}
+    return {**options, **own}

@@ -23,12 +23,15 @@ FileLike = str | PathLike[str] | bytes | tuple[str, bytes] | BinaryIO
 Statistic = str | Mapping[str, Any]
 Names = tuple[str, str] | Mapping[str, str]
 
-IN_A_BODY_ONLY = ("ids", "clusters", "labels")
+IN_A_BODY_ONLY = ("ids", "clusters", "labels", "weights")
 ROLES = ("u", "v", "file", "gold", "ref", "ref2", "ref3", "ref4", "qrels", "documents")
 
 
 class Options(TypedDict, total=False):
-    """The options of every test; their meaning and defaults are in the OpenAPI document of the server."""
+    """The options of every test; their meaning and defaults are in the OpenAPI document of the server.
+
+    `weights` is of scores alone: what each item counts for, in the order of the items, or by id.
+    """
 
     statistic: Statistic
     alternative: Literal["two-sided", "greater", "less"]
@@ -41,6 +44,7 @@ class Options(TypedDict, total=False):
     confidence_level: float
     ids: Any
     clusters: Any
+    weights: Any
     on_missing: Literal["error", "drop"]
     pmf: Literal["none", "summary", "full"]
     exact_fraction: bool

@@ -34,6 +34,7 @@ class LongRows:
     datasets: Keys | None
     clusters: Keys | None
     missing: NDArray[np.bool_]
+    weights: Keys | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class LongBoard:
     positions: dict[str, Codes]
     rows: dict[str, Codes]
     clusters: dict[str, str] | None
+    weights: dict[str, str] | None = None
 
 
 def coded_keys(texts: Sequence[str]) -> Keys:
@@ -94,27 +96,29 @@ def _board(rows: LongRows, parts: dict[str, Codes], values: Any, locate: Locate)
         {name: taken(values, part) for name, part in kept.items()},
         {name: position[rows.items.codes[part]] for name, part in kept.items()},
         kept,
-        None if rows.clusters is None else _clusters(rows, own, position, ids, locate),
+        _by_item(rows, "cluster", rows.clusters, own, position, ids, locate),
+        _by_item(rows, "weight", rows.weights, own, position, ids, locate),
     )
 
 
-def _clusters(rows: LongRows, own: Codes, position: Codes, ids: list[str], locate: Locate) -> dict[str, str]:
-    """The cluster of each id, which all its rows must agree about."""
-    assert rows.clusters is not None
-    where, codes = position[rows.items.codes[own]], rows.clusters.codes[own]
-    cluster = np.zeros(len(ids), dtype=np.int64)
-    cluster[where[::-1]] = codes[::-1]  # of several, the first
-    other = np.flatnonzero(cluster[where] != codes)
+def _by_item(
+    rows: LongRows, what: str, keys: Keys | None, own: Codes, position: Codes, ids: list[str], locate: Locate
+) -> dict[str, str] | None:
+    """The cluster or the weight of each id, which all its rows must agree about."""
+    if keys is None:
+        return None
+    where, codes = position[rows.items.codes[own]], keys.codes[own]
+    first = np.zeros(len(ids), dtype=np.int64)
+    first[where[::-1]] = codes[::-1]  # of several, the first
+    other = np.flatnonzero(first[where] != codes)
     if other.size:
         row = int(own[other[0]])
-        names = rows.clusters.names
         key = ids[int(where[other[0]])]
-        detail = (
-            f"The item {quoted(key)} is in cluster {quoted(names[int(codes[other[0]])])} here and in "
-            f"{quoted(names[int(cluster[where[other[0]]])])} before: an item has one cluster."
-        )
-        raise InvalidTest.at(locate(row), "cluster_mismatch", detail)
-    return {key: rows.clusters.names[code] for key, code in zip(ids, cluster.tolist(), strict=True)}
+        here, before = (quoted(keys.names[int(of[other[0]])]) for of in (codes, first[where]))
+        said = f"is in cluster {here}" if what == "cluster" else f"has the weight {here}"
+        detail = f"The item {quoted(key)} {said} here and {'in ' if what == 'cluster' else ''}{before} before: an item has one {what}."
+        raise InvalidTest.at(locate(row), f"{what}_mismatch", detail)
+    return {key: keys.names[code] for key, code in zip(ids, first.tolist(), strict=True)}
 
 
 def _refuse_twice(rows: LongRows, order: Codes, places: Codes, locate: Locate) -> None:

@@ -1,12 +1,10 @@
 """Delimited tables with the scores of many systems: long `id,system,score`, or wide with a column for each system.
 
-Both may have `dataset` and `cluster`, and their columns are in any order. An empty field, NA or NaN is a missing value.
+Both may have `dataset`, `cluster` and `weight`, and their columns are in any order. An empty field, NA or NaN is a missing value.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,17 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import from_json
 
-from ..errors import InvalidTest
+from ..errors import InvalidTest, relocated
 from ..statistics.direction import of_name
 from ..statistics.paired import Column
 from ..statistics.summary_rows import is_summary
+from ..statistics.weights import weights_of
 from . import columns, delimited
 from .delimited import Delimiter
+from .grid import Grid, Lines, grid_of
 from .quoting import quoted
 from .systems_rows import LongBoard, LongRows, boards_of, coded_keys
 
 LONG = frozenset(("system", "score"))
-KEYS = ("id", "dataset", "cluster")
+KEYS = ("id", "dataset", "cluster", "weight")
 MISSING = frozenset(("", "na", "n/a", "nan", "none", "null"))
 # Columns that pandas writes for its index.
 INDEX_NAMES = frozenset(("", "index", "level_0", "unnamed: 0"))
@@ -41,6 +41,7 @@ class WideBoard:
     ids: list[str] | None
     clusters: list[str] | None
     rows: NDArray[np.int64]
+    weights: list[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +57,6 @@ class SystemsTable:
     skipped: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """A header, and the columns of text below it."""
-
-    names: list[str]
-    columns: list[list[str]]
-
-    def column(self, name: str) -> list[str] | None:
-        """The fields of the column of this name; case does not matter."""
-        folded = [own.lower() for own in self.names]
-        return self.columns[folded.index(name)] if name in folded else None
-
-
 def read(body: bytes | bytearray, delimiter: Delimiter, wanted: Sequence[str] | None = None) -> SystemsTable:
     """Read a table; of a wide one only the systems that are `wanted`, where that is given.
 
@@ -79,78 +67,27 @@ def read(body: bytes | bytearray, delimiter: Delimiter, wanted: Sequence[str] | 
     InvalidTest
         A line or the header is wrong, or a field is no number; pointers are `/line/<n>[/<field>]`, from one.
     """
-    grid = _grid(body, delimiter)
+    grid = grid_of(body, delimiter)
     folded = [name.lower() for name in grid.names]
     for position, name in enumerate(grid.names):
         if name in grid.names[:position] or (
             name.lower() in {*KEYS, *LONG} and folded.index(name.lower()) < position
         ):
             raise _at_column(position, "duplicate_column", f"There are two columns {quoted(name)}.")
-    lines = _Lines(body, delimiter)
+    lines = Lines(body, delimiter)
     if set(folded) >= LONG:
         return _long(grid, folded, lines, wanted)
     return _wide(grid, folded, lines, wanted)
-
-
-class _Lines:
-    """The line of each row, counted from one: read again when something is wrong, and only then."""
-
-    def __init__(self, body: bytes | bytearray, delimiter: Delimiter) -> None:
-        self.body, self.delimiter = body, delimiter
-
-    def of(self, row: int) -> int:
-        """The line of a row below the header."""
-        return delimited.rows_of(delimited.text_of(self.body), self.delimiter)[row + 1][0]
 
 
 def _at_column(position: int, code: str, detail: str) -> InvalidTest:
     return InvalidTest.at(f"/line/1/{position + 1}", code, detail)
 
 
-def _grid(body: bytes | bytearray, delimiter: Delimiter) -> _Grid:
-    """The columns of the table, cut at C speed where no field is quoted."""
-    flat = bytes(body).rstrip(b"\r\n").replace(b"\r\n", b"\n").removeprefix(b"\xef\xbb\xbf")
-    first, _, rest = flat.partition(b"\n")
-    try:
-        names = [name.strip() for name in first.decode().split(delimiter, delimited.MAX_COLUMNS)]
-        if rest and len(names) <= delimited.MAX_COLUMNS and delimited.is_grid(flat, names, delimiter):
-            k = len(names)
-            fields = rest.decode().replace("\n", delimiter).split(delimiter)
-            return _Grid(names, [fields[position::k] for position in range(k)])
-        quoted_rows = _quoted_rows(flat.decode(), delimiter)
-        if quoted_rows is not None:
-            header, *below = quoted_rows
-            return _Grid(
-                [name.strip() for name in header], [list(column) for column in zip(*below, strict=True)]
-            )
-    except UnicodeDecodeError:
-        pass  # the slow reader names the line
-    rows = delimited.rows_of(delimited.text_of(body), delimiter)
-    if len(rows) < 2:
-        what = "There is a header and no line below it" if rows else "There is no line to compare"
-        raise InvalidTest.at("", "no_items", f"{what}; give at least one.")
-    for line, row in rows:
-        delimited.fields_of(line, row, len(rows[0][1]), "as many as the header")
-    header, *below = (row for _, row in rows)
-    return _Grid([name.strip() for name in header], [list(column) for column in zip(*below, strict=True)])
-
-
-def _quoted_rows(text: str, delimiter: Delimiter) -> list[list[str]] | None:
-    """Rows that the csv module reads at once, all of one length; None for anything that has to be explained."""
-    if "\0" in text or max(line.count(delimiter) for line in text.split("\n")) >= delimited.MAX_COLUMNS:
-        return None
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
-    except csv.Error:
-        return None
-    rows = [row for row in rows if row and (row[0] or any(field.strip() for field in row))]
-    return rows if len(rows) > 1 and set(map(len, rows)) == {len(rows[0])} else None
-
-
-def _long(grid: _Grid, folded: list[str], lines: _Lines, wanted: Sequence[str] | None) -> SystemsTable:
+def _long(grid: Grid, folded: list[str], lines: Lines, wanted: Sequence[str] | None) -> SystemsTable:
     for position, name in enumerate(folded):
         if name not in {*KEYS, *LONG}:
-            detail = f"Column {position + 1} of the header is not one of id, system, score, dataset, cluster."
+            detail = f"Column {position + 1} of the header is not one of id, system, score, dataset, cluster, weight."
             raise _at_column(position, "unknown_column", detail)
     if "id" not in folded:
         detail = (
@@ -167,16 +104,16 @@ def _long(grid: _Grid, folded: list[str], lines: _Lines, wanted: Sequence[str] |
     ids, systems = grid.column("id"), grid.column("system")
     assert ids is not None
     assert systems is not None
-    dataset, cluster = grid.column("dataset"), grid.column("cluster")
-    rows = LongRows(
-        coded_keys(ids), coded_keys(systems), None if dataset is None else coded_keys(dataset),
-        None if cluster is None else coded_keys(cluster), missing,
-    )  # fmt: skip
+    dataset, cluster, weight = (
+        None if column is None else coded_keys(column)
+        for column in (grid.column("dataset"), grid.column("cluster"), _weights(grid, folded, lines))
+    )
+    rows = LongRows(coded_keys(ids), coded_keys(systems), dataset, cluster, missing, weight)
     boards = boards_of(rows, scores, lambda row: f"/line/{lines.of(row)}")
     return SystemsTable(long=boards, fields={"score": position, "id": folded.index("id")})
 
 
-def _wide(grid: _Grid, folded: list[str], lines: _Lines, wanted: Sequence[str] | None) -> SystemsTable:
+def _wide(grid: Grid, folded: list[str], lines: Lines, wanted: Sequence[str] | None) -> SystemsTable:
     if _are_numbers(grid.names):
         detail = "Line 1 holds numbers: a table of systems needs a header with their names."
         raise InvalidTest.at("/line/1", "no_header", detail)
@@ -201,12 +138,13 @@ def _wide(grid: _Grid, folded: list[str], lines: _Lines, wanted: Sequence[str] |
         if missing.any():
             gone[name] = missing
         scores[name] = values
-    ids, dataset, cluster = (grid.column(name) for name in KEYS)
+    ids, dataset, cluster = grid.column("id"), grid.column("dataset"), grid.column("cluster")
+    weights = _weights(grid, folded, lines)
     ids = None if ids is None else [key.strip() for key in ids]
     clusters = None if cluster is None else [key.strip() for key in cluster]
     every = np.arange(len(grid.columns[0]))
     if dataset is None:
-        boards: dict[str | None, WideBoard] = {None: WideBoard(scores, gone, ids, clusters, every)}
+        boards: dict[str | None, WideBoard] = {None: WideBoard(scores, gone, ids, clusters, every, weights)}
     else:
         keys = coded_keys(dataset)
         boards = {}
@@ -220,9 +158,23 @@ def _wide(grid: _Grid, folded: list[str], lines: _Lines, wanted: Sequence[str] |
                 if system not in absent or not absent[system].all()
             }
             gaps = {system: mask for system, mask in absent.items() if system in own and mask.any()}
-            boards[name] = WideBoard(own, gaps, _some(ids, rows), _some(clusters, rows), rows)
+            boards[name] = WideBoard(
+                own, gaps, _some(ids, rows), _some(clusters, rows), rows, _some(weights, rows)
+            )
     places = {**positions, **{name: folded.index(name) for name in KEYS if name in folded}}
     return SystemsTable(wide=boards, fields=places, skipped=skipped)
+
+
+def _weights(grid: Grid, folded: list[str], lines: Lines) -> list[str] | None:
+    """What each row's item counts for, as it is written; raises InvalidTest where one is no weight."""
+    written = grid.column("weight")
+    if written is None:
+        return None
+    written = [text.strip() for text in written]
+    field = folded.index("weight") + 1
+    with relocated(lambda pointer: f"/line/{lines.of(int(pointer[1:]))}/{field}"):
+        weights_of(written)
+    return written
 
 
 def _some(keys: list[str] | None, rows: NDArray[np.int64]) -> list[str] | None:
@@ -271,7 +223,7 @@ def _refuse_index(name: str, position: int, values: Column) -> None:
         raise _at_column(position, "index_column", detail)
 
 
-def _numbers(fields: list[str], position: int, lines: _Lines) -> tuple[Column, NDArray[np.bool_]]:
+def _numbers(fields: list[str], position: int, lines: Lines) -> tuple[Column, NDArray[np.bool_]]:
     """The numbers of a column, 0 where one is missing, and where that is."""
     try:
         values: list[Any] = from_json("[" + ",".join(fields) + "]", allow_inf_nan=False)
@@ -289,7 +241,7 @@ def _numbers(fields: list[str], position: int, lines: _Lines) -> tuple[Column, N
             numbers.append(delimited.number_of(text, 0, position + 1))
         except InvalidTest:
             line = lines.of(row)
-            detail = f"Field {position + 1} of line {line} is not a number; every column but id, dataset and cluster holds scores."
+            detail = f"Field {position + 1} of line {line} is not a number; every column but id, dataset, cluster and weight holds scores."
             raise InvalidTest.at(f"/line/{line}/{position + 1}", "not_a_number", detail) from None
     try:
         return columns.numbers(numbers, may_hold_booleans=False), absent

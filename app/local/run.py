@@ -49,8 +49,8 @@ def test(u: Any, v: Any = None, *, gold: Any = None, **options: Unpack[Options])
     gold
         What is right: a label per item, or a list of labels, or a text.
     options
-        As for `Client.scores`: statistic, alternative, method, alpha, confidence_level, clusters, …; `timeout_s` is in
-        seconds, without it there is no deadline.
+        As for `Client.scores`: statistic, alternative, method, alpha, confidence_level, clusters, weights (numbers,
+        fractions, or texts such as "1/3"), …; `timeout_s` is in seconds, without it there is no deadline.
 
     Raises
     ------
@@ -122,10 +122,10 @@ def compare(
         What is right: the systems' data are predictions.
     datasets
         Instead of systems: {name: systems} for several data sets; or {name: {"systems": …, "gold": …, "ids": …,
-        "clusters": …}}.
+        "clusters": …, "weights": …}}.
     options
         statistic, baseline, compare (pairs of names), adjust, family, aggregate, on_missing, higher_is_better,
-        alternative, alpha, confidence_level, clusters, …; see `CompareOptions`. `timeout_s` is in seconds, without it
+        alternative, alpha, confidence_level, clusters, weights, …; see `CompareOptions`. `timeout_s` is in seconds, without it
         there is no deadline. With on_missing="pairwise" or "complete", NaN is a missing score.
 
     Raises

@@ -15,8 +15,8 @@ from ..engine.plan import Budget
 from ..errors import BodyTooLarge, ExactpermError, InputError, relocated
 from ..execution.ipc import Control, Unbounded
 from ..execution.split import Split
-from ..inference.compare.compare import PreparedCompare
 from ..inference.compare.pair_tests import PairTests
+from ..inference.compare.prepared import PreparedCompare
 from ..inference.paired_test import Prepared, finish, plan_record, prepare
 from ..inference.record import reported
 from ..reports.representations import BY_NAME, JSON

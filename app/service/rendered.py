@@ -13,8 +13,9 @@ from ..inference.compare.record import CompareRecord
 from ..inference.gate.record import GateRecord
 from ..inference.record import TestRecord
 from ..reports.representations import BY_NAME, JSON, ReportContext
+from .answers import Runtime
 from .messages import Job, RenderedResponse, WorkStats
-from .render_json import Runtime, answer_id, signature
+from .render_json import answer_id, signature
 
 Content = tuple[bytes, bytes, bytes]  # before, own and after of `RenderedResponse`
 Record = TypeVar("Record", TestRecord, GateRecord, CompareRecord)

@@ -20,6 +20,8 @@ from .numbers import MAX_INTEGER, Lattice, effects_on, on_lattice, total_of
 from .paired import Column, DataWarning, Scores, StatisticSpec, Weights
 from .repeated import samples_of
 
+# The statistics in which items may have weights.
+WEIGHTED = ("mean_difference", "sum_difference")
 # Of the least common multiple of the denominators, and of the largest weight in units of it.
 MAX_BITS = 2_000
 # Shares of a shift are integers up to this sum, so that intervals have room for their own.

@@ -15,6 +15,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from app.execution.attempts import Attempts
 from app.execution.executor import Executor
 from app.main import create_app
 from app.settings import Settings
@@ -64,13 +65,13 @@ def without_runtime(answered: httpx.Response) -> bytes:
 def splits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many parts each answer was computed in."""
     seen: list[int] = []
-    whole = Executor._joined
+    whole = Attempts.joined
 
-    async def noted(self: Executor, first: Any, split: Any) -> Any:
+    async def noted(self: Attempts, first: Any, split: Any) -> Any:
         seen.append(len(split.parts))
         return await whole(self, first, split)
 
-    monkeypatch.setattr(Executor, "_joined", noted)
+    monkeypatch.setattr(Attempts, "joined", noted)
     return seen
 
 

@@ -22,7 +22,7 @@ from app.inference import record
 from app.inference.gate import record as gate_record
 from app.reports.picture import style
 from app.reports.representations import BY_NAME, OF_A_GATE
-from app.service import render_json
+from app.service import answers as wire
 from app.service.render_json import json_types
 from app.settings import Settings
 
@@ -38,7 +38,7 @@ WIRE: dict[type[Any], type[Any]] = {
     results.Lattice: record.LatticeRecord,
     results.MonteCarlo: record.MonteCarloRecord,
     results.Method: record.MethodRecord,
-    results.Mass: render_json.Mass,
+    results.Mass: wire.Mass,
     results.Null: record.NullRecord,
     results.Interval: record.ConfidenceInterval,
     results.Discordant: record.Discordant,
@@ -46,14 +46,14 @@ WIRE: dict[type[Any], type[Any]] = {
     results.Moved: record.Moved,
     results.Reading: record.ReadingRecord,
     results.ResultWarning: record.WarningRecord,
-    results.Runtime: render_json.Runtime,
-    results.Versions: render_json.Versions,
-    results.TestResult: render_json.TestAnswer,
+    results.Runtime: wire.Runtime,
+    results.Versions: wire.Versions,
+    results.TestResult: wire.TestAnswer,
     gate_results.Decision: gate_record.Decision,
     gate_results.MetricResult: gate_record.MetricRecord,
-    gate_results.GateResult: render_json.GateAnswer,
+    gate_results.GateResult: wire.GateAnswer,
     gate_results.PlannedMethod: record.PlannedMethod,
-    gate_results.Plan: render_json.PlanAnswer,
+    gate_results.Plan: wire.PlanAnswer,
 }
 
 

@@ -15,8 +15,8 @@ from ...engine.probability import SMALLEST
 from ...errors import InvalidTest
 from .adjusted import Adjusted
 from .attainable import smallest_p
+from .columns import concatenated
 from .decisions import decide
-from .families import joined
 from .holm_discrete import holm_discrete
 from .pair_tests import PairTests
 from .record import Adjust
@@ -34,7 +34,7 @@ def adjust_boards(boards: Sequence[PairTests], adjust: Adjust, alpha: Fraction) 
     if adjuster is None:
         names = ", ".join(ADJUSTERS)
         raise InvalidTest.at("/adjust", "not_available", f"{adjust} is not available: use one of {names}.")
-    tests = joined(boards)
+    tests = concatenated(boards)
     # An adjusted p-value depends on the others' too, so that one estimate makes all bounds intervals.
     sampled = np.full(len(tests), bool(tests.sampled.any()) and adjust != "none")
     adjusted = replace(adjuster(tests, alpha), sampled=sampled | tests.sampled)

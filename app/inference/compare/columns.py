@@ -75,7 +75,10 @@ _KINDS: dict[str, Any] = {
 
 
 def concatenated(parts: Sequence[PairTests]) -> PairTests:
-    """The tests of all parts in their order; what they know of their nulls where all of them do."""
+    """The tests of all parts of a board, or of several boards, in their order; what they know of their nulls where all do.
+
+    `u` and `v` remain positions in their own boards.
+    """
     if len(parts) == 1:
         return parts[0]
     starts = tuple(np.cumsum([0, *(len(part) for part in parts)]).tolist()[:-1])
@@ -98,8 +101,8 @@ def concatenated(parts: Sequence[PairTests]) -> PairTests:
 
 def _joined(functions: Sequence[Any], parts: Sequence[PairTests], starts: tuple[int, ...]) -> Any:
     """One function for all tests, where all parts that are not empty have it."""
-    known = [function is not None for function, part in zip(functions, parts, strict=True) if len(part)]
-    return Joined(tuple(functions), starts) if known and all(known) else None
+    known = all(function is not None for function, part in zip(functions, parts, strict=True) if len(part))
+    return Joined(tuple(functions), starts) if known else None
 
 
 def log10_bounds(answer: Answer) -> tuple[float, float]:

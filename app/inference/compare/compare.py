@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from ...engine.lattice import Integers
 from ...engine.plan import Budget
-from ...errors import InvalidTest, pointer_token, relocated
+from ...errors import InvalidTest, relocated
 from ...statistics.systems import Systems
+from ...statistics.weights import WEIGHTED, require_unweighted
 from ..paired_test import ALGORITHM_VERSION
 from ..record import WarningRecord
 from .adjusted import Adjusted
@@ -28,108 +29,12 @@ from .overall import overall_comparison, overall_systems, plan_overall
 from .pair_data import sorted_by_id
 from .pair_intervals import PairIntervals
 from .pair_tests import PairTests
-from .pairs import PlannedPairs, plan_pairs, reduced, scores_of
+from .pairs import plan_pairs, reduced, scores_of
+from .prepared import PreparedBoard, PreparedCompare, inside, of_overall, prefix_of
 from .record import BoardRecord, CompareRecord
 from .rounding import exact_alpha
 from .signed_sums import PairSums
 from .system_scores import Score, ordered_pairs, system_sizes
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedBoard:
-    """The systems of one data set, `name` (None for the only one), and the planned tests of their pairs.
-
-    `pairs`, shape (m, 2), are positions in `systems.names`. `intervals` is there when a confidence level was given, `sums`
-    for max_t. The `overall` board has no name either, and is of the items of all data sets.
-    """
-
-    name: str | None
-    systems: Systems
-    scores: tuple[Score, ...]
-    pairs: Integers
-    planned: PlannedPairs
-    intervals: PairIntervals | None
-    warnings: tuple[WarningRecord, ...] = ()
-    overall: bool = False
-    sums: PairSums | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The systems, by code point."""
-        return self.systems.names
-
-    @property
-    def tests(self) -> int:
-        """How many."""
-        return len(self.pairs)
-
-    @property
-    def seconds(self) -> float:
-        """Predicted time of the tests and the intervals."""
-        return self.planned.seconds + (0.0 if self.intervals is None else self.intervals.seconds)
-
-    @property
-    def longest_seconds(self) -> float:
-        """What these take at the most."""
-        return self.planned.longest_seconds + (0.0 if self.intervals is None else self.intervals.seconds)
-
-    def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
-        """The tests of the pairs from `start` to `stop`; raises what they raise, with pointers into the request."""
-        with relocated(_of_overall if self.overall else partial(_inside, _prefix(self.name))):
-            return self.planned.solve(start, stop)
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedCompare:
-    """A comparison that was validated and planned, and has not run; `max_t` its families, where these are adjusted so."""
-
-    comparison: Comparison
-    boards: tuple[PreparedBoard, ...]
-    warnings: tuple[WarningRecord, ...] = ()
-    max_t: tuple[PlannedMaxT, ...] = ()
-
-    @property
-    def tests(self) -> int:
-        """How many tests there are on all boards."""
-        return sum(board.tests for board in self.boards)
-
-    @property
-    def seconds(self) -> float:
-        """Predicted engine time of the whole answer."""
-        return sum(board.seconds for board in self.boards) + self._adjusting
-
-    @property
-    def longest_seconds(self) -> float:
-        """What it takes at the most, infinite where that is not known."""
-        return sum(board.longest_seconds for board in self.boards) + self._adjusting
-
-    @property
-    def _adjusting(self) -> float:
-        """Adjustment, groups and records."""
-        listed = 0.0
-        sizes = [board.tests for board in self.boards]
-        families = [sum(sizes)] if self.comparison.family == "all" else sizes
-        as_fractions = sum(tests for tests in families if tests <= FEW)
-        if self.comparison.adjust == "holm_discrete":
-            for board in self.boards:
-                items = max(system_sizes(board.systems), default=0)
-                # Pairs that differ on as many items have the same; about half of half the items.
-                listed += min(board.tests, items) * items / 4.0
-        families = sum(family.seconds for family in self.max_t)
-        return (
-            _SECONDS_PER_BOARD * len(sizes)
-            + _SECONDS_PER_TEST * sum(sizes)
-            + _SECONDS_PER_FRACTION * as_fractions
-            + _SECONDS_PER_VALUE * listed
-            + families
-        )
-
-
-# What any board takes, however small: its tests' arrays, groups and record. A thousand small data sets are mostly this.
-_SECONDS_PER_BOARD = 8e-4
-# Adjustment, groups and records of one test, and more where its family is adjusted as fractions; and one attainable p-value,
-# where these are listed.
-_SECONDS_PER_TEST, _SECONDS_PER_FRACTION, _SECONDS_PER_VALUE = 6e-6, 8e-6, 2.5e-6
 
 
 def prepare_compare(comparison: Comparison, budget: Budget) -> PreparedCompare:
@@ -141,9 +46,9 @@ def prepare_compare(comparison: Comparison, budget: Budget) -> PreparedCompare:
     comparison = replace(comparison, datasets=datasets)
     boards = []
     for name, systems in datasets.items():
-        with relocated(partial(_inside, _prefix(name))):
+        with relocated(partial(inside, prefix_of(name))):
             boards.append(_prepared(name, systems, comparison, budget))
-    with relocated(_of_overall):
+    with relocated(of_overall):
         overall, warnings = _prepared_overall(comparison, boards, budget)
     if overall is not None:
         boards.append(replace(overall, warnings=warnings))
@@ -167,25 +72,10 @@ def _planned_max_t(
     )
 
 
-_OF_DATA = ("/systems", "/gold", "/clusters", "/ids", "/scores", "/weights")
-
-
-def _prefix(name: str | None) -> str:
-    return "" if name is None else f"/datasets/{pointer_token(name)}"
-
-
-def _of_overall(pointer: str) -> str:
-    """The data of an overall board is that of all data sets: what is wrong with it is that it is put together."""
-    return "/aggregate" if pointer.startswith(_OF_DATA) else pointer
-
-
-def _inside(prefix: str, pointer: str) -> str:
-    """Pointers to data are into their data set, others to the request."""
-    return prefix + pointer if pointer.startswith(_OF_DATA) else pointer
-
-
 def _prepared(name: str | None, systems: Systems, comparison: Comparison, budget: Budget) -> PreparedBoard:
     spec, options = comparison.spec, comparison.options
+    if systems.weights is not None and spec.name not in WEIGHTED:
+        require_unweighted(spec.name)
     once = reduced(systems, spec)
     scores = scores_of(systems, spec, once)
     pairs = _pairs(systems, scores, comparison)

@@ -18,7 +18,7 @@ from ..paired_test import planned_problem
 from ..prepared import PlannedTest
 from .columns import PairTest
 from .general import GeneralPairs, single
-from .integers import ANY_FRACTION
+from .integer_pairs import ANY_FRACTION
 from .pair_data import counted_systems, pair_data
 from .pair_intervals import PairIntervals
 from .sum_values import null_of

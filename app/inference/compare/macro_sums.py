@@ -27,7 +27,7 @@ from ..p_value import bracketed, most_steps
 from .binary import BinarySystems
 from .columns import PairTest, log10_bounds
 from .general import single
-from .integers import IntegerSystems
+from .integer_systems import IntegerSystems
 from .macro import BRACKETED, MacroPairs
 from .pairs import Reduced, reduced
 

@@ -23,7 +23,7 @@ from ..engine_errors import engine_errors
 from ..options import Options
 from .adjusted import Adjusted
 from .attainable import smallest_p
-from .families import joined
+from .columns import concatenated
 from .pair_tests import PairTests
 from .rounding import log10_of, log10_or, nearest, raw_bounds
 from .signed_sums import PairSums
@@ -53,7 +53,7 @@ class PlannedMaxT:
 
     def adjusted(self, boards: Sequence[PairTests], alpha: Fraction) -> list[Adjusted]:
         """The adjusted p-values of the tests of these boards, in the order of their pairs; raises InvalidTest."""
-        tests, options = joined(boards), self.options
+        tests, options = concatenated(boards), self.options
         if len(tests) == 0:
             empty, none = np.zeros(0), np.zeros(0, bool)
             return [Adjusted(empty, empty, empty, empty, none, none, none, 0, none) for _ in boards]

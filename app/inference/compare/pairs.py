@@ -11,13 +11,13 @@ from ...statistics.paired import StatisticSpec
 from ...statistics.systems import Systems
 from ..options import Options
 from .binary import BinaryPairs, BinarySystems, binary_systems
-from .columns import concatenated
 from .general import GeneralPairs
-from .integers import IntegerPairs, IntegerSystems, integer_systems
+from .integer_pairs import IntegerPairs
+from .integer_systems import IntegerSystems, integer_systems
 from .pair_tests import PairTests
 from .system_scores import Score, system_scores
 
-__all__ = ["PlannedPairs", "Reduced", "concatenated", "plan_pairs", "reduced"]
+__all__ = ["PlannedPairs", "Reduced", "plan_pairs", "reduced"]
 
 Reduced = BinarySystems | IntegerSystems
 
@@ -41,7 +41,7 @@ class PlannedPairs(Protocol):
         ...
 
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
-        """The tests of the pairs from `start` to `stop`; parts are put together by `concatenated`."""
+        """The tests of the pairs from `start` to `stop`; parts are put together by `columns.concatenated`."""
         ...
 
 

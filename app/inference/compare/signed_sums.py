@@ -15,7 +15,7 @@ from ...statistics.paired import StatisticSpec
 from ...statistics.reducers import reduce
 from ...statistics.systems import Systems
 from .binary import BinarySystems
-from .integers import IntegerSystems
+from .integer_systems import IntegerSystems
 from .pair_data import common_items, pair_data
 from .pairs import Reduced
 from .system_scores import pointers, system_sizes

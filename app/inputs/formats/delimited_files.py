@@ -1,5 +1,7 @@
 """Generic delimited files: wide `id,u,v[,cluster]`, long `id,system,score[,cluster]`, and the headerless forms.
 
+A column `weight` holds what each item counts for.
+
 Headerless are two columns (scores of U and V) or four (tp and incorrect of each), as the files of
 rycolab/paired-perm-test, and in two files one column each. WMT's MQM scores (`system score seg_id`, separated by
 blanks) are the long form.
@@ -22,7 +24,7 @@ from .outputs_by_id import MEAN, SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, two_systems
 from .source import Source
-from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, FileTable, table
+from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, FileTable, table, weight_column
 
 ROLES = ("u", "v", "file")
 USES = frozenset(
@@ -101,6 +103,7 @@ def outputs_of(
 ) -> tuple[SystemOutputs, bool]:
     """One system's values in column `value` of these rows (all when None), and whether items have clusters."""
     key, cluster = key_columns(data, options)
+    weight = weight_column(data, options)
     if key is None:
         _refuse_summary(data, value, cluster)
     number_reader = NumberReader.of(options)
@@ -113,6 +116,7 @@ def outputs_of(
             number if number is not None else number_reader.of_text(row[value], data.pointer(index, value)),
             f"line/{data.lines[index]}",
             None if cluster is None else row[cluster].strip(),
+            None if weight is None else row[weight].strip(),
         )
     return outputs, cluster is not None
 
@@ -203,12 +207,12 @@ def _id_hint(data: FileTable, names: list[str]) -> str:
 
 
 def other_columns(data: FileTable, options: ReaderOptions) -> list[str]:
-    """The columns that are neither id, cluster nor system."""
+    """The columns that are neither id, cluster, weight nor system."""
     header = data.header or []
     system = data.find(SYSTEM_NAMES)
     if options.system_column is not None:
         system = data.position(options.system_column, "system_column")
-    keys = {*key_columns(data, options), system}
+    keys = {*key_columns(data, options), weight_column(data, options), system}
     return [name for column, name in enumerate(header) if column not in keys]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .json_records import Records
 from .reader import ReaderOptions, choose
 from .roles import Systems, by_names, two_systems
-from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES
+from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, WEIGHT_NAME
 
 SCORE_NAMES = ("score", "correct", "value", "accuracy", "acc", "exact_match", "is_correct")
 MORE_ID_NAMES = (*ID_NAMES, "question_id", "idx")
@@ -19,6 +19,11 @@ def id_field(file: Records, options: ReaderOptions) -> str | None:
 def cluster_field(file: Records, options: ReaderOptions) -> str | None:
     """The field of clusters, if there is one."""
     return _field(file, options.clusters, (CLUSTER_NAME,))
+
+
+def weight_field(file: Records, options: ReaderOptions) -> str | None:
+    """The field of weights, if there is one: called weight, and not chosen as anything else."""
+    return None if options.names_column(WEIGHT_NAME) else _field(file, None, (WEIGHT_NAME,))
 
 
 def system_field(file: Records, options: ReaderOptions) -> str | None:
@@ -81,6 +86,6 @@ def _field(file: Records, chosen: str | None, names: tuple[str, ...]) -> str | N
 
 
 def other_fields(file: Records, options: ReaderOptions, system: str | None = None) -> list[str]:
-    """The fields that are neither id, cluster nor system."""
-    keys = {id_field(file, options), cluster_field(file, options), system}
+    """The fields that are neither id, cluster, weight nor system."""
+    keys = {id_field(file, options), cluster_field(file, options), weight_field(file, options), system}
     return [name for name in file.fields if name not in keys]

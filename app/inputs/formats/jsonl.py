@@ -16,7 +16,14 @@ from ...statistics.summary_rows import summary_rows
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .hidden_ids import end_rows, refuse_hidden_ids
-from .json_fields import cluster_field, id_field, score_field, system_field, system_score_fields
+from .json_fields import (
+    cluster_field,
+    id_field,
+    score_field,
+    system_field,
+    system_score_fields,
+    weight_field,
+)
 from .json_records import Record, Records, key_of, read_records, value_of
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
 from .number_text import NumberReader
@@ -120,6 +127,7 @@ def outputs_of(file: Records, options: ReaderOptions, score: str) -> SystemOutpu
     """The values of one system, which are in the field `score`."""
     source = file.source
     key, cluster = id_field(file, options), cluster_field(file, options)
+    weight = weight_field(file, options)
     number_reader = NumberReader.of(options)
     outputs = SystemOutputs(source, by_order=key is None)
     for index, (path, record) in enumerate(file.records):
@@ -135,6 +143,7 @@ def outputs_of(file: Records, options: ReaderOptions, score: str) -> SystemOutpu
             value,
             path,
             None if cluster is None else key_of(record.get(cluster), source, path, cluster),
+            None if weight is None or record.get(weight) is None else str(record[weight]),
         )
     if key is None:
         _refuse_summary(file, cluster)

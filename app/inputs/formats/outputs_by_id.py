@@ -13,6 +13,7 @@ from ...statistics.paired import Column, Counts, Pairing, Repeated, Scores, Stat
 from .. import columns
 from ..pairing import NAMED_IDS, ById, OnMissing, pair
 from ..quoting import quoted
+from . import item_weights
 from .number_text import Number, NumberReader
 from .reader import ReaderOptions, Reading
 from .source import Source
@@ -36,10 +37,13 @@ class SystemOutputs:
     values: list[Any] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     clusters: list[str | None] = field(default_factory=list)
+    weights: list[str | None] = field(default_factory=list)
     index: dict[str, int] = field(default_factory=dict)
 
-    def add(self, key: str, value: Value, path: str, cluster: str | None = None) -> None:
-        """One more item.
+    def add(
+        self, key: str, value: Value, path: str, cluster: str | None = None, weight: str | None = None
+    ) -> None:
+        """One more item; `weight` as it is written.
 
         Raises
         ------
@@ -57,6 +61,7 @@ class SystemOutputs:
         self.values.append(value)
         self.paths.append(path)
         self.clusters.append(cluster)
+        self.weights.append(weight)
 
     def __len__(self) -> int:
         """How many items there are."""
@@ -201,7 +206,10 @@ def scores_reading(
     """
     pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered, check=check)
     notes += [*more_notes, *NumberReader.of(options).note()]
-    return Reading("scores", scores(pairs), MEAN, tuple(notes), format_, **known)
+    data = replace(scores(pairs), weights=item_weights.item_weights((u, v), pairs.ids))
+    if data.weights is not None:
+        notes.append(item_weights.NOTE)
+    return Reading("scores", data, MEAN, tuple(notes), format_, **known)
 
 
 def scores(values: Matched) -> Scores:

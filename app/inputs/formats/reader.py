@@ -121,7 +121,13 @@ class ReaderOptions:
         blank = _DEFAULTS
         return frozenset(name for name in OPTION_NAMES if getattr(self, name) != getattr(blank, name))
 
+    def names_column(self, name: str) -> bool:
+        """Whether an option chooses the column or field `name`, which then is what the option says."""
+        chosen = (getattr(self, option) for option in COLUMN_OPTIONS)
+        return name in {given.strip().lower() for given in chosen if given is not None}
 
+
+COLUMN_OPTIONS = ("id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "metric")
 OPTION_NAMES = tuple(field.name for field in fields(ReaderOptions) if field.name != "max_inflated_bytes")
 _DEFAULTS = ReaderOptions()
 

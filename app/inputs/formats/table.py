@@ -30,6 +30,7 @@ ID_NAMES = (
 )
 SYSTEM_NAMES = ("system", "model", "system_id", "model_id", "run")
 CLUSTER_NAME = "cluster"
+WEIGHT_NAME = "weight"
 NARROW = 16
 
 Row = list[str]
@@ -65,6 +66,11 @@ class FileTable:
     def pointer(self, row: int, column: int) -> str:
         """The pointer to a field, line and field counted from one."""
         return self.source.line(self.lines[row], column + 1)
+
+
+def weight_column(data: FileTable, options: ReaderOptions) -> int | None:
+    """The column of weights, if there is one: called weight, and not chosen as anything else."""
+    return None if options.names_column(WEIGHT_NAME) else data.find((WEIGHT_NAME,))
 
 
 def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable:

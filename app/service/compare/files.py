@@ -10,7 +10,7 @@ from ...errors import InputError, InvalidTest, pointer_token, relocated
 from ...inference.record import ReadingRecord
 from ...inputs import delimited, json_body
 from ...inputs.delimited import Delimiter
-from ...inputs.formats import catalogue, many_systems
+from ...inputs.formats import catalogue, item_weights, many_systems
 from ...inputs.formats.many_systems import require_alike
 from ...inputs.formats.outputs_by_id import SystemOutputs, column_of
 from ...inputs.formats.reader import ReaderOptions
@@ -132,7 +132,7 @@ def _one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Fil
         ):
             boards, table = tables.of_table(content, PLAIN[format_], fields.systems)
             metric = tables.metric_of(table)
-        notes = (*note, *tables.skipped_note(table))
+        notes = (*note, *tables.notes_of(table))
         return FilesOfSystems(
             choices, {name: _within(board) for name, board in boards.items()},
             ReadingRecord(format_, guessed, notes), spec, metric,
@@ -153,6 +153,7 @@ def _one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Fil
     notes = (
         *note,
         *found.notes,
+        *((item_weights.NOTE,) if board.weights is not None else ()),
         *(("The file has no ids: items were paired by their order.",) if by_order else ()),
     )
     return FilesOfSystems(
@@ -218,8 +219,11 @@ def _board(systems: Mapping[str, SystemOutputs], source: Source) -> tuple[GivenB
             source.pointer if name is None else f"{source.pointer}/{systems[name].paths[kept[name][index]]}"
         )
 
-    whole = dict.fromkeys(tokens, source.pointer)
-    return GivenBoard(columns, None, None, clusters if clustered else None, place, whole), by_order
+    whole = dict.fromkeys((*tokens, "/weights"), source.pointer)
+    weights = item_weights.written_weights(list(systems.values()))
+    return GivenBoard(
+        columns, None, None, clusters if clustered else None, place, whole, weights=weights
+    ), by_order
 
 
 def _each_file(form: Form, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:

@@ -101,7 +101,7 @@ def _decoded(job: Job, body: bytes | bytearray) -> DecodedCompare:
             boards = tables.of_array(body, systems, may_be_missing=choices.on_missing != "error")
         else:
             boards, table = tables.of_table(body, "," if media_type == CSV else "\t", systems)
-            notes = tables.skipped_note(table)
+            notes = tables.notes_of(table)
             name = "csv" if media_type == CSV else "tsv"
             reading = ReadingRecord(name, guessed=False, notes=notes) if notes else None
             metric = tables.metric_of(table)

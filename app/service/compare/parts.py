@@ -16,9 +16,9 @@ import numpy as np
 from ...errors import InputError
 from ...execution.pool import Function
 from ...execution.split import Part, Split
-from ...inference.compare.compare import PreparedCompare
+from ...inference.compare.columns import concatenated
 from ...inference.compare.pair_tests import PairTests
-from ...inference.compare.pairs import concatenated
+from ...inference.compare.prepared import PreparedCompare
 from ..messages import Job
 from .parse import ParsedCompare
 from .run import Told, told

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 
 from ...engine.plan import Budget
 from ...errors import relocated
-from ...inference.compare.compare import PreparedCompare, finish_compare, prepare_compare
+from ...inference.compare.compare import finish_compare, prepare_compare
 from ...inference.compare.pair_data import pair_data
 from ...inference.compare.pair_tests import PairTests
 from ...inference.compare.plan_record import BoardPlanRecord, ComparePlanRecord
+from ...inference.compare.prepared import PreparedCompare
 from ...inference.compare.record import CompareRecord
 from ...inference.record import ReadingRecord, WarningRecord
 from ...statistics import corpus

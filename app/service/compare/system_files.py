@@ -19,7 +19,7 @@ from ...inputs.formats.source import sources
 from ...inputs.nested import NamedCounts
 from ...inputs.pairing import ById, Given
 from ...inputs.quoting import quoted
-from ...statistics.paired import Counts, Pairing, Predictions, Scores, Segments
+from ...statistics.paired import Counts, Pairing, Predictions, Scores, Segments, Weights
 from .given import GivenBoard
 
 # What only tells that items are missing; which ones, the alignment of all systems says better.
@@ -156,11 +156,12 @@ def _in_system(pointer: str, roles: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One system of a reading: its values in the order of the pairing, and gold."""
+    """One system of a reading: its values in the order of the pairing, gold, and the items' weights."""
 
     values: Any
     gold: Any
     pairing: Pairing
+    weights: Weights | None = None
 
 
 def _side(reading: Reading, role: str) -> _Side:
@@ -172,7 +173,7 @@ def _side(reading: Reading, role: str) -> _Side:
     gold = data.gold if isinstance(data, Predictions) else None
     if isinstance(data, Segments):
         gold = data.references
-    return _Side(values, gold, data.pairing)
+    return _Side(values, gold, data.pairing, data.weights if isinstance(data, Scores) else None)
 
 
 def _names_of(
@@ -190,7 +191,7 @@ def _names_of(
 def _board(own: Mapping[str, _Side], first: Reading, on_missing: OnMissing) -> GivenBoard:
     sides = list(own.values())
     ids = sides[0].pairing.ids
-    whole = {system_pointer(name): f"/files/{pointer_token(name)}" for name in own}
+    whole = {system_pointer(name): f"/files/{pointer_token(name)}" for name in own} | {"/weights": "/files"}
     clustered = sides[0].pairing.clusters is not None
     if clustered and on_missing == "pairwise" and any(_keys(side) != _keys(sides[0]) for side in sides):
         detail = (
@@ -206,7 +207,8 @@ def _board(own: Mapping[str, _Side], first: Reading, on_missing: OnMissing) -> G
         columns: dict[str, Given] = {name: own[name].values for name in sorted(own)}
         codes = sides[0].pairing.clusters
         clusters: Any = None if codes is None else codes.tolist()
-        return GivenBoard(columns, sides[0].gold, None, clusters, place, whole)
+        own_weights = _written(sides[0])
+        return GivenBoard(columns, sides[0].gold, None, clusters, place, whole, weights=own_weights)
     keyed: dict[str, Given] = {name: ById(_keys(own[name]), own[name].values) for name in sorted(own)}
     gold = None if sides[0].gold is None else ById(_keys(sides[0]), sides[0].gold)
     by_id = None
@@ -214,7 +216,29 @@ def _board(own: Mapping[str, _Side], first: Reading, on_missing: OnMissing) -> G
         codes = sides[0].pairing.clusters
         assert codes is not None
         by_id = dict(zip(_keys(sides[0]), codes.tolist(), strict=True))
-    return GivenBoard(keyed, gold, None, by_id, place, whole)
+    return GivenBoard(keyed, gold, None, by_id, place, whole, weights=_weights(own))
+
+
+def _written(side: _Side) -> list[str] | None:
+    """The weights of the items as text."""
+    own = side.weights
+    return None if own is None else [str(own.unit * value) for value in own.values.tolist()]
+
+
+def _weights(own: Mapping[str, _Side]) -> dict[str, str] | None:
+    """The weights by id, which all files must agree about: with items missing, each was read by itself."""
+    weights: dict[str, str] = {}
+    some = any(side.weights is not None for side in own.values())
+    for name, side in own.items() if some else ():
+        written = _written(side)
+        if written is None:
+            detail = f"The file of {quoted(name)} has no column weight, and others have one."
+            raise InvalidTest.at(f"/files/{pointer_token(name)}", "no_weight", detail)
+        for key, weight in zip(_keys(side), written, strict=True):
+            if weights.setdefault(key, weight) != weight:
+                detail = f"The item {quoted(key)} has the weight {weight} in the file of {quoted(name)} and {weights[key]} in another."
+                raise InvalidTest.at(f"/files/{pointer_token(name)}", "weight_mismatch", detail)
+    return weights if some else None
 
 
 def _keys(side: _Side) -> list[str]:

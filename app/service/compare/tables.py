@@ -13,6 +13,7 @@ from ...errors import InvalidTest, relocated
 from ...inputs import delimited, npy, system_lines, systems_table
 from ...inputs.alignment import Placed, Positions, system_pointer
 from ...inputs.delimited import Delimiter
+from ...inputs.formats import item_weights
 from ...inputs.formats.metrics import metric_of_columns
 from ...inputs.pairing import Given, require_unique
 from ...inputs.quoting import quoted
@@ -22,7 +23,7 @@ from ...statistics.direction import of_name
 from .given import GivenBoard, Place
 
 Boards = dict[str | None, GivenBoard]
-FIELD = {"/ids": "id", "/clusters": "cluster"}
+FIELD = {"/ids": "id", "/clusters": "cluster", "/weights": "weight"}
 NAMED_COLUMNS = 5
 
 
@@ -68,13 +69,16 @@ def metric_of(table: SystemsTable) -> str | None:
     return metric_of_columns(names)
 
 
-def skipped_note(table: SystemsTable) -> tuple[str, ...]:
-    """Which columns of a wide table were not chosen."""
+def notes_of(table: SystemsTable) -> tuple[str, ...]:
+    """Whether items have weights, and which columns of a wide table were not chosen."""
+    boards: list[WideBoard | LongBoard] = [*table.wide.values(), *table.long.values()]
+    weighted = (item_weights.NOTE,) if any(board.weights is not None for board in boards) else ()
     names = table.skipped
     if not names:
-        return ()
+        return weighted
     more = f" and {len(names) - NAMED_COLUMNS:,} more" if len(names) > NAMED_COLUMNS else ""
     return (
+        *weighted,
         f"{len(names)} other columns were skipped: {', '.join(map(quoted, names[:NAMED_COLUMNS]))}{more}.",
     )
 
@@ -91,18 +95,18 @@ def _of_wide(board: WideBoard, fields: Mapping[str, int], lines: Any) -> GivenBo
     whole = {pointer: f"/line/1/{fields[name] + 1}" for pointer, name in by_pointer.items()}
     whole |= {pointer: f"/line/1/{fields[name] + 1}" for pointer, name in FIELD.items() if name in fields}
     if not board.missing:
-        return GivenBoard(board.systems, None, board.ids, board.clusters, place, whole)
+        return GivenBoard(board.systems, None, board.ids, board.clusters, place, whole, weights=board.weights)
     keys = (
         [f"line {line}" for line in np.array(lines())[board.rows].tolist()]
         if board.ids is None
         else board.ids
     )
-    return _with_missing(board.systems, board.missing, keys, board.clusters, place, whole)
+    return _with_missing(board.systems, board.missing, keys, board.clusters, place, whole, board.weights)
 
 
 def _with_missing(
     systems: Mapping[str, Any], missing: Mapping[str, NDArray[np.bool_]], keys: list[str],
-    clusters: Sequence[str] | None, place: Place, whole: Mapping[str, str],
+    clusters: Sequence[str] | None, place: Place, whole: Mapping[str, str], weights: Sequence[str] | None = None,
 ) -> GivenBoard:  # fmt: skip
     """Columns with gaps: those that are there, and where they belong."""
     values: dict[str, Given] = {}
@@ -113,8 +117,10 @@ def _with_missing(
         positions[system_pointer(name)] = None if mask is None else np.flatnonzero(~mask)
     with relocated(lambda pointer: place("/ids", int(pointer.rpartition("/")[2]), ())):
         require_unique(keys)
-    by_id = None if clusters is None else dict(zip(keys, clusters, strict=True))
-    return GivenBoard(values, None, None, by_id, place, whole, Placed(keys, positions))
+    by_id, weight_of = (
+        None if column is None else dict(zip(keys, column, strict=True)) for column in (clusters, weights)
+    )
+    return GivenBoard(values, None, None, by_id, place, whole, Placed(keys, positions), weight_of)
 
 
 def _of_long(board: LongBoard, line: Callable[[int], str], field: str) -> GivenBoard:
@@ -131,7 +137,8 @@ def _of_long(board: LongBoard, line: Callable[[int], str], field: str) -> GivenB
         whole = len(own) == len(board.ids) and bool((own == np.arange(len(own))).all())
         positions[system_pointer(name)] = None if whole else own
     whole_at = _FirstLines(by_pointer, board, line)
-    return GivenBoard(board.values, None, None, board.clusters, place, whole_at, Placed(board.ids, positions))
+    placed = Placed(board.ids, positions)
+    return GivenBoard(board.values, None, None, board.clusters, place, whole_at, placed, board.weights)
 
 
 class _FirstLines(Mapping[str, str]):

@@ -22,14 +22,16 @@ EXAMPLES: list[Any] = [
 ]
 
 
+# One literal: a union of two has pointers into its parts.
+PlannedKind = Literal["effects", "scores", "counts", "predictions", "compare"]
+
+
 class PlanEnvelope(Wire):
     """A request for a test or a comparison, wrapped: the answer is only what it would cost."""
 
     model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES})
 
-    kind: Annotated[
-        TestKind | Literal["compare"], Field(description="Which of the tests it is, or a comparison.")
-    ]
+    kind: Annotated[PlannedKind, Field(description="Which of the tests it is, or a comparison.")]
     request: Annotated[
         dict[str, Any],
         Field(

@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from app.errors import InvalidTest
+from app.service.answers import Runtime
 from app.service.compare.parse import parse_compare
 from app.service.compare.parts import Slice, Whole, joined, slices_of, solved, split_of
 from app.service.compare.run import prepare_comparison, run_comparison, told
 from app.service.limits import limits_of
 from app.service.messages import Body, Job
-from app.service.render_json import Runtime, render_compare
+from app.service.render_json import render_compare
 from app.settings import Settings
 
 RUNTIME = Runtime(0.0, 0.0, 0.0)

@@ -12,10 +12,10 @@ import pytest
 
 from app.engine.plan import Budget
 from app.errors import InvalidTest
+from app.inference.compare.columns import concatenated
 from app.inference.compare.compare import finish_compare, prepare_compare
 from app.inference.compare.comparison import Comparison
 from app.inference.compare.pair_tests import PairTests
-from app.inference.compare.pairs import concatenated
 from app.inference.compare.record import BoardRecord, CompareRecord
 from app.inference.options import Options
 from app.statistics.paired import Pairing, StatisticSpec

@@ -13,7 +13,7 @@ import pytest
 from app.engine.plan import Budget
 from app.inference.compare.binary import BinaryPairs
 from app.inference.compare.general import GeneralPairs
-from app.inference.compare.integers import IntegerPairs
+from app.inference.compare.integer_pairs import IntegerPairs
 from app.inference.compare.pair_tests import PairTests
 from app.inference.compare.pairs import plan_pairs
 from app.inference.options import Options

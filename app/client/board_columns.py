@@ -1,0 +1,125 @@
+"""The columns of one board, of whatever Python has them in: by system, paired by their indexes, without missing scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from .data import array_of, escaped
+from .errors import InvalidData
+from .indexed import BESIDE, by_index
+
+Columns = Mapping[str, Any]
+MEMBERS = ("systems", "scores", "gold", *BESIDE)
+MISSING = frozenset({"NAType", "NaTType"})  # of pandas
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a score is not there: None, NaN, or what pandas writes for it."""
+    return (
+        value is None or type(value).__name__ in MISSING or (isinstance(value, float) and math.isnan(value))
+    )
+
+
+def at_dataset(dataset: str | None) -> str:
+    """The pointer of a data set; "" for the only one."""
+    return "" if dataset is None else f"/datasets/{escaped(dataset)}"
+
+
+def of_dataset(value: Any) -> Columns:
+    """A data set's members: as they are named, or its systems alone."""
+    named = isinstance(value, Mapping) and "systems" in value and set(value) <= set(MEMBERS)
+    return cast("Columns", value) if named else {"systems": value}
+
+
+def board_columns(given: Columns, kind: str | None, at: str) -> Columns:
+    """The members of one data set, paired by their indexes where they have any; pointers of errors begin with `at`."""
+    try:
+        systems = _named(given.get("systems"), given.get("scores"))
+        if systems is None:
+            return {name: value for name, value in given.items() if value is not None}
+        columns = {f"systems/{escaped(name)}": _counted(column, kind) for name, column in systems.items()}
+        if given.get("gold") is not None:
+            columns["gold"] = given["gold"]
+        beside = {name: given[name] for name in BESIDE if given.get(name) is not None}
+        paired, beside = by_index("counts" if kind == "counts" else "scores", columns, beside)
+    except InvalidData as error:
+        raise InvalidData(error.detail, pointer=at + error.pointer) from None
+    own = {name: paired[f"systems/{escaped(name)}"] for name in systems}
+    return {"systems": own, **({"gold": paired["gold"]} if "gold" in paired else {}), **beside}
+
+
+def _named(systems: Any, scores: Any) -> dict[str, Any] | None:
+    """Every system's column by its name; None for names and rows that the server reads as they are."""
+    if scores is not None:
+        return _of_matrix(systems, scores)
+    if hasattr(systems, "columns") and hasattr(systems, "__array__"):
+        names = list(systems.columns)
+    elif isinstance(systems, Mapping):
+        names = list(systems)
+    else:
+        detail = "Give {name: column}, a data frame with a column for each system, or names and a matrix."
+        raise InvalidData(detail, pointer="/systems")
+    texts = [str(name) for name in names]
+    _require_distinct(texts)
+    return {text: systems[name] for text, name in zip(texts, names, strict=True)}
+
+
+def _of_matrix(systems: Any, scores: Any) -> dict[str, Any] | None:
+    if systems is None or isinstance(systems, str | Mapping):
+        raise InvalidData("Give a list of names, one for each column of scores.", pointer="/systems")
+    names = [str(name) for name in systems]
+    matrix = array_of(scores)
+    if matrix is None:
+        return None
+    if matrix.ndim != 2 or matrix.shape[1] != len(names):
+        detail = f"Give scores of N x {len(names)}: a row for each item, a column for each of the names."
+        raise InvalidData(detail, pointer="/scores")
+    _require_distinct(names)
+    if hasattr(scores, "columns"):
+        return {name: scores[column] for name, column in zip(names, scores.columns, strict=True)}
+    return {name: matrix[:, column] for column, name in enumerate(names)}
+
+
+def _require_distinct(names: Sequence[str]) -> None:
+    if len(set(names)) != len(names):
+        twice = next(name for index, name in enumerate(names) if name in names[:index])
+        raise InvalidData(f"Two systems are called {twice!r}.", pointer="/systems")
+
+
+def _counted(column: Any, kind: str | None) -> Any:
+    """A data frame of one system's counts as columns by name."""
+    if kind == "counts" and hasattr(column, "columns") and hasattr(column, "__array__"):
+        return {str(name): column[name] for name in column.columns}
+    return column
+
+
+def without_missing(members: Columns) -> Columns:
+    """Scores that are not there left out: every column by id (or by the number of its row)."""
+    systems = members["systems"]
+    if not isinstance(systems, Mapping) or not any(map(_has_missing, systems.values())):
+        return members
+    ids = members.get("ids")
+    kept = {name: value for name, value in members.items() if name != "ids"}
+    kept["systems"] = {
+        name: {key: one for key, one in _by_key(column, ids, name).items() if not is_missing(one)}
+        for name, column in systems.items()
+    }
+    own = {name: members[name] for name in ("clusters", "weights") if members.get(name) is not None}
+    return kept | {name: _by_key(column, ids, name) for name, column in own.items()}
+
+
+def _has_missing(column: Any) -> bool:
+    return any(map(is_missing, column.values() if isinstance(column, Mapping) else column))
+
+
+def _by_key(column: Any, ids: Any, name: str) -> dict[str, Any]:
+    if isinstance(column, Mapping):
+        return dict(column)
+    values = list(column)
+    keys = [str(row) for row in range(len(values))] if ids is None else [str(one) for one in ids]
+    if len(keys) != len(values) or len(set(keys)) != len(keys):
+        detail = "Missing scores need columns of one length, and ids that are different."
+        raise InvalidData(detail, pointer=f"/systems/{escaped(name)}")
+    return dict(zip(keys, values, strict=True))
