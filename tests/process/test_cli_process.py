@@ -98,7 +98,7 @@ def test_a_server_gives_the_same_answers_as_this_process(start: Callable[..., An
             DATA / "mqm/newstest2020_ende.tsv",
             "--higher-is-better",
             "--adjust",
-            "holm_discrete",
+            "by",
         ],
     ):
         here, there = run(*command, "-f", "json"), run(*command, "-f", "json", "--url", server.url)
