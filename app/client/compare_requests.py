@@ -15,12 +15,13 @@ from typing import Any, Literal, TypedDict, Unpack, cast
 
 from .data import array_of, escaped, plain
 from .errors import InvalidData
-from .indexed import by_index
+from .indexed import by_index, has_index
 from .requests import ROLES, FileLike, Statistic, file_of, form_fields
 
 CompareKind = Literal["scores", "counts", "predictions", "files"]
 Columns = Mapping[str, Any]
-MEMBERS = ("systems", "scores", "gold", "ids", "clusters")
+BESIDE = ("ids", "clusters", "weights")
+MEMBERS = ("systems", "scores", "gold", *BESIDE)
 SYSTEM, FILE = "system", "file"
 MISSING = frozenset({"NAType", "NaTType"})  # of pandas
 
@@ -53,13 +54,14 @@ class CompareOptions(TypedDict, total=False):
     timeout_s: float
     ids: Any
     clusters: Any
+    weights: Any
 
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
     """Columns of one board, or of several by data set, and options; or files and fields of a form.
 
-    `boards` holds the members systems, gold, ids and clusters of each data set; those of the only one under None.
+    `boards` holds the members systems, gold, ids, clusters and weights of each data set; those of the only one under None.
     """
 
     kind: CompareKind
@@ -102,7 +104,7 @@ def compare(
         The gold standard: the systems' data are predictions.
     datasets
         Instead of systems: {name: systems} for several data sets; or {name: {"systems": …, "gold": …, "ids": …,
-        "clusters": …}}.
+        "clusters": …, "weights": …}}.
     options
         `baseline` alone compares every system to that one. With `on_missing` pairwise or complete, NaN is a missing
         score.
@@ -111,15 +113,15 @@ def compare(
     ------
         InvalidData: the data cannot be put into a request.
     """
-    columns = {"kind", "ids", "clusters"}
+    columns = {"kind", *BESIDE}
     members = _options({name: value for name, value in options.items() if name not in columns})
-    beside = {name: value for name in ("ids", "clusters") if (value := options.get(name)) is not None}
+    beside = {name: value for name in BESIDE if (value := options.get(name)) is not None}
     if datasets is None:
         own: Columns = {"systems": systems, "scores": scores, "gold": gold, **beside}
         boards: dict[str | None, Columns] = {None: _board(own, options.get("kind"), "")}
     else:
         if systems is not None or scores is not None or gold is not None or beside:
-            detail = "With datasets, systems, scores, gold, ids and clusters go into each of them."
+            detail = "With datasets, systems, scores, gold, ids, clusters and weights go into each of them."
             raise InvalidData(detail, pointer="/datasets")
         boards = {}
         for name, value in datasets.items():
@@ -216,6 +218,8 @@ def _of_dataset(value: Any) -> Columns:
 
 def _board(given: Columns, kind: str | None, at: str) -> Columns:
     """The members of one data set, paired by their indexes where they have any; pointers of errors begin with `at`."""
+    if has_index(given.get("weights")):
+        raise InvalidData("Give weights as a list, or as {id: weight}.", pointer=f"{at}/weights")
     try:
         systems = _named(given.get("systems"), given.get("scores"))
         if systems is None:
@@ -223,7 +227,7 @@ def _board(given: Columns, kind: str | None, at: str) -> Columns:
         columns = {f"systems/{escaped(name)}": _counted(column, kind) for name, column in systems.items()}
         if given.get("gold") is not None:
             columns["gold"] = given["gold"]
-        beside = {name: given[name] for name in ("ids", "clusters") if given.get(name) is not None}
+        beside = {name: given[name] for name in BESIDE if given.get(name) is not None}
         paired, beside = by_index("counts" if kind == "counts" else "scores", columns, beside)
     except InvalidData as error:
         raise InvalidData(error.detail, pointer=at + error.pointer) from None
@@ -287,9 +291,9 @@ def _without_missing(members: Columns) -> Columns:
         name: {key: one for key, one in _by_key(column, ids, name).items() if not is_missing(one)}
         for name, column in systems.items()
     }
-    clusters = members.get("clusters")
-    if clusters is not None:
-        kept["clusters"] = _by_key(clusters, ids, "clusters")
+    for name in ("clusters", "weights"):
+        if members.get(name) is not None:
+            kept[name] = _by_key(members[name], ids, name)
     return kept
 
 
