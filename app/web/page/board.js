@@ -1,9 +1,9 @@
 // The result of a leaderboard: its boards, the table of systems, two systems, pictures and pairs.
 import { element } from "./dom.js";
-import { count, number, probability, signed } from "./numbers.js";
+import { count, probability, signed } from "./numbers.js";
 import { pairPlace } from "./pair.js";
 import { picturesCard } from "./pictures.js";
-import { ranking } from "./ranking.js";
+import { ranking, sizeOf } from "./ranking.js";
 import { RELATIONS, adjusted, significant } from "./relation.js";
 import { card, keyList, notesCard, verdictCard, warnings } from "./result.js";
 import { sortable } from "./sortable.js";
@@ -25,12 +25,14 @@ export function boardResult(request, answer, { comparison, theme }) {
   const boards = boardsOf(answer);
   const pair = pairPlace(request, theme);
   const shown = element("div", { class: "result" });
-  const first = ranking(answer, boards[0], boards[0]);
+  const fewer = Object.fromEntries(request.fields).pairs === "significant"; // then those that are not listed are known, too
+  const said = (board) => ranking(answer, board, !fewer && board.pairs.length === 0);
+  const first = said(boards[0]);
   const pictures = picturesCard(request, comparison.pictures, {
     theme, described: first.headline, of: boards.length > 1 ? `${titleOf(boards[0])}. ` : "",
   });
-  const noted = boards[0] && answer.datasets ? answer.warnings : [];
-  const show = (board) => shown.replaceChildren(...boardCards(answer, board, pair));
+  const noted = answer.datasets ? answer.warnings : []; // else they are those of the only board
+  const show = (board) => shown.replaceChildren(...boardCards(answer, board, board === boards[0] ? null : said(board), pair));
   show(boards[0]);
   const cards = [
     verdictCard(first, keyList(key(answer, boards[0]))), warnings(noted),
@@ -43,9 +45,12 @@ export function boardResult(request, answer, { comparison, theme }) {
   return { cards, draw, downloads: (known) => downloads(known, comparison.tables, pictures.chosen) };
 }
 
-function key(answer, { systems, pairs, family, groups }) {
-  const cells = [["Systems", count(systems.length)], ["Tests", count(family.size), "exact tests of pairs"]];
-  if (pairs.some(({ exact }) => !exact)) cells[1][2] = `${count(pairs.filter(({ exact }) => exact).length)} exact`;
+function key(answer, { systems, pairs, groups }) {
+  const exact = pairs.filter((pair) => pair.exact).length;
+  const size = sizeOf(answer, { systems, pairs });
+  const listed = pairs.length < size ? ` of ${count(pairs.length)} listed` : "";
+  const certain = exact === pairs.length ? `all${listed} exact` : `${count(exact)}${listed} exact`;
+  const cells = [["Systems", count(systems.length)], ["Pairs", count(size), pairs.length ? certain : "none listed"]];
   if (groups) cells.push(["Clusters", count(groups.clusters.length)]);
   if (answer.datasets) cells.push(["Data sets", count(Object.keys(answer.datasets).length)]);
   return cells;
@@ -60,15 +65,15 @@ function chooser(boards, show, pair) {
   return element("div", { class: "field" }, element("label", { for: "board" }, "Leaderboard of"), select);
 }
 
-/** Systems, the chosen pair, and the pairs of one board. */
-function boardCards(answer, board, pair) {
+/** Systems, the chosen pair, and the pairs of one board; what is `said` of it, if the verdict above is of another. */
+function boardCards(answer, board, said, pair) {
   const byName = new Map();
   for (const one of board.pairs) {
     if (!byName.has(one.u)) byName.set(one.u, new Map());
     byName.get(one.u).set(one.v, one);
   }
   const find = (one, other) => byName.get(one)?.get(other) ?? byName.get(other)?.get(one);
-  const table = standings(board.systems, "Systems", (names) => {
+  const table = standings(board, answer.compare === "baseline" ? answer.baseline : null, (names) => {
     if (names.length < 2) return pair.clear();
     const found = find(...names);
     return found ? pair.show(found, board) : pair.say(`The answer does not list the pair of ${names[0]} and ${names[1]}.`);
@@ -80,7 +85,7 @@ function boardCards(answer, board, pair) {
     pair.place.scrollIntoView({ block: "nearest" });
   };
   return [
-    warnings(board.warnings), card("Systems", "board", table.element), pair.place, pairsCard(board, choose),
+    warnings(board.warnings), card("Systems", "board", said && element("p", {}, said.headline), table.element), pair.place, pairsCard(board, choose),
   ].filter(Boolean);
 }
 

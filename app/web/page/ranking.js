@@ -14,7 +14,7 @@ const tests = (size, one, many) => `${count(size)} ${size === 1 ? one : many}`;
 
 function ofAllPairs({ systems, groups, family }) {
   const best = groups.best_set;
-  const sure = percent(Number((1 - family.alpha).toPrecision(12)));
+  const sure = percent(Number((1 - family.alpha).toPrecision(12))).replace(" ", "\u00a0");
   if (best.length === 0) return { tone: "", badge: "No best set", headline: "Which system is best cannot be said: the comparisons contradict each other." };
   if (best.length === 1) {
     return { tone: "yes", badge: "One best system", headline: `${best[0]} is the best of ${count(systems.length)} systems, with ${sure} confidence.` };
@@ -26,32 +26,40 @@ function ofAllPairs({ systems, groups, family }) {
   return { tone: "yes", badge, headline: `The best of ${count(systems.length)} systems is among ${listed(best)}, with ${sure} confidence.` };
 }
 
-function ofBaseline({ pairs, family }, baseline) {
+/** How many pairs a board compares; its family can be larger, and its list shorter. */
+export function sizeOf({ compare }, { systems, pairs }) {
+  const others = systems.length - 1;
+  return { all_pairs: systems.length * others / 2, baseline: others }[compare] ?? pairs.length;
+}
+
+function ofBaseline({ systems, pairs }, baseline) {
   const counts = (relation) => pairs.filter((pair) => pair.relation === relation).length;
   const [better, worse] = [counts("better"), counts("worse")];
-  const headline = `Of ${tests(family.size, "system", "systems")}, ${count(better)} ${better === 1 ? "is" : "are"} significantly better than ${baseline}, and ${count(worse)} significantly worse.`;
+  const others = tests(systems.length - 1, "other system", "other systems");
+  const headline = `Of ${others}, ${count(better)} ${better === 1 ? "is" : "are"} significantly better than ${baseline}, and ${count(worse)} significantly worse.`;
   return { tone: better ? "yes" : "", badge: better ? `${count(better)} better` : "None better", headline };
 }
 
-/** How many pairs differ, as far as the answer tells. */
-function found({ systems, pairs, groups, family }, all) {
-  const inGroups = groups && systems.reduce((sum, { better_than: better }) => sum + better, 0);
-  const size = all ? systems.length * (systems.length - 1) / 2 : family.size;
-  const different = groups ? inGroups : pairs.filter(significant).length;
+/** Without ranks and without pairs, nothing can be said of them. */
+const UNLISTED = { tone: "", badge: "No pairs listed", headline: "The answer lists no pairs, so it does not say which differ." };
+
+/** How many pairs differ; those that do are listed, or counted with the systems. */
+function found(size, { systems, pairs, groups, family }) {
+  const different = groups ? systems.reduce((sum, { better_than: better, worse_than: worse }) => sum + better + worse, 0) / 2 : pairs.filter(significant).length;
   const open = pairs.filter(({ relation }) => relation === "undecided").length;
   const undecided = open ? ` ${tests(open, "pair is", "pairs are")} undecided.` : "";
   return `${count(different)} of ${tests(size, "pair differs", "pairs differ")} significantly (${familyText(family)}).${undecided}`;
 }
 
-/** {tone, badge, headline, details} of one board of an answer; `scope` names it where there are several. */
-export function ranking(answer, board, { scope, dataset }) {
-  const all = board.groups !== null;
-  const of = { overall: "Overall: ", dataset: `${dataset}: ` }[scope] ?? "";
-  const said = all ? ofAllPairs(board)
-    : answer.compare === "baseline" ? ofBaseline(board, answer.baseline)
-      : { tone: "", badge: "Chosen pairs", headline: `${count(board.pairs.filter(significant).length)} of ${tests(board.family.size, "pair differs", "pairs differ")} significantly.` };
+/** {tone, badge, headline, details} of one board of an answer; `unlisted` if its list of pairs does not tell. */
+export function ranking(answer, board, unlisted) {
+  const size = sizeOf(answer, board);
+  const of = { overall: "Overall: ", dataset: `${board.dataset}: ` }[board.scope] ?? "";
+  const open = unlisted && !board.groups;
+  const chosen = { tone: "", badge: "Chosen pairs", headline: `${count(board.pairs.filter(significant).length)} of ${tests(size, "pair differs", "pairs differ")} significantly.` };
+  const said = board.groups ? ofAllPairs(board) : open ? UNLISTED : answer.compare === "baseline" ? ofBaseline(board, answer.baseline) : chosen;
   const up = answer.higher_is_better ? "higher" : "lower";
-  const details = [found(board, all), `Scores are ${scoreLabel(answer)}; ${up} is better.`];
+  const details = [open ? `${familyText(board.family)}.` : found(size, board), `Scores are ${scoreLabel(answer)}; ${up} is better.`];
   return { ...said, headline: `${of}${said.headline}`, details };
 }
 

@@ -1,6 +1,7 @@
 // The table of the systems of a leaderboard: sorted by its headers, and two systems can be chosen in it.
 import { button, element } from "./dom.js";
-import { count, number } from "./numbers.js";
+import { count, number, signed } from "./numbers.js";
+import { RELATIONS, adjusted } from "./relation.js";
 import { sortable } from "./sortable.js";
 
 const PROMPT = "Choose two systems to see their test.";
@@ -21,25 +22,41 @@ function scoreTexts(systems) {
   });
 }
 
-function columnsOf(systems, name) {
+/** Each system's test against the baseline. */
+function againstColumns({ pairs, family }) {
+  const own = new Map(pairs.map((pair) => [pair.u, pair]));
+  const of = (key) => ({ name }) => (own.has(name) ? key(own.get(name)) : null);
+  const column = (title, key, text, more) => ({ title, key: of(key), cell: (system) => of(text)(system) ?? "–", ...more });
+  const relation = (pair) => RELATIONS[pair.relation] ?? pair.relation;
+  return [
+    column("Difference", ({ difference }) => difference, ({ difference }) => signed(difference, 4), { numeric: true, first: "descending" }),
+    column("Adjusted p", (pair) => pair.log10_p_adjusted, (pair) => adjusted(pair, family.alpha), { numeric: true }),
+    column("To the baseline", relation, relation, {}),
+  ];
+}
+
+function columnsOf({ systems, ...board }, baseline, name) {
   const scores = new Map(scoreTexts(systems).map((text, place) => [systems[place], text]));
   const whole = systems.every(({ rank_low: low }) => low !== null);
+  const lettered = systems.some(({ letters }) => letters !== null);
   const uneven = systems.some(({ n }) => n !== systems[0].n);
   const known = [
     { title: "Rank", sorted: "ascending", key: ({ rank }) => rank, cell: ({ rank }) => String(rank), numeric: true },
     { title: "System", key: (system) => system.name, cell: name, heads: true },
     { title: "Score", key: ({ score }) => score, cell: (system) => scores.get(system), numeric: true, first: "descending" },
     whole && { title: "Rank range", key: (system) => system.rank_low + system.rank_high / 1e6, cell: rangeText, numeric: true },
-    whole && { title: "Letters", key: ({ letters }) => letters, cell: ({ letters }) => letters ?? "–" },
+    lettered && { title: "Letters", key: ({ letters }) => letters, cell: ({ letters }) => letters ?? "–" },
     whole && { title: "Cluster", key: ({ cluster }) => cluster, cell: ({ cluster }) => String(cluster), numeric: true },
     whole && { title: "Better than", key: (system) => system.better_than, cell: (system) => count(system.better_than), numeric: true, first: "descending" },
+    ...(baseline === null ? [] : againstColumns(board)),
     uneven && { title: "Items", key: ({ n }) => n, cell: ({ n }) => count(n), numeric: true, first: "descending" },
   ];
   return known.filter(Boolean);
 }
 
-/** The element of the table; `chose(names)` hears which systems are chosen: none, one or two, in their order of choice. */
-export function standings(systems, title, chose) {
+/** The table of a board as {element, mark}; with the tests against the `baseline` if there is one. `chose(names)` hears which systems are chosen: none, one or two, in their order of choice. */
+export function standings(board, baseline, chose) {
+  const { systems } = board;
   let chosen = [];
   const buttons = new Map();
   const status = element("p", { class: "hint", role: "status" }, PROMPT);
@@ -66,7 +83,7 @@ export function standings(systems, title, chose) {
     row.classList.toggle("in-best", system.in_best_set === true);
     row.classList.toggle("ends-cluster", initial && next !== null && system.cluster !== next.cluster);
   };
-  const table = sortable({ label: title, columns: columnsOf(systems, nameCell), rows: systems, drawn });
+  const table = sortable({ label: "Systems", columns: columnsOf(board, baseline, nameCell), rows: systems, drawn });
   const lines = new Set(systems.map(({ cluster }) => cluster)).size > 1;
   const note = lines ? "A line below a system: all above it are significantly better than all below it." : "";
   return { element: element("div", { class: "standings" }, status, table, element("p", { class: "hint" }, note)), mark };
