@@ -44,7 +44,7 @@ SECTIONS = {
         Field("statistic", "What to compare; the default depends on the files.", "NAME"),
         Field(
             "alternative",
-            "With --baseline or --pair; greater: the first is greater than the second.",
+            "With --baseline or --pair; greater: the first is better than the second.",
             choices=("two-sided", "greater", "less"),
         ),
         *(field for field in TEST if field.name not in NOT_OF_A_BOARD),

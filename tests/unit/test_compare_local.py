@@ -323,3 +323,13 @@ def test_the_async_client_and_a_server_answer_with_the_same_bytes() -> None:
     assert board.pairs == run(request).pairs
     assert (plan.tests, plan.boards[0].systems, of_two.kind) == (3, 3, "scores")
     assert str(plan).startswith("3 tests (")
+
+
+def test_weights_are_those_of_each_data_set() -> None:
+    systems = {"A": [1, 1, 0], "B": [0, 0, 1]}
+    board = run(systems, weights=[1, "1/2", "1/2"])
+    assert [one.score for one in board.board.systems] == [0.75, 0.25]
+    sets = {"x": {"systems": systems, "weights": [1, 1, 2]}, "y": {"A": [1], "B": [0]}}
+    of_two = run(datasets=sets)
+    assert of_two.overall is not None
+    assert [(one.name, one.score) for one in of_two.overall.systems] == [("A", 0.75), ("B", 0.25)]

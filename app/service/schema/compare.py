@@ -242,7 +242,9 @@ class CompareChoices(Wire):
     ] = None
     alternative: Annotated[
         Alternative,
-        Field(description="greater means that u is greater than v. All pairs need two-sided."),
+        Field(
+            description="greater means that u is better than v, also where lower is better. All pairs need two-sided."
+        ),
     ] = "two-sided"
     alpha: Annotated[float, Field(gt=0, lt=1, description="Level of significance, of a family.")] = 0.05
     confidence_level: Annotated[

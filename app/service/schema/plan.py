@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..messages import TestKind
 from .compare import CompareRequest
 from .fields import Wire
 from .requests import REQUEST_MODELS, SMALL_SCORES

@@ -79,7 +79,9 @@ def compared(
     """The boards of a comparison with max_t."""
     datasets: dict[str | None, Systems] = {None: data} if isinstance(data, Systems) else data
     given = Options(**{"higher_is_better": True, **options})
-    comparison = Comparison(datasets, StatisticSpec(statistic), given, adjust=adjust, **(design or {}))
+    comparison = Comparison(
+        datasets, StatisticSpec(statistic), given, adjust=adjust, **{"aggregate": None, **(design or {})}
+    )
     return dict(finish_compare(prepare_compare(comparison, budget or Budget())).boards)
 
 
