@@ -16,7 +16,7 @@ from ...statistics.weights import WEIGHTED, require_unweighted
 from ..paired_test import ALGORITHM_VERSION
 from ..record import WarningRecord
 from .adjusted import Adjusted
-from .adjustment import FEW, adjust_boards
+from .adjustment import adjust_boards
 from .binary import BinarySystems
 from .board import board_record
 from .board_dust import board_dust
