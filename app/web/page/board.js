@@ -43,9 +43,15 @@ export function boardResult(request, answer, { comparison, theme }) {
   return { cards, draw, downloads: (known) => downloads(known, comparison.tables, pictures.chosen) };
 }
 
-function key(answer, { systems, pairs, family, groups }) {
-  const cells = [["Systems", count(systems.length)], ["Tests", count(family.size), "exact tests of pairs"]];
-  if (pairs.some(({ exact }) => !exact)) cells[1][2] = `${count(pairs.filter(({ exact }) => exact).length)} exact`;
+/** How the adjusted p-values of a board are known, listed or not. */
+function known(certainty) {
+  const kinds = ["exact", "bracketed", "sampled"].filter((kind) => certainty[kind]);
+  if (kinds.length === 1 && kinds[0] === "exact") return "exact tests of pairs";
+  return kinds.map((kind) => `${count(certainty[kind])} ${kind}`).join(", ");
+}
+
+function key(answer, { systems, family, groups }) {
+  const cells = [["Systems", count(systems.length)], ["Tests", count(family.size), known(family.certainty)]];
   if (groups) cells.push(["Clusters", count(groups.clusters.length)]);
   if (answer.datasets) cells.push(["Data sets", count(Object.keys(answer.datasets).length)]);
   return cells;
