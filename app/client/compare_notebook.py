@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 from .board_picture import board_picture
-from .compare_words import compare_sentence, found, table
+from .compare_words import compare_sentence, found, kinds, table
 from .notebook import frame_of, one_line
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ def _boards(result: CompareResult) -> Iterator[tuple[Board, dict[str, Any], dict
             "adjust": board.family.adjust,
             "family_size": board.family.size,
             "alpha": board.family.alpha,
+            "certainty": " ".join(f"{kind}:{count}" for kind, count in kinds(board).items()),
             "warnings": " ".join(codes),
         }
         yield board, before, after

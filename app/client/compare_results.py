@@ -73,13 +73,23 @@ class Groups:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Certainty:
+    """How many adjusted p-values of a board are exact, between two certified bounds, and sampled; listed or not."""
+
+    exact: int
+    bracketed: int
+    sampled: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyOfTests:
-    """The tests that are adjusted together: how many, how, and what that controls."""
+    """The tests that are adjusted together: how many, how, and what that controls; how the board's are known."""
 
     adjust: str
     size: int
     alpha: float
     controls: str
+    certainty: Certainty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,12 +40,27 @@ def found(result: CompareResult, board: Board) -> str:
     return f"{size} systems {how}"
 
 
+def kinds(board: Board) -> dict[str, int]:
+    """How many adjusted p-values are exact, bracketed and sampled, listed or not; those that there are."""
+    known = board.family.certainty
+    counts = {"exact": known.exact, "bracketed": known.bracketed, "sampled": known.sampled}
+    return {kind: count for kind, count in counts.items() if count}
+
+
 def _sure(board: Board) -> str:
-    """Whether the p-values are exact, where all tests are listed."""
-    if len(board.pairs) < board.family.size:
-        return ""
-    rest = sum(not pair.exact for pair in board.pairs)
-    return f", {rest:,} not exact" if rest else ", exact"
+    """How the adjusted p-values are known: exact; or 4 exact, 2 sampled."""
+    known = kinds(board)
+    if len(known) == 1:
+        return f", {next(iter(known))}"
+    return "".join(f", {count:,} {kind}" for kind, count in known.items())
+
+
+def kind_of_pair(pair: PairResult) -> str:
+    """How certain an adjusted p-value is; that of an exact test may be bracketed or sampled."""
+    if "confidence" in {pair.p_value_bounds_kind, pair.p_adjusted_bounds_kind}:
+        return "sampled"
+    low, high = pair.p_adjusted_bounds
+    return "exact" if pair.exact and high - low <= max(3e-6 * high, 2e-323) else "bracketed"
 
 
 def short(name: str) -> str:
@@ -89,7 +104,8 @@ def cells_of(pair: PairResult, alpha: float) -> list[str]:
     """The difference of a pair, its adjusted p-value, and the relation."""
     low, high = pair.p_adjusted_bounds
     p = probability(pair.p_adjusted, pair.log10_p_adjusted, alpha)
-    sure = "" if pair.exact else f" ({low:.4g} to {high:.4g})"
+    kind = kind_of_pair(pair)
+    sure = "" if kind == "exact" else f" ({kind}, {low:.4g} to {high:.4g})"
     return [f"{pair.difference:+.4g}", p + sure, pair.relation]
 
 

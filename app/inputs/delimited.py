@@ -229,7 +229,7 @@ def require_rows(rows: Rows) -> None:
 def fields_of(line: int, row: list[str], wanted: int, why: str) -> None:
     """Refuse a line with too many or too few fields."""
     if len(row) != wanted:
-        detail = f"Line {line} has {len(row)} field{'s' * (len(row) != 1)}; {wanted} are needed: {why}."
+        detail = f"Line {line} has {len(row)} field{'s' * (len(row) != 1)}; {wanted} {'is' if wanted == 1 else 'are'} needed: {why}."
         raise InvalidTest.at(f"/line/{line}", "wrong_field_count", detail)
 
 

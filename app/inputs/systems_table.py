@@ -100,7 +100,7 @@ def _long(grid: Grid, folded: list[str], lines: Lines, wanted: Sequence[str] | N
         )
         raise InvalidTest.at("/systems", "superfluous", detail)
     position = folded.index("score")
-    scores, missing = _numbers(grid.columns[position], position, lines)
+    scores, missing = _numbers(grid.columns[position], grid.names[position], position, lines)
     ids, systems = grid.column("id"), grid.column("system")
     assert ids is not None
     assert systems is not None
@@ -132,9 +132,9 @@ def _wide(grid: Grid, folded: list[str], lines: Lines, wanted: Sequence[str] | N
     gone: dict[str, NDArray[np.bool_]] = {}
     for name in sorted(positions):
         position = positions[name]
-        values, missing = _numbers(grid.columns[position], position, lines)
+        values, missing = _numbers(grid.columns[position], grid.names[position], position, lines)
         if wanted is None and not missing.any():
-            _refuse_index(name, position, values)
+            refuse_index(name, position, values)
         if missing.any():
             gone[name] = missing
         scores[name] = values
@@ -207,15 +207,11 @@ def refuse_no_systems(positions: dict[str, int]) -> None:
             raise _at_column(position, "summary_column", detail)
 
 
-def _refuse_index(name: str, position: int, values: Column) -> None:
-    """Refuse the numbers of the rows as scores."""
+def refuse_index(name: str, position: int, values: Sequence[Any] | Column) -> None:
+    """Refuse the numbers of the rows, from 0 or 1, as scores; raises InvalidTest at the column's field of line 1."""
     n = len(values)
-    if (
-        n >= LEAST_COUNTED
-        and values.dtype == np.int64
-        and values[0] in (0, 1)
-        and (np.diff(values) == 1).all()
-    ):
+    counted = n >= LEAST_COUNTED and values[0] in (0, 1) and values[n - 1] == values[0] + n - 1
+    if counted and all(own == values[0] + row for row, own in enumerate(values)):
         detail = (
             f"Column {position + 1}, {quoted(name)}, counts the rows: an index and no scores. Call it id, leave it out, or name the "
             "columns to compare (systems=)."
@@ -223,7 +219,18 @@ def _refuse_index(name: str, position: int, values: Column) -> None:
         raise _at_column(position, "index_column", detail)
 
 
-def _numbers(fields: list[str], position: int, lines: Lines) -> tuple[Column, NDArray[np.bool_]]:
+def _hint(name: str) -> str:
+    """What may be meant by a column that holds no numbers."""
+    for mark, called in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+        if mark in name:
+            return (
+                f" The header is separated by {called}: send commas as text/csv, tabs as text/tab-separated-values, or the file "
+                "in a form (-F file=@…), where the separator is found."
+            )
+    return " A long table has the columns id, system and score, by these names."
+
+
+def _numbers(fields: list[str], name: str, position: int, lines: Lines) -> tuple[Column, NDArray[np.bool_]]:
     """The numbers of a column, 0 where one is missing, and where that is."""
     try:
         values: list[Any] = from_json("[" + ",".join(fields) + "]", allow_inf_nan=False)
@@ -241,7 +248,10 @@ def _numbers(fields: list[str], position: int, lines: Lines) -> tuple[Column, ND
             numbers.append(delimited.number_of(text, 0, position + 1))
         except InvalidTest:
             line = lines.of(row)
-            detail = f"Field {position + 1} of line {line} is not a number; every column but id, dataset, cluster and weight holds scores."
+            detail = (
+                f"Field {position + 1} of line {line} is not a number, and its column is called {quoted(name)}: every column but id, "
+                f"dataset, cluster and weight holds scores.{_hint(name)}"
+            )
             raise InvalidTest.at(f"/line/{line}/{position + 1}", "not_a_number", detail) from None
     try:
         return columns.numbers(numbers, may_hold_booleans=False), absent

@@ -152,7 +152,9 @@ def test_options_of_a_table_are_query_parameters(service: Any) -> None:
     query = "adjust=bh&compare=baseline&baseline=C&alternative=greater&alpha=0.2"
     said = service.body(f"{PATH}?{query}", table, "text/csv").json()
     assert [(pair["u"], pair["v"]) for pair in said["pairs"]] == [("A", "C"), ("B", "C")]
-    assert said["family"] | {"controls": ""} == {"adjust": "bh", "size": 2, "alpha": 0.2, "controls": ""}
+    known = {"exact": 2, "bracketed": 0, "sampled": 0}
+    family = {"adjust": "bh", "size": 2, "alpha": 0.2, "controls": "", "certainty": known}
+    assert said["family"] | {"controls": ""} == family
     assert (said["compare"], said["baseline"], said["groups"]) == ("baseline", "C", None)
     # Three items on which A alone is right: one exchange in eight is as far in this direction.
     assert said["pairs"][0]["p_value"] == 0.125

@@ -20,8 +20,23 @@ import pytest
 from app import compare as run, compare_files
 from app.client import AsyncClient, Client, InvalidData, InvalidTest, compare, scores
 from app.client.calls import JSON, NPY, compare_call
-from app.client.compare_results import Board, CompareResult, FamilyOfTests, Groups, PairResult, SystemResult
-from app.inference.compare.record import BoardRecord, FamilyRecord, GroupsRecord, PairRecord, SystemRecord
+from app.client.compare_results import (
+    Board,
+    Certainty,
+    CompareResult,
+    FamilyOfTests,
+    Groups,
+    PairResult,
+    SystemResult,
+)
+from app.inference.compare.record import (
+    BoardRecord,
+    CertaintyRecord,
+    FamilyRecord,
+    GroupsRecord,
+    PairRecord,
+    SystemRecord,
+)
 from app.local.transport import InProcess
 from app.main import create_app
 from app.service.answers import CompareAnswer
@@ -217,7 +232,7 @@ def test_refusals_are_the_exceptions_of_the_client() -> None:
 
 def test_results_have_the_fields_of_the_answer() -> None:
     pairs = {
-        SystemResult: SystemRecord, PairResult: PairRecord, Groups: GroupsRecord, FamilyOfTests: FamilyRecord,
+        SystemResult: SystemRecord, PairResult: PairRecord, Groups: GroupsRecord, FamilyOfTests: FamilyRecord, Certainty: CertaintyRecord,
         Board: BoardRecord,
     }  # fmt: skip
     for result, record in pairs.items():

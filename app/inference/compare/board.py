@@ -11,6 +11,7 @@ from ...engine.lattice import Integers
 from ..record import WarningRecord
 from .adjusted import Adjusted, Flags
 from .adjustment import adjust_boards
+from .certainty import certainty
 from .comparison import Comparison
 from .groups import LETTERS, circular, cluster_lines, letter_groups, tiers
 from .pair_records import Intervals, listed_order, pair_records
@@ -79,7 +80,9 @@ def board_record(
         systems=systems,
         pairs=pair_records(names, tests, adjusted, relation, listed, comparison.listed, intervals),
         groups=groups,
-        family=FamilyRecord(comparison.adjust, adjusted.size, options.alpha, controls),
+        family=FamilyRecord(
+            comparison.adjust, adjusted.size, options.alpha, controls, certainty(tests, adjusted)
+        ),
         warnings=tuple(warnings),
     )
 

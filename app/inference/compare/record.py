@@ -91,13 +91,30 @@ class GroupsRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class CertaintyRecord:
+    """How many adjusted p-values of a board are exact, between two certified bounds, and sampled; listed or not.
+
+    The adjusted p-value of an exact test is `bracketed` or `sampled` where its adjustment is, or another test of its
+    family.
+    """
+
+    exact: int
+    bracketed: int
+    sampled: int
+
+
+@dataclass(frozen=True, slots=True)
 class FamilyRecord:
-    """The tests that are adjusted together: how many, how, and what that controls."""
+    """The tests that are adjusted together: how many, how, and what that controls.
+
+    `certainty` counts the tests of this board alone, of a family of several boards, too.
+    """
 
     adjust: Adjust
     size: int
     alpha: float
     controls: str
+    certainty: CertaintyRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

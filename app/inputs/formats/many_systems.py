@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...errors import InvalidTest
 from ..quoting import quoted
-from ..systems_table import refuse_no_systems
+from ..systems_table import refuse_index, refuse_no_systems
 from . import delimited_files, jsonl, promptfoo
 from .json_fields import id_field, other_fields, score_field, system_field
 from .json_records import Record, Records, key_of, read_records
@@ -112,6 +112,9 @@ def _table(
     if wanted is None:
         refuse_no_systems({name: columns[name] for name in chosen})
     systems = {name: delimited_files.outputs_of(data, columns[name], options)[0] for name in chosen}
+    if wanted is None:
+        for name, outputs in systems.items():
+            refuse_index(name, columns[name], outputs.values)
     return ManySystems(systems, (), metric_of_columns(chosen) if len(chosen) > 1 else None)
 
 

@@ -20,10 +20,11 @@ from .words import (
     certainty_sentences,
     confidence,
     kind_of_pair,
-    kinds,
+    kinds_in_words,
     named_boards,
     neighbours,
     p_adjusted,
+    p_and_kind,
     range_text,
     scores_of,
     warned,
@@ -84,7 +85,7 @@ def _lead(record: CompareRecord, named: NamedBoard) -> list[str]:
 def _key(record: CompareRecord, named: NamedBoard) -> list[Fact]:
     board = named.board
     first = board.systems[0]
-    known = ", ".join(f"{count:,} {kind}" for kind, count in kinds(board.pairs).items())
+    known = kinds_in_words(board)
     sets = "" if record.datasets is None else counted(len(record.datasets), "data set")
     return [
         Fact("highest rank", short(first.name), f"score {number(first.score)}"),
@@ -157,7 +158,7 @@ def _cells(board: BoardRecord, system: SystemRecord, score: str, below: dict[str
         pair = below.get(system.name)
         counts = (system.cluster, system.tier, system.better_than, system.worse_than)
         cluster, tier, better, worse = ("" if count is None else str(count) for count in counts)
-        next_p = "" if pair is None else p_adjusted(pair, board.family.alpha)
+        next_p = "" if pair is None else p_and_kind(pair, board.family.alpha)
         cells += [range_text(system), system.letters or "", cluster, tier, better, worse, next_p]
     return cells
 
@@ -186,7 +187,7 @@ def _pair(pair: PairRecord, alpha: float) -> dict[str, Any]:
         "difference": signed(pair.difference).replace("-", "\N{MINUS SIGN}"),
         "p": p_adjusted(pair, alpha),
         "kind": kind_of_pair(pair),
-        "bounds": "" if pair.exact else f"{low} to {high}",
+        "bounds": "" if kind_of_pair(pair) == "exact" else f"{low} to {high}",
         "interval": "" if interval is None else interval_text(interval),
         "counts": f"{pair.wins:,} / {pair.ties:,} / {pair.losses:,}",
         "n": f"{pair.n:,}",

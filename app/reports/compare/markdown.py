@@ -16,10 +16,10 @@ from .words import (
     against,
     all_warnings,
     confidence,
-    kinds,
+    kinds_in_words,
     named_boards,
     neighbours,
-    p_adjusted,
+    p_and_kind,
     range_text,
     scores_of,
     toward,
@@ -54,7 +54,7 @@ def _board(record: CompareRecord, named: NamedBoard) -> list[str]:
     board = named.board
     title = named.title(for_markdown(named.dataset))
     head = f"**{title}** – {_found(record, board)}" if title else f"**{_found(record, board)}**"
-    known = ", ".join(f"{count:,} {kind}" for kind, count in kinds(board.pairs).items())
+    known = kinds_in_words(board)
     parts = [f"{head} ({adjustment(board)}{'; ' if known else ''}{known})", _systems(record, board)]
     if record.compare == "pairs" and board.pairs:
         parts.append(_pairs(board))
@@ -89,7 +89,7 @@ def _systems(record: CompareRecord, board: BoardRecord) -> str:
             row["rank range"] = range_text(system)
             row["letters"] = system.letters or ""
             row["cluster"] = "" if system.cluster is None else str(system.cluster)
-            row["p against the next"] = "" if pair is None else p_adjusted(pair, alpha)
+            row["p against the next"] = "" if pair is None else p_and_kind(pair, alpha)
     elif record.compare == "baseline" and record.baseline is not None and board.pairs:
         pairs = against(board, record.baseline)
         for row, system in zip(rows, board.systems, strict=True):
@@ -103,7 +103,7 @@ def _against(pair: PairRecord | None, name: str, alpha: float) -> dict[str, str]
     difference, relation = toward(pair, name)
     return {
         "difference": signed(difference),
-        "p adjusted": p_adjusted(pair, alpha),
+        "p adjusted": p_and_kind(pair, alpha),
         "relation": RELATIONS[relation],
         **_interval(pair),
     }

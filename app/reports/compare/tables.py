@@ -8,7 +8,7 @@ from typing import Any, Literal
 from ...inference.compare.record import CompareRecord, PairRecord, SystemRecord
 from ..csv_row import boolean, optional, written
 from ..escaping import for_csv
-from .words import NamedBoard, named_boards
+from .words import NamedBoard, kinds, named_boards
 
 
 def compare_csv(record: CompareRecord, compare_id: str, table: Literal["systems", "pairs"]) -> str:
@@ -52,6 +52,7 @@ def _after(record: CompareRecord, named: NamedBoard) -> dict[str, str]:
         family.adjust,
         str(family.size),
         repr(family.alpha),
+        " ".join(f"{kind}:{count}" for kind, count in kinds(named.board).items()),
         " ".join(codes),
     )
     return dict(zip(_BOARD, cells, strict=True))
@@ -112,5 +113,6 @@ _PAIR: dict[str, Callable[[PairRecord], str]] = {
     "interval_kind": _of_interval("kind"),
 }
 _BOARD = (
-    "statistic", "metric", "higher_is_better", "compare", "baseline", "adjust", "family_size", "alpha", "warnings",
+    "statistic", "metric", "higher_is_better", "compare", "baseline", "adjust", "family_size", "alpha", "certainty",
+    "warnings",
 )  # fmt: skip

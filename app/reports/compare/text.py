@@ -59,7 +59,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _family(board: BoardRecord) -> str:
-    known = kinds(board.pairs)
+    known = kinds(board)
     how = f", {', '.join(known)}" if known else ""
     return f"{board.family.adjust}, {counted(board.family.size, 'pair')}{how}"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
+from ...inference.compare.certainty import is_tight
 from ...inference.compare.record import Adjust, BoardRecord, CompareRecord, PairRecord, Relation, SystemRecord
 from ...inference.record import WarningRecord
 from ..certainty import Kind
@@ -103,35 +103,50 @@ def p_adjusted(pair: PairRecord, alpha: float) -> str:
 
 
 def kind_of_pair(pair: PairRecord) -> Kind:
-    """How certain a p-value is, in one word."""
-    if pair.exact:
-        return "exact"
-    return "sampled" if pair.p_value_bounds_kind == "confidence" else "bracketed"
+    """How certain an adjusted p-value is, in one word; that of an exact test may be sampled."""
+    if "confidence" in {pair.p_value_bounds_kind, pair.p_adjusted_bounds_kind}:
+        return "sampled"
+    return "exact" if pair.exact and is_tight(*pair.p_adjusted_bounds) else "bracketed"
 
 
-def kinds(pairs: Sequence[PairRecord]) -> dict[Kind, int]:
-    """How many of the listed pairs are exact, bracketed and sampled; those that there are."""
-    count = Counter(map(kind_of_pair, pairs))
-    order: tuple[Kind, ...] = ("exact", "bracketed", "sampled")
-    return {kind: count[kind] for kind in order if count[kind]}
+def p_and_kind(pair: PairRecord, alpha: float) -> str:
+    """The adjusted p-value, and what it is unless it is exact."""
+    kind = kind_of_pair(pair)
+    return p_adjusted(pair, alpha) + ("" if kind == "exact" else f" ({kind})")
+
+
+def kinds(board: BoardRecord) -> dict[Kind, int]:
+    """How many adjusted p-values are exact, bracketed and sampled, listed or not; those that there are."""
+    known = board.family.certainty
+    counts: dict[Kind, int] = {
+        "exact": known.exact,
+        "bracketed": known.bracketed,
+        "sampled": known.sampled,
+    }
+    return {kind: count for kind, count in counts.items() if count}
+
+
+def kinds_in_words(board: BoardRecord) -> str:
+    """The same in a line: 4 exact, 2 sampled."""
+    return ", ".join(f"{count:,} {kind}" for kind, count in kinds(board).items())
 
 
 def certainty_sentences(board: BoardRecord) -> list[str]:
-    """How the listed p-values are known."""
-    size, count = len(board.pairs), kinds(board.pairs)
-    if not size:
-        return ["No pairs are listed here, so their p-values are not."]
+    """How the adjusted p-values are known, those that are not listed, too."""
+    count = kinds(board)
+    size = sum(count.values())
     said = {
         "exact": "exact: computed in whole numbers, or with a rounding error whose bound is certified",
         "bracketed": "bracketed: the exact value lies between the two bounds, always; the p-value shown is a number inside",
         "sampled": "sampled: the exact value lies inside its 99 % confidence interval with that confidence, not for certain",
     }
-    return [
-        f"{'The one p-value is' if size == 1 else f'All {size:,} p-values are'} {said[kind]}."
+    sentences = [
+        f"{'The one adjusted p-value is' if size == 1 else f'All {size:,} adjusted p-values are'} {said[kind]}."
         if number_of == size
-        else f"{number_of:,} of {size:,} p-values are {said[kind]}."
+        else f"{number_of:,} of {size:,} adjusted p-values {'is' if number_of == 1 else 'are'} {said[kind]}."
         for kind, number_of in count.items()
     ]
+    return sentences if board.pairs else [*sentences, "No pairs are listed here, so their p-values are not."]
 
 
 def neighbours(board: BoardRecord) -> dict[str, PairRecord]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...errors import InvalidTest
 from ...inference.compare.record import BoardRecord, CompareRecord, SystemRecord
-from ..compare.words import NamedBoard, adjustment, kinds, range_text, what_was_measured
+from ..compare.words import NamedBoard, adjustment, kinds_in_words, range_text, what_was_measured
 from ..escaping import short, single_line
 from ..number_format import counted, number
 from .board_style import BoardPalette
@@ -49,7 +49,7 @@ class BoardScene:
             self.named.title(short(self.named.dataset)),
             _items(self.board),
             adjustment(self.board),
-            ", ".join(f"{count:,} {kind}" for kind, count in kinds(self.board.pairs).items()),
+            kinds_in_words(self.board),
             "" if self.record.higher_is_better else "lower is better",
         ]
         return "; ".join(part for part in parts if part)

@@ -6,6 +6,7 @@ ids in another order) is so checked of all. The work grows with the number of fi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -261,7 +262,8 @@ def _notes(
                 notes.append(note)
             elif role == "u" or index == 1:
                 name = names[called[index if role == "u" else 0]][:NAME_CHARS]
-                notes.append(f"{name}: {rest.replace(f'from {role} (', 'from (')}")
+                read_from = re.sub(rf"from {role} \(([^()]*)\)", r"from \1", rest)
+                notes.append(f"{name}: {read_from}")
     distinct = list(dict.fromkeys(notes))
     if len(distinct) > MOST_NOTES:
         distinct = [*distinct[:MOST_NOTES], f"{len(distinct) - MOST_NOTES:,} more notes were left out."]

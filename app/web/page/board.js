@@ -3,7 +3,7 @@ import { element } from "./dom.js";
 import { count, probability, signed } from "./numbers.js";
 import { pairPlace } from "./pair.js";
 import { picturesCard } from "./pictures.js";
-import { ranking, sizeOf } from "./ranking.js";
+import { ranking } from "./ranking.js";
 import { RELATIONS, adjusted, significant } from "./relation.js";
 import { card, keyList, notesCard, verdictCard, warnings } from "./result.js";
 import { sortable } from "./sortable.js";
@@ -45,12 +45,15 @@ export function boardResult(request, answer, { comparison, theme }) {
   return { cards, draw, downloads: (known) => downloads(known, comparison.tables, pictures.chosen) };
 }
 
-function key(answer, { systems, pairs, groups }) {
-  const exact = pairs.filter((pair) => pair.exact).length;
-  const size = sizeOf(answer, { systems, pairs });
-  const listed = pairs.length < size ? ` of ${count(pairs.length)} listed` : "";
-  const certain = exact === pairs.length ? `all${listed} exact` : `${count(exact)}${listed} exact`;
-  const cells = [["Systems", count(systems.length)], ["Pairs", count(size), pairs.length ? certain : "none listed"]];
+/** How the adjusted p-values of a board are known, listed or not. */
+function known(certainty) {
+  const kinds = ["exact", "bracketed", "sampled"].filter((kind) => certainty[kind]);
+  if (kinds.length === 1 && kinds[0] === "exact") return "all exact";
+  return kinds.map((kind) => `${count(certainty[kind])} ${kind}`).join(", ");
+}
+
+function key(answer, { systems, family, groups }) {
+  const cells = [["Systems", count(systems.length)], ["Tests", count(family.size), known(family.certainty)]];
   if (groups) cells.push(["Clusters", count(groups.clusters.length)]);
   if (answer.datasets) cells.push(["Data sets", count(Object.keys(answer.datasets).length)]);
   return cells;

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 
-from app.inference.compare.record import CompareRecord, PairRecord
+from app.inference.compare.record import CertaintyRecord, CompareRecord, PairRecord
 from app.inference.record import ReadingRecord, WarningRecord
 from app.reports.compare.html import MOST_PAIRS
 from app.reports.compare.words import toward
@@ -174,7 +174,7 @@ def test_reports_without_listed_pairs_have_the_systems_all_the_same(board: Compa
         row[:6] for row in markdown_rows(report(board, "markdown"))
     ]
     assert "No pairs are listed" in report(record, "html")
-    assert "best of 5 (holm, 10 pairs): " in report(record, "text")
+    assert "best of 5 (holm, 10 pairs, exact): " in report(record, "text")
 
 
 def test_the_page_has_pictures_tables_definitions_and_the_signature(board: CompareRecord) -> None:
@@ -202,10 +202,11 @@ def test_a_page_says_how_p_values_are_known(board: CompareRecord) -> None:
         replace(second, exact=False, p_value_bounds_kind="confidence"),
         *rest,
     )
-    page = report(replace(board, board=replace(board.main_board, pairs=mixed)), "html")
-    assert "8 of 10 p-values are exact" in page
-    assert "1 of 10 p-values are bracketed" in page
-    assert "1 of 10 p-values are sampled" in page
+    family = replace(board.main_board.family, certainty=CertaintyRecord(8, 1, 1))
+    page = report(replace(board, board=replace(board.main_board, pairs=mixed, family=family)), "html")
+    assert "8 of 10 adjusted p-values are exact" in page
+    assert "1 of 10 adjusted p-values is bracketed" in page
+    assert "1 of 10 adjusted p-values is sampled" in page
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html", "csv"])
