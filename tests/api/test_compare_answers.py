@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import random
 import re
 from fractions import Fraction
@@ -272,3 +273,15 @@ def test_a_pair_without_a_common_item_attains_p_1_alone_and_takes_nothing_from_h
     # p is 1/64 once, which the others cannot attain, and 1/32 twice.
     assert sorted(pair["p_adjusted"] for pair in without["pairs"]) == [1 / 64, 1 / 16, 1 / 16]
     assert {pair["relation"] for pair in without["pairs"]} == {"better"}
+
+
+@pytest.mark.parametrize("items", [1_070, 1_080, 2_005])
+def test_what_underflows_is_the_smallest_double_and_its_logarithm_is_right(service: Any, items: int) -> None:
+    systems = {"A": [1] * items, "B": [0] * items, "C": [0] * items}
+    pairs = answer(service, {"kind": "scores", "systems": systems, "adjust": "none"})["pairs"]
+    true = Fraction(1, 2 ** (items - 1))
+    for pair in pairs[:2]:
+        assert pair["p_value"] == max(float(true), 5e-324) == pair["p_adjusted"]
+        assert pair["log10_p_value"] == pytest.approx((1 - items) * math.log10(2), rel=1e-13)
+        low, high = map(Fraction, pair["p_value_bounds"])
+        assert low <= true <= high

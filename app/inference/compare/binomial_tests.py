@@ -12,6 +12,7 @@ import numpy as np
 
 from ...engine.binomial_tails import Tails, log10_power_of_two, upper_tails
 from ...engine.lattice import Integers, Reals
+from ...engine.probability import SMALLEST
 from ..options import Options
 from .binomial_values import BinomialValues
 from .pair_tests import PairTests
@@ -95,10 +96,12 @@ def _two_sided(n: Integers, heads: Integers) -> Tails:
     """Twice the tail of the larger count, and at most one; `heads` >= n / 2."""
     tails = upper_tails(n, heads)
     certain = 2 * heads - n <= 1
-    double = np.log10(2.0)
+    log10_p = np.where(certain, 0.0, np.minimum(tails.log10_p + np.log10(2.0), 0.0))
+    # A tail that underflows is the smallest double, and so is twice it.
+    p = np.where(log10_p < np.log10(SMALLEST), SMALLEST, np.minimum(2.0 * tails.p, 1.0))
     return Tails(
-        p=np.where(certain, 1.0, np.minimum(2.0 * tails.p, 1.0)),
-        log10_p=np.where(certain, 0.0, np.minimum(tails.log10_p + double, 0.0)),
+        p=np.where(certain, 1.0, p),
+        log10_p=log10_p,
         error=np.where(certain, 0.0, tails.error),
         log_error=np.where(certain, 0.0, tails.log_error + 2.0**-50 * (1.0 + np.abs(tails.log10_p))),
     )
