@@ -1,14 +1,16 @@
 """`python -m loadtest.boards`: whole boards beside loops of single tests and of SciPy's, in one run.
 
-Engine without HTTP: planning, all tests, adjustment, ranks, groups and records. SciPy and single tests are timed on some
+Engine without HTTP (but for the last table): planning, all tests, adjustment, ranks, groups and records. SciPy and single tests are timed on some
 pairs, and their time for all pairs follows. Set OPENBLAS_NUM_THREADS=1, as workers do.
 """
 
 import argparse
+import io
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import httpx
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
@@ -21,9 +23,11 @@ from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.statistics.paired import Column, StatisticSpec
 from app.statistics.systems import Systems
+from loadtest.server import running_server
 from loadtest.table import Table, duration, ratio
 
 SINGLE = 40
+ROUNDS = 5  # with an array of its own each
 BUDGET = Budget()
 OPTIONS = Options(higher_is_better=True, pmf="none")
 MEAN = StatisticSpec("mean_difference")
@@ -119,12 +123,38 @@ def tables(*, quick: bool, seed: int = 0) -> Iterator[Table]:
         yield measured(title, [right_or_wrong(systems, items, generator)], binomial, rounds)
 
 
+def over_http(seed: int = 0) -> Table:
+    """134 systems x 500 as an array to a server of its own: answers of every size, kept ones left out."""
+    rows = []
+    with running_server() as url, httpx.Client(base_url=url, timeout=60.0) as client:
+        for listed in ("none", "significant", "all"):
+            times, size = [], 0
+            for turn in range(ROUNDS):
+                scores = right_or_wrong(134, 500, np.random.default_rng(seed + turn))
+                body = io.BytesIO()
+                np.save(body, scores.T.astype(np.int8))
+                query = {"systems": ",".join(f"s{i:03}" for i in range(134)), "pairs": listed}
+                started = time.perf_counter()
+                answer = client.post(
+                    "/v1/compare",
+                    params=query,
+                    content=body.getvalue(),
+                    headers={"content-type": "application/x-npy"},
+                )
+                times.append(time.perf_counter() - started)
+                answer.raise_for_status()
+                size = len(answer.content)
+            rows.append([f"pairs={listed}", duration(min(times)), duration(max(times)), f"{size:,}"])
+    return Table("134 systems x 500 over HTTP, npy", ["", "best", "worst", "bytes of answer"], rows)
+
+
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds and sets")
     for table in tables(quick=parser.parse_args().quick):
         print(table.text(), end="\n\n", flush=True)
+    print(over_http().text(), flush=True)
 
 
 if __name__ == "__main__":
