@@ -70,14 +70,18 @@ def assert_apart(record: CompareRecord, picture: str, theme: Theme = "light", ki
     assert [said[i] for i in np.flatnonzero(out)] == []
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("how", ["short", "long"])
 @pytest.mark.parametrize(
     ("picture", "size"),
     [(picture, size) for picture in PICTURES for size in SIZES if (picture, size) != ("bars", 134)],
 )
-def test_texts_do_not_touch(picture: str, size: int, how: str, theme: Theme) -> None:
-    assert_apart(record_of(size, how), picture, theme)
+def test_texts_do_not_touch(picture: str, size: int, how: str) -> None:
+    assert_apart(record_of(size, how), picture)
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_texts_do_not_touch_in_the_dark(picture: str) -> None:
+    assert_apart(record_of(30, "long"), picture, "dark")
 
 
 @pytest.mark.parametrize("size", [2, 10, 30])
@@ -93,7 +97,7 @@ def test_texts_do_not_touch_whatever_was_compared(picture: str, how: str, size: 
 
 
 @pytest.mark.parametrize("picture", PICTURES)
-@pytest.mark.parametrize("factor", [1e-300, 1e-9, -1e-9, 1.0, -1.0, 1e9, 1e290])
+@pytest.mark.parametrize("factor", [1e-300, -1e-9, 1.0, 1e290])
 def test_numbers_of_any_size_have_room(picture: str, factor: float) -> None:
     scores = factor * (some_scores(10) + 1000 * some_scores(10, seed=2))
     assert_apart(compared(short_names(10), scores), picture)
