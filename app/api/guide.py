@@ -123,6 +123,8 @@ def rendered(name: str) -> str:
     tokens = markdown.parse(pages()[name].read_text(encoding="utf-8"))
     title = _prepare(tokens, name)
     content = markdown.renderer.render(tokens, markdown.options, {})
+    # As tables do, code scrolls sideways. Only the renderer writes tags: those in a text are escaped.
+    content = content.replace("<pre>", '<pre tabindex="0">')
     return PAGE.format(
         title=escape(title),
         icon=_relative(ICON, name),
