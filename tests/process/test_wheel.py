@@ -199,7 +199,7 @@ def test_the_command_line(installed: Installed) -> None:
     failed = installed.run("exactperm", "gate", "scores.csv", *roles, "--quiet")
     assert (failed.returncode, failed.stdout[:5]) == (1, "FAIL:")
     report = installed.run("exactperm", "test", "scores.csv", "-o", "report.html", "--quiet")
-    assert (report.returncode, report.stderr) == (0, "")
+    assert (report.returncode, report.stderr) == (0, "exactperm: p = 0.03125; see report.html\n")
     assert "<svg" in (installed.folder / "report.html").read_text()
     assert installed.run("python", "-m", "exactperm", "version").stdout.startswith("exactperm ")
     assert json.loads(installed.run("exactperm", "openapi").stdout)["info"]["title"]
