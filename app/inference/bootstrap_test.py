@@ -32,7 +32,8 @@ from ..statistics.finite import values_of
 from ..statistics.joint_problem import Joint
 from ..statistics.linear_forms import in_linear_forms
 from .bootstrap_null import NANOSECONDS_PER_DRAW, SAMPLED, NullLook, look_at, null_of
-from .certificate import MOST_ERROR, certified_by
+from .certificate import certified_by
+from .exactness import MOST_ERROR
 from .items import additive_items, joint_items, statistic_record
 from .null_record import sampled_null_record
 from .options import Options

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable
 from ..engine.plan import Cost
 from ..engine.probability import from_fraction
 from ..errors import InvalidTest
+from .exactness import MOST_ERROR
 from .p_value import SMALLEST_NORMAL, Answer, rounded_to_subnormal
 
-# Beyond this relative error, apart from what rounding to a subnormal double costs, nothing is called exact.
-MOST_ERROR = 1e-6
 # Rounding of a logarithm, of its exponential, and of log10.
 _ROUNDING = 1e-9
 # Least attainable p-values are known this well.

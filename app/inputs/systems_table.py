@@ -225,7 +225,7 @@ def _hint(name: str) -> str:
         if mark in name:
             return (
                 f" The header is separated by {called}: send commas as text/csv, tabs as text/tab-separated-values, or the file "
-                "in a form (-F file=@…), where the separator is found."
+                "in a form (multipart/form-data), where the separator is found."
             )
     return " A long table has the columns id, system and score, by these names."
 

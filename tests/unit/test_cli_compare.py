@@ -268,10 +268,10 @@ def test_names_of_files_that_are_called_the_same(paths: list[str], names: list[s
 
 def test_a_board_that_is_not_exact_does_not_say_so(board: str) -> None:
     raw = answer(board)
-    raw["pairs"][0]["exact"] = False
-    raw["pairs"][0]["p_adjusted_bounds"] = [0.001, 0.002]
+    counted = raw["family"]["certainty"]
+    raw["family"]["certainty"] = {"exact": counted["exact"] - 1, "bracketed": 1, "sampled": 0}
     shown = board_text(decode(CompareResult, raw))
-    assert "1 not exact" in shown.splitlines()[0]
+    assert "2 exact, 1 bracketed" in shown.splitlines()[0]
     assert ", exact" not in shown
 
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from ..lattice import Integers, Reals
 from ..probability import UNIT_ROUNDOFF
+from .forest import heaviest_forest
 
 
 def hunter_worsley(single: Reals, edges: Integers, joint: Reals) -> float:
@@ -23,14 +22,8 @@ def hunter_worsley(single: Reals, edges: Integers, joint: Reals) -> float:
     The heaviest spanning forest of the edges that are given: any forest bounds the union.
     """
     total = math.fsum(single.tolist())
-    kept = joint > 0.0
-    if kept.any():
-        size = len(single)
-        graph = sparse.csr_array(
-            (-joint[kept], (edges[kept, 0], edges[kept, 1])), shape=(size, size), dtype=np.float64
-        )
-        forest = csgraph.minimum_spanning_tree(graph)
-        total = math.fsum([total, *forest.data.tolist()])
+    forest = heaviest_forest(len(single), edges, joint)
+    total = math.fsum([total, *(-joint[forest]).tolist()])
     return min(max(total, float(single.max(initial=0.0))) * (1.0 + 4.0 * UNIT_ROUNDOFF), 1.0)
 
 

@@ -10,7 +10,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
-from scipy.sparse import csgraph
 
 from ..lattice import Integers, Reals
 from ..one_sum.monte_carlo import CONFIDENCE
@@ -18,6 +17,7 @@ from ..plan import Budget
 from ..probability import SMALLEST
 from . import sampling
 from .family import Family
+from .forest import heaviest_forest
 from .inequalities import dawson_sankoff, hunter_worsley
 from .marginals import LAWS_SECONDS, deepen, marginals
 from .unions import both, union
@@ -231,11 +231,10 @@ def _candidates(family: Family) -> tuple[list[Integers], list[tuple[int, int]]]:
 
 
 def _tree(related: Reals) -> list[tuple[int, int]]:
-    """The spanning tree with the largest correlations."""
-    # Weights of zero would be no edges.
-    tree = csgraph.minimum_spanning_tree(np.triu(-(related + 1e-9), 1)).tocoo()
-    order = np.argsort(tree.data, kind="stable")
-    return list(zip(tree.row[order].tolist(), tree.col[order].tolist(), strict=True))
+    """The spanning tree with the largest correlations, which are not negative."""
+    edges = np.column_stack(np.triu_indices(len(related), 1))
+    weights = related[edges[:, 0], edges[:, 1]] + 1e-9  # edges of no weight are left out of a forest
+    return [(int(edges[at, 0]), int(edges[at, 1])) for at in heaviest_forest(len(related), edges, weights)]
 
 
 def _apart(related: Reals) -> list[int]:

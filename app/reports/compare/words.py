@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
-from ...inference.compare.certainty import is_tight
 from ...inference.compare.record import Adjust, BoardRecord, CompareRecord, PairRecord, Relation, SystemRecord
+from ...inference.exactness import is_tight
 from ...inference.record import WarningRecord
 from ..certainty import Kind
 from ..escaping import single_line

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csgraph
 
 from app.engine.max_t import sampling
 from app.engine.max_t.family import Family, signed_sums
+from app.engine.max_t.forest import heaviest_forest
 from app.engine.max_t.inequalities import dawson_sankoff, hunter_worsley
 from app.engine.max_t.marginals import marginals
 from app.engine.max_t.step_down import step_down
@@ -155,6 +157,19 @@ def test_inequalities_hold_for_any_events(seed: int) -> None:
     exact = float(events.any(axis=1).mean())
     upper = hunter_worsley(single, some, joint[some[:, 0], some[:, 1]])
     assert dawson_sankoff(single, joint) <= exact <= upper <= min(float(single.sum()) * (1.0 + 1e-12), 1.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_forest_is_heavier(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    nodes = int(rng.integers(2, 12))
+    weights = np.triu(rng.integers(0, 5, (nodes, nodes)), 1).astype(np.float64)  # zeros: no edges
+    edges = np.column_stack(np.triu_indices(nodes, 1))
+    each = weights[edges[:, 0], edges[:, 1]]
+    oracle = csgraph.minimum_spanning_tree(-weights)
+    forest = heaviest_forest(nodes, edges, each)
+    assert each[forest].sum() == -oracle.sum()
+    assert len(forest) == oracle.nnz
 
 
 def test_inequalities_are_equalities_where_their_papers_say_so() -> None:

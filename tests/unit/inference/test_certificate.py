@@ -18,7 +18,8 @@ from app.engine.probability import SMALLEST, Probability, from_fraction
 from app.engine.real.bounds import Bracket
 from app.errors import InvalidTest
 from app.inference.additive_test import additive_test
-from app.inference.certificate import MOST_ERROR, certified_by, flaw_of, require
+from app.inference.certificate import certified_by, flaw_of, require
+from app.inference.exactness import MOST_ERROR
 from app.inference.gate.decision import judgements
 from app.inference.gate.margin import Outcome
 from app.inference.gate.record import GateTerms

@@ -39,11 +39,15 @@ def run_sum(form: JointForm, law: Tilted, box: Box, runs: Runs) -> tuple[float, 
     lowest = float(height.min())
     weights = np.exp(lowest - height)
     total = size = 0.0
+    # Without a tilt the phases come from one table of the half turns.
+    turns = (
+        np.exp((1j * math.pi / lengths[-1]) * np.arange(2 * lengths[-1])) if law.theta[-1] == 0.0 else None
+    )
     step = max(_AT_ONCE // max(len(which), 1), 1)
     for start in range(0, len(runs), step):
         part = slice(start, start + step)
         some = Runs(runs.head[part], runs.first[part], runs.last[part])
-        terms = _contracted(law, box, lengths[-1], which, lines, some) * weights[part]
+        terms = _contracted(law, box, lengths[-1], which, lines, some, turns) * weights[part]
         total += float(terms.real.sum())
         size += float(np.abs(terms).sum())
     norm = phi.norm / math.sqrt(math.prod(lengths))
@@ -74,6 +78,7 @@ def _contracted(
     which: NDArray[np.int64],
     lines: NDArray[np.complex128],
     runs: Runs,
+    turns: NDArray[np.complex128] | None,
 ) -> NDArray[np.complex128]:
     """For every run, the sum over its cells of exp(-|theta| i) times the law, the real part of the sum over axis 0."""
     values = lines[(slice(None), *(runs.head - box.low[:-1]).T)]
@@ -81,21 +86,23 @@ def _contracted(
         values = values[:, None]
     theta = float(law.theta[-1])
     first, last = runs.first - int(box.low[-1]), runs.last - int(box.low[-1])
-    if theta == 0.0:
-        return np.asarray((values * _flat(length, which, first, last)).sum(axis=0))
+    if turns is not None:
+        return np.asarray((values * _flat(turns, which, first, last)).sum(axis=0))
     anchor, sign = (first, 1.0) if theta > 0.0 else (last, -1.0)
     return np.asarray((values * _geometric(length, which, anchor, last - first + 1, theta, sign)).sum(axis=0))
 
 
 def _flat(
-    length: int, which: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
+    turns: NDArray[np.complex128], which: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
 ) -> NDArray[np.complex128]:
-    """sum over first <= y <= last of exp(2 pi i f y / L): a phase times a ratio of sines, from one table."""
-    table = np.exp((1j * math.pi / length) * np.arange(2 * length))
-    phase = table[np.multiply.outer(which, first + last) % (2 * length)]
-    sines = table.imag[np.multiply.outer(which, last - first + 1) % (2 * length)]
+    """sum over first <= y <= last of exp(2 pi i f y / L): a phase times a ratio of sines.
+
+    `turns` (2 L,) holds exp(pi i k / L).
+    """
+    phase = turns[np.multiply.outer(which, first + last) % len(turns)]
+    sines = turns.imag[np.multiply.outer(which, last - first + 1) % len(turns)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = sines / np.sin((math.pi / length) * which)[:, None]
+        ratio = sines / turns.imag[which, None]
     ratio[which == 0] = last - first + 1
     return np.asarray(phase * ratio)
 
