@@ -27,6 +27,7 @@ help: ## List the targets
 ##@ Run
 
 serve: .venv/.serve ## Start the service on EXACTPERM_HOST:EXACTPERM_PORT (127.0.0.1:8000)
+	@$(PY) -m compileall -q app
 	exec $(PY) -m app
 
 # uvicorn's own protocol: what the edge adds (deadlines of clients, limits of connections) is only in `make serve`.
@@ -36,7 +37,9 @@ dev: .venv/.dev ## The same with uvicorn's reload: it starts again when a file o
 
 ##@ Check
 
+# Compiled once, whatever PYTHONDONTWRITEBYTECODE says: the tests start a few hundred processes.
 test: .venv/.dev ## Run all tests (PYTEST_ARGS="tests/unit -k fft" for some)
+	@$(PY) -m compileall -q app
 	$(PY) -m pytest $(PYTEST_ARGS)
 
 test-fast: .venv/.dev ## Unit and api tests without the slow ones; no server, no browser

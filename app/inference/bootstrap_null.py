@@ -19,7 +19,7 @@ from .null_record import QUANTILES, sampled_null_record
 from .options import Options
 from .record import NullRecord
 
-NANOSECONDS_PER_DRAW = 5.0
+NANOSECONDS_PER_DRAW = 11.0
 _BINS = 101
 # The null may be looked at for so long, or for as long as the p-value takes; else it is sampled.
 _LOOK_S = 0.1

@@ -141,11 +141,11 @@ def bootstrap_test(
     units, bits = with_room(problem.stay)
     form = resample_form(units)
     exact = Cost("fft", *bootstrap.cost(form))
-    draws = (options.samples + 4096) * min(16 * len(form.values), form.draws)
-    drawing = Cost("monte_carlo", draws, 1 << 24, NANOSECONDS_PER_DRAW)
-    plan = choose((exact, drawing), budget, method=options.method)
     each = 0 if problem.rounding is None else problem.rounding.each
     off = 3 * len(units) * ((each >> bits) + 2) if bits or each else 0
+    draws = (options.samples + 4096) * min(16 * len(form.values), form.draws) * (2 if off else 1)
+    drawing = Cost("monte_carlo", draws, 1 << 24, NANOSECONDS_PER_DRAW)
+    plan = choose((exact, drawing), budget, method=options.method)
     look = look_at(form, options, budget, plan.chosen.seconds)
     return BootstrapTest(options, problem, form, problem.unit * 2**bits, plan, look, off)
 
