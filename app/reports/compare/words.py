@@ -78,10 +78,13 @@ def what_was_measured(record: CompareRecord, say: Say) -> str:
 
 
 def scores_of(systems: Sequence[SystemRecord]) -> list[str]:
-    """Their scores, with as many digits as it takes to tell neighbours apart."""
-    scores = [system.score for system in systems]
-    around = [(*scores[max(at - 1, 0) : at], *scores[at + 1 : at + 2]) for at in range(len(scores))]
-    return [number(score, *near) for score, near in zip(scores, around, strict=True)]
+    """Their scores, with as many digits as it takes to tell neighbours apart; equal scores look the same."""
+    distinct = sorted({system.score for system in systems})
+    shown = {
+        score: number(score, *distinct[max(at - 1, 0) : at], *distinct[at + 1 : at + 2])
+        for at, score in enumerate(distinct)
+    }
+    return [shown[system.score] for system in systems]
 
 
 def range_text(system: SystemRecord) -> str:

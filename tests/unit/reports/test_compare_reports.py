@@ -74,6 +74,12 @@ def test_the_line_of_a_baseline_counts_who_is_better() -> None:
     assert report(record, "text").startswith(expected)
 
 
+def test_equal_scores_look_the_same_and_have_no_more_digits_than_others() -> None:
+    scores = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]
+    line = report(compared(["a", "b", "c"], scores), "text")
+    assert " a=0.666667 b=0.666667 c=0.333333 " in line
+
+
 def test_the_line_of_several_data_sets_says_which_it_is_of(several: CompareRecord) -> None:
     count = f"of {len(several.datasets or {})} data sets, "
     first = "overall " if several.overall is not None else f"{next(iter(several.datasets or {}))} "
