@@ -5,7 +5,8 @@
 SHELL := /bin/bash
 
 PY := .venv/bin/python
-PYTEST_ARGS ?= -n 2 --dist loadgroup
+# Three where there are two cores: many tests wait for servers.
+PYTEST_ARGS ?= -n 3 --dist loadgroup
 SOURCES = $(wildcard app tests loadtest)
 
 .PHONY: help serve dev test test-fast check lint format fuzz docs examples openapi openapi-check bench chaos soak goals wheel image lock clean

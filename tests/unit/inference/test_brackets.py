@@ -28,8 +28,10 @@ def real(n: int, losses: int, seed: int) -> Scores:
     return Scores(u, v)
 
 
-def asked(data: Scores | Effects, spec: StatisticSpec = MEAN, **options: object) -> TestRecord:
-    return run_test(data, spec, Options(pmf="none", **options), SERVICE)  # type: ignore[arg-type]
+def asked(
+    data: Scores | Effects, spec: StatisticSpec = MEAN, budget: Budget = SERVICE, **options: object
+) -> TestRecord:
+    return run_test(data, spec, Options(pmf="none", **options), budget)  # type: ignore[arg-type]
 
 
 def codes(record: TestRecord) -> set[str]:
@@ -95,7 +97,7 @@ def test_a_bracket_holds_the_truth_and_says_where_it_is_wider(
 @pytest.mark.slow
 def test_a_precision_out_of_reach_gives_the_narrowest_bracket_and_not_a_sample() -> None:
     data = real(60, 25, 1)
-    record = asked(data, precision=1e-9)
+    record = asked(data, budget=Budget(2_000_000_000, 512 * 1024 * 1024), precision=1e-9)
     assert record.method.name == "bounds"
     assert 1e-9 < width(record) < 1e-2
     assert "precision_not_reached" in codes(record)
