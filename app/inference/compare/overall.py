@@ -10,8 +10,10 @@ from ...engine.lattice import Integers
 from ...engine.plan import Budget
 from ...errors import InvalidTest
 from ...statistics.mean_of_problems import mean_score
+from ...statistics.paired import StatisticSpec
 from ...statistics.systems import Systems
 from ..record import WarningRecord
+from .binary import BinarySystems
 from .combined import combined_pairs
 from .comparison import Comparison
 from .joined_systems import joined_systems, only
@@ -24,6 +26,8 @@ from .system_scores import Score
 _SHOWN = 5
 # What has no value for one item that could be averaged within a data set first.
 _OF_PAIRS = ("sign", "signed_rank")
+# Means of one value per item; `accuracy` of sequences is that of their tokens.
+_OF_ITEMS = ("mean_difference", "exact_match", "accuracy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,16 @@ def overall_comparison(comparison: Comparison, names: Sequence[str]) -> Comparis
     return replace(comparison, pairs=tuple((u, v) for u, v in comparison.pairs if u in names and v in names))
 
 
+def _items_count_alike(parts: Sequence[Systems], spec: StatisticSpec) -> bool:
+    """Whether the mean over data sets is the mean over all items: means of items, of as many in every data set."""
+    if spec.name not in _OF_ITEMS or any(part.present or part.weights is not None for part in parts):
+        return False
+    columns = [next(iter(part.columns.values())) for part in parts]
+    if len({len(column) for column in columns}) != 1:
+        return False
+    return spec.name != "accuracy" or all(isinstance(reduced(part, spec), BinarySystems) for part in parts)
+
+
 def plan_overall(
     overall: OverallSystems, comparison: Comparison, pairs: Integers, budget: Budget
 ) -> tuple[PlannedPairs, PairIntervals | None]:
@@ -131,7 +145,9 @@ def plan_overall(
     """
     spec, options, systems = comparison.spec, comparison.options, overall.systems
     wanted = options.confidence_level is not None and comparison.listed != "none"
-    if comparison.aggregate == "micro":
+    if comparison.aggregate == "micro" or (
+        comparison.combine is None and _items_count_alike(overall.parts, spec)
+    ):
         planned = plan_pairs(
             systems, spec, options, pairs, budget, with_nulls=comparison.adjust == "holm_discrete"
         )

@@ -40,10 +40,19 @@ TENTHS: DataSets = {
     "whole": {"A": [1, 0, 2], "B": [0, 0, 1]},
 }
 
+# As many items in each: the mean over data sets is that over items.
+AS_MANY: DataSets = {
+    "mmlu": {"A": [1, 0, 1, 1], "B": [0, 0, 1, 0]},
+    "percent": {"A": [100, 100, 0, 100], "B": [0, 100, 0, 0]},
+    "grades": {"A": [5, 0, 3, 1], "B": [4, 0, 2, 7]},
+}
+
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 @pytest.mark.parametrize("aggregate", ["macro", "micro"])
-@pytest.mark.parametrize("data", [BINARY, GRADES, TENTHS], ids=["binary", "grades", "tenths"])
+@pytest.mark.parametrize(
+    "data", [BINARY, GRADES, TENTHS, AS_MANY], ids=["binary", "grades", "tenths", "as_many"]
+)
 def test_exact_p_values_of_all_items(data: DataSets, aggregate: str, alternative: str) -> None:
     named = (("A", "B"), ("B", "A"))
     board = overall_of(data, aggregate=aggregate, alternative=alternative, design="pairs", pairs=named)
