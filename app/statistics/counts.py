@@ -33,6 +33,10 @@ class Variant:
 
 
 _RETRIEVED = (("tp", "predicted"), ("tp", "gold"))
+_CONFUSION = ("tp", "fp", "fn", "tn")
+_ALL = "(tp + fp + fn + tn)"
+# The square of all times the agreement that is expected by chance: Cohen 1960. Of the same gold it is linear.
+_CHANCE = "((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn))"
 
 VARIANTS: Mapping[str, tuple[Variant, ...]] = {
     # The paper's own form: incorrect = fp + fn (Zmigrod, Vieira & Cotterell 2022, section 3).
@@ -58,6 +62,18 @@ VARIANTS: Mapping[str, tuple[Variant, ...]] = {
         Variant(("tp", "fp", "fn"), "tp / (tp + fp + fn)"),
         Variant(("tp", "predicted", "gold"), "tp / (predicted + gold - tp)", _RETRIEVED),
     ),
+    # scikit-learn's matthews_corrcoef, cohen_kappa_score (replace_undefined_by=0) and balanced_accuracy_score (a class
+    # that gold never has does not count), and imbalanced-learn's specificity_score and geometric_mean_score.
+    "mcc": (
+        Variant(_CONFUSION, "(tp * tn - fp * fn) / sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))"),
+    ),
+    "kappa": (Variant(_CONFUSION, f"({_ALL} * (tp + tn) - {_CHANCE}) / ({_ALL} * {_ALL} - {_CHANCE})"),),
+    "balanced_accuracy": (
+        Variant(_CONFUSION, "(tp / (tp + fn) + tn / (tn + fp)) / (min(1, tp + fn) + min(1, tn + fp))"),
+    ),
+    "g_mean": (Variant(_CONFUSION, "sqrt(tp / (tp + fn) * (tn / (tn + fp)))"),),
+    "specificity": (Variant(("tn", "fp"), "tn / (tn + fp)"),),
+    "npv": (Variant(("tn", "fn"), "tn / (tn + fn)"),),
 }
 MIN_BETA, MAX_BETA = 1e-6, 1e6
 # Trees of named scores that are kept; each beta has its own.
