@@ -181,6 +181,22 @@ def rows() -> Iterator[Row]:
                         yield Row(kind, label, title, tuple(outcome(made(n), spec) for n in SIZES))
 
 
+def all_cases(kind: TestKind) -> list[Case]:
+    """The data there is of a kind."""
+    return [case for (of, _), cases in CASES.items() if of == kind for case in cases]
+
+
+def spec_of(kind: TestKind, statistic: str, title: str) -> StatisticSpec:
+    """The statistic of a row, as it is asked for."""
+    return next(
+        spec
+        for entry in entries(kind)
+        if entry.kind == kind
+        for label, spec in _specs(entry, title)
+        if label == statistic
+    )
+
+
 def outcome(data: Paired, spec: StatisticSpec) -> str:
     """What the planner, and where it samples the answer, says of one test."""
     method = prepare(data, spec, _PLANNED, BUDGET).test.plan.chosen.method
