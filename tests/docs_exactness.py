@@ -58,7 +58,8 @@ def _effects(n: int) -> Paired:
 
 def _said(generator: np.random.Generator, gold: np.ndarray[Any, Any], share: float) -> list[int]:
     guessed = generator.permutation(gold)
-    return np.where(generator.random(len(gold)) < share, gold, guessed).tolist()
+    said: list[int] = np.where(generator.random(len(gold)) < share, gold, guessed).tolist()
+    return said
 
 
 def _labels(classes: int) -> Callable[[int], Paired]:
@@ -76,8 +77,8 @@ def _tags(n: int) -> Paired:
     generator = _generator(n)
     names = np.array(["O", "B-PER", "B-LOC", "B-ORG"])
     gold = generator.choice(4, (n, 12), p=(0.85, 0.05, 0.05, 0.05))
-    systems = [np.where(generator.random(gold.shape) < share, gold, 0) for share in (0.9, 0.88)]
-    return Predictions(*([row.tolist() for row in names[each]] for each in (gold, *systems)))
+    u, v = (np.where(generator.random(gold.shape) < share, gold, 0) for share in (0.9, 0.88))
+    return Predictions(names[gold].tolist(), names[u].tolist(), names[v].tolist())
 
 
 def _counts(columns: Callable[[np.random.Generator, int, float], Columns]) -> Callable[[int], Paired]:

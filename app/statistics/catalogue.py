@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, get_args
 
 from ..errors import InvalidTest
-from .statistic import Kind, Parameter, Statistic
+from .statistic import Data, Kind, Parameter, Statistic
 
 DEFAULT_EXPRESSION = "x1"
 _OPERATORS = "arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0"
@@ -52,7 +52,7 @@ _SPECIFIC, _NEGATIVE = (
     "How much of what is negative was found so.",
     "How much of what was called negative is so.",
 )
-_AVERAGES = ("scores", "times")
+_NUMBERS: tuple[Data, ...] = ("scores", "times")
 
 _score = partial(Statistic, kind="scores", reducer="scores:reduce_scores", higher_is_better=None)
 _count = partial(Statistic, kind="counts", reducer="counts:reduce_counts")
@@ -75,21 +75,21 @@ ENTRIES = (
         "mean_difference", "mean score",
         "Compares the averages. For right or wrong as 1 and 0 this is accuracy, and McNemar’s exact test.",
         "mean of U minus mean of V", (_UNIT,),
-        data=("outcomes", *_AVERAGES), question="mean", known_as=("scipy.stats.permutation_test", "statsmodels.stats.contingency_tables.mcnemar"),
+        data=("outcomes", *_NUMBERS), question="mean", known_as=("scipy.stats.permutation_test", "statsmodels.stats.contingency_tables.mcnemar"),
     ),
     _score(
         "sum_difference", "total", "Compares the totals; the same p-value as the mean.", "sum of U minus sum of V", (_UNIT,),
-        data=_AVERAGES, question="mean",
+        data=_NUMBERS, question="mean",
     ),
     _score(
         "sign", "wins and losses", "Counts only on how many items each system is ahead: the sign test.",
         "wins minus losses of U: the sign test; McNemar's exact test on 0/1 scores", (_UNIT,),
-        data=("outcomes", *_AVERAGES), question="order", known_as=("scipy.stats.binomtest", "statsmodels.stats.descriptivestats.sign_test"),
+        data=("outcomes", *_NUMBERS), question="order", known_as=("scipy.stats.binomtest", "statsmodels.stats.descriptivestats.sign_test"),
     ),
     _score(
         "signed_rank", "signed ranks", "Wilcoxon’s test: trusts the order of the differences, not their size.",
         "Wilcoxon's W+ - W-, ties and zeros included", (_ZERO_METHOD, _UNIT),
-        data=_AVERAGES, question="order", known_as=("scipy.stats.wilcoxon",),
+        data=_NUMBERS, question="order", known_as=("scipy.stats.wilcoxon",),
     ),
     _count(
         "f1", "F1", _HARMONIC, "F1 from tp, incorrect; or tp, fp, fn; or tp, predicted, gold",

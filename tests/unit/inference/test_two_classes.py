@@ -18,7 +18,7 @@ from app.inference.options import Options
 from app.inference.paired_test import prepare, run_test
 from app.statistics.paired import Predictions, StatisticSpec
 
-Array = np.ndarray[Any, Any]
+Array = Any  # of NumPy
 Score = Callable[
     [Array, Array, int, int], Array
 ]  # of how many are right of each class, and how many there are

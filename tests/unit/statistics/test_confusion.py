@@ -20,6 +20,7 @@ from sklearn import metrics
 from app.engine.plan import Budget
 from app.engine.probability import Alternative
 from app.errors import InvalidTest
+from app.inference.joint_test import JointTest
 from app.inference.options import Options
 from app.inference.paired_test import prepare, run_test
 from app.statistics.additive_problem import Additive
@@ -280,8 +281,9 @@ def test_kappa_depends_on_two_sums_however_many_classes_there_are() -> None:
     generator = np.random.default_rng(2)
     gold, u, v = (generator.integers(0, 20, 400).tolist() for _ in range(3))
     test = prepare(Predictions(gold, u, v), StatisticSpec("kappa"), Options(), Budget()).test
+    assert isinstance(test, JointTest)
     assert test.problem.stay.shape[1] == 4  # two of each system
-    assert test.form.dimension == 2  # type: ignore[union-attr]
+    assert test.form.dimension == 2
 
 
 @pytest.mark.parametrize(
