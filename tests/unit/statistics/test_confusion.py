@@ -277,6 +277,31 @@ def test_counts_against_the_same_gold_are_one_sum(name: str, counts: dict[str, A
     assert isinstance(reduce(Counts(u, v, Pairing()), StatisticSpec(name)), Additive)
 
 
+def test_recall_of_misses_is_the_problem_of_recall_of_gold() -> None:
+    """Margins and intervals take the sizes of the items: tp + fn where both systems have the same gold."""
+    tp = [np.array([3, 1, 0]), np.array([2, 2, 1])]
+    gold = np.array([4, 2, 1])
+    by_gold, by_misses = (
+        reduce(Counts(*columns), StatisticSpec("recall"))
+        for columns in (
+            [{"tp": each, "gold": gold} for each in tp],
+            [{"tp": each, "fn": gold - each} for each in tp],
+        )
+    )
+    assert isinstance(by_gold, Additive)
+    assert isinstance(by_misses, Additive)
+    assert by_misses.stay.tolist() == by_gold.stay.tolist()
+    assert (by_misses.unit, by_misses.score_u, by_misses.score_v) == (
+        by_gold.unit,
+        by_gold.score_u,
+        by_gold.score_v,
+    )
+    assert by_gold.sizes is not None
+    assert by_misses.sizes is not None
+    assert by_misses.sizes.tolist() == by_gold.sizes.tolist() == gold.tolist()
+    assert by_misses.shiftable == by_gold.shiftable
+
+
 def test_kappa_depends_on_two_sums_however_many_classes_there_are() -> None:
     generator = np.random.default_rng(2)
     gold, u, v = (generator.integers(0, 20, 400).tolist() for _ in range(3))
