@@ -43,6 +43,10 @@ COUNTED = {
     "u": {"tp": [8, 3, 7, 5, 2], "fp": [2, 3, 1, 0, 1], "fn": [1, 2, 0, 1, 4]},
     "v": {"tp": [6, 3, 7, 4, 2], "fp": [3, 1, 1, 2, 1], "fn": [2, 2, 1, 2, 3]},
 }
+CONFUSED = {
+    "u": {"tp": [5, 3, 4, 2, 3], "fp": [1, 0, 2, 1, 0], "fn": [0, 1, 1, 0, 2], "tn": [4, 6, 3, 7, 5]},
+    "v": {"tp": [4, 3, 2, 2, 4], "fp": [2, 1, 1, 3, 0], "fn": [1, 1, 3, 0, 1], "tn": [3, 5, 4, 5, 5]},
+}
 WORDS = {
     "u": {"errors": [3, 0, 5, 1, 2], "words": [40, 12, 33, 20, 25]},
     "v": {"errors": [5, 1, 4, 4, 2], "words": [40, 12, 33, 20, 25]},
@@ -129,7 +133,12 @@ STATISTICS: Mapping[str, dict[str, Any]] = {
     **_each("counts", COUNTED, {"fbeta": {"name": "fbeta", "beta": 2}}),
     **_each("counts", COUNTED, {"expression": {"name": "expression", "expression": "tp / (tp + fp + fn)"}}),
     **_each("counts", WORDS, {"ratio": {"name": "ratio", "numerator": "errors", "denominator": "words"}}),
+    **_each("counts", CONFUSED, _named("mcc", "kappa", "balanced_accuracy", "g_mean", "specificity", "npv")),
     **_each("predictions", CLASSES, _named("accuracy", "f1", "precision", "recall", "mcc")),
+    **_each(
+        "predictions", CLASSES, _named("kappa", "balanced_accuracy", "g_mean", "specificity", "npv")
+    ),
+    **_each("predictions", CLASSES, {"f1-weighted": {"name": "f1", "average": "weighted"}}),
     **_each("predictions", CLASSES, {"f1-macro": {"name": "f1", "average": "macro"}}),
     **_each("predictions", CLASSES, {"f1-micro": {"name": "f1", "average": "micro"}}),
     **_each(

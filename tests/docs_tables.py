@@ -17,7 +17,9 @@ from app.main import create_app
 from app.service import problems
 from app.service.schema.statistics import STATISTIC_MODELS, entries
 from app.settings import Settings
-from app.statistics.statistic import Parameter
+from app.statistics.questions import DATA, QUESTIONS
+from app.statistics.statistic import DATA_OF_KIND, Data, Parameter, Question
+from tests import docs_exactness
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- /table -->)", re.DOTALL)
@@ -60,11 +62,37 @@ def statistics() -> list[str]:
             f"`{entry.name}`",
             entry.meaning,
             "; ".join(_parameter(each) for each in entry.parameters),
+            _codes(entry.known_as),
         )
         for kind in STATISTIC_MODELS
         for entry in entries(kind)
     ]
-    return _table(["endpoint", "name", "meaning", "parameters"], rows)
+    return _table(["endpoint", "name", "meaning", "parameters", "known as"], rows)
+
+
+def questions() -> list[str]:
+    """The statistics by what one has and what one asks."""
+    groups: dict[tuple[Data, Question | None], list[str]] = {}
+    for kind in STATISTIC_MODELS:
+        for entry in entries(kind):
+            for data in entry.data or DATA_OF_KIND[entry.kind]:
+                groups.setdefault((data, entry.question), []).append(entry.name)
+    rows = [
+        _row(title, words, _codes(groups[data, question]))
+        for data, title in DATA.items()
+        for question, words in QUESTIONS.items()
+        if (data, question) in groups
+    ]
+    return _table(["you have", "you ask", "`statistic`"], rows)
+
+
+def exactness() -> list[str]:
+    """What becomes of each statistic at several sizes; those of the same fate share a row."""
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for row in docs_exactness.rows():
+        groups.setdefault((row.data, row.outcomes), []).append(row.statistic)
+    head = ["data", "statistic", *(f"{n:,} items" for n in docs_exactness.SIZES)]
+    return _table(head, [_row(data, _codes(names), *said) for (data, said), names in groups.items()])
 
 
 def formats() -> list[str]:
@@ -97,10 +125,12 @@ def options() -> list[str]:
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {
+    "exactness": exactness,
     "formats": formats,
     "metrics": metrics,
     "options": options,
     "problems": problem_types,
+    "questions": questions,
     "settings": settings,
     "statistics": statistics,
 }

@@ -23,6 +23,7 @@ from ..service.schema.compare import CompareKind
 from ..service.schema.statistics import STATISTIC_MODELS, entries
 from ..settings import Settings
 from ..statistics import metrics
+from ..statistics.questions import DATA, QUESTIONS
 
 PUBLIC_LIMITS = (
     "max_body_bytes",
@@ -53,6 +54,8 @@ def meta_of(settings: Settings) -> dict[str, Any]:
         "alternatives": list(get_args(Alternative)),
         "pmf": list(get_args(PmfDetail)),
         "statistics": {kind: [entry.described() for entry in entries(kind)] for kind in STATISTIC_MODELS},
+        "data": [{"name": name, "title": title} for name, title in DATA.items()],
+        "questions": [{"name": name, "title": title} for name, title in QUESTIONS.items()],
         "comparison": {
             "kinds": list(get_args(CompareKind)),
             "designs": list(get_args(Design)),

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, get_args
 
 from ..errors import InvalidTest
-from .statistic import Kind, Parameter, Statistic
+from .statistic import Data, Kind, Parameter, Statistic
 
 DEFAULT_EXPRESSION = "x1"
 _OPERATORS = "arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0"
@@ -25,27 +25,43 @@ _CHRF_BETA = Parameter("beta", _BETA, "number", default="2")
 _LOWERCASE = Parameter("lowercase", "ignore upper and lower case", "boolean", default="false")
 _AVERAGED = (
     Parameter(
-        "average", "over classes, in scikit-learn's meaning", "text", ("binary", "micro", "macro"), "binary"
+        "average",
+        "over classes, in scikit-learn's meaning",
+        "text",
+        ("binary", "micro", "macro", "weighted"),
+        "binary",
     ),
     Parameter("positive", "the positive class of average binary", "label", default="1"),
-    Parameter("labels", "the classes that micro and macro take, instead of all", "labels"),
+    Parameter("labels", "the classes that micro, macro and weighted take, instead of all", "labels"),
 )
 _SCHEME = "BIO as conlleval and seqeval read it, IOB2 as seqeval's strict mode"
 _TYPED = (
     Parameter("scheme", _SCHEME, "text", ("BIO", "IOB2"), "BIO"),
     Parameter("labels", "the entity types that count, instead of all", "labels"),
 )
+_POSITIVE = (Parameter("positive", "the positive class; all others are negative", "label", default="1"),)
 _HARMONIC = "Harmonic mean of precision and recall, from the sums over all items."
 _PRECISE, _RECALLED = "How much of what was predicted is right.", "How much of what is right was predicted."
 _BLEU, _CHRF = "Corpus BLEU, not the average of sentences.", "Corpus chrF: character n-grams."
 _TER = "Translation edit rate; less is better."
+_FAIR = "A score of classes that is fair to rare ones."
+_KAPPA = "Agreement with gold beyond what the frequencies of the classes give by chance."
+_BALANCED = "Recall, averaged over the classes: rare ones weigh as much as frequent ones."
+_G_MEAN = "Geometric mean of sensitivity and specificity: neither class may be neglected."
+_SPECIFIC, _NEGATIVE = (
+    "How much of what is negative was found so.",
+    "How much of what was called negative is so.",
+)
+_NUMBERS: tuple[Data, ...] = ("scores", "times")
 
 _score = partial(Statistic, kind="scores", reducer="scores:reduce_scores", higher_is_better=None)
 _count = partial(Statistic, kind="counts", reducer="counts:reduce_counts")
-_segment_count = partial(Statistic, kind="counts", reducer="corpus:reduce_corpus_counts")
+_segment_count = partial(Statistic, kind="counts", reducer="corpus:reduce_corpus_counts", data=("segments",))
 _label = partial(Statistic, kind="predictions", reducer="labels:reduce_predictions")
 _class = partial(Statistic, kind="predictions", reducer="classes:reduce_classes")
-_span = partial(Statistic, kind="predictions", reducer="spans:reduce_spans")
+_confusion = partial(Statistic, kind="predictions", reducer="confusion:reduce_confusion")
+_one_class = partial(Statistic, kind="predictions", reducer="confusion:reduce_one_class")
+_span = partial(Statistic, kind="predictions", reducer="spans:reduce_spans", data=("tags",))
 _segment = partial(Statistic, kind="segments", reducer="corpus:reduce_segments", needs="sacrebleu")
 
 ENTRIES = (
@@ -53,36 +69,76 @@ ENTRIES = (
         "expression", "the formula", "Your own formula of the sums of the effects.", "h of the sums x1..xm of the effects",
         (Parameter("expression", f"over x1..xm; {_OPERATORS}", "formula", default=DEFAULT_EXPRESSION),),
         kind="effects", reducer="local_effects:reduce_effects", higher_is_better=None,
+        question="formula",
     ),
     _score(
         "mean_difference", "mean score",
         "Compares the averages. For right or wrong as 1 and 0 this is accuracy, and McNemar’s exact test.",
         "mean of U minus mean of V", (_UNIT,),
+        data=("outcomes", *_NUMBERS), question="mean", known_as=("scipy.stats.permutation_test", "statsmodels.stats.contingency_tables.mcnemar"),
     ),
     _score(
-        "sum_difference", "total", "Compares the totals; the same p-value as the mean.", "sum of U minus sum of V", (_UNIT,)
+        "sum_difference", "total", "Compares the totals; the same p-value as the mean.", "sum of U minus sum of V", (_UNIT,),
+        data=_NUMBERS, question="mean",
     ),
     _score(
         "sign", "wins and losses", "Counts only on how many items each system is ahead: the sign test.",
         "wins minus losses of U: the sign test; McNemar's exact test on 0/1 scores", (_UNIT,),
+        data=("outcomes", *_NUMBERS), question="order", known_as=("scipy.stats.binomtest", "statsmodels.stats.descriptivestats.sign_test"),
     ),
     _score(
         "signed_rank", "signed ranks", "Wilcoxon’s test: trusts the order of the differences, not their size.",
         "Wilcoxon's W+ - W-, ties and zeros included", (_ZERO_METHOD, _UNIT),
+        data=_NUMBERS, question="order", known_as=("scipy.stats.wilcoxon",),
     ),
-    _count("f1", "F1", _HARMONIC, "F1 from tp, incorrect; or tp, fp, fn; or tp, predicted, gold"),
+    _count(
+        "f1", "F1", _HARMONIC, "F1 from tp, incorrect; or tp, fp, fn; or tp, predicted, gold",
+        question="overlap", known_as=("sklearn.metrics.f1_score",),
+    ),
     _count(
         "fbeta", "F-beta", "F1 with recall weighing beta times as much as precision.",
         "F-beta from tp, fp, fn; or tp, predicted, gold", (Parameter("beta", _BETA, "number", default="1"),),
+        question="overlap", known_as=("sklearn.metrics.fbeta_score",),
     ),
-    _count("precision", "precision", _PRECISE, "precision from tp, fp; or tp, predicted"),
-    _count("recall", "recall", _RECALLED, "recall from tp, fn; or tp, gold"),
     _count(
-        "accuracy", "accuracy", "How much is right, over all units.", "accuracy from correct, total; or correct, incorrect"
+        "precision", "precision", _PRECISE, "precision from tp, fp; or tp, predicted",
+        question="share", known_as=("sklearn.metrics.precision_score",),
+    ),
+    _count(
+        "recall", "recall", _RECALLED, "recall from tp, fn; or tp, gold",
+        question="share", known_as=("sklearn.metrics.recall_score",),
+    ),
+    _count(
+        "accuracy", "accuracy", "How much is right, over all units.", "accuracy from correct, total; or correct, incorrect",
+        question="share", known_as=("sklearn.metrics.accuracy_score",),
     ),
     _count(
         "jaccard", "the Jaccard index", "Overlap over union, from the sums over all items.",
         "Jaccard index from tp, incorrect; or tp, fp, fn; or tp, predicted, gold",
+        question="overlap", known_as=("sklearn.metrics.jaccard_score",),
+    ),
+    _count(
+        "mcc", "Matthews' correlation", _FAIR, "Matthews' correlation coefficient from tp, fp, fn, tn",
+        question="agreement", known_as=("sklearn.metrics.matthews_corrcoef",),
+    ),
+    _count(
+        "kappa", "Cohen's kappa", _KAPPA, "Cohen's kappa from tp, fp, fn, tn",
+        question="agreement", known_as=("sklearn.metrics.cohen_kappa_score",),
+    ),
+    _count(
+        "balanced_accuracy", "balanced accuracy", _BALANCED, "the mean of sensitivity and specificity from tp, fp, fn, tn",
+        question="agreement", known_as=("sklearn.metrics.balanced_accuracy_score",),
+    ),
+    _count(
+        "g_mean", "the G-mean", _G_MEAN, "the root of sensitivity times specificity from tp, fp, fn, tn",
+        question="agreement", known_as=("imblearn.metrics.geometric_mean_score",),
+    ),
+    _count(
+        "specificity", "specificity", _SPECIFIC, "specificity from tn, fp",
+        question="share", known_as=("imblearn.metrics.specificity_score",),
+    ),
+    _count(
+        "npv", "negative predictive value", _NEGATIVE, "negative predictive value from tn, fn", question="share",
     ),
     _count(
         "ratio", "the ratio of sums",
@@ -93,48 +149,94 @@ ENTRIES = (
             Parameter("denominator", "the name of a count, such as ref_words"),
         ),
         higher_is_better=None,
+        question="rate", known_as=("jiwer.wer", "jiwer.cer"),
     ),
     _count(
         "expression", "the formula", "Your own formula of the sums of the counts.", "f(sums of U's counts) - f(sums of V's)",
         (Parameter("expression", f"over the names of the counts; {_OPERATORS}", "formula"),),
         higher_is_better=None,
+        question="formula",
     ),
     _segment_count(
-        "bleu", "BLEU", _BLEU, "corpus BLEU from sys_len, ref_len, correct_1..4, total_1..4 of each segment"
+        "bleu", "BLEU", _BLEU, "corpus BLEU from sys_len, ref_len, correct_1..4, total_1..4 of each segment",
+        question="overlap", known_as=("sacrebleu.corpus_bleu",),
     ),
     _segment_count(
-        "chrf", "chrF", _CHRF, "corpus chrF from hyp_1.., ref_1.., match_1.. of each segment", (_CHRF_BETA,)
+        "chrf", "chrF", _CHRF, "corpus chrF from hyp_1.., ref_1.., match_1.. of each segment", (_CHRF_BETA,),
+        question="overlap", known_as=("sacrebleu.corpus_chrf",),
     ),
     _segment_count(
-        "ter", "TER", _TER, "corpus TER from edits, ref_len of each segment; less is better", higher_is_better=False
+        "ter", "TER", _TER, "corpus TER from edits, ref_len of each segment; less is better", higher_is_better=False,
+        question="rate", known_as=("sacrebleu.corpus_ter",),
     ),
     _label(
         "accuracy", "accuracy", "How much is right, over all labels or tokens.",
         "labels that equal gold; of sequences, their tokens",
+        data=("labels", "tags"), question="share", known_as=("sklearn.metrics.accuracy_score",),
     ),
-    _label("exact_match", "exact match", "Items that are right as a whole.", "items that equal gold as a whole"),
     _label(
-        "token_accuracy", "token accuracy", "How many tokens are right; the items swap as a whole.", "tokens that equal gold"
+        "exact_match", "exact match", "Items that are right as a whole.", "items that equal gold as a whole",
+        data=("labels", "tags", "texts"), question="share",
     ),
-    _class("f1", "F1", _HARMONIC, "F1 of classes, zero_division=0", _AVERAGED),
-    _class("precision", "precision", _PRECISE, "precision of classes, zero_division=0", _AVERAGED),
-    _class("recall", "recall", _RECALLED, "recall of classes, zero_division=0", _AVERAGED),
+    _label(
+        "token_accuracy", "token accuracy", "How many tokens are right; the items swap as a whole.", "tokens that equal gold",
+        data=("tags",), question="share",
+    ),
     _class(
-        "mcc", "Matthews' correlation", "A score of classes that is fair to rare ones.",
-        "Matthews' correlation coefficient, of any number of classes",
+        "f1", "F1", _HARMONIC, "F1 of classes, zero_division=0", _AVERAGED,
+        question="overlap", known_as=("sklearn.metrics.f1_score",),
     ),
-    _span("span_f1", "entity F1", "Entities that are wholly right: F1.", "F1 of entities in sequences of tags", _TYPED),
+    _class(
+        "precision", "precision", _PRECISE, "precision of classes, zero_division=0", _AVERAGED,
+        question="share", known_as=("sklearn.metrics.precision_score",),
+    ),
+    _class(
+        "recall", "recall", _RECALLED, "recall of classes, zero_division=0", _AVERAGED,
+        question="share", known_as=("sklearn.metrics.recall_score", "imblearn.metrics.sensitivity_score"),
+    ),
+    _confusion(
+        "mcc", "Matthews' correlation", _FAIR,
+        "Matthews' correlation coefficient, of any number of classes",
+        question="agreement", known_as=("sklearn.metrics.matthews_corrcoef",),
+    ),
+    _confusion(
+        "kappa", "Cohen's kappa", _KAPPA, "Cohen's kappa of labels and gold, of any number of classes; 0 where both have one class",
+        question="agreement", known_as=("sklearn.metrics.cohen_kappa_score",),
+    ),
+    _confusion(
+        "balanced_accuracy", "balanced accuracy", _BALANCED, "the mean of the recalls of gold's classes",
+        question="agreement", known_as=("sklearn.metrics.balanced_accuracy_score",),
+    ),
+    _one_class(
+        "g_mean", "the G-mean", _G_MEAN, "the root of sensitivity times specificity of the positive class", _POSITIVE,
+        question="agreement", known_as=("imblearn.metrics.geometric_mean_score",),
+    ),
+    _one_class(
+        "specificity", "specificity", _SPECIFIC, "specificity of the positive class", _POSITIVE,
+        question="share", known_as=("imblearn.metrics.specificity_score",),
+    ),
+    _one_class(
+        "npv", "negative predictive value", _NEGATIVE, "negative predictive value of the positive class", _POSITIVE,
+        question="share",
+    ),
+    _span(
+        "span_f1", "entity F1", "Entities that are wholly right: F1.", "F1 of entities in sequences of tags", _TYPED,
+        question="overlap", known_as=("seqeval.metrics.f1_score",),
+    ),
     _span(
         "span_precision", "entity precision", "Of the entities that were predicted, how many are wholly right.",
         "precision of entities in sequences of tags", _TYPED,
+        question="share", known_as=("seqeval.metrics.precision_score",),
     ),
     _span(
         "span_recall", "entity recall", "Of the entities there are, how many were wholly found.",
         "recall of entities in sequences of tags", _TYPED,
+        question="share", known_as=("seqeval.metrics.recall_score",),
     ),
     _segment(
         "bleu", "BLEU", _BLEU, "corpus BLEU, as sacrebleu counts it",
         (Parameter("tokenize", "sacrebleu's tokenizer", "text", ("13a", "intl", "char", "none", "zh"), "13a"), _LOWERCASE),
+        question="overlap", known_as=("sacrebleu.corpus_bleu",),
     ),
     _segment(
         "chrf", "chrF", _CHRF, "corpus chrF, as sacrebleu counts it",
@@ -143,6 +245,7 @@ ENTRIES = (
             _CHRF_BETA,
             _LOWERCASE,
         ),
+        question="overlap", known_as=("sacrebleu.corpus_chrf",),
     ),
     _segment(
         "ter", "TER", _TER, "corpus TER, as sacrebleu counts it; less is better",
@@ -151,6 +254,7 @@ ENTRIES = (
             Parameter("case_sensitive", "keep upper and lower case apart", "boolean", default="false"),
         ),
         higher_is_better=False,
+        question="rate", known_as=("sacrebleu.corpus_ter",),
     ),
 )  # fmt: skip
 STATISTICS: Mapping[Kind, tuple[Statistic, ...]] = {

@@ -33,6 +33,19 @@ class Variant:
 
 
 _RETRIEVED = (("tp", "predicted"), ("tp", "gold"))
+_CONFUSION = ("tp", "fp", "fn", "tn")
+_ALL = "(tp + fp + fn + tn)"
+# The square of all times the agreement that is expected by chance: Cohen 1960. Of the same gold it is linear.
+_CHANCE = "((tp + fp) * (tp + fn) + (fn + tn) * (fp + tn))"
+
+
+def _root(sizes: str) -> str:
+    """The root of a count of parts; where there are none, what is divided is 0 and so is the score.
+
+    Roots of whole numbers one by one are sure to doubles at 0, too; the root of a rounded product is not.
+    """
+    return f"sqrt(max(1, {sizes}))"
+
 
 VARIANTS: Mapping[str, tuple[Variant, ...]] = {
     # The paper's own form: incorrect = fp + fn (Zmigrod, Vieira & Cotterell 2022, section 3).
@@ -58,6 +71,21 @@ VARIANTS: Mapping[str, tuple[Variant, ...]] = {
         Variant(("tp", "fp", "fn"), "tp / (tp + fp + fn)"),
         Variant(("tp", "predicted", "gold"), "tp / (predicted + gold - tp)", _RETRIEVED),
     ),
+    # scikit-learn's matthews_corrcoef, cohen_kappa_score (replace_undefined_by=0) and balanced_accuracy_score (a class
+    # that gold never has does not count), and imbalanced-learn's specificity_score and geometric_mean_score.
+    "mcc": (
+        Variant(
+            _CONFUSION,
+            f"(tp * tn - fp * fn) / ({_root('tp + fp')} * {_root('tp + fn')} * {_root('tn + fp')} * {_root('tn + fn')})",
+        ),
+    ),
+    "kappa": (Variant(_CONFUSION, f"({_ALL} * (tp + tn) - {_CHANCE}) / ({_ALL} * {_ALL} - {_CHANCE})"),),
+    "balanced_accuracy": (
+        Variant(_CONFUSION, "(tp / (tp + fn) + tn / (tn + fp)) / (min(1, tp + fn) + min(1, tn + fp))"),
+    ),
+    "g_mean": (Variant(_CONFUSION, f"sqrt(tp) * sqrt(tn) / ({_root('tp + fn')} * {_root('tn + fp')})"),),
+    "specificity": (Variant(("tn", "fp"), "tn / (tn + fp)"),),
+    "npv": (Variant(("tn", "fn"), "tn / (tn + fn)"),),
 }
 MIN_BETA, MAX_BETA = 1e-6, 1e6
 # Trees of named scores that are kept; each beta has its own.

@@ -2,6 +2,12 @@
 
 Integers for a rational formula; balls of 256, then 4096 bits for the others. Two irrational values that agree to 4096
 bits count as tied; where the allowance ends before that is known, nothing is claimed.
+
+For G-mean and Matthews' correlation such agreement is a proof, as long as the sums are below 2^30 (of G-mean 2^60). What is
+compared is x = +-z_1 +- z_2 +- z_3 +- z_4, z_i the root of n_i / d_i <= 1 with d_i < 2^120. With L = d_1 d_2 d_3 d_4 < 2^480,
+L x is an algebraic integer, a sum of four integer multiples of roots of integers, and its conjugates are among the sums with
+other signs, each below 2^482. If x is not 0 the product of its conjugates is a whole number and not 0. There are at most eight,
+or sixteen that are eight and their negatives; so |L x| > 2^-(7 * 482), and |x| > 2^-3854.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ square root of what is negative (see `sum_function`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -217,16 +217,37 @@ def call(function: FunctionName, arguments: Sequence[Node]) -> Node:
 
 def substitute(node: Node, replacement: Callable[[int], Linear]) -> Node:
     """The same arithmetic with every x_i replaced by `replacement(i)`, folded again."""
+
+    def replaced(line: Linear) -> Node:
+        parts: list[Node] = [scale(replacement(i), Fraction(c, line.divisor)) for i, c in line.terms]
+        return add(*parts, number(Fraction(line.constant, line.divisor)))
+
+    return _mapped(node, replaced)
+
+
+def with_lines(node: Node, known: Mapping[Linear, Linear]) -> Node:
+    """The same arithmetic with some of its linear forms replaced, folded again."""
+    return _mapped(node, lambda line: known.get(line, line))
+
+
+def _mapped(node: Node, replaced: Callable[[Linear], Node]) -> Node:
     if isinstance(node, Linear):
-        parts: list[Node] = [scale(replacement(i), Fraction(c, node.divisor)) for i, c in node.terms]
-        return add(*parts, number(Fraction(node.constant, node.divisor)))
+        return replaced(node)
     if isinstance(node, Sum):
-        return add(*(substitute(part, replacement) for part in node.parts))
+        return add(*(_mapped(part, replaced) for part in node.parts))
     if isinstance(node, Product):
-        return multiply(substitute(node.left, replacement), substitute(node.right, replacement))
+        return multiply(_mapped(node.left, replaced), _mapped(node.right, replaced))
     if isinstance(node, Quotient):
-        return divide(substitute(node.numerator, replacement), substitute(node.denominator, replacement))
-    return call(node.function, [substitute(argument, replacement) for argument in node.arguments])
+        return divide(_mapped(node.numerator, replaced), _mapped(node.denominator, replaced))
+    return call(node.function, [_mapped(argument, replaced) for argument in node.arguments])
+
+
+def lines(node: Node) -> Iterator[Linear]:
+    """Every linear form of the formula."""
+    if isinstance(node, Linear):
+        yield node
+    for child in children(node):
+        yield from lines(child)
 
 
 def children(node: Node) -> tuple[Node, ...]:

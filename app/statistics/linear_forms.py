@@ -7,7 +7,7 @@ not three. A formula is rewritten over its distinct linear forms where they span
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -47,19 +47,11 @@ def in_linear_forms(problem: Joint) -> Joint:
 @lru_cache(maxsize=_KEPT)
 def _rewritten(node: Node) -> tuple[tuple[Terms, ...], Node | None]:
     """The distinct linear forms, and the formula over them; None where they span no less than its sums."""
-    forms = tuple(dict.fromkeys(_primitive(line)[0] for line in _lines(node) if line.terms))
+    forms = tuple(dict.fromkeys(_primitive(line)[0] for line in formula.lines(node) if line.terms))
     used = sorted({index for form in forms for index, _ in form})
     if len(forms) > _MAX_FORMS or _rank(forms, used) == len(used):
         return forms, None
     return forms, _over(node, {form: index for index, form in enumerate(forms)})
-
-
-def _lines(node: Node) -> Iterator[Linear]:
-    """Every linear form of the formula."""
-    if isinstance(node, Linear):
-        yield node
-    for child in formula.children(node):
-        yield from _lines(child)
 
 
 def _primitive(line: Linear) -> tuple[Terms, int]:

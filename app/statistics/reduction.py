@@ -41,13 +41,15 @@ def difference_of_scores(
     score = Formula(node)
     scores = [own_score(score, totals_u, pointer or "/u"), own_score(score, totals_v, pointer or "/v")]
     items, u, v = len(u), clustered(u, pairing), clustered(v, pairing)
-    shared = {index for index in range(u.shape[1]) if np.array_equal(u[:, index], v[:, index])}
+    moves = u - v
+    shared = {index for index in range(u.shape[1]) if not moves[:, index].any()}
     folded = _folded(node) if not shared else _with_totals(node, {i: totals_u[i] for i in shared})
-    effects = _line(folded, u - v)
+    folded = _with_constant_forms(folded, moves, totals_u)
+    effects = _line(folded, moves)
     if effects is not None:
         unit = Fraction(1, folded.divisor) if isinstance(folded, Linear) else Fraction(1)
         exact = [Fraction(score) for score in scores]
-        sizes = _shares(node, u, shared)
+        sizes = _shares(node, u, moves)
         return Additive(
             name,
             effects,
@@ -76,6 +78,18 @@ def _with_totals(node: Node, known: Mapping[int, int]) -> Node:
     return formula.substitute(
         node, lambda index: formula.number(known[index]) if index in known else formula.variable(index)
     )
+
+
+def _with_constant_forms(node: Node, moves: Integers, sums: list[int]) -> Node:
+    """The formula with the linear forms that no swap changes as numbers: tp + fn, where both have the same gold."""
+    known: dict[Linear, Linear] = {}
+    for line in formula.lines(node):
+        if len(line.terms) > 1 and line not in known:
+            effects = _line(line, moves)
+            if effects is not None and not effects.any():
+                above = sum(coefficient * sums[index] for index, coefficient in line.terms) + line.constant
+                known[line] = formula.number(Fraction(above, line.divisor))
+    return formula.with_lines(node, known) if known else node
 
 
 def function_of_sums(
@@ -109,7 +123,7 @@ def function_of_sums(
     return Joint(name, stay, other, FunctionOf(Formula(node)), items, pairing.n_clusters)
 
 
-def _shares(node: Node, u: Integers, shared: set[int]) -> Integers | None:
+def _shares(node: Node, u: Integers, moves: Integers) -> Integers | None:
     """The denominators of a ratio over a shared denominator, shape (M,): reference words, or gold entities.
 
     A shift of the ratio is one of the numerators in their proportion. None for anything else.
@@ -117,7 +131,8 @@ def _shares(node: Node, u: Integers, shared: set[int]) -> Integers | None:
     if not isinstance(node, Quotient) or not isinstance(node.denominator, Linear):
         return None
     below = node.denominator
-    if below.constant or not {index for index, _ in below.terms} <= shared:
+    changes = _line(below, moves)
+    if below.constant or changes is None or changes.any():
         return None
     sizes = _line(below, u)
     # Without any reference words there is no ratio to shift.

@@ -39,6 +39,21 @@ def _classes(of: Callable[..., float], **options: Any) -> Score:
     return lambda said, gold: of(gold, said, **options)
 
 
+def _confused(of: Callable[..., float]) -> Score:
+    """The score of labels that have these counts."""
+
+    def score(tp: int, fp: int, fn: int, tn: int) -> float:
+        gold, said = [1] * tp + [0] * fp + [1] * fn + [0] * tn, [1] * (tp + fp) + [0] * (fn + tn)
+        return of(gold, said)
+
+    return _counts(score)
+
+
+def _g_mean(gold: list[int], said: list[int]) -> float:
+    """The geometric mean of both recalls: Kubat & Matwin 1997."""
+    return math.sqrt(math.prod(metrics.recall_score(gold, said, average=None)))
+
+
 def _flat(items: list[list[str]]) -> list[str]:
     return [tag for item in items for tag in item]
 
@@ -97,6 +112,12 @@ ORACLES: dict[str, Score] = {
     "counts-expression": _counts(lambda tp, fp, fn: tp / (tp + fp + fn)),
     "counts-ratio": _counts(lambda errors, words: errors / words),
     "counts-accuracy": _counts(lambda correct, total: correct / total),
+    "counts-mcc": _confused(metrics.matthews_corrcoef),
+    "counts-kappa": _confused(metrics.cohen_kappa_score),
+    "counts-balanced-accuracy": _confused(metrics.balanced_accuracy_score),
+    "counts-g-mean": _confused(_g_mean),
+    "counts-specificity": _counts(lambda tn, fp, **_: tn / (tn + fp)),
+    "counts-npv": _counts(lambda tn, fn, **_: tn / (tn + fn)),
     "counts-ter": _counts(lambda edits, ref_len: 100 * edits / ref_len),
     "counts-bleu": _counts(lambda **sums: _bleu(sums)),
     "counts-chrf": _counts(lambda **sums: _chrf(sums)),
@@ -107,6 +128,12 @@ ORACLES: dict[str, Score] = {
     "predictions-precision": _classes(metrics.precision_score, zero_division=0),
     "predictions-recall": _classes(metrics.recall_score, zero_division=0),
     "predictions-mcc": _classes(metrics.matthews_corrcoef),
+    "predictions-kappa": _classes(metrics.cohen_kappa_score),
+    "predictions-balanced-accuracy": _classes(metrics.balanced_accuracy_score),
+    "predictions-g-mean": _classes(_g_mean),
+    "predictions-specificity": _classes(metrics.recall_score, pos_label=0),
+    "predictions-npv": _classes(metrics.precision_score, pos_label=0),
+    "predictions-f1-weighted": _classes(metrics.f1_score, average="weighted"),
     "predictions-exact-match": lambda said, gold: sum(a == b for a, b in zip(said, gold, strict=True)),
     "predictions-token-accuracy": lambda said, gold: metrics.accuracy_score(_flat(gold), _flat(said)),
     "predictions-span-f1": _entities(lambda tp, said, true: 2 * tp / (said + true)),

@@ -29,8 +29,22 @@ TEXTS = {
 }
 SCORES = {"u": [3, 2, 5, 1], "v": [1, 2, 4, 3]}
 COUNTS = {
-    "u": {"tp": [8, 3, 7], "fp": [1, 2, 1], "fn": [1, 1, 0], "correct": [3, 4, 5], "incorrect": [2, 3, 1]},
-    "v": {"tp": [6, 5, 7], "fp": [1, 1, 1], "fn": [0, 1, 0], "correct": [3, 3, 5], "incorrect": [1, 2, 1]},
+    "u": {
+        "tp": [8, 3, 7],
+        "fp": [1, 2, 1],
+        "fn": [1, 1, 0],
+        "tn": [4, 5, 3],
+        "correct": [3, 4, 5],
+        "incorrect": [2, 3, 1],
+    },
+    "v": {
+        "tp": [6, 5, 7],
+        "fp": [1, 1, 1],
+        "fn": [0, 1, 0],
+        "tn": [6, 4, 3],
+        "correct": [3, 3, 5],
+        "incorrect": [1, 2, 1],
+    },
 }
 SEGMENTS = {
     role: {
@@ -48,6 +62,7 @@ NEEDED: dict[tuple[str, str], dict[str, Any]] = {
     ("counts", "ratio"): {"numerator": "incorrect", "denominator": "correct"},
     ("counts", "expression"): {"expression": "tp / (tp + fp)"},
     **{("predictions", name): {"average": "macro"} for name in ("f1", "precision", "recall")},
+    **{("predictions", name): {"positive": "a"} for name in ("g_mean", "specificity", "npv")},
 }
 EVERY = [(kind, entry.name) for kind in STATISTIC_MODELS for entry in entries(kind)]
 
@@ -160,7 +175,7 @@ def test_a_unit_says_what_printed_scores_were_rounded_from(service: Any) -> None
 
 PREDICTIONS = "/v1/tests/predictions"
 CASES: list[tuple[str, dict[str, Any], str]] = [
-    ("average", {"statistic": {"name": "f1", "average": "weighted"}}, "/statistic/average"),
+    ("average", {"statistic": {"name": "f1", "average": "samples"}}, "/statistic/average"),
     ("three classes", {"statistic": {"name": "f1", "average": "binary"}}, "/statistic/average"),
     ("positive", {"statistic": {"name": "f1", "average": "micro", "positive": "a"}}, "/statistic/positive"),
     ("labels", {"statistic": {"name": "f1", "average": "micro", "labels": ["z"]}}, "/statistic/labels"),

@@ -129,6 +129,17 @@ def test_a_file_of_100_000_rows(visit: Callable[..., Tab], tmp_path: Path) -> No
     tab.pictured()
 
 
+def test_the_statistics_stand_by_what_one_has(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    groups = tab.page.locator("#f-statistic optgroup").evaluate_all(
+        "all => all.map(one => [one.label, [...one.children].map(option => option.value)])"
+    )
+    named = dict(groups)
+    assert named["Right or wrong, per item"] == ["mean_difference", "sign"]
+    assert {"kappa", "balanced_accuracy", "g_mean"} < set(named["Labels, with gold"])
+    assert all(statistics for _, statistics in groups)
+
+
 def test_the_options_that_a_statistic_has_are_sent(visit: Callable[..., Tab]) -> None:
     tab = visit()
     tab.example("Scores")

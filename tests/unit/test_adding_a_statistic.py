@@ -1,6 +1,6 @@
-"""A statistic is a reducer and an entry of the registry: tried with Cohen's kappa, in a copy of the code.
+"""A statistic is a reducer and an entry of the registry: tried with Scott's pi, in a copy of the code.
 
-Cohen 1960, and Scott's pi (1955) by a parameter of its own. The oracle swaps items by hand and counts agreement.
+Scott 1955, and the S of Bennett, Alpert & Goldstein (1954) by a parameter of its own. The oracle swaps items by hand and counts agreement.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sklearn.metrics import cohen_kappa_score
 
 pytestmark = pytest.mark.slow  # processes that import everything
 
 ROOT = Path(__file__).resolve().parents[2]
-REDUCER = '''"""Cohen's kappa and Scott's pi: agreement with gold beyond chance."""
+REDUCER = '''"""Scott's pi and Bennett's S: agreement with gold beyond chance."""
 
 from __future__ import annotations
 
@@ -38,17 +37,17 @@ from .reduction import difference_of_scores
 from .tokens import coded
 
 
-def reduce_kappa(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
+def reduce_pi(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
     """(n * right - e) / (n^2 - e), where e / n^2 is the agreement that is expected by chance; raises InvalidTest."""
     codes = coded(data)
     n, classes = len(codes.gold), range(len(codes.labels))
     gold = np.bincount(codes.gold, minlength=len(codes.labels)).tolist()
     predicted = [formula.variable(1 + k) for k in classes]
-    if spec.parameters.get("chance") == "scott":
+    if spec.parameters.get("chance") == "bennett":
+        expected = formula.number(Fraction(n * n, len(codes.labels)))
+    else:
         both = [formula.add(predicted[k], formula.number(gold[k])) for k in classes]
         expected = formula.scale(formula.add(*(formula.multiply(b, b) for b in both)), Fraction(1, 4))
-    else:
-        expected = formula.add(*(formula.scale(predicted[k], Fraction(gold[k])) for k in classes))
     above = formula.subtract(formula.scale(formula.variable(0), Fraction(n)), expected)
     node = formula.divide(above, formula.subtract(formula.number(n * n), expected))
 
@@ -59,12 +58,12 @@ def reduce_kappa(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
     return difference_of_scores(spec.name, node, counts(codes.u), counts(codes.v), data.pairing)
 '''
 ENTRY = """    Statistic(
-        "cohen_kappa", "Cohen's kappa", "Agreement with gold beyond chance.", "(agreement - chance) / (1 - chance)",
-        (Parameter("chance", "whose frequencies chance has", "text", ("cohen", "scott"), "cohen"),),
-        kind="predictions", reducer="kappa:reduce_kappa",
+        "scott_pi", "Scott's pi", "Agreement with gold beyond chance.", "(agreement - chance) / (1 - chance)",
+        (Parameter("chance", "which frequencies chance has", "text", ("scott", "bennett"), "scott"),),
+        kind="predictions", reducer="scott:reduce_pi",
     ),
 """
-BEFORE = '    _span("span_f1"'
+BEFORE = '    _span(\n        "span_f1"'
 SERVE = """
 import json, sys
 from starlette.testclient import TestClient
@@ -107,7 +106,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("copy")
     shutil.copytree(ROOT / "app", folder / "app", ignore=shutil.ignore_patterns("__pycache__"))
     statistics = folder / "app" / "statistics"
-    (statistics / "kappa.py").write_text(REDUCER, encoding="utf-8")
+    (statistics / "scott.py").write_text(REDUCER, encoding="utf-8")
     catalogue = statistics / "catalogue.py"
     text = catalogue.read_text(encoding="utf-8")
     assert text.count(BEFORE) == 1
@@ -116,15 +115,15 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def body(**statistic: Any) -> dict[str, Any]:
-    return {"gold": GOLD, "u": U, "v": V, "statistic": {"name": "cohen_kappa", **statistic}}
+    return {"gold": GOLD, "u": U, "v": V, "statistic": {"name": "scott_pi", **statistic}}
 
 
 @pytest.fixture(scope="module")
 def answers(copy: Path) -> dict[str, Any]:
     """Status and body of each request, all sent to one server with the copy as its code."""
     requests = {
-        "cohen": ("POST", PATH, body()),
-        "scott": ("POST", PATH, body(chance="scott")),
+        "scott": ("POST", PATH, body()),
+        "bennett": ("POST", PATH, body(chance="bennett")),
         "markdown": ("POST", f"{PATH}?format=markdown", body()),
         "unknown parameter": ("POST", PATH, body(smoothing=1)),
         "of others": ("POST", PATH, body(average="macro")),
@@ -132,7 +131,7 @@ def answers(copy: Path) -> dict[str, Any]:
         "not of it": (
             "POST",
             PATH,
-            {**body(chance="scott"), "statistic": {"name": "mcc", "chance": "scott"}},
+            {**body(chance="bennett"), "statistic": {"name": "mcc", "chance": "bennett"}},
         ),
         "meta": ("GET", "/v1/meta", None),
         "openapi": ("GET", "/openapi.json", None),
@@ -148,7 +147,12 @@ def scott_pi(said: list[str], gold: list[str]) -> float:
     return (agreement - chance) / (1 - chance)
 
 
-ORACLES = {"cohen": lambda said, gold: float(cohen_kappa_score(gold, said)), "scott": scott_pi}
+def bennett_s(said: list[str], gold: list[str]) -> float:
+    agreement = sum(a == b for a, b in zip(said, gold, strict=True)) / len(gold)
+    return (agreement - 1 / 3) / (1 - 1 / 3)
+
+
+ORACLES = {"scott": scott_pi, "bennett": bennett_s}
 
 
 @pytest.mark.parametrize("chance", ORACLES)
@@ -171,29 +175,27 @@ def test_its_p_value_is_that_of_all_swaps(answers: dict[str, Any], chance: str) 
 def test_a_sentence_calls_it_by_its_title(answers: dict[str, Any]) -> None:
     status, text = answers["markdown"]
     assert status == 200
-    assert "in Cohen's kappa" in text
+    assert "in Scott's pi" in text
 
 
 def test_meta_and_with_it_the_page_has_it(answers: dict[str, Any]) -> None:
-    (entry,) = [
-        one for one in answers["meta"][1]["statistics"]["predictions"] if one["name"] == "cohen_kappa"
-    ]
-    assert (entry["title"], entry["hint"]) == ("Cohen's kappa", "Agreement with gold beyond chance.")
+    (entry,) = [one for one in answers["meta"][1]["statistics"]["predictions"] if one["name"] == "scott_pi"]
+    assert (entry["title"], entry["hint"]) == ("Scott's pi", "Agreement with gold beyond chance.")
     (parameter,) = entry["parameters"]
     assert (parameter["name"], parameter["choices"], parameter["default"]) == (
         "chance",
-        ["cohen", "scott"],
-        "cohen",
+        ["scott", "bennett"],
+        "scott",
     )
 
 
 def test_the_openapi_document_has_its_name_and_its_parameter(answers: dict[str, Any]) -> None:
     document = answers["openapi"][1]
     properties = document["components"]["schemas"]["PredictionsStatistic"]["properties"]
-    assert "cohen_kappa" in properties["name"]["enum"]
-    assert properties["chance"]["anyOf"][0]["enum"] == ["cohen", "scott"]
+    assert "scott_pi" in properties["name"]["enum"]
+    assert properties["chance"]["anyOf"][0]["enum"] == ["scott", "bennett"]
     query = {one["name"]: one for one in document["paths"][PATH]["post"]["parameters"]}
-    assert "cohen_kappa" in query["statistic"]["schema"]["enum"]
+    assert "scott_pi" in query["statistic"]["schema"]["enum"]
     assert "chance" in query
 
 
@@ -219,9 +221,9 @@ def test_the_command_line_takes_it_with_its_parameter(copy: Path, answers: dict[
         lines = "\n\n".join(f"word B-{label}" for label in labels)
         (copy / f"{name}.conll").write_text(lines + "\n", encoding="utf-8")
     files = ("new.conll", "old.conll", "--gold", "gold.conll", "--input-format", "conll")
-    options = ("--statistic", "cohen_kappa", "--chance", "scott", "--format", "json")
+    options = ("--statistic", "scott_pi", "--chance", "bennett", "--format", "json")
     answer = json.loads(run(copy, "-m", "app.cli", "test", *files, *options))
-    assert answer["p_value"] == answers["scott"][1]["p_value"]
+    assert answer["p_value"] == answers["bennett"][1]["p_value"]
     shown = run(copy, "-m", "app.cli", "test", "--help")
     assert "--chance NAME" in shown
-    assert "Of cohen_kappa: whose frequencies" in shown
+    assert "Of scott_pi: which frequencies" in shown

@@ -29,6 +29,22 @@ def test_every_statistic_has_a_title_and_a_hint() -> None:
         assert entry["hint"].endswith(".")
 
 
+def test_every_statistic_says_what_one_has_and_what_one_asks() -> None:
+    """The page and the documentation group them so; a group without statistics would be a promise not kept."""
+    data, questions = ([one["name"] for one in META[group]] for group in ("data", "questions"))
+    for entry in STATISTICS:
+        assert entry["data"], entry["name"]
+        assert set(entry["data"]) <= set(data)
+        assert entry["question"] in questions, entry["name"]
+    assert set(data) - {of for entry in STATISTICS for of in entry["data"]} <= {"rankings"}
+
+
+@pytest.mark.parametrize("name", sorted({name for entry in STATISTICS for name in entry["known_as"]}))
+def test_a_name_elsewhere_is_one_there(name: str) -> None:
+    module, _, attribute = name.rpartition(".")
+    assert hasattr(pytest.importorskip(module), attribute)
+
+
 def test_the_page_types_none_of_these_names_again() -> None:
     names = {entry["name"] for entry in [*META["metrics"], *STATISTICS]} | set(FORMATS) | set(OPTION_NAMES)
     names.remove("precision")  # an option of the engine as well

@@ -1,4 +1,4 @@
-"""Sampled swaps of a vector of sums: for statistics that no grid can hold (macro F1, corpus BLEU, MCC).
+"""Sampled swaps of a vector of sums: for statistics that no grid can hold (corpus BLEU; macro F1 and MCC of many classes).
 
 Where many items share their vector, one binomial per distinct vector; otherwise packed random bits times the
 matrix of vectors by BLAS, in blocks of bounded memory. Each block has its own Philox stream, so the answer depends

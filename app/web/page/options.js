@@ -86,7 +86,7 @@ function keep(control, value) {
   if (control.value !== value) control.value = control.dataset.default; // another mode's choice
 }
 
-/** The statistics that a format's data can have, by the kind of data. */
+/** The statistics that a format's data can have, by what one has; one that is for several kinds of data is in each. */
 function groups(known) {
   const made = [];
   const own = known ? [known] : meta.formats.known.filter((candidate) => candidate.statistics.length);
@@ -96,8 +96,9 @@ function groups(known) {
     const entries = statistics.map((statistic) => [...meta.metrics, ...all].find((entry) => entry.name === statistic));
     if (entries.length) made.push([`Of ${name} files`, entries.map((entry) => ({ ...entry, kind: "" }))]);
   }
-  const general = meta.formats.kinds.filter(({ name }) => !known || known.kinds.includes(name))
-    .map(({ name, title }) => [title, all.filter(({ kind }) => kind === name)]);
+  const read = all.filter(({ kind }) => !known || known.kinds.includes(kind));
+  const general = meta.data.map(({ name, title }) => [title, read.filter(({ data }) => data.includes(name))])
+    .filter(([, entries]) => entries.length);
   const option = ({ name, kind, hint }) =>
     element("option", { value: name, "data-kind": kind, "data-hint": hint }, statisticTitle(name));
   return [...general, ...made].map(([label, entries]) => element("optgroup", { label }, entries.map(option)));

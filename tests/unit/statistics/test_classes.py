@@ -31,14 +31,16 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     *(
         (name, {"average": average})
         for name in ("f1", "precision", "recall")
-        for average in ("micro", "macro")
+        for average in ("micro", "macro", "weighted")
     ),
     *(
         (name, {"average": average, "labels": ["a", "c", "x"]})
         for name in ("f1", "precision", "recall")
-        for average in ("micro", "macro")
+        for average in ("micro", "macro", "weighted")
     ),
     ("mcc", {}),
+    ("kappa", {}),
+    ("balanced_accuracy", {}),
 ]
 
 
@@ -47,6 +49,10 @@ def by_scikit_learn(name: str, parameters: dict[str, Any], gold: Sequence[Any], 
         warnings.simplefilter("ignore")
         if name == "mcc":
             return float(metrics.matthews_corrcoef(gold, said))
+        if name == "kappa":
+            return float(metrics.cohen_kappa_score(gold, said, replace_undefined_by=0.0))
+        if name == "balanced_accuracy":
+            return float(metrics.balanced_accuracy_score(gold, said))
         score = {
             "f1": metrics.f1_score,
             "precision": metrics.precision_score,
@@ -200,7 +206,7 @@ def test_large_samples_agree_with_scikit_learn() -> None:
     [
         (predictions(["a"], ["b"], ["c"]), {}, "/statistic/average", "not_binary"),
         (predictions(["a"], ["b"], ["a"]), {}, "/statistic/positive", "unknown_label"),
-        (predictions(["a"], ["b"], ["c"]), {"average": "weighted"}, "/statistic/average", "unknown_average"),
+        (predictions(["a"], ["b"], ["c"]), {"average": "samples"}, "/statistic/average", "unknown_average"),
         (
             predictions(["a"], ["b"], ["c"]),
             {"average": "micro", "labels": []},

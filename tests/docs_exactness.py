@@ -1,0 +1,225 @@
+"""What is exact, bracketed or sampled, of each statistic: asked of the planner, on made-up data of usual sizes.
+
+`docs/methods.md` has the table. A statistic follows from its entry in the registry, by the `data` it names; one with a kind
+of data of its own needs a row in `CASES`. A test here is planned as `POST /v1/plan` plans it, with the default budget;
+where the plan is to sample, it is run with few samples, for the answer says whether they are controlled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from app.engine.plan import Budget
+from app.inference.options import Options
+from app.inference.paired_test import prepare, run_test
+from app.service.messages import TestKind
+from app.service.schema.statistics import STATISTIC_MODELS, entries
+from app.settings import Settings
+from app.statistics.paired import Counts, Effects, Paired, Predictions, Scores, StatisticSpec
+from app.statistics.statistic import DATA_OF_KIND, Data, Statistic
+
+SIZES = (100, 1_000, 10_000)
+BUDGET = Budget(Settings().engine_budget_operations, Settings().engine_budget_bytes)
+_FEW = Options(pmf="none", samples=200)
+_PLANNED = Options(pmf="none")
+_ORDERS = range(1, 5)
+
+
+Columns = dict[str, np.ndarray[Any, Any]]
+Case = tuple[str, Callable[[int], Paired]]
+
+
+def _generator(n: int) -> np.random.Generator:
+    return np.random.default_rng(n)
+
+
+def _right_or_wrong(n: int) -> Paired:
+    draw = _generator(n).random((2, n))
+    return Scores((draw[0] < 0.8).astype(float), (draw[1] < 0.75).astype(float))
+
+
+def _decimals(n: int) -> Paired:
+    u, v = np.round(_generator(n).normal([[0.6], [0.58]], 0.2, (2, n)), 2)
+    return Scores(u, v)
+
+
+def _doubles(n: int) -> Paired:
+    u, v = _generator(n).normal([[0.6], [0.58]], 0.2, (2, n))
+    return Scores(u, v)
+
+
+def _effects(n: int) -> Paired:
+    return Effects(_generator(n).integers(-5, 7, n))
+
+
+def _said(generator: np.random.Generator, gold: np.ndarray[Any, Any], share: float) -> list[int]:
+    guessed = generator.permutation(gold)
+    said: list[int] = np.where(generator.random(len(gold)) < share, gold, guessed).tolist()
+    return said
+
+
+def _labels(classes: int) -> Callable[[int], Paired]:
+    def made(n: int) -> Paired:
+        generator = _generator(n)
+        share = 1.0 / np.arange(1, classes + 1)
+        gold = generator.choice(classes, n, p=share / share.sum())
+        return Predictions(gold.tolist(), _said(generator, gold, 0.8), _said(generator, gold, 0.75))
+
+    return made
+
+
+def _tags(n: int) -> Paired:
+    """Sentences of a dozen words with entities of one word."""
+    generator = _generator(n)
+    names = np.array(["O", "B-PER", "B-LOC", "B-ORG"])
+    gold = generator.choice(4, (n, 12), p=(0.85, 0.05, 0.05, 0.05))
+    u, v = (np.where(generator.random(gold.shape) < share, gold, 0) for share in (0.9, 0.88))
+    return Predictions(names[gold].tolist(), names[u].tolist(), names[v].tolist())
+
+
+def _counts(columns: Callable[[np.random.Generator, int, float], Columns]) -> Callable[[int], Paired]:
+    def made(n: int) -> Paired:
+        generator = _generator(n)
+        return Counts(columns(generator, n, 0.4), columns(generator, n, 0.38))
+
+    return made
+
+
+def _confused(generator: np.random.Generator, n: int, quality: float) -> Columns:
+    """A dozen parts of each item; the systems' gold differs, as it does where a system has spans of its own."""
+    tp, fp, fn, tn = generator.multinomial(12, (quality, 0.1, 0.5 - quality, 0.4), n).T
+    return {
+        "tp": tp,
+        "fp": fp,
+        "fn": fn,
+        "tn": tn,
+        "incorrect": fp + fn,
+        "correct": tp + tn,
+        "errors": fp + fn,
+        "words": tp + fn,
+    }
+
+
+def _confused_of_one_gold(generator: np.random.Generator, n: int, quality: float) -> Columns:
+    positive = np.random.default_rng(n).integers(0, 8, n)
+    tp, fp = generator.binomial(positive, 2 * quality), generator.binomial(12 - positive, 0.5 - quality)
+    fn, tn = positive - tp, 12 - positive - fp
+    return {
+        "tp": tp,
+        "fp": fp,
+        "fn": fn,
+        "tn": tn,
+        "correct": tp + tn,
+        "incorrect": fp + fn,
+        "errors": fp + fn,
+        "words": tp + fn,
+    }
+
+
+def _segments(generator: np.random.Generator, n: int, quality: float) -> Columns:
+    length = np.random.default_rng(n).integers(8, 40, n)
+    said = np.maximum(length + generator.integers(-3, 4, n), 5)
+    columns = {"ref_len": length, "sys_len": said, "edits": generator.binomial(length, 1 - quality)}
+    for order in _ORDERS:
+        total = said - order + 1
+        matched = generator.binomial(np.minimum(total, length - order + 1), quality**order)
+        columns |= {f"total_{order}": total, f"correct_{order}": matched}
+        columns |= {f"hyp_{order}": total, f"ref_{order}": length - order + 1, f"match_{order}": matched}
+    return columns
+
+
+_LABELS: tuple[Case, ...] = (("labels of two classes", _labels(2)), ("labels of ten classes", _labels(10)))
+_NUMBERS: tuple[Case, ...] = (("scores of two decimals", _decimals), ("real scores", _doubles))
+CASES: Mapping[tuple[TestKind, Data], tuple[Case, ...]] = {
+    ("effects", "effects"): (("effects, integers", _effects),),
+    ("scores", "outcomes"): (("right or wrong", _right_or_wrong),),
+    ("scores", "scores"): _NUMBERS,
+    ("scores", "times"): (),  # numbers like others
+    ("counts", "counts"): (
+        ("counts against the same gold", _counts(_confused_of_one_gold)),
+        ("counts against a gold of each system", _counts(_confused)),
+    ),
+    ("counts", "segments"): (("counts of segments", _counts(_segments)),),
+    ("predictions", "labels"): _LABELS,
+    ("predictions", "tags"): (("sentences of tags", _tags),),
+    (
+        "predictions",
+        "texts",
+    ): (),  # compared as labels; what sacrebleu counts of them is in the row of segments
+}
+# Parameters that a statistic must be given, or that make another score of it.
+_GIVEN: Mapping[str, dict[str, Any]] = {
+    "numerator": {"numerator": "errors"},
+    "denominator": {"denominator": "words"},
+    "expression": {"expression": "tp / (tp + fp + fn)"},
+    "positive": {"positive": 1},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What happens to a statistic of some data at each of SIZES: "exact", "bracketed", "controlled" or "sampled"."""
+
+    kind: TestKind
+    statistic: str
+    data: str
+    outcomes: tuple[str, ...]
+
+
+def rows() -> Iterator[Row]:
+    """Every statistic with each data that it is for."""
+    for kind in STATISTIC_MODELS:
+        for entry in entries(kind):
+            if entry.kind != kind:
+                continue  # segments of texts: planned as the counts they become
+            for data in entry.data or DATA_OF_KIND[entry.kind]:
+                for title, made in CASES[kind, data]:
+                    for label, spec in _specs(entry, title):
+                        yield Row(kind, label, title, tuple(outcome(made(n), spec) for n in SIZES))
+
+
+def all_cases(kind: TestKind) -> list[Case]:
+    """The data there is of a kind."""
+    return [case for (of, _), cases in CASES.items() if of == kind for case in cases]
+
+
+def spec_of(kind: TestKind, statistic: str, title: str) -> StatisticSpec:
+    """The statistic of a row, as it is asked for."""
+    return next(
+        spec
+        for entry in entries(kind)
+        if entry.kind == kind
+        for label, spec in _specs(entry, title)
+        if label == statistic
+    )
+
+
+def outcome(data: Paired, spec: StatisticSpec) -> str:
+    """What the planner, and where it samples the answer, says of one test."""
+    method = prepare(data, spec, _PLANNED, BUDGET).test.plan.chosen.method
+    if method == "bounds":
+        return "bracketed"
+    if method != "monte_carlo":
+        return "exact"
+    said = run_test(data, spec, replace(_FEW, method="auto"), BUDGET).method.monte_carlo
+    return "controlled" if getattr(said, "control", None) else "sampled"
+
+
+def _specs(entry: Statistic, title: str) -> Iterator[tuple[str, StatisticSpec]]:
+    """The statistic as it is asked, with each average; one of a positive class is of two classes."""
+    names = {parameter.name for parameter in entry.parameters}
+    given = (
+        {} if entry.kind == "effects" else {k: v for name in names for k, v in _GIVEN.get(name, {}).items()}
+    )
+    averages = next((each.choices for each in entry.parameters if each.name == "average"), ())
+    if not averages:
+        yield entry.name, StatisticSpec(entry.name, given)
+    for average in averages:
+        if average != "binary":
+            yield f"{entry.name} {average}", StatisticSpec(entry.name, {"average": average})
+        elif "two classes" in title:
+            yield entry.name, StatisticSpec(entry.name, {**given, "average": average})

@@ -1,0 +1,71 @@
+"""What the documentation says to be exact is so in answers, and not only in plans."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from app.inference.options import Options
+from app.inference.paired_test import run_test
+from app.statistics.catalogue import ENTRIES
+from tests import docs_exactness
+from tests.docs_exactness import BUDGET, SIZES, Row
+from tests.docs_pages import section
+
+ROWS = list(docs_exactness.rows())
+MEANT = {
+    "exact, at thousands of items": {"exact"},
+    "exact or bracketed": {"exact", "bracketed"},
+    "sampled, with an interval": {"sampled", "controlled"},
+}
+# How the README calls the data of a part of a cell, and how the table does.
+CALLED = {
+    "decimals": "two decimals",
+    "real scores": "real scores",
+    "two classes": "two classes",
+    "many classes": "ten classes",
+    "labels": "labels",
+}
+
+
+def table() -> list[tuple[str, str, str]]:
+    """What the README claims: the words of a row, a statistic, and of which data."""
+    claims = []
+    for words, cell in re.findall(
+        r"^\| (\w.*?) \| (.*`.*) \|$", section("README.md", "How exact?"), re.MULTILINE
+    ):
+        for part in cell.split(";"):
+            data = next((of for called, of in CALLED.items() if called in part), "")
+            claims += [(words, name, data) for name in re.findall(r"`([^`]+)`", part)]
+    return claims
+
+
+@pytest.mark.parametrize(("words", "statistic", "data"), table())
+def test_the_readme_says_what_the_table_says(words: str, statistic: str, data: str) -> None:
+    found = [row.outcomes for row in ROWS if row.statistic == statistic and data in row.data]
+    assert found
+    assert {one for outcomes in found for one in outcomes} <= MEANT[words]
+
+
+def test_each_row_of_the_readme_claims_something() -> None:
+    assert {words for words, _, _ in table()} == set(MEANT)
+
+
+def test_each_statistic_has_a_row() -> None:
+    known = {row.statistic.split()[0] for row in ROWS}
+    assert {entry.name for entry in ENTRIES} == known
+    assert {one for row in ROWS for one in row.outcomes} >= {"exact", "bracketed"}
+
+
+@pytest.mark.parametrize(
+    "row", ROWS, ids=lambda row: f"{row.kind}-{row.statistic}-{row.data}".replace(" ", "-")
+)
+def test_an_answer_for_few_items_is_what_was_planned(row: Row) -> None:
+    """No exact method lost its certificate, and no bracket is called exact."""
+    made = dict(docs_exactness.all_cases(row.kind))[row.data]
+    spec = docs_exactness.spec_of(row.kind, row.statistic, row.data)
+    said = run_test(made(SIZES[0]), spec, Options(pmf="none", samples=200), BUDGET)
+    word = {"bounds": "bracketed", "monte_carlo": "sampled"}.get(said.method.name, "exact")
+    assert word == row.outcomes[0].replace("controlled", "sampled")
+    assert said.method.exact == (word == "exact")
