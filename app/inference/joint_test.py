@@ -22,10 +22,11 @@ from ..statistics.finite import values_of
 from ..statistics.joint_problem import Deciding, Joint, Price
 from ..statistics.linear_forms import in_linear_forms
 from .certificate import certified_by
+from .control import PlannedControl, controlled_plan, planned_control
 from .items import joint_items, statistic_record
 from .null_record import sampled_null_record
 from .options import Options
-from .p_value import Answer, certified, sampled
+from .p_value import Answer, certified, controlled, sampled
 from .prepared import Result
 from .record import Fraction2, LatticeRecord, NullRecord, StatisticRecord
 
@@ -68,6 +69,7 @@ class JointTest:
     decide: Deciding
     exact_seconds: float
     fraction_by: Cost | None = None
+    control: PlannedControl | None = None
 
     @property
     def seconds(self) -> float:
@@ -113,16 +115,29 @@ class JointTest:
             probability = methods.exactly(by.method, self.form, self.decide, self._tiles)
             return certified(probability, self._fraction())
         self._require_observed()
-        estimate, values = methods.by_sampling(
-            self.form,
-            self.decide,
-            samples=self.options.samples,
-            seed=self.options.seed,
-            values=self._values,
-            kept=0 if self.look.whole else self.look.samples,
+        return self._sampled(drawn, by)
+
+    def _sampled(self, drawn: list[Reals], by: Cost) -> Answer:
+        samples, seed, decide = self.options.samples, self.options.seed, self.decide
+        kept = 0 if self.look.whole else self.look.samples
+        control = None if (planned := self._control_of(by)) is None else planned.known()
+        if control is None:
+            estimate, values = methods.by_sampling(
+                self.form, decide, samples=samples, seed=seed, values=self._values, kept=kept
+            )
+            drawn.append(values)
+            return sampled(estimate, self._fraction())
+        better, values = methods.by_controlled_sampling(
+            self.form, decide, control, samples=samples, seed=seed, values=self._values, kept=kept
         )
         drawn.append(values)
-        return sampled(estimate, self._fraction())
+        return controlled(better, self._attainable(), self._fraction())
+
+    def _control_of(self, by: Cost) -> PlannedControl | None:
+        """The control variate as planned; planned now where sampling takes the place of another method."""
+        if by is self.plan.chosen:
+            return self.control
+        return planned_control(self.reduced, self.form, self.options.alternative, self.plan.budget, by)
 
     def _fraction(self) -> Fraction2 | None:
         """The exact fraction, when it was requested and the method that runs does not give it."""
@@ -192,12 +207,17 @@ def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:
     allowed = _LOOK_S if options.pmf == "none" else max(_LOOK_S, plan.chosen.seconds)
     look = law.plan_law(form, allowed, price.value_ns, gridded=plan.chosen.method == "grid")
     expected, longest = _exact_seconds(form, options, plan.chosen, price)
+    control = None
+    if plan.chosen.method == "monte_carlo":
+        control = planned_control(reduced, form, options.alternative, budget, plan.chosen)
+        if control is not None:
+            plan = controlled_plan(plan, control)
     decide = reduced.function.deciding(
         reduced.stay, reduced.swap, options.alternative, _SLACK * 1e9 * expected + _SLACK_NS
     )
     observed = reduced.stay.sum(axis=0)
     return JointTest(
-        options, problem, reduced, form, observed, plan, look, price, decide, longest, fraction_by
+        options, problem, reduced, form, observed, plan, look, price, decide, longest, fraction_by, control
     )
 
 
