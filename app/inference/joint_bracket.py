@@ -7,26 +7,31 @@ tried, and that with the narrowest bracket by the normal law is taken.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from scipy.special import log_ndtr
 
-from ..engine.joint.linear_part import Distance, LinearPart, bracket, linear_part
+from ..engine.joint.linear_part import STEPS, Distance, LinearPart, bracket, linear_part
+from ..engine.lattice import Reals
 from ..engine.plan import Cost
 from ..engine.probability import Alternative
 from ..engine.real.bounds import Bracket
 from ..statistics.decisions import as_float, exact_value
 from ..statistics.exact_value import ball, sign_of
 from ..statistics.joint_problem import Joint
-from ..statistics.remainder.remainder import Midpoint, midpoint_of
+from ..statistics.midpoint import rounded_line
+from ..statistics.remainder.remainder import Midpoint, Remainder, midpoint_of
 from ..statistics.sum_function import FunctionOf
 
 # What lies outside, against the p-value: the shares that are tried, from many to few.
 _SHARES = tuple(10.0**-exponent for exponent in (1.5, 2.0, 2.5, 3.0, 3.5, 4.0))
 # Events are some dozens; each has this part of what lies outside at first.
 _EVENTS = 40.0
+# The tails are known to this part of the likely width.
+_FINELY = 0.01
 _U = 2.0**-52
 
 
@@ -53,13 +58,18 @@ class JointBracket:
 
     @property
     def cost(self) -> Cost:
-        """Of the exact law of the linear part, twice."""
-        return self.part.cost
+        """Of both tails of the linear part."""
+        return self.part.cost(self.size, self.precision)
+
+    @property
+    def precision(self) -> float:
+        """Of the tails: next to nothing beside the width."""
+        return min(max(_FINELY * self.width, 1e-6), 1e-2)
 
     @cached_property
     def bracket(self) -> Bracket:
         """The bracket itself, proven."""
-        return bracket(self.part, self.size, self.error, self.distance, self.side, self.sign)
+        return bracket(self.part, self.size, self.error, self.distance, self.side, self.sign, precision=self.precision)
 
 
 def joint_bracket(problem: Joint, side: Alternative) -> JointBracket | None:
@@ -68,13 +78,28 @@ def joint_bracket(problem: Joint, side: Alternative) -> JointBracket | None:
     observed = None if midpoint is None else _observed(problem)
     if midpoint is None or observed is None:
         return None
-    best: JointBracket | None = None
     log_p = _log_expected(midpoint, observed[0])
-    for share in _SHARES:
-        tried = _tried(midpoint, observed, side, math.log(_EVENTS / share) - log_p)
-        if tried is not None and (best is None or tried.width < best.width):
-            best = tried
-    return best
+    found = [midpoint.remainder(math.log(_EVENTS / share) - log_p) for share in _SHARES]
+    tried = [_likely(midpoint, one, observed[0]) for one in found if one is not None]
+    if not tried:
+        return None
+    best = max(tried, key=lambda one: one.low / one.high)
+    part = _linear_part(midpoint, best.remainder.slope)
+    if part is None:
+        return None
+    reaches, distance = best.remainder.reaches, best.distance
+    distance = replace(distance, absolute=distance.absolute + reaches.factor * part.norm)
+    return JointBracket(part, distance, *observed, side, (best.low, best.high))
+
+
+@dataclass(frozen=True, slots=True)
+class _Likely:
+    """The two-sided bracket by the normal law, with bounds of the remainder."""
+
+    remainder: Remainder
+    distance: Distance
+    low: float
+    high: float
 
 
 def _observed(problem: Joint) -> tuple[float, float, int] | None:
@@ -99,31 +124,26 @@ def _log_expected(midpoint: Midpoint, size: float) -> float:
     return math.log(2.0) + float(log_ndtr(-size / deviation))
 
 
-def _tried(
-    midpoint: Midpoint, observed: tuple[float, float, int], side: Alternative, log_odds: float
-) -> JointBracket | None:
-    """The bracket where each event has the probability exp(-log_odds)."""
-    found = midpoint.remainder(log_odds)
-    if found is None:
+def _linear_part(midpoint: Midpoint, slope: Reals) -> LinearPart | None:
+    """slope . s on a lattice, with what rounding its effects has changed."""
+    differences = midpoint.differences
+    slopes = [Fraction(one) / 2 for one in slope.tolist()]
+    line = rounded_line(slopes, differences, np.ones(len(differences), dtype=np.int64), STEPS)
+    if line is None:
         return None
-    effects = 0.5 * (midpoint.differences @ found.slope)
-    terms = len(found.slope) + 4
-    errors = terms * _U * (np.abs(midpoint.differences) @ np.abs(found.slope))
-    part = linear_part(effects, errors)
-    if part is None:
-        return None
-    # One more event: what rounding moves.
-    outside = np.logaddexp(found.reaches.log_outside, -log_odds)
-    absolute = found.absolute + found.reaches.factor * part.norm
-    distance = Distance(found.relative, absolute, float(outside) + 1e-9)
-    size, error, sign = observed
-    return JointBracket(part, distance, size, error, sign, side, _likely(part, distance, size))
+    step = float(line.unit)
+    terms = len(slope) + 4
+    lost = terms * _U * (np.abs(differences) @ np.abs(slope))
+    return linear_part(line.effects, step, np.abs(0.5 * (differences @ slope) - step * line.effects) + lost)
 
 
-def _likely(part: LinearPart, distance: Distance, size: float) -> tuple[float, float]:
-    """The two-sided bracket by the normal law."""
-    near = max(size - distance.absolute, 0.0) / (1.0 + distance.relative)
-    far = (size + distance.absolute) / (1.0 - distance.relative)
-    outside = math.exp(distance.log_outside)
-    low, high = (2.0 * math.exp(float(log_ndtr(-end / part.deviation))) for end in (far, near))
-    return max(low - outside, 0.0), high + outside
+def _likely(midpoint: Midpoint, found: Remainder, size: float) -> _Likely:
+    deviation = math.sqrt(midpoint.spread.variance(found.slope))
+    near = max(size - found.absolute, 0.0) / (1.0 + found.relative)
+    far = (size + found.absolute) / (1.0 - found.relative)
+    # One more event: what rounding to a lattice moves.
+    log_outside = float(np.logaddexp(found.reaches.log_outside, -found.reaches.log_odds)) + 1e-9
+    outside = math.exp(log_outside)
+    low, high = (2.0 * math.exp(float(log_ndtr(-end / deviation))) for end in (far, near))
+    distance = Distance(found.relative, found.absolute, log_outside)
+    return _Likely(found, distance, max(low - outside, 0.0), high + outside)

@@ -5,8 +5,8 @@ probability eps, and x = |t_observed| / 2,
 
     P(|l . s| >= (x + r2) / (1 - r1)) - eps <= P(|t| >= |t_observed|) <= P(|l . s| >= (x - r2) / (1 + r1)) + eps.
 
-Both probabilities are those of `one_sum.fft`, on effects rounded to a lattice: what rounding moves the sum by is a sum of
-signs too, and its bound joins r2. The engine's notes have the proof.
+Both probabilities are bracketed by `real.bounds`, on effects rounded to a fine lattice: what rounding moves the sum by is
+a sum of signs too, and its bound joins r2. The engine's notes have the proof.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..lattice import CanonicalForm, Reals, canonical_form
-from ..one_sum import fft
-from ..one_sum.planner import fft_cost
+from ..lattice import CanonicalForm, Integers, Reals, canonical_form
+from ..methods import in_bounds
+from ..one_sum.planner import bounds_cost
 from ..plan import Cost
-from ..probability import CERTAIN, LN2, Alternative, Probability, region
+from ..probability import LN2, Alternative, region
 from ..real.bounds import Bracket, log
 
-# Steps of the lattice to a standard deviation: what fft needs are some twenty of these.
-_STEPS = 1 << 16
+# Steps of the lattice to a standard deviation, more or less: rounding then moves the sum by next to nothing.
+STEPS = 1 << 24
+# What a tail may take: some tenths of a second.
+_MOST_STEPS = 40_000_000
 # Rounding of what is computed here in doubles, relatively.
 _ROUNDED = 1e-9
 
@@ -42,11 +44,11 @@ class LinearPart:
         """The standard deviation of step * T."""
         return self.step * 2.0 * math.sqrt(self.form.variance)
 
-    @property
-    def cost(self) -> Cost:
-        """Of the two tails."""
-        one = fft_cost(self.form)
-        return Cost("bounds", 2 * one.operations, one.bytes, one.rate)
+    def cost(self, size: float, precision: float) -> Cost:
+        """Of both tails from about `size`, each to this precision."""
+        tails = region(self.form, max(math.ceil(size / self.step), 1), "two-sided")
+        one = bounds_cost(self.form, tails, precision)
+        return Cost("bounds", 2 * one.operations, one.bytes, one.rate, precision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,57 +60,63 @@ class Distance:
     log_outside: float
 
 
-def linear_part(effects: Reals, errors: Reals) -> LinearPart | None:
-    """The sum of signs times `effects`, each of which is off by `errors` at most, shape (N,); None where all are zero."""
-    deviation = float(np.linalg.norm(effects))
-    if not deviation > 0.0:
+def linear_part(weights: Integers, step: float, errors: Reals) -> LinearPart | None:
+    """The sum of signs times step * `weights`, each off by `errors` at most, shape (N,); None where all are zero."""
+    if not weights.any():
         return None
-    step = 2.0 ** math.floor(math.log2(deviation / _STEPS))
-    weights = np.rint(effects / step)
-    # Dividing by a power of two is exact.
-    off = np.abs(effects - weights * step) + errors
-    return LinearPart(
-        canonical_form(weights.astype(np.int64)), step, float(np.linalg.norm(off)) * (1.0 + _ROUNDED)
-    )
+    return LinearPart(canonical_form(weights), step, float(np.linalg.norm(errors)) * (1.0 + _ROUNDED))
 
 
-def bracket(part: LinearPart, size: float, error: float, distance: Distance, side: Alternative, sign: int) -> Bracket:
+def bracket(
+    part: LinearPart,
+    size: float,
+    error: float,
+    distance: Distance,
+    side: Alternative,
+    sign: int,
+    *,
+    precision: float,
+) -> Bracket:
     """The bracket of P(t is as extreme as observed), |t| / 2 observed as `size` +- `error` with this `sign`.
 
-    States without a value, which count as extreme, are among those outside of the bounds.
+    `precision` is that of the tails of the linear part. States without a value, which count as extreme, are among those outside of the bounds.
     """
-    low, high = _ends(part, size, error, distance, strictly=side != "two-sided" and sign <= 0)
+    if sign == 0 and side == "two-sided":
+        return _bracket(1.0, 1.0)
+    towards = sign != 0 and (side == "two-sided" or (sign > 0) == (side == "greater"))
+    low, high = _ends(part, size, error, distance, precision, strictly=not towards)
     least = -part.form.nonzero * LN2
     if side == "two-sided":
         return _bracket(max(low, math.exp(least)), high)
     outside = math.exp(distance.log_outside)
     # t is odd in s: both sides of zero have the same chance, and what is undefined counts on either.
-    if (sign > 0) == (side == "greater") and sign != 0:
+    if towards:
         return _bracket(max(0.5 * low, math.exp(least)), 0.5 * (high + outside))
     return _bracket(1.0 - 0.5 * high, 1.0 - 0.5 * low)
 
 
 def _ends(
-    part: LinearPart, size: float, error: float, distance: Distance, *, strictly: bool
+    part: LinearPart, size: float, error: float, distance: Distance, precision: float, *, strictly: bool
 ) -> tuple[float, float]:
     """Lower and upper bounds of P(|t| / 2 >= size), or of P(|t| / 2 > size)."""
     near = (size - error - distance.absolute) / (1.0 + distance.relative)
     far = (size + error + distance.absolute) / (1.0 - distance.relative)
     near, far = near - _ROUNDED * abs(near), far + _ROUNDED * abs(far)
     outside = math.exp(distance.log_outside) * (1.0 + _ROUNDED)
-    below = _tail(part.form, math.ceil(near / part.step))
-    above = _tail(part.form, math.ceil(far / part.step) + int(strictly))
-    most = math.exp(min(below.log_p, 0.0)) * (1.0 + below.relative_error_bound) + outside
-    least = math.exp(above.log_p) * (1.0 - min(above.relative_error_bound, 1.0)) * (1.0 - _ROUNDED) - outside
-    return max(least, 0.0), min(most * (1.0 + _ROUNDED), 1.0)
+    _, most = _tail(part.form, math.ceil(near / part.step), precision)
+    least, _ = _tail(part.form, math.ceil(far / part.step) + int(strictly), precision)
+    return max(least * (1.0 - _ROUNDED) - outside, 0.0), min(most * (1.0 + _ROUNDED) + outside, 1.0)
 
 
-def _tail(form: CanonicalForm, total: int) -> Probability:
-    """P(|T| >= total)."""
+def _tail(form: CanonicalForm, total: int, precision: float) -> tuple[float, float]:
+    """Bounds of P(|T| >= total)."""
     if total <= 0:
-        return CERTAIN
+        return 1.0, 1.0
     tails = region(form, total, "two-sided")
-    return fft.probability(form, tails) if tails.intervals else Probability(-math.inf, 0.0)
+    if not tails.intervals:
+        return 0.0, 0.0
+    found = in_bounds(form, tails, precision, steps=_MOST_STEPS)
+    return found.low, found.high
 
 
 def _bracket(low: float, high: float) -> Bracket:
