@@ -16,6 +16,7 @@ from scipy.special import log_ndtr
 
 from ..engine.joint.linear_part import STEPS, Distance, LinearPart, bracket, linear_part
 from ..engine.lattice import Reals
+from ..engine.one_sum.planner import WIDEST
 from ..engine.plan import Cost
 from ..engine.probability import Alternative
 from ..engine.real.bounds import Bracket
@@ -25,11 +26,17 @@ from ..statistics.joint_problem import Joint
 from ..statistics.midpoint import rounded_line
 from ..statistics.remainder.remainder import Midpoint, Remainder, midpoint_of
 from ..statistics.sum_function import FunctionOf
+from .options import Options
 
 # What lies outside, against the p-value: the shares that are tried, from many to few.
-_SHARES = tuple(10.0**-exponent for exponent in (1.5, 2.0, 2.5, 3.0, 3.5, 4.0))
+_SHARES = (10.0**-1.5, 10.0**-2.5, 10.0**-3.5)
 # Events are some dozens; each has this part of what lies outside at first.
 _EVENTS = 40.0
+# Below this, probabilities of what lies outside are no doubles.
+_LEAST_LOG_P = -500.0
+# A bracket decides about alpha where it is farther from it than this factor, and says something about p besides where
+# its upper end is at most twice the lower one.
+_FAR, _TELLING = 1.25, 1.0
 # The tails are known to this part of the likely width.
 _FINELY = 0.01
 _U = 2.0**-52
@@ -79,6 +86,8 @@ def joint_bracket(problem: Joint, side: Alternative) -> JointBracket | None:
     if midpoint is None or observed is None:
         return None
     log_p = _log_expected(midpoint, observed[0])
+    if log_p < _LEAST_LOG_P:
+        return None
     found = [midpoint.remainder(math.log(_EVENTS / share) - log_p) for share in _SHARES]
     tried = [_likely(midpoint, one, observed[0]) for one in found if one is not None]
     if not tried:
@@ -89,7 +98,17 @@ def joint_bracket(problem: Joint, side: Alternative) -> JointBracket | None:
         return None
     reaches, distance = best.remainder.reaches, best.distance
     distance = replace(distance, absolute=distance.absolute + reaches.factor * part.norm)
-    return JointBracket(part, distance, *observed, side, (best.low, best.high))
+    likely = _on_the_side(best, side, observed[2])
+    return JointBracket(part, distance, *observed, side, likely)
+
+
+def worth_it(low: float, high: float, options: Options) -> bool:
+    """Whether a bracket says as much as samples would: it is narrow, or decides about alpha and is not wide."""
+    if not low > 0.0:
+        return False
+    width, alpha = high / low - 1.0, options.alpha
+    decides = high * _FAR < alpha or low > alpha * _FAR
+    return width <= max(options.precision, WIDEST) or (decides and width <= _TELLING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +154,15 @@ def _linear_part(midpoint: Midpoint, slope: Reals) -> LinearPart | None:
     terms = len(slope) + 4
     lost = terms * _U * (np.abs(differences) @ np.abs(slope))
     return linear_part(line.effects, step, np.abs(0.5 * (differences @ slope) - step * line.effects) + lost)
+
+
+def _on_the_side(both: _Likely, side: Alternative, sign: int) -> tuple[float, float]:
+    """The bracket of one side from that of both."""
+    low, high = both.low, min(both.high, 1.0)
+    if side == "two-sided":
+        return low, high
+    towards = sign != 0 and (sign > 0) == (side == "greater")
+    return (0.5 * low, 0.5 * high) if towards else (1.0 - 0.5 * high, 1.0 - 0.5 * low)
 
 
 def _likely(midpoint: Midpoint, found: Remainder, size: float) -> _Likely:

@@ -79,20 +79,21 @@ def bracket(
 ) -> Bracket:
     """The bracket of P(t is as extreme as observed), |t| / 2 observed as `size` +- `error` with this `sign`.
 
-    `precision` is that of the tails of the linear part. States without a value, which count as extreme, are among those outside of the bounds.
+    `precision` is that of the tails of the linear part. States without a value, which count as extreme, are among those
+    outside of the bounds.
     """
     if sign == 0 and side == "two-sided":
         return _bracket(1.0, 1.0)
     towards = sign != 0 and (side == "two-sided" or (sign > 0) == (side == "greater"))
     low, high = _ends(part, size, error, distance, precision, strictly=not towards)
-    least = -part.form.nonzero * LN2
-    if side == "two-sided":
-        return _bracket(max(low, math.exp(least)), high)
-    outside = math.exp(distance.log_outside)
     # t is odd in s: both sides of zero have the same chance, and what is undefined counts on either.
-    if towards:
-        return _bracket(max(0.5 * low, math.exp(least)), 0.5 * (high + outside))
-    return _bracket(1.0 - 0.5 * high, 1.0 - 0.5 * low)
+    if not towards:
+        return _bracket(1.0 - 0.5 * high, 1.0 - 0.5 * low)
+    # The observed assignment's own probability, at least.
+    low = max(low, math.exp(-part.form.items * LN2))
+    if side == "two-sided":
+        return _bracket(low, high)
+    return _bracket(0.5 * low, 0.5 * (high + math.exp(distance.log_outside)))
 
 
 def _ends(
