@@ -53,4 +53,5 @@ def _spectral(symmetric: Reals) -> float:
     for _ in range(4):
         power = power @ power
     # Rounding of entries of size one.
-    return size * (float(np.linalg.norm(power)) + 1e-13 * len(power) ** 2) ** (1.0 / 16.0)
+    largest = float(np.linalg.norm(power)) + 1e-13 * len(power) ** 2
+    return size * math.pow(largest, 1.0 / 16.0)

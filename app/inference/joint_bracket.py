@@ -34,9 +34,10 @@ _SHARES = (10.0**-1.5, 10.0**-2.5, 10.0**-3.5)
 _EVENTS = 40.0
 # Below this, probabilities of what lies outside are no doubles.
 _LEAST_LOG_P = -500.0
-# A bracket decides about alpha where it is farther from it than this factor, and says something about p besides where
-# its upper end is at most twice the lower one.
-_FAR, _TELLING = 1.25, 1.0
+# A bracket is likely to decide about alpha where it is farther from it than this factor.
+_FAR = 1.25
+# It takes the place of samples up to this width, and no wider than their interval at 99 %, of so many standard errors.
+_TELLING, _INTERVAL = 1.0, 5.15
 # The tails are known to this part of the likely width.
 _FINELY = 0.01
 _U = 2.0**-52
@@ -76,7 +77,9 @@ class JointBracket:
     @cached_property
     def bracket(self) -> Bracket:
         """The bracket itself, proven."""
-        return bracket(self.part, self.size, self.error, self.distance, self.side, self.sign, precision=self.precision)
+        return bracket(
+            self.part, self.size, self.error, self.distance, self.side, self.sign, precision=self.precision
+        )
 
 
 def joint_bracket(problem: Joint, side: Alternative) -> JointBracket | None:
@@ -103,12 +106,15 @@ def joint_bracket(problem: Joint, side: Alternative) -> JointBracket | None:
 
 
 def worth_it(low: float, high: float, options: Options) -> bool:
-    """Whether a bracket says as much as samples would: it is narrow, or decides about alpha and is not wide."""
+    """Whether a bracket says as much as samples would: it is narrow, or as narrow as their interval and decides about alpha."""
     if not low > 0.0:
         return False
     width, alpha = high / low - 1.0, options.alpha
+    if width <= max(options.precision, WIDEST):
+        return True
     decides = high * _FAR < alpha or low > alpha * _FAR
-    return width <= max(options.precision, WIDEST) or (decides and width <= _TELLING)
+    sampled = _INTERVAL * math.sqrt(max(1.0 - low, 0.0) / (low * options.samples))
+    return decides and width <= min(sampled, _TELLING)
 
 
 @dataclass(frozen=True, slots=True)

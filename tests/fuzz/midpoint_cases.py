@@ -33,16 +33,23 @@ class MidpointCase:
     @property
     def data(self) -> Counts:
         u, v = (
-            {name: np.array(column, dtype=np.int64) for name, column in zip(self.names, zip(*rows, strict=True), strict=True)}
+            {
+                name: np.array(column, dtype=np.int64)
+                for name, column in zip(self.names, zip(*rows, strict=True), strict=True)
+            }
             for rows in (self.u, self.v)
         )
         return Counts(u, v)
 
     def differences(self) -> tuple[float, list[float]]:
         """t as observed, and under every swap of the items that differ."""
-        moving = [index for index, (one, other) in enumerate(zip(self.u, self.v, strict=True)) if one != other]
+        moving = [
+            index for index, (one, other) in enumerate(zip(self.u, self.v, strict=True)) if one != other
+        ]
         first, second = (np.array(rows, dtype=np.int64).sum(axis=0) for rows in (self.u, self.v))
-        d = np.array([np.subtract(self.v[i], self.u[i]) for i in moving], dtype=np.int64).reshape(len(moving), -1)
+        d = np.array([np.subtract(self.v[i], self.u[i]) for i in moving], dtype=np.int64).reshape(
+            len(moving), -1
+        )
         values = []
         for swaps in product((0, 1), repeat=len(moving)):
             shift = np.array(swaps, dtype=np.int64) @ d
@@ -53,12 +60,12 @@ class MidpointCase:
 def p_values(observed: float, values: Sequence[float], side: str) -> tuple[float, float]:
     """The least and the greatest p-value that rounding of floats leaves open."""
     close = 1e-9 * max(abs(observed), 1e-3)
-    at = {
-        "greater": lambda t, off: t >= observed + off,
-        "less": lambda t, off: t <= observed - off,
-        "two-sided": lambda t, off: abs(t) >= abs(observed) + off,
-    }[side]
-    inside, around = (sum(at(t, off) for t in values) / len(values) for off in (close, -close))
+    # How far each t is beyond the observed one, on the side of the test.
+    if side == "two-sided":
+        beyond = [abs(t) - abs(observed) for t in values]
+    else:
+        beyond = [t - observed if side == "greater" else observed - t for t in values]
+    inside, around = (sum(far >= off for far in beyond) / len(values) for off in (close, -close))
     return inside, around
 
 
@@ -66,7 +73,9 @@ def midpoint_case(chance: Random) -> MidpointCase:
     return chance.choice((_expression, _expression, _bleu, _chrf))(chance)
 
 
-def _rows(chance: Random, row: Callable[[float], list[int]], shared: list[int]) -> tuple[list[list[int]], list[list[int]]]:
+def _rows(
+    chance: Random, row: Callable[[float], list[int]], shared: list[int]
+) -> tuple[list[list[int]], list[list[int]]]:
     """Two to ten items of which each may be better in one system, and one that is the same in both."""
     better = chance.choice((0.0, 0.1, 0.3))
     u, v = [shared], [shared]
@@ -81,10 +90,16 @@ def _expression(chance: Random) -> MidpointCase:
     most, base = chance.choice((2, 5, 20)), round(10 ** chance.uniform(0.5, 4.5))
 
     def row(share: float) -> list[int]:
-        return [sum(chance.random() < share for _ in range(most)), chance.randint(0, most), chance.randint(0, most)]
+        return [
+            sum(chance.random() < share for _ in range(most)),
+            chance.randint(0, most),
+            chance.randint(0, most),
+        ]
 
     shared = [base, round(base * chance.uniform(0.2, 2.0)) + 1, round(base * chance.uniform(0.2, 2.0)) + 1]
-    return MidpointCase(("a", "b", "c"), *_rows(chance, row, shared), StatisticSpec("expression", {"expression": text}), score)
+    return MidpointCase(
+        ("a", "b", "c"), *_rows(chance, row, shared), StatisticSpec("expression", {"expression": text}), score
+    )
 
 
 _EXPRESSIONS: tuple[tuple[str, Score], ...] = (
@@ -95,13 +110,21 @@ _EXPRESSIONS: tuple[tuple[str, Score], ...] = (
     ("exp(a/(a+b)) - log(c)", lambda x: math.exp(x[0] / (x[0] + x[1])) - math.log(x[2])),
     ("min(a/b, 1) * max(b/c, 1/2)", lambda x: min(x[0] / x[1], 1.0) * max(x[1] / x[2], 0.5)),
     ("abs(a - b) / c", lambda x: abs(x[0] - x[1]) / x[2]),
-    ("(a*c - b*b) / sqrt((a+b)*(b+c)*(a+c+1))", lambda x: (x[0] * x[2] - x[1] ** 2) / math.sqrt((x[0] + x[1]) * (x[1] + x[2]) * (x[0] + x[2] + 1))),
+    (
+        "(a*c - b*b) / sqrt((a+b)*(b+c)*(a+c+1))",
+        lambda x: (x[0] * x[2] - x[1] ** 2) / math.sqrt((x[0] + x[1]) * (x[1] + x[2]) * (x[0] + x[2] + 1)),
+    ),
     ("1 / (3*b/a + c/(a+b))", lambda x: 1.0 / (3 * x[1] / x[0] + x[2] / (x[0] + x[1]))),
 )
 
 
 def _bleu(chance: Random) -> MidpointCase:
-    names = ("sys_len", "ref_len", *(f"correct_{n}" for n in range(1, 5)), *(f"total_{n}" for n in range(1, 5)))
+    names = (
+        "sys_len",
+        "ref_len",
+        *(f"correct_{n}" for n in range(1, 5)),
+        *(f"total_{n}" for n in range(1, 5)),
+    )
     base = round(10 ** chance.uniform(1.5, 5.0))
 
     def counts(length: int, matches: list[int], reference: int, segments: int) -> list[int]:
@@ -110,7 +133,9 @@ def _bleu(chance: Random) -> MidpointCase:
 
     def row(share: float) -> list[int]:
         length = chance.randint(6, 12)
-        return counts(length, [round(length * chance.uniform(0.0, 2.0 * share) ** (k + 1)) for k in range(4)], 9, 1)
+        return counts(
+            length, [round(length * chance.uniform(0.0, 2.0 * share) ** (k + 1)) for k in range(4)], 9, 1
+        )
 
     reference = round(base * chance.choice((0.9, 1.0, 1.0, 1.1)))
     shared = counts(base, [round(base * 0.6 ** (k + 1)) for k in range(4)], reference, max(base // 20, 1))
@@ -125,7 +150,7 @@ def _bleu_score(sums: Sequence[float]) -> float:
     for correct, total in zip(counts[:4], counts[4:], strict=True):
         smoothing *= 1.0 if correct else 2.0
         product_ *= (correct or 1.0 / smoothing) / total
-    return 100.0 * min(1.0, math.exp(1.0 - reference / system)) * product_**0.25
+    return 100.0 * min(1.0, math.exp(1.0 - reference / system)) * math.sqrt(math.sqrt(product_))
 
 
 def _chrf(chance: Random) -> MidpointCase:

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from app.engine.errors import EngineError
 from app.engine.plan import Budget
 from app.errors import InvalidTest
-from app.inference.options import Options
+from app.inference.options import Alternative, Options
 from app.inference.paired_test import run_test
 from app.statistics.joint_problem import Joint
 from app.statistics.reducers import reduce
@@ -25,14 +25,16 @@ from tests.fuzz.midpoint_cases import midpoint_case, p_values
 def test_no_bracket_leaves_out_the_truth(seed: int) -> None:
     chance = Random(seed)
     case = midpoint_case(chance)
-    side = chance.choice(("two-sided", "greater", "less"))
+    side: Alternative = chance.choice(("two-sided", "greater", "less"))
     try:
         observed, values = case.differences()
     except (ZeroDivisionError, ValueError):
         return  # a swap without a value, which only the shared item prevents elsewhere
     GENERATED["midpoint cases"] += 1
     try:
-        record = run_test(case.data, case.spec, Options(method="bounds", alternative=side, pmf="none"), Budget())
+        record = run_test(
+            case.data, case.spec, Options(method="bounds", alternative=side, pmf="none"), Budget()
+        )
     except (InvalidTest, EngineError):
         GENERATED["midpoint cases without a bracket"] += 1
         return
@@ -55,11 +57,13 @@ def test_no_more_swaps_than_proven_are_farther_from_the_linear_part(seed: int) -
     except InvalidTest:
         return
     midpoint = midpoint_of(problem) if isinstance(problem, Joint) else None
-    found = None if midpoint is None else midpoint.remainder(chance.choice((0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 20.0)))
+    found = (
+        None if midpoint is None else midpoint.remainder(chance.choice((0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 20.0)))
+    )
     if midpoint is None or found is None:
         return
     try:
-        observed, values = case.differences()
+        _, values = case.differences()
     except (ZeroDivisionError, ValueError):
         return
     GENERATED["remainders"] += 1

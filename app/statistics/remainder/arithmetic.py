@@ -185,7 +185,9 @@ class Arithmetic:
         a, most, far = x.middle, self._odd(x), self._top(x.even)
         beyond = 0.5 * max(most - (abs(a) - far), 0.0)
         corner = 0.5 * (abs(a) + far)
-        share, error = (0.5, corner) if abs(a) < far or corner <= beyond else (1.0 if a < 0.0 else 0.0, beyond)
+        share, error = (
+            (0.5, corner) if abs(a) < far or corner <= beyond else (1.0 if a < 0.0 else 0.0, beyond)
+        )
         line = self.scale(x, share)
         even = x.even.plus(Bound({}, beyond))
         return self._part(
@@ -241,8 +243,4 @@ class Arithmetic:
         if most_x == 0.0 or most_y == 0.0:
             return NOTHING
         balance = most_y / most_x
-        return (
-            self._square(x, most_x)
-            .times(0.5 * balance)
-            .plus(self._square(y, most_y).times(0.5 / balance))
-        )
+        return self._square(x, most_x).times(0.5 * balance).plus(self._square(y, most_y).times(0.5 / balance))

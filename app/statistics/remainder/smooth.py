@@ -28,7 +28,8 @@ def score_node(quantity: Quantity, middle: Sequence[int]) -> Node | None:
 
 def _first(node: Node, half: int) -> Node | None:
     """The parts that are about the first `half` of the sums; None where some part is about both halves."""
-    parts, kept = node.parts if isinstance(node, Sum) else (node,), []
+    parts = node.parts if isinstance(node, Sum) else (node,)
+    kept: list[Node] = []
     for part in parts:
         if isinstance(part, Linear):
             terms = [(index, Fraction(c, part.divisor)) for index, c in part.terms if index < half]
@@ -51,9 +52,7 @@ def _bleu(middle: Sequence[int]) -> Node | None:
         for order in range(2 * BLEU_ORDERS)
         for sign in [Fraction(1 if order < BLEU_ORDERS else -1, BLEU_ORDERS)]
     ]
-    excess = formula.subtract(
-        formula.number(1), formula.divide(formula.variable(1), formula.variable(0))
-    )
+    excess = formula.subtract(formula.number(1), formula.divide(formula.variable(1), formula.variable(0)))
     penalty = formula.call("min", [formula.number(0), excess])
     return formula.scale(formula.call("exp", [formula.add(penalty, *logarithms)]), Fraction(100))
 
@@ -66,13 +65,9 @@ def _chrf(score: Chrf, middle: Sequence[int]) -> Node | None:
         return None
     mean = Fraction(1, len(used))
     precision, recall = (
-        formula.add(
-            *(formula.divide(formula.variable(2 * n + k), formula.variable(at + k)) for k in used)
-        )
+        formula.add(*(formula.divide(formula.variable(2 * n + k), formula.variable(at + k)) for k in used))
         for at in (0, n)
     )
     one = formula.number(1)
-    below = formula.add(
-        formula.scale(formula.divide(one, recall), factor), formula.divide(one, precision)
-    )
+    below = formula.add(formula.scale(formula.divide(one, recall), factor), formula.divide(one, precision))
     return formula.divide(formula.number(100 * (1 + factor) * mean), below)
