@@ -34,12 +34,11 @@ _SHARES = (10.0**-1.5, 10.0**-2.5, 10.0**-3.5)
 _EVENTS = 40.0
 # Below this, probabilities of what lies outside are no doubles.
 _LEAST_LOG_P = -500.0
-# A bracket is likely to decide about alpha where it is farther from it than this factor.
-_FAR = 1.25
-# It takes the place of samples up to this width, and no wider than their interval at 99 %, of so many standard errors.
+# A bracket takes the place of samples up to this width, and no wider than their interval at 99 %, of so many standard
+# errors; or where it is narrow in any case.
 _TELLING, _INTERVAL = 1.0, 5.15
 # The tails are known to this part of the likely width.
-_FINELY = 0.01
+_FINELY = 0.03
 _U = 2.0**-52
 
 
@@ -57,6 +56,7 @@ class JointBracket:
     sign: int
     side: Alternative
     likely: tuple[float, float]
+    held: int = 0
 
     @property
     def width(self) -> float:
@@ -67,12 +67,13 @@ class JointBracket:
     @property
     def cost(self) -> Cost:
         """Of both tails of the linear part."""
-        return self.part.cost(self.size, self.precision)
+        cost = self.part.cost(self.size, self.precision)
+        return replace(cost, bytes=cost.bytes + self.held)
 
     @property
     def precision(self) -> float:
         """Of the tails: next to nothing beside the width."""
-        return min(max(_FINELY * self.width, 1e-6), 1e-2)
+        return min(max(_FINELY * self.width, 1e-5), 1e-2)
 
     @cached_property
     def bracket(self) -> Bracket:
@@ -102,19 +103,19 @@ def joint_bracket(problem: Joint, side: Alternative) -> JointBracket | None:
     reaches, distance = best.remainder.reaches, best.distance
     distance = replace(distance, absolute=distance.absolute + reaches.factor * part.norm)
     likely = _on_the_side(best, side, observed[2])
-    return JointBracket(part, distance, *observed, side, likely)
+    # The differences of the counts, once more as doubles, and their sizes.
+    return JointBracket(part, distance, *observed, side, likely, 32 * midpoint.differences.size)
 
 
 def worth_it(low: float, high: float, options: Options) -> bool:
-    """Whether a bracket says as much as samples would: it is narrow, or as narrow as their interval and decides about alpha."""
+    """Whether a bracket is as narrow as asked for, or decides about alpha and is not much wider than samples' interval."""
     if not low > 0.0:
         return False
-    width, alpha = high / low - 1.0, options.alpha
-    if width <= max(options.precision, WIDEST):
+    width = high / low - 1.0
+    if width <= options.precision:
         return True
-    decides = high * _FAR < alpha or low > alpha * _FAR
     sampled = _INTERVAL * math.sqrt(max(1.0 - low, 0.0) / (low * options.samples))
-    return decides and width <= min(sampled, _TELLING)
+    return not low <= options.alpha <= high and width <= max(min(sampled, _TELLING), WIDEST)
 
 
 @dataclass(frozen=True, slots=True)

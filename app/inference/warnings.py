@@ -76,6 +76,8 @@ def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[War
         warnings = [] if answer.wider is None else [_wider(answer.wider, options.precision)]
         wanted = abs(options.alpha - answer.p_value) / options.alpha
         advice = f"ask for a precision below {max(wanted, 1e-12):.1g} to decide"
+        if answer.wider is not None:
+            advice = "it gets no narrower; samples (method monte_carlo) tell with 99 % confidence where p is"
     if undecided(answer, options.alpha):
         warnings.append(
             WarningRecord(

@@ -25,8 +25,8 @@ from ..real.bounds import Bracket, log
 
 # Steps of the lattice to a standard deviation, more or less: rounding then moves the sum by next to nothing.
 STEPS = 1 << 24
-# What a tail may take: some tenths of a second.
-_MOST_STEPS = 40_000_000
+# What a tail may take: some 50 ms. Where many sums are nearly equal it may not get as narrow as asked for.
+_MOST_STEPS = 12_000_000
 # Rounding of what is computed here in doubles, relatively.
 _ROUNDED = 1e-9
 

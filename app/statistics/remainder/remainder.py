@@ -23,8 +23,8 @@ from .part import Part
 from .smooth import score_node
 from .spread import Reaches, Spread, spread_of
 
-# Covariances of more sums take long.
-MOST_SUMS = 128
+# Covariances of more sums, or of so many units, take long (additions), and so do longer formulas.
+MOST_SUMS, _MOST_ADDED, _MOST_NODES = 128, 400_000_000, 512
 # All roundings of the bounds together, denominators keeping a thousandth of their size.
 _WIDER = 1.0 + 1e-6
 
@@ -75,6 +75,8 @@ def midpoint_of(problem: Joint) -> Midpoint | None:
     if not problem.mirrored or not isinstance(function, FunctionOf) or not 0 < half <= MOST_SUMS:
         return None
     u, v = problem.stay[:, :half], problem.stay[:, half:]
+    if len(problem.stay) * half**2 > _MOST_ADDED:
+        return None
     twice = [one + other for one, other in zip(totals(u), totals(v), strict=True)]
     if max(totals(np.abs(u))) + max(totals(np.abs(v))) >= EXACT_DOUBLE:
         return None
@@ -90,12 +92,15 @@ class _Walk:
 
     def __init__(self, arithmetic: Arithmetic, twice: Sequence[int]) -> None:
         self._do, self._twice = arithmetic, twice
-        self._known: dict[Node, Part] = {}
+        # By identity: a formula is a tree, and to hash a node is to walk what is under it.
+        self._known: dict[int, Part] = {}
 
     def visit(self, node: Node) -> Part:
-        known = self._known.get(node)
+        known = self._known.get(id(node))
         if known is None:
-            known = self._known[node] = self._visit(node)
+            if len(self._known) >= _MOST_NODES:
+                raise UnboundedError
+            known = self._known[id(node)] = self._visit(node)
         return known
 
     def _visit(self, node: Node) -> Part:

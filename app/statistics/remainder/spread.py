@@ -16,6 +16,10 @@ from ...engine.lattice import Integers, Reals
 from ...engine.rademacher import reach, reach_of_squares
 
 _U = 2.0**-52
+# Rows at a time.
+_ROWS = 1 << 16
+# The covariances of more forms take long: their squares are then bounded one by one.
+_MOST_FORMS = 96
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +42,15 @@ class Spread:
 
 def spread_of(differences: Integers) -> Spread:
     """The spread of s for the `differences` d_n, shape (N, k), which doubles hold exactly."""
-    halves = 0.5 * differences
-    covariance = halves.T @ halves
+    width = differences.shape[1]
+    covariance, most = np.zeros((width, width)), np.zeros(width)
+    for start in range(0, len(differences), _ROWS):
+        halves = 0.5 * differences[start : start + _ROWS]
+        covariance += halves.T @ halves
+        most += np.abs(halves).sum(axis=0)
     rounding = 2.0 * _U * (sum(differences.shape) * 2 + 16)
     deviation = np.sqrt(np.diagonal(covariance)) * (1.0 + 1e-6)
-    return Spread(covariance, deviation, np.abs(halves).sum(axis=0) * (1.0 + 1e-6), rounding)
+    return Spread(covariance, deviation, most * (1.0 + 1e-6), rounding)
 
 
 class Reaches:
@@ -93,6 +101,8 @@ class Reaches:
         if len(weights) == 1:
             ((index, weight),) = weights.items()
             return weight * self.of(index) ** 2
+        if len(weights) > _MOST_FORMS:
+            return math.fsum(weight * self.of(index) ** 2 for index, weight in weights.items())
         key = tuple(weights.items())
         if key not in self._squares:
             self._squares[key] = self._of_squares(weights)
