@@ -48,7 +48,7 @@ from .record import (
 from .warnings import warnings_of
 
 # Part of every id: raised whenever the same request would give other bytes.
-ALGORITHM_VERSION = "2"
+ALGORITHM_VERSION = "3"
 
 # Effect sizes sort the scores.
 _SECONDS_PER_ITEM = 5e-7
