@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from random import Random
 from secrets import randbits
@@ -12,11 +13,22 @@ from typing import Any
 import pytest
 
 from tests.fuzz.amount import GENERATED, TIMES
-from tests.fuzz.asgi import InProcess
+from tests.fuzz.asgi import CHEAP, InProcess, in_process
 from tests.fuzz.control_cases import controlled_case
 
 JSON = [(b"content-type", b"application/json")]
 CASES = 50
+
+
+@pytest.fixture(scope="module")
+def roomy() -> Iterator[InProcess]:
+    """With a budget for samples of every statistic: exact decisions on Matthews' correlation take their time."""
+    with in_process(
+        CHEAP.model_copy(
+            update={"engine_budget_operations": 2_000_000_000, "engine_budget_bytes": 200_000_000}
+        )
+    ) as running:
+        yield running
 
 
 def answered(service: InProcess, kind: str, request: dict[str, Any]) -> dict[str, Any] | None:
@@ -49,12 +61,12 @@ def check_controlled(answer: dict[str, Any], request: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_controlled_intervals_hold_every_swap(service: InProcess) -> None:
+def test_controlled_intervals_hold_every_swap(roomy: InProcess) -> None:
     controlled, missed = 0, []
     for number in range(CASES * TIMES):
         seed = number if TIMES == 1 else randbits(63)
         kind, request, truth = controlled_case(Random(seed))
-        answer = answered(service, kind, request)
+        answer = answered(roomy, kind, request)
         if truth is None or answer is None:
             assert truth is None
             assert answer is None
