@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -12,13 +13,13 @@ from ..engine.one_sum import planner
 from ..engine.plan import Budget, Cost, Plan
 from ..statistics.joint_problem import Joint
 from ..statistics.midpoint import Linearisation, linearise, rounded_line
-from .exactness import MOST_ERROR
+from .certificate import flaw_of
 from .options import Alternative
+from .p_value import certified
 
-# The exact test of the linear part may take this many times what the samples do, and this much in any case.
-_SLACK, _SLACK_S = 4.0, 0.1
-# Standard deviations of the linear part in steps of its lattice, the finest first. A coarser one agrees less with t.
-_SPREADS = (1 << 16, 1 << 12)
+# Standard deviations of the linear part in steps of its lattice, the finest first: a coarser one agrees less with t.
+# Each with what its exact test may take, as a multiple of what the samples take, and in seconds in any case.
+_SPREADS = ((1 << 16, 0.5, 0.01), (1 << 14, 0.5, 0.02), (1 << 12, 4.0, 0.1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,11 @@ class PlannedControl:
 
     def known(self) -> Control | None:
         """The control variate with its exact probability; None when no method can prove it."""
+        # The observed assignment is in the tail.
+        least = -self.tail.line.nonzero * math.log10(2.0)
         for cost in self.methods:
             found = methods.exactly(cost.method, self.tail.line, self.tail.region)
-            if found.relative_error_bound <= MOST_ERROR:
+            if flaw_of(certified(found), exact=True, least_log10=least) is None:
                 return self.tail.known(found)
         return None
 
@@ -52,8 +55,7 @@ def planned_control(
     linear = linearise(problem) if form.nonzero else None
     if linear is None:
         return None
-    most = max(_SLACK * sampling.seconds, _SLACK_S)
-    for spread in _SPREADS:
+    for spread, times, seconds in _SPREADS:
         line = rounded_line(_by_column(linear, form), form.table, form.counts, spread)
         if line is None:
             return None
@@ -62,7 +64,9 @@ def planned_control(
         fitting = tuple(
             cost
             for cost in planner.costs(tail.line, tail.region, 0)
-            if cost.exact and _fits(cost, sampling, budget) and cost.seconds <= most
+            if cost.exact
+            and _fits(cost, sampling, budget)
+            and cost.seconds <= max(times * sampling.seconds, seconds)
         )
         if fitting:
             return PlannedControl(tail, fitting)

@@ -52,7 +52,7 @@ def undecided(answer: Answer, alpha: float) -> bool:
     """Whether alpha lies inside the bounds, so that they do not tell on which side of it p is."""
     low, high = answer.bounds
     if answer.monte_carlo is not None:
-        return low <= alpha <= high
+        return low <= alpha < high or (low <= alpha == high and answer.monte_carlo.control is None)
     return answer.fraction is None and low <= alpha < high
 
 

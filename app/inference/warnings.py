@@ -60,10 +60,11 @@ def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[War
     answer = result.answer
     low, high = answer.bounds
     if answer.monte_carlo is not None:
+        estimate = "estimate" if answer.monte_carlo.control is None else "estimate with a control variate"
         warnings = [
             WarningRecord(
                 "sampled",
-                "The p-value is a Monte Carlo estimate: the true p-value lies inside p_value_bounds with 99 % "
+                f"The p-value is a Monte Carlo {estimate}: the true p-value lies inside p_value_bounds with 99 % "
                 "confidence. `method.reason` says why it was sampled.",
             )
         ]

@@ -30,9 +30,6 @@ from .sum_function import FunctionOf
 _BITS = 192
 # Products of effects and integer slopes stay below this, sums of them included.
 _ROOM = 1 << 61
-# Standard deviation of the rounded linear part in its own steps, within a factor of two: the window of `fft` is some
-# twenty of them.
-SPREAD = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +75,12 @@ def linearise(problem: Joint) -> Linearisation | None:
 
 
 def rounded_line(
-    slopes: Sequence[Fraction], vectors: Integers, counts: Integers, spread: int = SPREAD
+    slopes: Sequence[Fraction], vectors: Integers, counts: Integers, spread: int
 ) -> RoundedLine | None:
     """slope . v for each of the `vectors`, shape (U, m), that occur `counts` times, rounded to a lattice.
 
-    Its step is such that the sum of signs times effects has a standard deviation of some `spread` steps. None where all
-    are zero. In integers throughout, so that every machine rounds alike.
+    Its step is such that the sum of signs times effects has a standard deviation of `spread` to twice as many steps.
+    None where all are zero. In integers throughout, so that every machine rounds alike.
     """
     if not vectors.size:
         return None

@@ -113,10 +113,10 @@ def test_without_a_gradient_there_is_no_linearisation(text: str) -> None:
 def test_zero_over_zero_is_flat_and_corners_have_the_mean_slope() -> None:
     stay = np.array([[5, 5]], dtype=np.int64)
 
-    def slopes(text: str) -> list[Fraction] | None:
+    def slopes(text: str) -> list[object] | None:
         problem = Joint("h", stay, stay * 3, FunctionOf(Formula(parse(text, ["a", "b"]))), 1)
         found = linearise(problem)
-        return None if found is None else list(found.gradient)
+        return None if found is None else [*found.gradient]
 
     assert slopes("a + (a - b) / (a - b)") == [1, 0]
     assert slopes("max(a, 3 * b - 20)") == [Fraction(1, 2), Fraction(3, 2)]
@@ -147,13 +147,16 @@ def test_rounded_effects_are_the_slopes_times_the_vectors() -> None:
         spread = math.sqrt(
             sum(c * e * e for c, e in zip(counts.tolist(), line.effects.tolist(), strict=True))
         )
-        assert 990 <= spread <= 4010
+        assert 990 <= spread <= 2010
 
 
 def test_what_moves_nothing_has_no_line() -> None:
     vectors = np.array([[1, -1], [2, -2]], dtype=np.int64)
-    assert rounded_line([Fraction(1), Fraction(1)], vectors, np.array([3, 1])) is None
-    assert rounded_line([Fraction(1)], np.zeros((0, 1), dtype=np.int64), np.zeros(0, dtype=np.int64)) is None
+    assert rounded_line([Fraction(1), Fraction(1)], vectors, np.array([3, 1]), 1000) is None
+    assert (
+        rounded_line([Fraction(1)], np.zeros((0, 1), dtype=np.int64), np.zeros(0, dtype=np.int64), 1000)
+        is None
+    )
 
 
 def test_linear_counts_as_its_own_linearisation() -> None:
