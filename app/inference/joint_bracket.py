@@ -38,7 +38,7 @@ _LEAST_LOG_P = -500.0
 # errors; or where it is narrow in any case.
 _TELLING, _INTERVAL = 1.0, 5.15
 # The tails are known to this part of the likely width.
-_FINELY = 0.03
+_FINELY = 0.02
 _U = 2.0**-52
 
 
@@ -129,11 +129,11 @@ class _Likely:
 
 
 def _observed(problem: Joint) -> tuple[float, float, int] | None:
-    """|t| / 2, a bound on its error, and the sign of t; None where there is no value."""
+    """|t| / 2, a bound on its error, and the sign of t; None where there is no value, or its sign is not known."""
     assert isinstance(problem.function, FunctionOf)
     start = problem.stay.sum(axis=0).tolist()
     value = exact_value(problem.function.quantity, start)
-    if value is None:
+    if value is None or (not isinstance(value, Fraction) and ball(value).contains(0)):
         return None
     number = as_float(value)
     error = 4.0 * _U * abs(number) + float(ball(value).rad()) + 1e-300
