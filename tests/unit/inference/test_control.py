@@ -95,6 +95,14 @@ def test_a_statistic_that_is_no_difference_has_the_value_at_the_midpoint_in_its_
         assert low <= exact.p_value <= high
 
 
+def test_a_line_that_is_nothing_beside_what_stays_is_no_control() -> None:
+    draw = np.random.default_rng(3)
+    data = Effects(draw.integers(5, 30, (200, 2)), draw.integers(5, 30, (200, 2)))
+    spec = StatisticSpec("expression", {"expression": f"x1 / x2 + {10**25}"})
+    _, drawn = sampled(data, spec, samples=100)
+    assert drawn.control is None
+
+
 def test_no_differences_need_no_control() -> None:
     counts = {"a": np.array([3, 4]), "b": np.array([5, 9])}
     record, drawn = sampled(
