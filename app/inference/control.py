@@ -9,6 +9,7 @@ from fractions import Fraction
 from ..engine import methods
 from ..engine.joint.control import Control, Tail, tail_of
 from ..engine.joint.form import JointForm
+from ..engine.lattice import MAX_TOTAL
 from ..engine.one_sum import planner
 from ..engine.plan import Budget, Cost, Plan
 from ..statistics.joint_problem import Joint
@@ -60,7 +61,10 @@ def planned_control(
         if line is None:
             return None
         # Both in halves of the line's unit: S - m is half of the sum of signs times differences.
-        tail = tail_of(form, line.effects, round(2 * linear.value / line.unit), alternative)
+        shift = round(2 * linear.value / line.unit)
+        if abs(shift) >= MAX_TOTAL // 2:
+            return None  # what moves is nothing beside what stays
+        tail = tail_of(form, line.effects, shift, alternative)
         fitting = tuple(
             cost
             for cost in planner.costs(tail.line, tail.region, 0)

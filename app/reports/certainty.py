@@ -21,6 +21,12 @@ def kind(record: TestRecord) -> Kind:
     return "sampled" if record.method.monte_carlo is not None else "bracketed"
 
 
+def manner(record: TestRecord) -> str:
+    """How certain the p-value is, in some words more where samples had help."""
+    drawn = record.method.monte_carlo
+    return f"{kind(record)}{'' if drawn is None or drawn.control is None else ', with a control variate'}"
+
+
 def kind_of_decision(decision: Decision) -> Kind:
     """How certain the p-value behind a verdict is, in one word."""
     if decision.p_value_bounds_kind == "asymptotic":

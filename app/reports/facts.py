@@ -13,6 +13,7 @@ from .certainty import (
     interval_text,
     kind,
     kind_of_decision,
+    manner,
     of_the_interval,
     p_text,
     plain_probability,
@@ -83,7 +84,7 @@ def groups(record: TestRecord) -> tuple[Group, ...]:
 
 def key_facts(record: TestRecord) -> tuple[Fact, ...]:
     """The four numbers that a reader looks for first."""
-    facts = [Fact("p-value", p_text(record), f"{record.alternative}, {kind(record)}")]
+    facts = [Fact("p-value", p_text(record), f"{record.alternative}, {manner(record)}")]
     return (*facts, *_key_estimates(record))
 
 

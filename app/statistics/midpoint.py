@@ -28,6 +28,8 @@ from .reduction import totals
 from .sum_function import FunctionOf
 
 _BITS = 192
+# Of the slopes, as powers of two: farther than any double.
+_MOST_EXPONENT = 1 << 12
 # Products of effects and integer slopes stay below this, sums of them included.
 _ROOM = 1 << 61
 
@@ -63,12 +65,12 @@ def linearise(problem: Joint) -> Linearisation | None:
         point = [flint.arb(total) / 2 for total in twice]
         try:
             found = function.quantity.tangent(point)
+            if found is None:
+                return None
+            slopes = [_dyadic(found.slopes.get(index)) for index in range(len(twice))]
+            value = Fraction(0) if problem.mirrored else _dyadic(found.value)
         except NotSmoothError:
             return None
-        if found is None:
-            return None
-        slopes = [_dyadic(found.slopes.get(index)) for index in range(len(twice))]
-        value = Fraction(0) if problem.mirrored else _dyadic(found.value)
     if not any(slopes):
         return None
     return Linearisation(tuple(twice), value, tuple(slopes))
@@ -115,8 +117,10 @@ def _power_of_two(value: Fraction) -> Fraction:
 
 
 def _dyadic(number: flint.arb | None) -> Fraction:
-    """The middle of a ball."""
+    """The middle of a ball; raises NotSmoothError for one that no double comes near to."""
     if number is None:
         return Fraction(0)
     mantissa, exponent = number.mid().man_exp()
+    if abs(int(exponent)) > _MOST_EXPONENT:
+        raise NotSmoothError
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

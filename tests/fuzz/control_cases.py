@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.fuzz.joint_cases import SIDES, joint_case
 
-Score = Callable[[Sequence[Any]], Fraction | float]
+Score = Callable[[Sequence[Any]], Any]
 # Doubles that differ by less are equal; scores of such small counts that differ do so by far more.
 _NEAR = 1e-9
 _ORDERS = 4
@@ -139,7 +139,7 @@ def chrf(rows: Sequence[Sequence[int]]) -> float:
 
 def p_value(u: Sequence[Any], v: Sequence[Any], score: Score, side: str) -> Fraction:
     """The share of all swaps with a difference at least as extreme."""
-    values = []
+    values: list[Any] = []
     for chosen in itertools.product((False, True), repeat=len(u)):
         one = [b if swapped else a for a, b, swapped in zip(u, v, chosen, strict=True)]
         other = [a if swapped else b for a, b, swapped in zip(u, v, chosen, strict=True)]
