@@ -67,7 +67,12 @@ class Case:
             raise TypeError(type(test).__name__)
         extreme = partial(test.reduced.function.extreme, observed=test.observed, side="two-sided")
         if method == "monte_carlo":
-            return joint_methods.by_sampling(test.form, extreme, samples=SAMPLES, seed=0)
+            control = None if test.control is None else test.control.known()
+            if control is None:
+                return joint_methods.by_sampling(test.form, extreme, samples=SAMPLES, seed=0)
+            return joint_methods.by_controlled_sampling(
+                test.form, extreme, control, samples=SAMPLES, seed=0, values=test.reduced.function.values
+            )
         return joint_methods.exactly(method, test.form, extreme)
 
 

@@ -92,12 +92,20 @@ class Lattice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonteCarlo:
-    """What was sampled: p = (exceedances + 1) / (samples + 1)."""
+    """What was sampled: p = (exceedances + 1) / (samples + 1), or with a `control` variate an estimate of its own.
+
+    With one, p = control_p_value + (gained - lost) / samples, kept inside its bounds; `p_value_plain` is p without it.
+    """
 
     samples: int
     seed: int
     exceedances: int
     standard_error: float
+    control: str | None = None
+    control_p_value: float | None = None
+    gained: int | None = None
+    lost: int | None = None
+    p_value_plain: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

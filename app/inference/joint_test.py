@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,10 +22,12 @@ from ..statistics.finite import values_of
 from ..statistics.joint_problem import Deciding, Joint, Price
 from ..statistics.linear_forms import in_linear_forms
 from .certificate import certified_by
+from .control import PlannedControl, controlled_plan, planned_control
 from .items import joint_items, statistic_record
+from .joint_bracket import JointBracket, joint_bracket, worth_it
 from .null_record import sampled_null_record
 from .options import Options
-from .p_value import Answer, certified, sampled
+from .p_value import Answer, bracketed, certified, controlled, sampled
 from .prepared import Result
 from .record import Fraction2, LatticeRecord, NullRecord, StatisticRecord
 
@@ -68,6 +70,8 @@ class JointTest:
     decide: Deciding
     exact_seconds: float
     fraction_by: Cost | None = None
+    control: PlannedControl | None = None
+    bracket: JointBracket | None = None
 
     @property
     def seconds(self) -> float:
@@ -88,7 +92,7 @@ class JointTest:
         drawn: list[Reals] = []
         # The observed assignment's own probability, 2**-n.
         least = -self.form.nonzero * math.log10(2.0)
-        by, answer = certified_by(self.plan.in_turn, partial(self._answer, drawn), least_log10=least)
+        by, answer = certified_by(self._methods(), partial(self._answer, drawn), least_log10=least)
         undefined = self._undefined(by)
         return Result(
             answer=answer,
@@ -101,6 +105,16 @@ class JointTest:
             warnings=self._warnings(undefined),
         )
 
+    def _methods(self) -> Iterable[Cost]:
+        """What may answer, in turn: no bracket that turned out to say less than samples, unless it was asked for."""
+        for cost in self.plan.in_turn:
+            if cost.method == "bounds" and not self.plan.asked:
+                assert self.bracket is not None
+                found = self.bracket.bracket
+                if not worth_it(found.low, found.high, self.options):
+                    continue
+            yield cost
+
     def _require_observed(self) -> None:
         """The observed assignment must be among those that count; exact methods look at it themselves."""
         own = [self.observed[index : index + 1] for index in range(len(self.observed))]
@@ -109,20 +123,37 @@ class JointTest:
 
     def _answer(self, drawn: list[Reals], by: Cost) -> Answer:
         """The answer of one method, not checked yet; to `drawn` it adds the statistic's values in samples, if any."""
+        if by.method == "bounds":
+            assert self.bracket is not None
+            self._require_observed()
+            return bracketed(self.bracket.bracket, self.options.precision, self._fraction())
         if by.method != "monte_carlo":
             probability = methods.exactly(by.method, self.form, self.decide, self._tiles)
             return certified(probability, self._fraction())
         self._require_observed()
-        estimate, values = methods.by_sampling(
-            self.form,
-            self.decide,
-            samples=self.options.samples,
-            seed=self.options.seed,
-            values=self._values,
-            kept=0 if self.look.whole else self.look.samples,
+        return self._sampled(drawn, by)
+
+    def _sampled(self, drawn: list[Reals], by: Cost) -> Answer:
+        samples, seed, decide = self.options.samples, self.options.seed, self.decide
+        kept = 0 if self.look.whole else self.look.samples
+        control = None if (planned := self._control_of(by)) is None else planned.known()
+        if control is None:
+            estimate, values = methods.by_sampling(
+                self.form, decide, samples=samples, seed=seed, values=self._values, kept=kept
+            )
+            drawn.append(values)
+            return sampled(estimate, self._fraction())
+        better, values = methods.by_controlled_sampling(
+            self.form, decide, control, samples=samples, seed=seed, values=self._values, kept=kept
         )
         drawn.append(values)
-        return sampled(estimate, self._fraction())
+        return controlled(better, self._attainable(), self._fraction())
+
+    def _control_of(self, by: Cost) -> PlannedControl | None:
+        """The control variate as planned; planned now where sampling takes the place of another method."""
+        if by is self.plan.chosen:
+            return self.control
+        return planned_control(self.reduced, self.form, self.options.alternative, self.plan.budget, by)
 
     def _fraction(self) -> Fraction2 | None:
         """The exact fraction, when it was requested and the method that runs does not give it."""
@@ -185,20 +216,54 @@ def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:
     """Plan the test; raises InvalidTest and PlanTooLarge."""
     reduced, form = _smallest(problem)
     price = reduced.function.price(reduced.stay, reduced.swap, options.alternative)
-    plan = planner.plan(form, budget, method=options.method, samples=options.samples, work=price.work)
+    found: list[JointBracket] = []
+    plan = planner.plan(
+        form,
+        budget,
+        method=options.method,
+        samples=options.samples,
+        work=price.work,
+        bracket=partial(_priced_bracket, problem, options, found),
+    )
     fraction_by = None
     if options.exact_fraction and not planner.gives_fraction(form, plan.chosen.method):
         fraction_by = planner.cheapest_fraction(form, budget, price.work)
     allowed = _LOOK_S if options.pmf == "none" else max(_LOOK_S, plan.chosen.seconds)
     look = law.plan_law(form, allowed, price.value_ns, gridded=plan.chosen.method == "grid")
     expected, longest = _exact_seconds(form, options, plan.chosen, price)
+    control = None
+    if plan.chosen.method == "monte_carlo":
+        control = planned_control(reduced, form, options.alternative, budget, plan.chosen)
+        if control is not None:
+            plan = controlled_plan(plan, control)
     decide = reduced.function.deciding(
         reduced.stay, reduced.swap, options.alternative, _SLACK * 1e9 * expected + _SLACK_NS
     )
     observed = reduced.stay.sum(axis=0)
     return JointTest(
-        options, problem, reduced, form, observed, plan, look, price, decide, longest, fraction_by
+        options,
+        problem,
+        reduced,
+        form,
+        observed,
+        plan,
+        look,
+        price,
+        decide,
+        longest,
+        fraction_by,
+        control,
+        found[0] if found else None,
     )
+
+
+def _priced_bracket(problem: Joint, options: Options, found: list[JointBracket]) -> Cost | None:
+    """The cost of a rigorous bracket, which is added to `found`; `auto` wants one that says as much as samples."""
+    bracket = joint_bracket(problem, options.alternative)
+    if bracket is None or (options.method == "auto" and not worth_it(*bracket.likely, options)):
+        return None
+    found.append(bracket)
+    return bracket.cost
 
 
 def _exact_seconds(form: JointForm, options: Options, chosen: Cost, price: Price) -> tuple[float, float]:
@@ -206,9 +271,12 @@ def _exact_seconds(form: JointForm, options: Options, chosen: Cost, price: Price
     if not price.worst_ns:
         return 0.0, 0.0
 
+    # Samples follow a bracket that is not worth it.
+    method = "monte_carlo" if chosen.method == "bounds" else chosen.method
+
     def seconds(work: float) -> float:
         costs = planner.costs(form, options.samples, work)
-        return next(cost.seconds for cost in costs if cost.method == chosen.method)
+        return next(cost.seconds for cost in costs if cost.method == method)
 
     plain = seconds(price.filter_ns)
     return seconds(price.work) - plain, seconds(price.filter_ns + price.worst_ns) - plain

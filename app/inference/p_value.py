@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..engine.joint.control import ControlledEstimate
 from ..engine.one_sum.monte_carlo import Estimate
 from ..engine.plan import Cost
 from ..engine.probability import SMALLEST, Probability
@@ -35,9 +36,12 @@ class Answer:
 
 
 def significant(answer: Answer, alpha: float) -> bool:
-    """Whether p <= alpha is certain; of an estimate, whether the estimate is."""
+    """Whether p <= alpha is certain; of an estimate, whether the estimate is.
+
+    An estimate with a control variate is no valid p-value by itself, so there the whole interval must be.
+    """
     if answer.monte_carlo is not None:
-        return answer.p_value <= alpha
+        return (answer.bounds[1] if answer.monte_carlo.control else answer.p_value) <= alpha
     if answer.fraction is not None:
         top, below = alpha.as_integer_ratio()
         return answer.fraction.numerator * below <= top << answer.fraction.log2_denominator
@@ -48,7 +52,7 @@ def undecided(answer: Answer, alpha: float) -> bool:
     """Whether alpha lies inside the bounds, so that they do not tell on which side of it p is."""
     low, high = answer.bounds
     if answer.monte_carlo is not None:
-        return low <= alpha <= high
+        return low <= alpha < high or (low <= alpha == high and answer.monte_carlo.control is None)
     return answer.fraction is None and low <= alpha < high
 
 
@@ -93,6 +97,30 @@ def sampled(estimate: Estimate, fraction: Fraction2 | None = None) -> Answer:
     low, high = estimate.interval()
     p = estimate.p
     return Answer(p, math.log10(p), (min(low, p), max(high, p)), None, fraction, record)
+
+
+def controlled(estimate: ControlledEstimate, attainable: float, fraction: Fraction2 | None = None) -> Answer:
+    """A Monte Carlo p-value with a control variate, and its interval at 99 %; p is at least `attainable`.
+
+    Where the samples leave nothing of the control's tail, the estimate would be 0 or less: there the samples alone
+    say how large p is.
+    """
+    plain, (low, high) = estimate.plain, estimate.interval()
+    low = max(low, attainable)
+    high = max(high, low)
+    p = min(max(estimate.raw if estimate.raw > 0.0 else plain.p, low), high)
+    record = MonteCarloRecord(
+        plain.samples,
+        plain.seed,
+        plain.exceedances,
+        estimate.standard_error,
+        control="midpoint",
+        control_p_value=estimate.tail.p,
+        gained=estimate.gained,
+        lost=estimate.lost,
+        p_value_plain=plain.p,
+    )
+    return Answer(p, math.log10(p), (low, high), None, fraction, record)
 
 
 # A bracket that does not get there stops at so many times its predicted steps, and so many more: some 50 ms.

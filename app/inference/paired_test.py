@@ -48,7 +48,7 @@ from .record import (
 from .warnings import warnings_of
 
 # Part of every id: raised whenever the same request would give other bytes.
-ALGORITHM_VERSION = "2"
+ALGORITHM_VERSION = "3"
 
 # Effect sizes sort the scores.
 _SECONDS_PER_ITEM = 5e-7
@@ -269,6 +269,8 @@ def _reason(plan: Plan, by: Cost) -> str:
         return plan.reason
     if plan.chosen.method == "bounds" and by.exact:
         return f"alpha lies inside the bracket that was planned: {by.method}"
+    if plan.chosen.method == "bounds" and by.method == "monte_carlo":
+        return "the bracket that was planned turned out to say less than samples: monte_carlo, sampled"
     kind = "" if by.exact else ", a rigorous bracket" if by.method == "bounds" else ", sampled"
     return f"{plan.chosen.method} was planned, but could not prove its answer here: {by.method}{kind}"
 

@@ -105,12 +105,23 @@ class LatticeRecord:
 
 @dataclass(frozen=True, slots=True)
 class MonteCarloRecord:
-    """The samples: p = (exceedances + 1) / (samples + 1)."""
+    """The samples: p = (exceedances + 1) / (samples + 1), or with a control variate the estimate that it gives.
+
+    `control` names the control variate: `midpoint` is the statistic's linear part about the mean of both systems, which has
+    an exact p-value (`control_p_value`). Of the samples `gained` were extreme where the linear part was not, `lost` the
+    reverse: p = control_p_value + (gained - lost) / samples, kept inside the bounds. `p_value_plain` is what the samples
+    give without it. All five are null without a control variate.
+    """
 
     samples: int
     seed: int
     exceedances: int
     standard_error: float
+    control: Literal["midpoint"] | None = None
+    control_p_value: float | None = None
+    gained: int | None = None
+    lost: int | None = None
+    p_value_plain: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

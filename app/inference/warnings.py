@@ -60,10 +60,11 @@ def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[War
     answer = result.answer
     low, high = answer.bounds
     if answer.monte_carlo is not None:
+        estimate = "estimate" if answer.monte_carlo.control is None else "estimate with a control variate"
         warnings = [
             WarningRecord(
                 "sampled",
-                "The p-value is a Monte Carlo estimate: the true p-value lies inside p_value_bounds with 99 % "
+                f"The p-value is a Monte Carlo {estimate}: the true p-value lies inside p_value_bounds with 99 % "
                 "confidence. `method.reason` says why it was sampled.",
             )
         ]
@@ -76,6 +77,8 @@ def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[War
         warnings = [] if answer.wider is None else [_wider(answer.wider, options.precision)]
         wanted = abs(options.alpha - answer.p_value) / options.alpha
         advice = f"ask for a precision below {max(wanted, 1e-12):.1g} to decide"
+        if answer.wider is not None:
+            advice = "it gets no narrower; samples (method monte_carlo) tell with 99 % confidence where p is"
     if undecided(answer, options.alpha):
         warnings.append(
             WarningRecord(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from ..inference.gate.record import Decision
-from ..inference.record import ConfidenceInterval, TestRecord
+from ..inference.record import ConfidenceInterval, MonteCarloRecord, TestRecord
 from .number_format import SMALLEST_WRITTEN, enclosing, number, percent, probability
 
 Kind = Literal["exact", "bracketed", "sampled", "asymptotic"]
@@ -20,6 +21,12 @@ def kind(record: TestRecord) -> Kind:
     return "sampled" if record.method.monte_carlo is not None else "bracketed"
 
 
+def manner(record: TestRecord) -> str:
+    """How certain the p-value is, in some words more where samples had help."""
+    drawn = record.method.monte_carlo
+    return f"{kind(record)}{'' if drawn is None or drawn.control is None else ', with a control variate'}"
+
+
 def kind_of_decision(decision: Decision) -> Kind:
     """How certain the p-value behind a verdict is, in one word."""
     if decision.p_value_bounds_kind == "asymptotic":
@@ -32,6 +39,13 @@ def kind_of_decision(decision: Decision) -> Kind:
 def p_text(record: TestRecord) -> str:
     """The p-value, on its own side of alpha."""
     return probability(record.p_value, record.log10_p_value, record.alpha)
+
+
+def plain_probability(p: float | None, *landmarks: float) -> str:
+    """A probability that is no p-value of a record of its own; a double holds it."""
+    if p is None:
+        return "unknown"
+    return probability(p, math.log10(p), *landmarks)
 
 
 def decision_p_text(decision: Decision, alpha: float) -> str:
@@ -52,9 +66,10 @@ def with_probability(record: TestRecord) -> str:
     if certain == "sampled" and method.monte_carlo is not None:
         low, high = enclosing(*record.p_value_bounds, record.alpha)
         drawn = method.monte_carlo
+        control = "" if drawn.control is None else " and a control variate"
         return (
             f"of about {p} (99 % confidence {low} to {high}, estimated from {drawn.samples:,} samples with seed "
-            f"{drawn.seed}, {record.alternative})"
+            f"{drawn.seed}{control}, {record.alternative})"
         )
     if any(warning.code == _EMPTY_TAIL for warning in record.warnings):
         return f"of at most {p} (a certified bound, {record.alternative}, by {method.name})"
@@ -69,6 +84,8 @@ def of_the_p_value(record: TestRecord) -> str:
     method = record.method
     if kind(record) == "sampled" and method.monte_carlo is not None:
         drawn = method.monte_carlo
+        if drawn.control is not None:
+            return _of_the_control(drawn)
         return (
             f"Sampled: {drawn.exceedances:,} of {drawn.samples:,} random samples (seed {drawn.seed}) were at least as "
             f"extreme; the exact value lies inside its 99 % confidence interval with that confidence, not for certain."
@@ -79,6 +96,16 @@ def of_the_p_value(record: TestRecord) -> str:
         return f"Exact: computed by {method.name} in whole numbers, without rounding error."
     error = f"{method.relative_error_bound:.2g}"
     return f"Exact: computed by {method.name}; the rounding error is certified to be at most {error} of the value."
+
+
+def _of_the_control(drawn: MonteCarloRecord) -> str:
+    """What the samples add to the exact p-value of the linear part."""
+    return (
+        f"Sampled, with a control variate: the statistic's linear part about the mean of both systems has the exact p-value "
+        f"{plain_probability(drawn.control_p_value)}; of {drawn.samples:,} random samples (seed {drawn.seed}) "
+        f"{drawn.gained or 0:,} were at least as extreme where the linear part was not, and {drawn.lost or 0:,} the reverse. The "
+        "exact value lies inside the 99 % confidence interval with that confidence, not for certain."
+    )
 
 
 def ends(interval: ConfidenceInterval) -> tuple[str | None, str | None]:

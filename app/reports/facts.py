@@ -7,14 +7,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..inference.gate.record import MetricRecord
-from ..inference.record import ConfidenceInterval, Discordant, TestRecord
+from ..inference.record import ConfidenceInterval, Discordant, MonteCarloRecord, TestRecord
 from .certainty import (
     decision_p_text,
     interval_text,
     kind,
     kind_of_decision,
+    manner,
     of_the_interval,
     p_text,
+    plain_probability,
 )
 from .escaping import short, single_line
 from .number_format import (
@@ -82,7 +84,7 @@ def groups(record: TestRecord) -> tuple[Group, ...]:
 
 def key_facts(record: TestRecord) -> tuple[Fact, ...]:
     """The four numbers that a reader looks for first."""
-    facts = [Fact("p-value", p_text(record), f"{record.alternative}, {kind(record)}")]
+    facts = [Fact("p-value", p_text(record), f"{record.alternative}, {manner(record)}")]
     return (*facts, *_key_estimates(record))
 
 
@@ -208,6 +210,17 @@ def _method(record: TestRecord) -> Iterable[Fact]:
         note = f"seed {drawn.seed}, {drawn.exceedances:,} at least as extreme"
         yield Fact("Samples", f"{drawn.samples:,}", note)
         yield Fact("Standard error of p", number(drawn.standard_error))
+        yield from _control(drawn, record.alpha)
+
+
+def _control(drawn: MonteCarloRecord, alpha: float) -> Iterable[Fact]:
+    """What the control variate is, and what p would be without it."""
+    if drawn.control is None:
+        return
+    note = f"{drawn.gained or 0:,} samples extreme without it, {drawn.lost or 0:,} not extreme with it"
+    exact = plain_probability(drawn.control_p_value, alpha)
+    yield Fact("Control variate", drawn.control, f"its own p is {exact}, exactly; {note}")
+    yield Fact("p without it", plain_probability(drawn.p_value_plain, alpha), "(b + 1) / (K + 1)")
 
 
 def _null(record: TestRecord) -> Iterable[Fact]:

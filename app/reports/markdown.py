@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import TestRecord, WarningRecord
-from .certainty import decision_p_text, interval_text, kind, kind_of_decision, p_text, undecided
+from .certainty import decision_p_text, interval_text, kind_of_decision, manner, p_text, undecided
 from .escaping import for_markdown, prose_for_markdown
 from .number_format import apart, exactly, number, percent, probability, signed
 from .sentence import metric_sentences, sentences, summary
@@ -15,7 +15,7 @@ from .titles import SYMBOLS, VERDICTS, head
 
 def markdown(record: TestRecord, test_id: str) -> str:
     """The answer as GitHub-flavoured Markdown."""
-    p = f"p = {p_text(record)} ({record.alternative}, {kind(record)})"
+    p = f"p = {p_text(record)} ({record.alternative}, {manner(record)})"
     metric = record.statistic.metric
     cells = {"metric": for_markdown(metric)} if metric is not None else {}
     cells |= {**score_cells(record), "p-value": p_text(record), **item_cells(record)}

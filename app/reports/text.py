@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import TestRecord
-from .certainty import decision_p_text, ends, kind, kind_of_decision, p_text
+from .certainty import decision_p_text, ends, kind_of_decision, manner, p_text
 from .escaping import for_line
-from .number_format import apart, exactly, number, probability
+from .number_format import apart, enclosing, exactly, number, probability
 from .titles import VERDICTS, head
 
 # A line has no room for the description of a format.
@@ -21,7 +21,8 @@ def line(record: TestRecord, test_id: str) -> str:
     """The answer in one line, without the line end. Ids of items do not belong in logs."""
     words = [
         f"p={p_text(record)}",
-        f"({kind(record)}, {record.method.name})",
+        f"({manner(record)}, {record.method.name})",
+        *_interval_of_p(record),
         record.alternative,
         *data_words(record),
     ]
@@ -31,6 +32,15 @@ def line(record: TestRecord, test_id: str) -> str:
     words.append(f"{'significant' if record.significant else 'not significant'} at {exactly(record.alpha)}")
     words += [f"[{warning.code}]" for warning in record.warnings]
     return " ".join([*words, test_id, *read(record.notes)])
+
+
+def _interval_of_p(record: TestRecord) -> list[str]:
+    """Of a sample with a control variate, by whose interval it is significant or not."""
+    drawn = record.method.monte_carlo
+    if drawn is None or drawn.control is None:
+        return []
+    low, high = enclosing(*record.p_value_bounds, record.alpha)
+    return [f"p99=[{low},{high}]"]
 
 
 def read(notes: Sequence[str]) -> list[str]:

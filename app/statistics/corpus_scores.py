@@ -15,6 +15,7 @@ import numpy as np
 from ..engine.lattice import Integers, Reals
 from .approximation import Approximation
 from .exact_value import Exact, ball, minus
+from .gradient import Tangent, combined
 from .quantity import Quantity
 from .state_cost import StateCost
 
@@ -50,6 +51,15 @@ class Difference(Quantity):
         """See `quantity.Quantity`."""
         one = self.score.cost(peaks[: len(peaks) // 2])
         return StateCost(2.0 * one.filter, one.exact, tuple(2.0 * ball for ball in one.balls))
+
+    def tangent(self, point: Sequence[flint.arb]) -> Tangent | None:
+        """See `quantity.Quantity`."""
+        half = len(point) // 2
+        u, v = (self.score.tangent(part) for part in (point[:half], point[half:]))
+        if u is None or v is None:
+            return None
+        other = Tangent(v.value, {half + index: slope for index, slope in v.slopes.items()})
+        return Tangent(u.value - v.value, combined((1, u), (-1, other)))
 
 
 @dataclass(frozen=True)
@@ -106,6 +116,32 @@ class Bleu(Quantity):
         """See `quantity.Quantity`."""
         return _cost(BLEU_ORDERS)
 
+    def tangent(self, point: Sequence[flint.arb]) -> Tangent:
+        """See `quantity.Quantity`; an order without any match has no slope, and 0 has none at all."""
+        system, reference = point[:2]
+        correct, total = point[2 : 2 + BLEU_ORDERS], point[2 + BLEU_ORDERS :]
+        if not any(matched > 0 for matched in correct) or not all(x > 0 for x in (system, *total)):
+            return Tangent(flint.arb(0), {})
+        product, smoothing = flint.arb(1), 1
+        for matched, possible in zip(correct, total, strict=True):
+            smoothing *= 1 if matched > 0 else 2
+            product *= matched / possible if matched > 0 else 1 / (smoothing * possible)
+        score = 100 * product.sqrt().sqrt()
+        excess = 1 - reference / system
+        if excess < 0:
+            score *= excess.exp()
+        slopes = {}
+        for order, (matched, possible) in enumerate(zip(correct, total, strict=True)):
+            if matched > 0:
+                slopes[2 + order] = score / (4 * matched)
+            slopes[2 + BLEU_ORDERS + order] = -score / (4 * possible)
+        if not excess > 0:
+            # At equal lengths, the mean of the slopes of both sides.
+            share = flint.arb(1) if excess < 0 else flint.arb(0.5)
+            slopes[0] = share * score * reference / (system * system)
+            slopes[1] = -share * score / system
+        return Tangent(score, slopes)
+
 
 @dataclass(frozen=True)
 class Chrf(Quantity):
@@ -151,6 +187,26 @@ class Chrf(Quantity):
     def cost(self, peaks: Sequence[int]) -> StateCost:
         """See `quantity.Quantity`."""
         return _cost(self.orders)
+
+    def tangent(self, point: Sequence[flint.arb]) -> Tangent:
+        """See `quantity.Quantity`."""
+        n, factor = self.orders, ball(self.beta**2)
+        used = [k for k in range(n) if point[k] > 0 and point[n + k] > 0]
+        precision = sum((point[2 * n + k] / point[k] for k in used), flint.arb(0))
+        recall = sum((point[2 * n + k] / point[n + k] for k in used), flint.arb(0))
+        below = factor * precision + recall
+        if not below > 0:
+            return Tangent(flint.arb(0), {})
+        scale = 100 * (1 + factor) / len(used)
+        by_precision = scale * recall * recall / (below * below)
+        by_recall = scale * factor * precision * precision / (below * below)
+        slopes = {}
+        for k in used:
+            predicted, true, match = point[k], point[n + k], point[2 * n + k]
+            slopes[k] = -by_precision * match / (predicted * predicted)
+            slopes[n + k] = -by_recall * match / (true * true)
+            slopes[2 * n + k] = by_precision / predicted + by_recall / true
+        return Tangent(scale * precision * recall / below, slopes)
 
 
 def _cost(orders: int) -> StateCost:

@@ -8,11 +8,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Protocol
 
+import flint
+
 from ..engine.lattice import Integers
 from . import formula
 from .approximation import Approximation, approximate
 from .exact_value import Exact, Ratios, ratios, ratios_on, value_at
 from .formula import Node
+from .gradient import Tangent, tangent
 from .ratio_at import ratio_at
 from .state_cost import StateCost, state_cost
 
@@ -42,6 +45,13 @@ class Quantity(Protocol):
     def cost(self, peaks: Sequence[int]) -> StateCost:
         """What a state costs whose sums are at most `peaks` in size, shape (k,)."""
         ...
+
+    def tangent(self, point: Sequence[flint.arb]) -> Tangent | None:
+        """Value and gradient at a point, shape (k,), at the working precision; None where nothing computes it.
+
+        Raises NotSmoothError where there is none.
+        """
+        return None
 
 
 @dataclass(frozen=True)
@@ -85,3 +95,7 @@ class Formula(Quantity):
         if self.constant:
             return StateCost(0.0, 0.0)
         return state_cost(self.node, tuple(peaks))
+
+    def tangent(self, point: Sequence[flint.arb]) -> Tangent:
+        """See Quantity."""
+        return tangent(self.node, point)

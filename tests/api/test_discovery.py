@@ -27,7 +27,7 @@ def test_meta_tells_limits_methods_and_statistics(service: Any) -> None:
     assert {entry["name"] for entry in said["statistics"]["scores"]} >= {"mean_difference", "signed_rank"}
     assert said["media_types"]["produces"]["markdown"] == "text/markdown"
     assert said["extras"]["server"] is True
-    assert said["versions"]["algorithm"] == "2"
+    assert said["versions"]["algorithm"] == "3"
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz"])

@@ -100,9 +100,9 @@ async def _one(app: FastAPI, scope: dict[str, Any], body: bytes) -> Answered:
 
 
 @contextmanager
-def in_process() -> Iterator[InProcess]:
+def in_process(settings: Settings = CHEAP) -> Iterator[InProcess]:
     """Its lifespan runs; what is measured or logged is as in the service."""
-    app = create_app(CHEAP)
+    app = create_app(settings)
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(app.router.lifespan_context(app)),

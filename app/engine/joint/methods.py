@@ -14,6 +14,7 @@ from ..one_sum import fft
 from ..one_sum.monte_carlo import Estimate
 from ..probability import CERTAIN, LN2, Probability, Region
 from . import enumeration, monte_carlo
+from .control import Control, ControlledEstimate
 from .form import JointForm
 from .grid import dp, grid
 from .grid.box import sums_on
@@ -91,6 +92,32 @@ def by_sampling(
             kept_values.append(values([column[: kept - drawn] for column in sums]))
         drawn += len(states)
     return Estimate(samples, seed, inside), np.concatenate(kept_values)
+
+
+def by_controlled_sampling(
+    form: JointForm,
+    extreme: Extreme,
+    control: Control,
+    *,
+    samples: int,
+    seed: int,
+    values: Values,
+    kept: int = 0,
+) -> tuple[ControlledEstimate, Reals]:
+    """`by_sampling` of the same samples, with a control variate."""
+    inside = gained = lost = drawn = 0
+    kept_values: list[Reals] = [np.zeros(0)]
+    for states, moved in monte_carlo.draws_beside(form, control.effects, samples, seed):
+        sums = list(states.T)
+        counted, near = extreme(sums), control.inside(moved)
+        inside += int(np.count_nonzero(counted))
+        gained += int(np.count_nonzero(counted & ~near))
+        lost += int(np.count_nonzero(near & ~counted))
+        if drawn < kept:
+            kept_values.append(values([column[: kept - drawn] for column in sums]))
+        drawn += len(states)
+    plain = Estimate(samples, seed, inside)
+    return ControlledEstimate(plain, control.tail, gained, lost), np.concatenate(kept_values)
 
 
 def _on_the_line(form: JointForm, extreme: Extreme, tiles: Tiles | None) -> Probability:

@@ -8,6 +8,7 @@ on the seed alone (see `one_sum.monte_carlo`). The distinct sums themselves are 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,6 +29,17 @@ def draws(form: JointForm, samples: int, seed: int) -> Iterator[Integers]:
     draw = _by_item if form.nonzero and by_item(form) else _by_group
     for block, size in blocks(samples):
         yield form.sums(draw(form, seed, block)[:size])
+
+
+def draws_beside(
+    form: JointForm, effects: Integers, samples: int, seed: int
+) -> Iterator[tuple[Integers, Integers]]:
+    """The same states, and beside each the sum of effects times heads, shape (P,); `effects` has the shape (U,)."""
+    draw = _by_item if form.nonzero and by_item(form) else _by_group
+    wider = replace(form, table=np.column_stack([form.table, effects]))
+    for block, size in blocks(samples):
+        totals = draw(wider, seed, block)[:size]
+        yield form.sums(totals[:, :-1]), totals[:, -1]
 
 
 def by_item(form: JointForm) -> bool:

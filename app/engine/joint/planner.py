@@ -7,6 +7,8 @@ memory. Run it after changing a method or a constant.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..errors import FractionOverBudget
 from ..one_sum.planner import fft_cost
 from ..plan import Budget, Cost, Plan
@@ -25,12 +27,26 @@ FRACTION_METHODS = ("enumeration", "dp")
 _CALL = 200_000
 
 
-def plan(form: JointForm, budget: Budget, *, method: str, samples: int, work: float) -> Plan:
+def plan(
+    form: JointForm,
+    budget: Budget,
+    *,
+    method: str,
+    samples: int,
+    work: float,
+    bracket: Callable[[], Cost | None] = lambda: None,
+) -> Plan:
     """The plan for `method`, or for the best one when it is `auto`.
 
-    Raises what `choose` raises.
+    `bracket` prices a rigorous bracket where there is one, and is called only where it may be chosen: where it is asked
+    for, or no exact method fits. Raises what `choose` raises.
     """
     candidates = costs(form, samples, work)
+    if method == "bounds" or (
+        method == "auto" and not any(cost.exact and cost.fits(budget) for cost in candidates)
+    ):
+        priced = bracket()
+        candidates = candidates if priced is None else (*candidates, priced)
     names = {cost.method for cost in candidates}
     large = {
         "enumeration": f"takes a step for every choice of units, of which {form.nonzero} differ",

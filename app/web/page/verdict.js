@@ -91,7 +91,9 @@ export function certainty(answer) {
   }
   const between = `between ${number(low, 5)} and ${number(high, 5)}`;
   if (answer.p_value_bounds_kind === "certified") return `bounded: certainly ${between}`;
-  const samples = method.monte_carlo ? `${count(method.monte_carlo.samples)} samples, seed ${method.monte_carlo.seed}; ` : "";
+  const drawn = method.monte_carlo;
+  const control = drawn && drawn.control ? " and a control variate" : "";
+  const samples = drawn ? `${count(drawn.samples)} samples, seed ${drawn.seed}${control}; ` : "";
   return `sampled: ${samples}${between} with 99 % confidence`;
 }
 

@@ -1,0 +1,184 @@
+"""A rigorous bracket of a statistic of several sums: how wide it will be, and the bracket itself.
+
+The less may lie outside of the bounds of the remainder (`statistics.remainder`), the wider these are: several chances are
+tried, and that with the narrowest bracket by the normal law is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from ..engine.joint.linear_part import STEPS, Distance, LinearPart, bracket, linear_part
+from ..engine.lattice import Reals
+from ..engine.one_sum.planner import WIDEST
+from ..engine.plan import Cost
+from ..engine.probability import Alternative
+from ..engine.real.bounds import Bracket
+from ..statistics.decisions import as_float, exact_value
+from ..statistics.exact_value import ball, sign_of
+from ..statistics.joint_problem import Joint
+from ..statistics.midpoint import rounded_line
+from ..statistics.remainder.remainder import Midpoint, Remainder, midpoint_of
+from ..statistics.sum_function import FunctionOf
+from .options import Options
+
+# What lies outside, against the p-value: the shares that are tried, from many to few.
+_SHARES = (10.0**-1.5, 10.0**-2.5, 10.0**-3.5)
+# Events are some dozens; each has this part of what lies outside at first.
+_EVENTS = 40.0
+# Below this, probabilities of what lies outside are no doubles.
+_LEAST_LOG_P = -500.0
+# A bracket takes the place of samples up to this width, and no wider than their interval at 99 %, of so many standard
+# errors; or where it is narrow in any case.
+_TELLING, _INTERVAL = 1.0, 5.15
+# The tails are known to this part of the likely width.
+_FINELY = 0.02
+_U = 2.0**-52
+
+
+@dataclass(frozen=True, eq=False)
+class JointBracket:
+    """What is bracketed, and how wide the bracket is likely to be, relative to its lower end.
+
+    `size` is |t| / 2 as observed, `error` what it is off by, `sign` that of t.
+    """
+
+    part: LinearPart
+    distance: Distance
+    size: float
+    error: float
+    sign: int
+    side: Alternative
+    likely: tuple[float, float]
+    held: int = 0
+
+    @property
+    def width(self) -> float:
+        """Likely, relative to the lower end."""
+        low, high = self.likely
+        return high / low - 1.0 if low > 0.0 else math.inf
+
+    @property
+    def cost(self) -> Cost:
+        """Of both tails of the linear part."""
+        cost = self.part.cost(self.size, self.precision)
+        return replace(cost, bytes=cost.bytes + self.held)
+
+    @property
+    def precision(self) -> float:
+        """Of the tails: next to nothing beside the width."""
+        return min(max(_FINELY * self.width, 1e-5), 1e-2)
+
+    @cached_property
+    def bracket(self) -> Bracket:
+        """The bracket itself, proven."""
+        return bracket(
+            self.part, self.size, self.error, self.distance, self.side, self.sign, precision=self.precision
+        )
+
+
+def joint_bracket(problem: Joint, side: Alternative) -> JointBracket | None:
+    """The narrowest bracket; None where the statistic cannot be bounded about its midpoint."""
+    midpoint = midpoint_of(problem)
+    observed = None if midpoint is None else _observed(problem)
+    if midpoint is None or observed is None:
+        return None
+    log_p = _log_expected(midpoint, observed[0])
+    if log_p < _LEAST_LOG_P:
+        return None
+    found = [midpoint.remainder(math.log(_EVENTS / share) - log_p) for share in _SHARES]
+    tried = [_likely(midpoint, one, observed[0]) for one in found if one is not None]
+    if not tried:
+        return None
+    best = max(tried, key=lambda one: one.low / one.high)
+    part = _linear_part(midpoint, best.remainder.slope)
+    if part is None:
+        return None
+    reaches, distance = best.remainder.reaches, best.distance
+    distance = replace(distance, absolute=distance.absolute + reaches.factor * part.norm)
+    likely = _on_the_side(best, side, observed[2])
+    # The differences of the counts, once more as doubles, and their sizes.
+    return JointBracket(part, distance, *observed, side, likely, 32 * midpoint.differences.size)
+
+
+def worth_it(low: float, high: float, options: Options) -> bool:
+    """Whether a bracket is as narrow as asked for, or decides about alpha and is not much wider than samples' interval."""
+    if not low > 0.0:
+        return False
+    width = high / low - 1.0
+    if width <= options.precision:
+        return True
+    sampled = _INTERVAL * math.sqrt(max(1.0 - low, 0.0) / (low * options.samples))
+    return not low <= options.alpha <= high and width <= max(min(sampled, _TELLING), WIDEST)
+
+
+@dataclass(frozen=True, slots=True)
+class _Likely:
+    """The two-sided bracket by the normal law, with bounds of the remainder."""
+
+    remainder: Remainder
+    distance: Distance
+    low: float
+    high: float
+
+
+def _observed(problem: Joint) -> tuple[float, float, int] | None:
+    """|t| / 2, a bound on its error, and the sign of t; None where there is no value, or its sign is not known."""
+    assert isinstance(problem.function, FunctionOf)
+    start = problem.stay.sum(axis=0).tolist()
+    value = exact_value(problem.function.quantity, start)
+    if value is None or (not isinstance(value, Fraction) and ball(value).contains(0)):
+        return None
+    number = as_float(value)
+    error = 4.0 * _U * abs(number) + float(ball(value).rad()) + 1e-300
+    sign = sign_of(value, last=True)
+    return 0.5 * abs(number), error, sign
+
+
+def _log_expected(midpoint: Midpoint, size: float) -> float:
+    """The logarithm of the two-sided p-value by the normal law, of the linear part where that is known."""
+    rough = midpoint.remainder(math.log(1e4))
+    if rough is None:
+        return 0.0
+    deviation = math.sqrt(midpoint.spread.variance(rough.slope))
+    return math.log(2.0) + float(log_ndtr(-size / deviation))
+
+
+def _linear_part(midpoint: Midpoint, slope: Reals) -> LinearPart | None:
+    """slope . s on a lattice, with what rounding its effects has changed."""
+    differences = midpoint.differences
+    slopes = [Fraction(one) / 2 for one in slope.tolist()]
+    line = rounded_line(slopes, differences, np.ones(len(differences), dtype=np.int64), STEPS)
+    if line is None:
+        return None
+    step = float(line.unit)
+    terms = len(slope) + 4
+    lost = terms * _U * (np.abs(differences) @ np.abs(slope))
+    return linear_part(line.effects, step, np.abs(0.5 * (differences @ slope) - step * line.effects) + lost)
+
+
+def _on_the_side(both: _Likely, side: Alternative, sign: int) -> tuple[float, float]:
+    """The bracket of one side from that of both."""
+    low, high = both.low, min(both.high, 1.0)
+    if side == "two-sided":
+        return low, high
+    towards = sign != 0 and (sign > 0) == (side == "greater")
+    return (0.5 * low, 0.5 * high) if towards else (1.0 - 0.5 * high, 1.0 - 0.5 * low)
+
+
+def _likely(midpoint: Midpoint, found: Remainder, size: float) -> _Likely:
+    deviation = math.sqrt(midpoint.spread.variance(found.slope))
+    near = max(size - found.absolute, 0.0) / (1.0 + found.relative)
+    far = (size + found.absolute) / (1.0 - found.relative)
+    # One more event: what rounding to a lattice moves.
+    log_outside = float(np.logaddexp(found.reaches.log_outside, -found.reaches.log_odds)) + 1e-9
+    outside = math.exp(log_outside)
+    low, high = (2.0 * math.exp(float(log_ndtr(-end / deviation))) for end in (far, near))
+    distance = Distance(found.relative, found.absolute, log_outside)
+    return _Likely(found, distance, max(low - outside, 0.0), high + outside)

@@ -1,0 +1,1 @@
+"""How far a statistic of several sums is from its linear part: proven bounds."""

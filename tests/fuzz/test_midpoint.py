@@ -1,0 +1,78 @@
+"""Brackets of smooth statistics about their midpoint, against every swap."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import numpy as np
+from hypothesis import given, strategies as st
+
+from app.engine.errors import EngineError
+from app.engine.plan import Budget
+from app.errors import InvalidTest
+from app.inference.options import Alternative, Options
+from app.inference.paired_test import run_test
+from app.statistics.joint_problem import Joint
+from app.statistics.reducers import reduce
+from app.statistics.remainder.remainder import midpoint_of
+from tests.fuzz.amount import GENERATED, examples
+from tests.fuzz.midpoint_cases import midpoint_case, p_values
+
+
+@examples(100)
+@given(st.integers(0, 2**63))
+def test_no_bracket_leaves_out_the_truth(seed: int) -> None:
+    chance = Random(seed)
+    case = midpoint_case(chance)
+    side: Alternative = chance.choice(("two-sided", "greater", "less"))
+    try:
+        observed, values = case.differences()
+    except (ZeroDivisionError, ValueError):
+        return  # a swap without a value, which only the shared item prevents elsewhere
+    GENERATED["midpoint cases"] += 1
+    try:
+        record = run_test(
+            case.data, case.spec, Options(method="bounds", alternative=side, pmf="none"), Budget()
+        )
+    except (InvalidTest, EngineError):
+        GENERATED["midpoint cases without a bracket"] += 1
+        return
+    least, greatest = p_values(observed, values, side)
+    low, high = record.p_value_bounds
+    if record.method.name == "bounds" and high < 0.9 and low > 0.0:
+        GENERATED["midpoint cases with a bracket that says something"] += 1
+    assert low <= greatest, (seed, low, greatest)
+    assert high >= least, (seed, high, least)
+
+
+@examples(100)
+@given(st.integers(0, 2**63))
+def test_no_more_swaps_than_proven_are_farther_from_the_linear_part(seed: int) -> None:
+    """Bounds from almost nothing, which most swaps break, to those that none of these few can break."""
+    chance = Random(seed)
+    case = midpoint_case(chance)
+    try:
+        problem = reduce(case.data, case.spec)
+    except InvalidTest:
+        return
+    midpoint = midpoint_of(problem) if isinstance(problem, Joint) else None
+    found = (
+        None if midpoint is None else midpoint.remainder(chance.choice((0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 20.0)))
+    )
+    if midpoint is None or found is None:
+        return
+    try:
+        _, values = case.differences()
+    except (ZeroDivisionError, ValueError):
+        return
+    GENERATED["remainders"] += 1
+    moving = midpoint.differences[np.any(midpoint.differences, axis=1)]
+    signs = 1 - 2 * np.array(np.meshgrid(*[[0, 1]] * len(moving), indexing="ij")).reshape(len(moving), -1)
+    line = (found.slope @ moving.T @ signs) / 2.0
+    t = np.array(values)
+    # Floats of the test are a little off as well.
+    off = np.abs(t / 2.0 - line) > found.relative * np.abs(line) + found.absolute + 1e-12 * (1.0 + np.abs(t))
+    assert off.mean() <= math.exp(found.reaches.log_outside), (seed, off.mean(), found)
+    if off.any():
+        GENERATED["remainders that some swaps exceed"] += 1
