@@ -24,6 +24,8 @@ from .system_scores import Score
 _SHOWN = 5
 # What has no value for one item that could be averaged within a data set first.
 _OF_PAIRS = ("sign", "signed_rank")
+# Order statistics: their means are none.
+_ORDERED = ("median_difference", "quantile_difference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,12 @@ def _require_sense(comparison: Comparison) -> None:
         detail = (
             f"{name} has no value of a data set that means over data sets could be taken of: set aggregate to micro (all items "
             "together), or to null (no overall board), or combine the data sets' p-values (combine: fisher or stouffer)."
+        )
+        raise InvalidTest.at("/aggregate", "no_macro", detail)
+    if combine is None and comparison.aggregate == "macro" and name in _ORDERED:
+        detail = (
+            f"The mean over data sets of {name} is no statistic that is tested here: set aggregate to micro (all items together), "
+            "or to null (no overall board), or combine the data sets' p-values (combine: fisher or stouffer)."
         )
         raise InvalidTest.at("/aggregate", "no_macro", detail)
     if combine is not None and comparison.adjust in {"holm_discrete", "max_t"}:
