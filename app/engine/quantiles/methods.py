@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from ..probability import CERTAIN, Alternative, Probability, add, complement, from_fraction
+from ..probability import CERTAIN, IMPOSSIBLE, Alternative, Probability, add, complement, from_fraction
 from . import swaps, tail
 from .clusters import ClusterLaw
 from .form import QuantileForm
@@ -54,6 +54,8 @@ def exactly(method: str, form: QuantileForm, known: Profile, side: Alternative) 
 
 def _rest(one: Probability) -> Probability:
     """One minus a probability of at most a half, as a fraction where it is one."""
+    if one is IMPOSSIBLE:
+        return CERTAIN
     if one.fraction is None:
         return complement(one)
     numerator, depth = one.fraction

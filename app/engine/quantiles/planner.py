@@ -81,7 +81,8 @@ def _price(form: QuantileForm, count: int) -> tuple[int, int]:
 
 def _by_quadrants(form: QuantileForm, known: Profile, steps: Staircase | None) -> list[Cost]:
     if steps is None or len(steps) == 0:
-        return [Cost("dp", 100_000 + 100 * form.items, 1 << 22)]
+        certain = 100_000 + 100 * form.items, 1 << 22
+        return [Cost("dp", *certain), Cost("rational", *certain)]
     order = np.argsort(-steps.log_bound, kind="stable")
     bounds = steps.log_bound[order]
     looked = int(np.count_nonzero(bounds >= 2.0 * bounds[0] - _RARELY))
