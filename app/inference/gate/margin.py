@@ -183,6 +183,10 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
         confidence_level=None,
     )
     if isinstance(test, QuantileTest):
+        if len(test.form.values) <= 2:
+            raise _not_available(
+                "The scores have no more than two values, to which no constant difference can be added: compare means"
+            )
         with engine_errors():
             moved = shifted_quantiles(test.problem, question.difference)
             return ShiftedTest(question, quantile_test(moved, options, budget))
