@@ -89,7 +89,7 @@ def _by_quadrants(form: QuantileForm, known: Profile, steps: Staircase | None) -
     law = law_of(form, known)
     inexact, _, held = _mean_price(law, steps, order[:looked])
     _, exact, held_exact = _mean_price(law, steps, order)
-    fixed = 2_000_000 + 1_500 * form.items
+    fixed = 250_000 + 1_500 * form.items
     return [
         Cost("dp", fixed + int(2 * looked * inexact), (1 << 26) + int(held)),
         Cost("rational", fixed + int(2 * len(steps) * exact), (1 << 26) + int(form.units * held_exact / 16)),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..lattice import Whole
+from ..lattice import Integers, Whole
 from ..one_sum.monte_carlo import SAMPLES_PER_BLOCK, Estimate, blocks, stream
 from ..probability import Alternative, Probability, from_fraction
 from .form import QuantileForm, swapping
@@ -19,9 +19,8 @@ _ROOM = 1 << 62
 Swaps = NDArray[np.bool_]
 
 
-def extreme(form: QuantileForm, values: Whole, side: Alternative) -> NDArray[np.bool_]:
+def extreme(values: Whole, observed: int, side: Alternative) -> NDArray[np.bool_]:
     """Which of `values` of t, shape (P,), are at least as extreme as the observed one."""
-    observed = form.observed
     if side == "greater":
         return np.asarray(values >= observed, dtype=bool)
     if side == "less":
@@ -29,17 +28,26 @@ def extreme(form: QuantileForm, values: Whole, side: Alternative) -> NDArray[np.
     return np.asarray(np.abs(values) >= abs(observed), dtype=bool)
 
 
-def statistic(form: QuantileForm, swaps: Swaps) -> Whole:
-    """t where the units that `swapping` lists are swapped or not, shape (P, len(swapping)); shape (P,)."""
+def coins(form: QuantileForm) -> tuple[int, Integers]:
+    """How many units a swap changes, and which of them, in order, each item belongs to; their number for the others."""
     changing = swapping(form)
     by_unit = np.full(form.units, len(changing))
     by_unit[changing] = np.arange(len(changing))
+    return len(changing), np.asarray(by_unit[form.unit])
+
+
+def statistic(form: QuantileForm, of_item: Integers, swaps: Swaps) -> Whole:
+    """t for swaps of the units of `coins`, shape (P, units); shape (P,)."""
     kept = np.concatenate([swaps, np.zeros((len(swaps), 1), dtype=bool)], axis=1)
-    each = kept[:, by_unit[form.unit]]
+    each = kept[:, of_item]
     kind = np.int16 if len(form.values) < 1 << 15 else np.int32
     own, other = form.own.astype(kind), form.other.astype(kind)
     first, second = np.where(each, other, own), np.where(each, own, other)
-    difference: Whole = _quantiles(form, first) - _quantiles(form, second)
+    return _less(_quantiles(form, first), _quantiles(form, second))
+
+
+def _less(first: Whole, second: Whole) -> Whole:
+    difference: Whole = first - second  # type: ignore[assignment]
     return difference
 
 
@@ -61,41 +69,43 @@ def rows_at_once(form: QuantileForm) -> int:
 
 
 def every(form: QuantileForm) -> Iterator[Whole]:
-    """t for all choices of the units that `swapping` lists, in parts."""
-    units = len(swapping(form))
+    """t for all choices of the units of `coins`, in parts."""
+    units, of_item = coins(form)
     rows = min(rows_at_once(form), 1 << units)
     for start in range(0, 1 << units, rows):
         number = np.arange(start, start + rows, dtype=np.int64)[:, None]
-        yield statistic(form, (number >> np.arange(units)) & 1 == 1)
+        yield statistic(form, of_item, (number >> np.arange(units)) & 1 == 1)
 
 
 def enumerated(form: QuantileForm, side: Alternative) -> Probability:
     """P(t is at least as extreme as observed), by all swaps."""
-    inside = sum(int(np.count_nonzero(extreme(form, values, side))) for values in every(form))
+    observed = form.observed
+    inside = sum(int(np.count_nonzero(extreme(values, observed, side))) for values in every(form))
     return from_fraction(inside, len(swapping(form)))
 
 
 def draws(form: QuantileForm, samples: int, seed: int) -> Iterator[Whole]:
     """`samples` independent values of t, in parts; each block has its own stream, as in `one_sum.monte_carlo`."""
-    units, rows = len(swapping(form)), rows_at_once(form)
+    (units, of_item), rows = coins(form), rows_at_once(form)
     words = -(-units // 64)
     for block, size in blocks(samples):
         bits = stream(seed, block)
         for start in range(0, size, rows):
             raw = bits.random_raw(rows * words).astype("<u8").view(np.uint8)
             swaps = np.unpackbits(raw.reshape(rows, -1), axis=1, count=units, bitorder="little")
-            yield statistic(form, swaps[: size - start].astype(bool))
+            yield statistic(form, of_item, swaps[: size - start].astype(bool))
 
 
 def sampled(
     form: QuantileForm, side: Alternative, *, samples: int, seed: int, kept: int = 0
 ) -> tuple[Estimate, Whole]:
     """P(t is at least as extreme as observed) by Monte Carlo, and the first `kept` values."""
+    observed = form.observed
     inside, first, held = 0, [form.values[:0]], 0
     for values in draws(form, samples, seed):
-        inside += int(np.count_nonzero(extreme(form, values, side)))
+        inside += int(np.count_nonzero(extreme(values, observed, side)))
         if held < kept:
             first.append(values[: kept - held])
             held += len(first[-1])
-    values_kept: Whole = np.concatenate(first)
+    values_kept: Whole = np.concatenate(first)  # type: ignore[assignment]
     return Estimate(samples, seed, inside), values_kept

@@ -61,7 +61,7 @@ def _reading(files: Mapping[str, Source], options: ReaderOptions, format_: str, 
     notes: list[str] = []
     first, second = both(files, format_)
     if options.metric is not None and options.metric not in layout.metrics:
-        raise choose(first.pointer, "metric", "number of a benchmark", layout.metrics)
+        raise choose(first.pointer, "metric", "number of a benchmark", list(layout.metrics))
     u, v = (_outputs(source, options, layout, notes) for source in (first, second))
     taken = "the mean of its times" if options.metric is None else f"the {options.metric} of its times"
     return scores_reading(

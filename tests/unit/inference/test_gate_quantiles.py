@@ -58,7 +58,7 @@ def test_a_margin_is_a_shift_of_all_scores_of_u(policy: str, margin: str) -> Non
 
 def test_a_gate_passes_a_median_that_did_not_fall_by_the_margin() -> None:
     u, v = [5.0 + i / 10 for i in range(30)], [5.0 + i / 10 for i in range(30)]
-    asked = {"policy": "non_inferior", "margin": 0.5, "higher_is_better": True}
+    asked: dict[str, Any] = {"policy": "non_inferior", "margin": 0.5, "higher_is_better": True}
     assert decide(metric(u, v, "median_difference", **asked)).verdict == "pass"
     assert decide(metric([x - 3 for x in u], v, "median_difference", **asked)).verdict != "pass"
 

@@ -56,14 +56,16 @@ def test_another_number_of_a_benchmark_is_taken_as_it_is_written(
     reading = read_files("auto", files, metric="median")
     document = json.loads(files["u"].read_bytes())
     rows = [row["stats"] for row in document["benchmarks"]] if stem == "pytest" else document["results"]
-    assert reading.data.u.tolist() == [row["median"] for row in rows]
+    data: Any = reading.data
+    assert data.u.tolist() == [row["median"] for row in rows]
 
 
 def test_without_times_their_mean_is_taken(read_files: Read) -> None:
     text = json.dumps(PYTEST, indent=4)
     reading = read_files("auto", {"u": text, "v": text})
     assert reading.format == "pytest-benchmark"
-    assert reading.data.u.tolist() == [2.0]
+    data: Any = reading.data
+    assert data.u.tolist() == [2.0]
     # On one line, too.
     assert read_files("auto", {"u": json.dumps(PYTEST), "v": text}).format == "pytest-benchmark"
 
@@ -77,7 +79,7 @@ def test_failed_runs_are_noted(read_files: Read) -> None:
 def test_parameters_are_part_of_the_name(read_files: Read) -> None:
     rows = [{"command": "a", "mean": float(n), "parameters": {"n": str(n)}} for n in (1, 2)]
     texts = {role: json.dumps({"results": order}) for role, order in (("u", rows), ("v", rows[::-1]))}
-    data = read_files("hyperfine", texts).data
+    data: Any = read_files("hyperfine", texts).data
     assert data.u.tolist() == data.v.tolist() == [1.0, 2.0]
 
 

@@ -268,7 +268,10 @@ def test_repeated_samples_are_averaged_first() -> None:
         for values in ([1, 2, 1, 1, 2], [0, 1, 1, 1, 1])
     ]
     record = run_test(
-        Scores(*repeated), StatisticSpec("quantile_difference", {"q": 1.0}), Options(), Budget()
+        Scores(repeated[0], repeated[1]),
+        StatisticSpec("quantile_difference", {"q": 1.0}),
+        Options(),
+        Budget(),
     )
     assert record.statistic.u == 1.5
     assert record.statistic.v == 1.0
@@ -311,7 +314,7 @@ def test_weights_and_the_bootstrap_are_refused() -> None:
     with pytest.raises(InvalidTest) as refused:
         run_test(data, spec, Options(test="bootstrap"), Budget())
     assert (refused.value.flaws[0].pointer, refused.value.flaws[0].code) == ("/test", "not_bootstrapped")
-    weights = Weights(np.array([1, 2], dtype=np.int64), Fraction(1))
+    weights = Weights(Fraction(1), np.array([1, 2], dtype=np.int64))
     with pytest.raises(InvalidTest) as refused:
         run_test(Scores(column([1, 2]), column([2, 1]), weights=weights), spec, Options(), Budget())
     assert refused.value.flaws[0].pointer == "/weights"
