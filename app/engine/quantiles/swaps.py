@@ -14,8 +14,8 @@ from .form import QuantileForm, swapping
 
 # Values that are ordered at once.
 _AT_ONCE = 1 << 20
-# A quantile in parts of its denominator may be this large in 64 bits.
-_ROOM = 1 << 62
+# Quantiles in parts of their denominator may be this large, so that their difference has 64 bits.
+_ROOM = 1 << 61
 Swaps = NDArray[np.bool_]
 
 
@@ -43,24 +43,22 @@ def statistic(form: QuantileForm, of_item: Integers, swaps: Swaps) -> Whole:
     kind = np.int16 if len(form.values) < 1 << 15 else np.int32
     own, other = form.own.astype(kind), form.other.astype(kind)
     first, second = np.where(each, other, own), np.where(each, own, other)
-    return _less(_quantiles(form, first), _quantiles(form, second))
-
-
-def _less(first: Whole, second: Whole) -> Whole:
-    difference: Whole = first - second  # type: ignore[assignment]
+    difference: Whole = _quantiles(form, first) - _quantiles(form, second)
     return difference
 
 
 def _quantiles(form: QuantileForm, ranks: NDArray[np.signedinteger]) -> Whole:
     place, share = form.place, form.share
     if not share:
-        return np.asarray(form.values[np.partition(ranks, place - 1, axis=1)[:, place - 1]])
+        chosen: Whole = form.values[np.partition(ranks, place - 1, axis=1)[:, place - 1]]
+        return chosen
     ordered = np.partition(ranks, (place - 1, place), axis=1)
     values = form.values
     if max(abs(int(values[0])), abs(int(values[-1]))) * share.denominator >= _ROOM:
         values = values.astype(object)
     low, high = values[ordered[:, place - 1]], values[ordered[:, place]]
-    return np.asarray(low * (share.denominator - share.numerator) + high * share.numerator)
+    between: Whole = low * (share.denominator - share.numerator) + high * share.numerator
+    return between
 
 
 def rows_at_once(form: QuantileForm) -> int:
