@@ -128,7 +128,8 @@ def _named(*names: str) -> dict[str, dict[str, Any]]:
 
 # One of every statistic that needs no other package: `examples/small/`, where tests/api/test_small_examples.py looks.
 STATISTICS: Mapping[str, dict[str, Any]] = {
-    **_each("scores", DECIMALS, _named("mean_difference", "sum_difference", "sign", "signed_rank")),
+    **_each("scores", DECIMALS, _named("mean_difference", "sum_difference", "sign", "signed_rank", "median_difference")),
+    **_each("scores", DECIMALS, {"quantile-difference": {"name": "quantile_difference", "q": 0.9}}),
     **_each("counts", COUNTED, _named("f1", "precision", "recall", "jaccard")),
     **_each("counts", COUNTED, {"fbeta": {"name": "fbeta", "beta": 2}}),
     **_each("counts", COUNTED, {"expression": {"name": "expression", "expression": "tp / (tp + fp + fn)"}}),

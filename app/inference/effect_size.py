@@ -11,9 +11,9 @@ import numpy as np
 from ..engine.lattice import Reals, Whole
 from ..engine.paired_proportions import clopper_pearson
 from ..statistics.additive_problem import Additive, clustered
-from ..statistics.joint_problem import Joint
 from ..statistics.paired import Paired, StatisticSpec
 from ..statistics.paired_binary import PairedBinary, paired_binary
+from ..statistics.problem import Problem
 from .items import differences_of
 from .record import Discordant, EffectSize
 
@@ -21,7 +21,7 @@ from .record import Discordant, EffectSize
 def effect_size(
     data: Paired,
     spec: StatisticSpec,
-    problem: Additive | Joint,
+    problem: Problem,
     scores: tuple[Whole, Whole] | None,
     level: Fraction,
     *,
@@ -36,7 +36,7 @@ def effect_size(
         d_z, delta = cohens_d_z(units), cliffs_delta(*scores)
     else:
         delta = None
-        d_z = None if isinstance(problem, Joint) else cohens_d_z(differences_of(problem))
+        d_z = cohens_d_z(differences_of(problem)) if isinstance(problem, Additive) else None
     seen = paired_binary(data, spec)
     if seen is not None and lower_is_better:
         seen = replace(seen, only_u=seen.only_v, only_v=seen.only_u)

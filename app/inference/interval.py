@@ -12,6 +12,7 @@ from fractions import Fraction
 from ..engine.plan import Budget
 from ..statistics.joint_problem import Joint
 from ..statistics.paired_binary import binary_of
+from ..statistics.quantiles import Quantiles
 from .bootstrap_test import BootstrapTest, JointBootstrap
 from .confidence import IntervalResult, PlannedInterval, Score, Unavailable, inversion, level_of
 from .options import Options
@@ -38,6 +39,10 @@ def planned_interval(options: Options, budget: Budget, test: PlannedTest) -> Pla
         return Unavailable(
             f"{problem.name} is a function of several sums, so that no constant difference can be hypothesised; "
             "test: bootstrap gives a percentile interval"
+        )
+    if isinstance(problem, Quantiles):
+        return Unavailable(
+            f"an interval of {problem.name} would need a test of every shift, which is not offered; mean_difference has one"
         )
     seen = binary_of(problem)
     if seen is not None:

@@ -9,11 +9,13 @@ from ..statistics.additive_problem import Additive
 from ..statistics.finite import values_of
 from ..statistics.joint_problem import Joint
 from ..statistics.paired import Paired, Pairing, Scores, StatisticSpec
+from ..statistics.problem import Problem
+from ..statistics.quantiles import Quantiles, own_differences
 from ..statistics.repeated import item_scores, unit_of
 from .record import ItemsRecord, Moved, StatisticRecord
 
 
-def statistic_record(problem: Additive | Joint, observed: float) -> StatisticRecord:
+def statistic_record(problem: Problem, observed: float) -> StatisticRecord:
     """The observed value of the statistic, and each system's score where there are scores."""
     u, v = (None if score is None else float(score) for score in (problem.score_u, problem.score_v))
     return StatisticRecord(problem.name, observed, u, v)
@@ -33,7 +35,7 @@ def joint_items(problem: Joint) -> ItemsRecord:
 
 
 def items_record(
-    problem: Additive | Joint, stay: Whole | Reals, swap: Whole | Reals | None, nonzero: int | None = None
+    problem: Problem, stay: Whole | Reals, swap: Whole | Reals | None, nonzero: int | None = None
 ) -> ItemsRecord:
     """The record from each unit's two values, shape (M,) each; `swap` None means -stay.
 
@@ -56,16 +58,19 @@ def item_scores_of(data: Paired, spec: StatisticSpec) -> tuple[Whole, Whole] | N
     return u, v
 
 
-def differences_of(problem: Additive | Joint) -> Whole | Reals:
+def differences_of(problem: Problem) -> Whole | Reals:
     """The statistic of every unit by itself less that with the systems swapped, shape (M,).
 
-    For a joint statistic that is its value at the unit's own counts, twice: it ranks, and says no more.
+    For a joint statistic that is its value at the unit's own counts, twice, and for a quantile its sign there: it ranks,
+    and says no more.
     """
     if isinstance(problem, Additive):
         if problem.rounding is not None and problem.rounding.exact is not None:
             own, *swapped = problem.rounding.exact
             return np.asarray(own - swapped[0] if swapped else 2 * own, dtype=object)
         return 2 * problem.stay if problem.swap is None else problem.stay - problem.swap
+    if isinstance(problem, Quantiles):
+        return own_differences(problem)
     stay = values_of(problem.function, list(problem.stay.T))
     swap = values_of(problem.function, list(problem.swap.T))
     difference = stay - swap

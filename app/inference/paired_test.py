@@ -12,10 +12,11 @@ from functools import partial
 
 from ..engine.plan import Budget, Cost, Plan
 from ..errors import InvalidTest
-from ..statistics.additive_problem import Additive
 from ..statistics.corpus import counted, counting_seconds
 from ..statistics.joint_problem import Joint
 from ..statistics.paired import DataWarning, Paired, Pairing, Scores, Segments, StatisticSpec
+from ..statistics.problem import Problem
+from ..statistics.quantiles import Quantiles
 from ..statistics.reducers import reduce
 from .additive_test import additive_test
 from .bootstrap_test import bootstrap_test
@@ -32,6 +33,7 @@ from .joint_test import JointTest, joint_test
 from .options import Options
 from .p_value import significant
 from .prepared import PlannedTest
+from .quantile_test import quantile_test, refuse_bootstrap
 from .record import (
     EffectSize,
     ItemLevel,
@@ -140,9 +142,13 @@ def planned_test(data: Paired, spec: StatisticSpec, options: Options, budget: Bu
     return planned_problem(reduce(data, spec), options, budget)
 
 
-def planned_problem(problem: Additive | Joint, options: Options, budget: Budget) -> PlannedTest:
+def planned_problem(problem: Problem, options: Options, budget: Budget) -> PlannedTest:
     """The test of what data and a statistic were reduced to."""
     with engine_errors():
+        if isinstance(problem, Quantiles):
+            if options.test == "bootstrap":
+                raise refuse_bootstrap(problem)
+            return quantile_test(problem, options, budget)
         if options.test == "bootstrap":
             return bootstrap_test(problem, options, budget)
         if isinstance(problem, Joint):
@@ -248,7 +254,7 @@ def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
     return sizes, most_moved(each, data.pairing, lower_is_better=lower)
 
 
-def _is_rounded(problem: Additive | Joint) -> bool:
+def _is_rounded(problem: Problem) -> bool:
     """Whether the numbers of several sums were rounded: then nothing is exact for the numbers as they are."""
     return isinstance(problem, Joint) and problem.rounded
 

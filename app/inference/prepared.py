@@ -7,8 +7,7 @@ from typing import Protocol
 
 from ..engine.lattice import Reals
 from ..engine.plan import Cost, Plan
-from ..statistics.additive_problem import Additive
-from ..statistics.joint_problem import Joint
+from ..statistics.problem import Problem
 from .p_value import Answer
 from .record import ItemsRecord, LatticeRecord, NullRecord, StatisticRecord
 
@@ -39,7 +38,7 @@ class PlannedTest(Protocol):
     """A test that was validated and planned, and has not run."""
 
     @property
-    def problem(self) -> Additive | Joint:
+    def problem(self) -> Problem:
         """What is tested."""
         ...
 

@@ -20,6 +20,13 @@ _UNIT = Parameter(
 _ZERO_METHOD = Parameter(
     "zero_method", "zero differences, in SciPy's meaning", "text", ("wilcox", "pratt", "zsplit"), "wilcox"
 )
+_INTERPOLATION = Parameter(
+    "interpolation",
+    "between two values, in numpy.quantile's meaning",
+    "text",
+    ("inverted_cdf", "linear"),
+    "inverted_cdf",
+)
 _BETA = "how many times as much recall weighs as precision"
 _CHRF_BETA = Parameter("beta", _BETA, "number", default="2")
 _LOWERCASE = Parameter("lowercase", "ignore upper and lower case", "boolean", default="false")
@@ -55,6 +62,7 @@ _SPECIFIC, _NEGATIVE = (
 _NUMBERS: tuple[Data, ...] = ("scores", "times")
 
 _score = partial(Statistic, kind="scores", reducer="scores:reduce_scores", higher_is_better=None)
+_quantile = partial(Statistic, kind="scores", reducer="quantiles:reduce_quantiles", higher_is_better=None)
 _count = partial(Statistic, kind="counts", reducer="counts:reduce_counts")
 _segment_count = partial(Statistic, kind="counts", reducer="corpus:reduce_corpus_counts", data=("segments",))
 _label = partial(Statistic, kind="predictions", reducer="labels:reduce_predictions")
@@ -90,6 +98,17 @@ ENTRIES = (
         "signed_rank", "signed ranks", "Wilcoxon’s test: trusts the order of the differences, not their size.",
         "Wilcoxon's W+ - W-, ties and zeros included", (_ZERO_METHOD, _UNIT),
         data=_NUMBERS, question="order", known_as=("scipy.stats.wilcoxon",),
+    ),
+    _quantile(
+        "median_difference", "the median", "Compares the middle scores, whatever the outliers are.",
+        "median of U minus median of V", (_INTERPOLATION, _UNIT),
+        data=_NUMBERS, question="quantile", known_as=("numpy.median",),
+    ),
+    _quantile(
+        "quantile_difference", "the quantile", "Compares a quantile: the latency that 95 % stay below, for example.",
+        "a quantile of U minus that of V",
+        (Parameter("q", "which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95", "number"), _INTERPOLATION, _UNIT),
+        data=_NUMBERS, question="quantile", known_as=("numpy.quantile",),
     ),
     _count(
         "f1", "F1", _HARMONIC, "F1 from tp, incorrect; or tp, fp, fn; or tp, predicted, gold",

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from pkgutil import resolve_name
 from typing import Any
 
-from .additive_problem import Additive
 from .catalogue import ENTRIES, require_known
-from .joint_problem import Joint
 from .paired import Paired, StatisticSpec, kind_of
+from .problem import Problem
 from .statistic import Statistic
 
-Reducer = Callable[[Any, StatisticSpec], Additive | Joint]
+Reducer = Callable[[Any, StatisticSpec], Problem]
 
 # All of them at once: a wrong name fails at the start and not at a request.
 _REDUCERS: Mapping[Statistic, Reducer] = {
@@ -20,7 +19,7 @@ _REDUCERS: Mapping[Statistic, Reducer] = {
 }
 
 
-def reduce(data: Paired, spec: StatisticSpec) -> Additive | Joint:
+def reduce(data: Paired, spec: StatisticSpec) -> Problem:
     """The problem to solve for this statistic of this data; raises InvalidTest."""
     entry = require_known(kind_of(data), spec.name, spec.parameters)
     return _REDUCERS[entry](data, spec)

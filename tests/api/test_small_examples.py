@@ -7,8 +7,10 @@ import json
 import math
 import re
 import shlex
+import statistics
 from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,8 @@ def _chrf(sums: dict[str, int]) -> float:
 ORACLES: dict[str, Score] = {
     "scores-mean-difference": lambda items, _: sum(items) / len(items),
     "scores-sum-difference": lambda items, _: sum(items),
+    "scores-median-difference": lambda items, _: statistics.median_low(items),
+    "scores-quantile-difference": lambda items, _: sorted(items)[math.ceil(9 * len(items) / 10) - 1],
     "counts-f1": _counts(_fbeta(1)),
     "counts-fbeta": _counts(_fbeta(2)),
     "counts-precision": _counts(lambda tp, fp, fn: tp / (tp + fp)),
@@ -221,8 +225,24 @@ def _less(u: dict[str, int], v: dict[str, int]) -> list[int]:
     return [u[key] - v[key] for key in u]
 
 
+def _times(name: str) -> list[int]:
+    """Sums of five times each, as multiples of the finest decimal place."""
+    keys = {"pytest-benchmark": ("benchmarks", "stats", "data"), "hyperfine": ("results", None, "times")}
+    rows, inner, times = keys[name]
+    sums = []
+    for role in "uv":
+        document = json.loads((DATA / "benchmarks" / f"{name.partition('-')[0]}_{role}.json").read_bytes())
+        found = [row if inner is None else row[inner] for row in document[rows]]
+        sums.append([sum(Fraction(repr(time)) for time in row[times]) for row in found])
+    exact = [a - b for a, b in zip(*sums, strict=True)]
+    common = math.lcm(*(value.denominator for value in exact))
+    return [int(value * common) for value in exact]
+
+
 def differences(name: str) -> list[int]:
     """What each item of a format's example adds to the statistic, as an integer."""
+    if name in {"pytest-benchmark", "hyperfine"}:
+        return _times(name)
     if name == "asr":
         return _less(_column("asr/google.tsv", 0, 7), _column("asr/amazon.tsv", 0, 7))
     if name == "mt-stats":
@@ -238,7 +258,9 @@ def differences(name: str) -> list[int]:
     return [a - b for a, b in zip(crf, perceptron, strict=True)]
 
 
-@pytest.mark.parametrize("name", ["asr", "mt-stats", "trec", "mqm", "conllu"])
+@pytest.mark.parametrize(
+    "name", ["asr", "mt-stats", "trec", "mqm", "conllu", "pytest-benchmark", "hyperfine"]
+)
 def test_files_have_the_p_value_of_all_signed_sums(service: Any, name: str) -> None:
     moved = differences(name)
     ways = Counter({0: 1})

@@ -59,6 +59,7 @@ SEGMENTS = {
     for at, role in enumerate("uv")
 }
 NEEDED: dict[tuple[str, str], dict[str, Any]] = {
+    ("scores", "quantile_difference"): {"q": 0.9},
     ("counts", "ratio"): {"numerator": "incorrect", "denominator": "correct"},
     ("counts", "expression"): {"expression": "tp / (tp + fp)"},
     **{("predictions", name): {"average": "macro"} for name in ("f1", "precision", "recall")},

@@ -57,6 +57,8 @@ def excerpts() -> tuple[Excerpt, ...]:
         _pair("inspect", DATA / "inspect", "qwen.json", "sonnet.json", on_missing="drop"),
         _pair("inspect", DATA / "inspect", "scored.eval", "scored.eval"),
         _pair("every-eval-ever", files, "u.eee.jsonl", "v.eee.jsonl"),
+        _pair("pytest-benchmark", DATA / "benchmarks", "pytest_u.json", "pytest_v.json"),
+        _pair("hyperfine", DATA / "benchmarks", "hyperfine_u.json", "hyperfine_v.json"),
         _excerpt("promptfoo", DATA / "promptfoo", {"file": "results.json"}),
         _pair("evalsig", files, "u.runframe.json", "v.runframe.json"),
         _excerpt("conllu", DATA / "conllu", treebanks, statistic="upos"),

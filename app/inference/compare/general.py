@@ -15,6 +15,8 @@ from ...errors import relocated
 from ...statistics.additive_problem import Additive
 from ...statistics.joint_problem import Joint
 from ...statistics.paired import StatisticSpec
+from ...statistics.problem import Problem
+from ...statistics.quantiles import Quantiles
 from ...statistics.systems import Systems
 from ..additive_test import AdditiveTest
 from ..certificate import require
@@ -152,14 +154,14 @@ def _row_of(u: int, v: int, planned: PlannedTest, result: Result, *, lower_is_be
     )
 
 
-def _sign(problem: Additive | Joint, observed: float) -> int:
+def _sign(problem: Problem, observed: float) -> int:
     """The sign of the statistic as observed, exactly."""
     u, v = problem.score_u, problem.score_v
     if u is not None and v is not None:
         difference = u - v
         if not isinstance(difference, float) or abs(difference) > _NEARLY * max(abs(float(u)), abs(float(v))):
             return int(difference > 0) - int(difference < 0)
-    if isinstance(problem, Additive):
+    if isinstance(problem, Additive | Quantiles):
         return int(observed > 0) - int(observed < 0)
     # With the systems exchanged t changes its sign: it is at most t0 iff t0 >= 0.
     stay, swap = problem.stay.sum(axis=0), list(problem.swap.sum(axis=0)[:, None])

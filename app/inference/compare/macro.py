@@ -9,6 +9,7 @@ from ...engine import methods
 from ...engine.plan import Budget
 from ...statistics.mean_of_problems import mean_of
 from ...statistics.paired import StatisticSpec
+from ...statistics.quantiles import Quantiles
 from ...statistics.reducers import reduce
 from ...statistics.systems import Systems
 from ..additive_test import AdditiveTest
@@ -54,7 +55,10 @@ class DataSets:
             data = pair_data(systems, names[u], names[v])
             if data is None:
                 return None
-            problems.append(reduce(data, spec))
+            problem = reduce(data, spec)
+            if isinstance(problem, Quantiles):
+                raise TypeError(f"{spec.name} has no mean over data sets")  # refused by `overall`
+            problems.append(problem)
         return planned_problem(mean_of(problems), options, budget)
 
 

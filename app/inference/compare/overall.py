@@ -28,6 +28,8 @@ _SHOWN = 5
 _OF_PAIRS = ("sign", "signed_rank")
 # Means of one value per item; `accuracy` of sequences is that of their tokens.
 _OF_ITEMS = ("mean_difference", "exact_match", "accuracy")
+# Order statistics: their means are none.
+_ORDERED = ("median_difference", "quantile_difference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,12 @@ def _require_sense(comparison: Comparison) -> None:
         detail = (
             f"{name} has no value of a data set that means over data sets could be taken of: set aggregate to micro (all items "
             "together), or to null (no overall board), or combine the data sets' p-values (combine: fisher or stouffer)."
+        )
+        raise InvalidTest.at("/aggregate", "no_macro", detail)
+    if combine is None and comparison.aggregate == "macro" and name in _ORDERED:
+        detail = (
+            f"The mean over data sets of {name} is no statistic that is tested here: set aggregate to micro (all items together), "
+            "or to null (no overall board), or combine the data sets' p-values (combine: fisher or stouffer)."
         )
         raise InvalidTest.at("/aggregate", "no_macro", detail)
     if combine is not None and comparison.adjust in {"holm_discrete", "max_t"}:

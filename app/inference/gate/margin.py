@@ -14,12 +14,14 @@ from ...engine.plan import Budget
 from ...engine.probability import LN10, SMALLEST
 from ...errors import InvalidTest
 from ...statistics.paired_binary import PairedBinary, binary_of
+from ...statistics.quantiles import shifted_quantiles
 from ...statistics.shift import NotShiftableError, shifted
 from ..additive_test import AdditiveTest, additive_test
 from ..certificate import require
 from ..engine_errors import engine_errors
 from ..options import Alternative
 from ..paired_test import Prepared
+from ..quantile_test import QuantileTest, quantile_test
 from ..record import TestRecord
 from ..rounded_test import RoundedTest
 from .record import GateTerms, OneSidedTest
@@ -84,10 +86,10 @@ def without_margin(question: Question, record: TestRecord) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ShiftedTest:
-    """The paired-permutation test of effects shifted by the margin; exact under the shift model."""
+    """The paired-permutation test of effects, or of scores, shifted by the margin; exact under the shift model."""
 
     question: Question
-    test: AdditiveTest | RoundedTest
+    test: AdditiveTest | RoundedTest | QuantileTest
 
     @property
     def seconds(self) -> float:
@@ -173,14 +175,6 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
     if prepared.options.test == "bootstrap":
         raise _not_available("The bootstrap tests a difference of 0 only: use the permutation test")
     test = prepared.test
-    name = prepared.spec.name
-    if not isinstance(test, AdditiveTest | RoundedTest) or not test.problem.shiftable:
-        raise _not_available(
-            f"{_KINDS.get(name, 'This statistic')} has no margin in its own units: {_ADVICE}"
-        )
-    table = binary_of(test.problem)
-    if table is not None:
-        return _tango(table, question)
     options = replace(
         prepared.options,
         alternative=question.alternative,
@@ -188,6 +182,21 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
         exact_fraction=False,
         confidence_level=None,
     )
+    if isinstance(test, QuantileTest):
+        if len(test.form.values) <= 2:
+            raise _not_available(
+                "The scores have no more than two values, to which no constant difference can be added: compare means"
+            )
+        with engine_errors():
+            moved = shifted_quantiles(test.problem, question.difference)
+            return ShiftedTest(question, quantile_test(moved, options, budget))
+    if not isinstance(test, AdditiveTest | RoundedTest) or not test.problem.shiftable:
+        raise _not_available(
+            f"{_KINDS.get(prepared.spec.name, 'This statistic')} has no margin in its own units: {_ADVICE}"
+        )
+    table = binary_of(test.problem)
+    if table is not None:
+        return _tango(table, question)
     try:
         problem = shifted(test.problem, question.difference)
     except (NotShiftableError, OverflowError) as error:
@@ -200,7 +209,7 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
 
 
 _ADVICE = (
-    "a margin needs mean_difference or sum_difference of scores, or accuracy, exact_match or token_accuracy of "
+    "a margin needs mean_difference, sum_difference, median_difference or quantile_difference of scores, or accuracy, exact_match or token_accuracy of "
     "predictions; leave it out, or send one score per item"
 )
 _KINDS = {"sign": "The sign test", "signed_rank": "The signed-rank test"}

@@ -9,6 +9,7 @@ from ...errors import InvalidTest
 from ..quoting import quoted
 from . import (
     asr,
+    benchmarks,
     conll,
     conllu,
     delimited_formats,
@@ -48,6 +49,8 @@ _ALL: tuple[Format, ...] = (
     lm_eval.FORMAT,
     inspect_log.FORMAT,
     every_eval_ever.FORMAT,
+    benchmarks.PYTEST,
+    benchmarks.HYPERFINE,
     promptfoo.FORMAT,
     evalsig.FORMAT,
     conllu.FORMAT,

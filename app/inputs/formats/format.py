@@ -86,7 +86,9 @@ def _object(text: str) -> dict[str, Any] | None:
 
 def _is_document(value: dict[str, Any]) -> bool:
     """Whether an object that fits on one line is a whole document and not a record."""
-    return any(isinstance(value.get(name), dict | list) for name in ("eval", "results", "items"))
+    return any(
+        isinstance(value.get(name), dict | list) for name in ("eval", "results", "items", "benchmarks")
+    )
 
 
 class Read(Protocol):

@@ -254,7 +254,7 @@ def test_the_mean_of_f1_over_large_data_sets_is_sampled_and_says_so() -> None:
     assert (pair.method, pair.exact, pair.p_value_bounds_kind) == ("monte_carlo", False, "confidence")
 
 
-@pytest.mark.parametrize("statistic", ["sign", "signed_rank"])
+@pytest.mark.parametrize("statistic", ["sign", "signed_rank", "median_difference"])
 def test_signs_and_ranks_have_no_mean_over_data_sets(statistic: str) -> None:
     sets = {name: systems_of(columns) for name, columns in GRADES.items()}
     with pytest.raises(InvalidTest) as refusal:

@@ -101,6 +101,8 @@ CASES = [
     ("scores", "decimals", StatisticSpec("sum_difference")),
     ("scores", "decimals", StatisticSpec("mean_difference", {"unit": "0.001"})),
     ("scores", "decimals", StatisticSpec("signed_rank", {"zero_method": "pratt"})),
+    ("scores", "decimals", StatisticSpec("median_difference")),
+    ("scores", "repeated", StatisticSpec("quantile_difference", {"q": 0.9, "interpolation": "linear"})),
     ("scores", "reals", StatisticSpec("mean_difference")),
     ("scores", "repeated", StatisticSpec("mean_difference")),
     ("counts", "counts", StatisticSpec("f1")),

@@ -1,0 +1,1 @@
+"""Differences of medians and quantiles: order statistics of two samples whose units swap."""

@@ -1,0 +1,91 @@
+"""Binomial(m, 1/2) with exponents of their own, so that nothing underflows, and a bound on the relative error.
+
+A row is a pair of arrays: number = mantissa * 2**exponent. Factorials are kept to 120 bits, so that the mantissa of each
+is its value rounded once.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from ..lattice import Integers, Reals
+from ..probability import UNIT_ROUNDOFF
+
+Row = tuple[Reals, Integers]
+
+_KEPT_BITS = 120
+# Numbers that differ by a factor below 2**900 are added in doubles as they are.
+_SPAN = 900
+# Numbers of all rows that are kept.
+_MOST_KEPT = 1 << 22
+
+
+class BinomialRows:
+    """Rows for up to `most` flips; see `chances` and `tails`."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._tails: dict[int, Row] = {}
+        self._held = 0
+
+    @cached_property
+    def _factorials(self) -> Row:
+        mantissas, exponents = np.empty(self.most + 1), np.empty(self.most + 1, dtype=np.int64)
+        value, exponent = 1, 0
+        for index in range(self.most + 1):
+            value *= max(index, 1)
+            excess = max(value.bit_length() - _KEPT_BITS, 0)
+            value, exponent = value >> excess, exponent + excess
+            mantissas[index], power = math.frexp(value)
+            exponents[index] = exponent + power
+        return mantissas, exponents
+
+    def chances(self, flips: int) -> Row:
+        """P(X = j) for j = 0..flips; a relative error of at most 8 u each."""
+        mantissas, exponents = self._factorials[0][: flips + 1], self._factorials[1][: flips + 1]
+        numbers, power = np.frexp(mantissas[flips] / (mantissas * mantissas[::-1]))
+        shift = int(exponents[flips]) - flips
+        return numbers, shift - exponents - exponents[::-1] + power
+
+    def tails(self, flips: int) -> Row:
+        """P(X <= j) for j = 0..flips; a relative error of at most (flips + 10) u each."""
+        known = self._tails.get(flips)
+        if known is None:
+            if self._held + flips > _MOST_KEPT:
+                self._tails.clear()
+                self._held = 0
+            known = self._tails[flips] = _accumulated(*self.chances(flips))
+            self._held += flips + 1
+        return known
+
+    def error(self, flips: int) -> float:
+        """A bound on the relative error of a sum of products of a chance and two tails, of so many flips in all."""
+        return 1.01 * (flips + 40) * UNIT_ROUNDOFF
+
+
+def _accumulated(mantissas: Reals, exponents: Integers) -> Row:
+    """Sums from the left; in pieces whose numbers do not span more than doubles do."""
+    rising = np.maximum.accumulate(exponents)
+    sums, powers = np.empty(len(mantissas)), np.empty(len(mantissas), dtype=np.int64)
+    start, carried, power = 0, 0.0, 0
+    while start < len(mantissas):
+        base = int(rising[start])
+        stop = int(np.searchsorted(rising, base + _SPAN, side="right"))
+        # What underflows here is below 2**-1000 of the sums it would be added to.
+        piece = np.ldexp(mantissas[start:stop], exponents[start:stop] - base)
+        piece[0] += math.ldexp(carried, power - base)
+        sums[start:stop], shift = np.frexp(np.cumsum(piece))
+        powers[start:stop] = shift + base
+        carried, power, start = float(sums[stop - 1]), int(powers[stop - 1]), stop
+    return sums, powers
+
+
+def summed(numbers: Reals, exponents: Integers) -> tuple[float, int]:
+    """The sum of positive numbers, as a mantissa and an exponent."""
+    if len(numbers) == 0:
+        return 0.0, 0
+    base = int(exponents.max())
+    return float(np.ldexp(numbers, np.maximum(exponents - base, -2000)).sum()), base

@@ -1,0 +1,104 @@
+"""The plan for a difference of quantiles: count quadrants, or swaps, or sample.
+
+Operations are nanoseconds of one ordinary core; `python -m loadtest.bench --section plan` prints predicted beside measured
+time. What a quadrant costs follows from some of those that will be looked at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import FractionOverBudget
+from ..lattice import Integers
+from ..plan import Budget, Cost, Plan
+from ..planner import choose
+from ..probability import Alternative
+from .form import QuantileForm, swapping
+from .methods import law_of, region
+from .staircase import Profile, Staircase
+from .swaps import rows_at_once
+from .tail import QuadrantLaw
+
+# More units than these are enumerated under no budget.
+_MOST_UNITS = 40
+FRACTION_METHODS = ("rational", "enumeration")
+# Nanoseconds of one value of one sample; and of a number that has no 64 bits.
+_VALUE, _WIDE, _PART = 42, 400, 150_000
+_TRIED = 8
+# Steps whose bound is below the square of the largest bound and this rarely matter.
+_RARELY = 24.0
+
+
+def plan(
+    form: QuantileForm,
+    known: Profile,
+    side: Alternative,
+    budget: Budget,
+    *,
+    method: str,
+    samples: int,
+    where: str = "",
+) -> Plan:
+    """The plan for `method`, or for the best one when it is `auto`; `where` begins its reason. Raises what `choose` raises."""
+    candidates = costs(form, known, side, samples)
+    names = {cost.method for cost in candidates}
+    endless = {}
+    if "enumeration" not in names:
+        why = f"enumeration takes a step for every choice of units, of which {len(swapping(form))} differ: too many here."
+        endless["enumeration"] = why
+    return choose(candidates, budget, method=method, where=where, endless=endless)
+
+
+def costs(form: QuantileForm, known: Profile, side: Alternative, samples: int) -> tuple[Cost, ...]:
+    """The cost of every method that applies."""
+    found = []
+    if form.share == 0:
+        found += _by_quadrants(form, known, region(form, known, side)[0])
+    units = len(swapping(form))
+    if units <= _MOST_UNITS:
+        found.append(Cost("enumeration", *_price(form, 1 << units)))
+    return (*found, Cost("monte_carlo", *_price(form, samples)))
+
+
+def cheapest_fraction(candidates: tuple[Cost, ...], budget: Budget) -> Cost:
+    """The cheapest method that gives the exact fraction; raises FractionOverBudget."""
+    counting = tuple(
+        sorted((c for c in candidates if c.method in FRACTION_METHODS), key=lambda cost: cost.seconds)
+    )
+    for cost in counting:
+        if cost.fits(budget):
+            return cost
+    raise FractionOverBudget(FRACTION_METHODS, counting, budget)
+
+
+def _price(form: QuantileForm, count: int) -> tuple[int, int]:
+    """Operations and bytes of so many values of t."""
+    rows = rows_at_once(form)
+    each = _VALUE * form.items + (_WIDE if form.values.dtype == object or form.share.denominator > 1 else 0)
+    parts = -(-count // rows)
+    return count * each + _PART * parts, 24 * rows * form.items + 64 * form.items + (1 << 22)
+
+
+def _by_quadrants(form: QuantileForm, known: Profile, steps: Staircase | None) -> list[Cost]:
+    if steps is None or len(steps) == 0:
+        certain = 100_000 + 100 * form.items, 1 << 22
+        return [Cost("dp", *certain), Cost("rational", *certain)]
+    order = np.argsort(-steps.log_bound, kind="stable")
+    bounds = steps.log_bound[order]
+    looked = int(np.count_nonzero(bounds >= 2.0 * bounds[0] - _RARELY))
+    law = law_of(form, known)
+    inexact, _, held = _mean_price(law, steps, order[:looked])
+    _, exact, held_exact = _mean_price(law, steps, order)
+    fixed = 250_000 + 1_500 * form.items
+    return [
+        Cost("dp", fixed + int(2 * looked * inexact), (1 << 26) + int(held)),
+        Cost("rational", fixed + int(2 * len(steps) * exact), (1 << 26) + int(form.units * held_exact / 16)),
+    ]
+
+
+def _mean_price(law: QuadrantLaw, steps: Staircase, order: Integers) -> tuple[float, float, float]:
+    """The mean time of some quadrants either way, and the most bytes."""
+    some = np.unique(np.linspace(0, len(order) - 1, min(len(order), _TRIED)).astype(int))
+    prices = [law.price(int(steps.at[step]), int(steps.below[step])) for step in order[some]]
+    first, second, held = (list(column) for column in zip(*prices, strict=True))
+    return sum(first) / len(first), sum(second) / len(second), max(held)

@@ -1,0 +1,109 @@
+"""The statistic under given swaps: all of them, or random ones; any order statistics, interpolated or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lattice import Integers, Whole
+from ..one_sum.monte_carlo import SAMPLES_PER_BLOCK, Estimate, blocks, stream
+from ..probability import Alternative, Probability, from_fraction
+from .form import QuantileForm, swapping
+
+# Values that are ordered at once.
+_AT_ONCE = 1 << 20
+# Quantiles in parts of their denominator may be this large, so that their difference has 64 bits.
+_ROOM = 1 << 61
+Swaps = NDArray[np.bool_]
+
+
+def extreme(values: Whole, observed: int, side: Alternative) -> NDArray[np.bool_]:
+    """Which of `values` of t, shape (P,), are at least as extreme as the observed one."""
+    if side == "greater":
+        return np.asarray(values >= observed, dtype=bool)
+    if side == "less":
+        return np.asarray(values <= observed, dtype=bool)
+    return np.asarray(np.abs(values) >= abs(observed), dtype=bool)
+
+
+def coins(form: QuantileForm) -> tuple[int, Integers]:
+    """How many units a swap changes, and which of them, in order, each item belongs to; their number for the others."""
+    changing = swapping(form)
+    by_unit = np.full(form.units, len(changing))
+    by_unit[changing] = np.arange(len(changing))
+    return len(changing), np.asarray(by_unit[form.unit])
+
+
+def statistic(form: QuantileForm, of_item: Integers, swaps: Swaps) -> Whole:
+    """t for swaps of the units of `coins`, shape (P, units); shape (P,)."""
+    kept = np.concatenate([swaps, np.zeros((len(swaps), 1), dtype=bool)], axis=1)
+    each = kept[:, of_item]
+    kind = np.int16 if len(form.values) < 1 << 15 else np.int32
+    own, other = form.own.astype(kind), form.other.astype(kind)
+    first, second = np.where(each, other, own), np.where(each, own, other)
+    difference: Whole = _quantiles(form, first) - _quantiles(form, second)
+    return difference
+
+
+def _quantiles(form: QuantileForm, ranks: NDArray[np.signedinteger]) -> Whole:
+    place, share = form.place, form.share
+    if not share:
+        chosen: Whole = form.values[np.partition(ranks, place - 1, axis=1)[:, place - 1]]
+        return chosen
+    ordered = np.partition(ranks, (place - 1, place), axis=1)
+    values = form.values
+    if max(abs(int(values[0])), abs(int(values[-1]))) * share.denominator >= _ROOM:
+        values = values.astype(object)
+    low, high = values[ordered[:, place - 1]], values[ordered[:, place]]
+    between: Whole = low * (share.denominator - share.numerator) + high * share.numerator
+    return between
+
+
+def rows_at_once(form: QuantileForm) -> int:
+    """How many swaps are tried at once, a power of two."""
+    return int(1 << (max(min(_AT_ONCE // form.items, SAMPLES_PER_BLOCK), 1).bit_length() - 1))
+
+
+def every(form: QuantileForm) -> Iterator[Whole]:
+    """t for all choices of the units of `coins`, in parts."""
+    units, of_item = coins(form)
+    rows = min(rows_at_once(form), 1 << units)
+    for start in range(0, 1 << units, rows):
+        number = np.arange(start, start + rows, dtype=np.int64)[:, None]
+        yield statistic(form, of_item, (number >> np.arange(units)) & 1 == 1)
+
+
+def enumerated(form: QuantileForm, side: Alternative) -> Probability:
+    """P(t is at least as extreme as observed), by all swaps."""
+    observed = form.observed
+    inside = sum(int(np.count_nonzero(extreme(values, observed, side))) for values in every(form))
+    return from_fraction(inside, len(swapping(form)))
+
+
+def draws(form: QuantileForm, samples: int, seed: int) -> Iterator[Whole]:
+    """`samples` independent values of t, in parts; each block has its own stream, as in `one_sum.monte_carlo`."""
+    (units, of_item), rows = coins(form), rows_at_once(form)
+    words = -(-units // 64)
+    for block, size in blocks(samples):
+        bits = stream(seed, block)
+        for start in range(0, size, rows):
+            raw = bits.random_raw(rows * words).astype("<u8").view(np.uint8)
+            swaps = np.unpackbits(raw.reshape(rows, -1), axis=1, count=units, bitorder="little")
+            yield statistic(form, of_item, swaps[: size - start].astype(bool))
+
+
+def sampled(
+    form: QuantileForm, side: Alternative, *, samples: int, seed: int, kept: int = 0
+) -> tuple[Estimate, Whole]:
+    """P(t is at least as extreme as observed) by Monte Carlo, and the first `kept` values."""
+    observed = form.observed
+    inside, first, held = 0, [form.values[:0]], 0
+    for values in draws(form, samples, seed):
+        inside += int(np.count_nonzero(extreme(values, observed, side)))
+        if held < kept:
+            first.append(values[: kept - held])
+            held += len(first[-1])
+    values_kept: Whole = np.concatenate(first)  # type: ignore[assignment]
+    return Estimate(samples, seed, inside), values_kept

@@ -1,0 +1,160 @@
+"""Times of benchmarks: pytest-benchmark (`--benchmark-json`) and hyperfine (`--export-json`).
+
+Two files, one for each version of what is measured; a benchmark is an item, identified by its name in pytest and by its
+command in hyperfine. Its times are averaged where the file has them (pytest-benchmark writes them with
+--benchmark-save-data), else their mean is taken as it is written. Less is better.
+(pytest-benchmark: docs/usage.rst, `stats`; hyperfine: src/export/json.rs, src/benchmark/benchmark_result.rs.)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import InvalidTest
+from .. import ndjson
+from .format import FirstLook, Format, Sign
+from .number_text import Number, NumberReader
+from .outputs_by_id import SystemOutputs, Value, scores_reading
+from .reader import ReaderOptions, Reading, choose
+from .roles import both
+from .source import Source
+
+ROLES = ("u", "v")
+USES = frozenset(("metric", "on_missing", "decimals"))
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a tool keeps its benchmarks, and what of them: the list, the object with the numbers, the times."""
+
+    benchmarks: str
+    numbers: str | None
+    times: str
+    metrics: tuple[str, ...]
+
+    def path(self, index: int, *inner: str) -> str:
+        """The pointer to a benchmark's number, below the file's."""
+        return "/".join(
+            (self.benchmarks, str(index), *(() if self.numbers is None else (self.numbers,)), *inner)
+        )
+
+
+_PYTEST = Layout("benchmarks", "stats", "data", ("mean", "median", "min", "max"))
+_HYPERFINE = Layout("results", None, "times", ("mean", "median", "min", "max", "user", "system"))
+
+
+def read_pytest(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Two files of pytest-benchmark."""
+    return _reading(files, options, format_, _PYTEST)
+
+
+def read_hyperfine(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Two files of hyperfine."""
+    return _reading(files, options, format_, _HYPERFINE)
+
+
+def _reading(files: Mapping[str, Source], options: ReaderOptions, format_: str, layout: Layout) -> Reading:
+    notes: list[str] = []
+    first, second = both(files, format_)
+    if options.metric is not None and options.metric not in layout.metrics:
+        raise choose(first.pointer, "metric", "number of a benchmark", list(layout.metrics))
+    u, v = (_outputs(source, options, layout, notes) for source in (first, second))
+    taken = "the mean of its times" if options.metric is None else f"the {options.metric} of its times"
+    return scores_reading(
+        u, v, options, notes, format_,
+        more_notes=(f"A benchmark is an item; its score is {taken}, in seconds.",),
+        metric="seconds",
+        higher_is_better=False,
+    )  # fmt: skip
+
+
+def _outputs(source: Source, options: ReaderOptions, layout: Layout, notes: list[str]) -> SystemOutputs:
+    """A file's benchmarks; raises MalformedBody, and InvalidTest where it is no export."""
+    document = ndjson.decoded(source.text(notes), source.pointer, source.label)
+    rows = document.get(layout.benchmarks) if isinstance(document, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        detail = f"{source.label}: there is no list {layout.benchmarks} of benchmarks."
+        raise InvalidTest.at(source.at(layout.benchmarks), "missing_field", detail)
+    outputs, reader, failed = SystemOutputs(source), NumberReader.of(options), 0
+    for index, row in enumerate(rows):
+        value = _value(source, row, index, layout, options.metric, reader)
+        outputs.add(_name(source, row, index, layout), value, layout.path(index))
+        codes = row.get("exit_codes")
+        failed += sum(code != 0 for code in codes) if isinstance(codes, list) else 0
+    if failed:
+        notes.append(
+            f"{source.label}: {failed:,} runs ended with another exit code than 0; their times count."
+        )
+    return outputs
+
+
+def _name(source: Source, row: Row, index: int, layout: Layout) -> str:
+    """fullname in pytest, else name; the command in hyperfine, with the values of its parameters if there are any."""
+    for field in ("fullname", "name", "command"):
+        name = row.get(field)
+        if isinstance(name, str) and name:
+            parameters = row.get("parameters")
+            return f"{name} {json.dumps(parameters, sort_keys=True)}" if parameters else name
+    detail = f"{source.label}: this benchmark has no name."
+    raise InvalidTest.at(source.at(layout.benchmarks, index), "missing_field", detail)
+
+
+def _value(
+    source: Source, row: Row, index: int, layout: Layout, metric: str | None, reader: NumberReader
+) -> Value:
+    numbers = row if layout.numbers is None else row.get(layout.numbers)
+    if not isinstance(numbers, dict):
+        return None  # it did not run
+    times = numbers.get(layout.times)
+    if metric is None and isinstance(times, list) and times:
+        return _times(source, times, layout.path(index, layout.times), reader)
+    name = metric or "mean"
+    pointer = f"{source.pointer}/{layout.path(index, name)}"
+    if name not in numbers:
+        raise InvalidTest.at(pointer, "missing_field", f"{source.label}: this benchmark has no {name}.")
+    return reader.of_json(numbers[name], pointer)
+
+
+def _times(source: Source, times: Sequence[Any], path: str, reader: NumberReader) -> Value:
+    read = [reader.of_json(time, f"{source.pointer}/{path}/{index}") for index, time in enumerate(times)]
+    known: tuple[Number, ...] = tuple(time for time in read if time is not None)
+    return known if len(known) == len(read) else None
+
+
+def _pytest_sign(look: FirstLook) -> Sign:
+    document = look.document
+    return (
+        Sign.MARK
+        if isinstance(document.get("benchmarks"), list) and "machine_info" in document
+        else Sign.NONE
+    )
+
+
+def _hyperfine_sign(look: FirstLook) -> Sign:
+    rows = look.document.get("results")
+    first = rows[0] if isinstance(rows, list) and rows else None
+    return Sign.MARK if isinstance(first, dict) and {"command", "mean"} <= set(first) else Sign.NONE
+
+
+PYTEST = Format(
+    "pytest-benchmark",
+    read_pytest,
+    ROLES,
+    USES,
+    "pytest --benchmark-json",
+    kinds=("scores",),
+    sign=_pytest_sign,
+)
+HYPERFINE = Format(
+    "hyperfine",
+    read_hyperfine,
+    ROLES,
+    USES,
+    "hyperfine --export-json",
+    kinds=("scores",),
+    sign=_hyperfine_sign,
+)

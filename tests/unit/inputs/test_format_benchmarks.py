@@ -1,0 +1,110 @@
+"""pytest-benchmark's and hyperfine's files, as the tools wrote them and damaged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.errors import InputError
+from app.statistics.paired import Repeated
+
+from .conftest import Read
+
+Refusal = Callable[..., InputError]
+
+HYPERFINE: dict[str, Any] = {
+    "results": [{"command": "a", "mean": 2.0, "times": [1.0, 3.0], "exit_codes": [0, 1]}]
+}
+PYTEST: dict[str, Any] = {
+    "machine_info": {},
+    "benchmarks": [{"name": "a", "fullname": "t.py::a", "stats": {"mean": 2.0, "median": 1.5}}],
+}
+
+
+@pytest.mark.parametrize(
+    ("format_", "stem", "key"),
+    [("pytest-benchmark", "pytest", "fullname"), ("hyperfine", "hyperfine", "command")],
+)
+def test_times_of_benchmarks_pair_by_name(
+    format_: str, stem: str, key: str, read_files: Read, excerpts: Path
+) -> None:
+    files = {role: excerpts / "benchmarks" / f"{stem}_{role}.json" for role in "uv"}
+    reading = read_files("auto", files)
+    assert (reading.format, reading.metric, reading.higher_is_better) == (format_, "seconds", False)
+    assert any("the mean of its times" in note for note in reading.notes)
+    for role in "uv":
+        document = json.loads(files[role].read_bytes())
+        rows = document["benchmarks" if format_ == "pytest-benchmark" else "results"]
+        assert list(reading.data.pairing.ids or ()) == [row[key] for row in rows]
+        times = [row["stats"]["data"] if format_ == "pytest-benchmark" else row["times"] for row in rows]
+        side = getattr(reading.data, role)
+        assert isinstance(side, Repeated)
+        assert np.array_equal(side.lengths, [5] * len(rows))
+        assert side.values.tolist() == [time for row in times for time in row]
+
+
+@pytest.mark.parametrize("stem", ["pytest", "hyperfine"])
+def test_another_number_of_a_benchmark_is_taken_as_it_is_written(
+    stem: str, read_files: Read, excerpts: Path
+) -> None:
+    files = {role: excerpts / "benchmarks" / f"{stem}_{role}.json" for role in "uv"}
+    reading = read_files("auto", files, metric="median")
+    document = json.loads(files["u"].read_bytes())
+    rows = [row["stats"] for row in document["benchmarks"]] if stem == "pytest" else document["results"]
+    data: Any = reading.data
+    assert data.u.tolist() == [row["median"] for row in rows]
+
+
+def test_without_times_their_mean_is_taken(read_files: Read) -> None:
+    text = json.dumps(PYTEST, indent=4)
+    reading = read_files("auto", {"u": text, "v": text})
+    assert reading.format == "pytest-benchmark"
+    data: Any = reading.data
+    assert data.u.tolist() == [2.0]
+    # On one line, too.
+    assert read_files("auto", {"u": json.dumps(PYTEST), "v": text}).format == "pytest-benchmark"
+
+
+def test_failed_runs_are_noted(read_files: Read) -> None:
+    text = json.dumps(HYPERFINE)
+    notes = read_files("hyperfine", {"u": text, "v": text}).notes
+    assert any("1 runs ended with another exit code" in note for note in notes)
+
+
+def test_parameters_are_part_of_the_name(read_files: Read) -> None:
+    rows = [{"command": "a", "mean": float(n), "parameters": {"n": str(n)}} for n in (1, 2)]
+    texts = {role: json.dumps({"results": order}) for role, order in (("u", rows), ("v", rows[::-1]))}
+    data: Any = read_files("hyperfine", texts).data
+    assert data.u.tolist() == data.v.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("format_", "document", "code", "pointer"),
+    [
+        ("hyperfine", {}, "missing_field", "/files/u/results"),
+        ("hyperfine", {"results": [1]}, "missing_field", "/files/u/results"),
+        ("hyperfine", {"results": [{"mean": 1.0}]}, "missing_field", "/files/u/results/0"),
+        ("hyperfine", {"results": [{"command": "a"}]}, "missing_field", "/files/u/results/0/mean"),
+        ("hyperfine", {"results": [{"command": "a", "mean": None}]}, "missing_value", "/files/u/results/0"),
+        ("hyperfine", {"results": HYPERFINE["results"] * 2}, "duplicate_id", "/files/u/results/1"),
+        ("pytest-benchmark", {"benchmarks": {}}, "missing_field", "/files/u/benchmarks"),
+        ("pytest-benchmark", {"benchmarks": [{"name": "a"}]}, "missing_value", "/files/u/benchmarks/0/stats"),
+    ],
+)
+def test_what_is_no_benchmark_is_refused(
+    format_: str, document: dict[str, Any], code: str, pointer: str, refusal: Refusal
+) -> None:
+    text = json.dumps(document)
+    flaw = refusal(format_, {"u": text, "v": text}).flaws[0]
+    assert (flaw.code, flaw.pointer) == (code, pointer)
+
+
+def test_a_number_that_no_benchmark_has_is_refused_with_those_there_are(refusal: Refusal) -> None:
+    text = json.dumps(HYPERFINE)
+    error = refusal("hyperfine", {"u": text, "v": text}, metric="stddev")
+    assert "median" in error.detail
