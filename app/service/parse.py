@@ -33,6 +33,7 @@ from ..statistics.paired import (
 from .body_decoders import REQUIRED, DecodedBody, decode_body
 from .media_types import MULTIPART
 from .messages import Job, Limits
+from .pairwise import events_for, groups_for, typed
 from .parse_files import ParsedFiles, parse_files, read_form
 from .pointers import PointerMap, by_id, chained
 from .query import ELSEWHERE, options_of_query
@@ -140,6 +141,8 @@ def parse_request(decoded: DecodedBody, job: Job) -> ParsedTest:
         spec = spec_of(request.statistic, decoded.kind)
         if isinstance(data, Predictions) and spec.name in TEXT_STATISTICS:
             data = segments(data)
+        elif isinstance(data, Predictions):
+            data = typed(data, spec)
         options = replace(_options(request), higher_is_better=direction.of_test(data, spec, None))
     if isinstance(data, Segments):
         pointer_map = chained(as_gold, pointer_map)
@@ -265,7 +268,9 @@ def _data(request: AnyRequest, columns: dict[str, Any], pairing: Pairing) -> Pai
         return Scores(u, v, pairing, weights_for(request.weights, len(u), pairing))
     if isinstance(request, CountsRequest):
         return Counts(columns["u"].columns, columns["v"].columns, pairing)
-    return Predictions(columns["gold"], columns["u"], columns["v"], pairing)
+    n = len(columns["gold"])
+    groups, event = groups_for(request.groups, n, pairing), events_for(request.event, n, pairing)
+    return Predictions(columns["gold"], columns["u"], columns["v"], pairing, groups, event)
 
 
 _CHOSEN = tuple(option.name for option in fields(Options) if option.name in Choices.model_fields)

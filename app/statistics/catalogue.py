@@ -40,12 +40,20 @@ _PRECISE, _RECALLED = "How much of what was predicted is right.", "How much of w
 _BLEU, _CHRF = "Corpus BLEU, not the average of sentences.", "Corpus chrF: character n-grams."
 _TER = "Translation edit rate; less is better."
 
+_GROUP_AVERAGE = Parameter(
+    "group_average", "of groups: the mean of their own values, or all pairs together", "text", ("mean", "sum"), "mean"
+)
+_SCALES = ("ranks", "raw", "standardized")
+_SCALE = Parameter("scale", "of the scores, on which the systems are exchanged", "text", _SCALES, "ranks")
+_PAIRED = (_SCALE, _GROUP_AVERAGE)
+
 _score = partial(Statistic, kind="scores", reducer="scores:reduce_scores", higher_is_better=None)
 _count = partial(Statistic, kind="counts", reducer="counts:reduce_counts")
 _segment_count = partial(Statistic, kind="counts", reducer="corpus:reduce_corpus_counts")
 _label = partial(Statistic, kind="predictions", reducer="labels:reduce_predictions")
 _class = partial(Statistic, kind="predictions", reducer="classes:reduce_classes")
 _span = partial(Statistic, kind="predictions", reducer="spans:reduce_spans")
+_pair = partial(Statistic, kind="predictions", reducer="pairwise.reduce:reduce_pairwise")
 _segment = partial(Statistic, kind="segments", reducer="corpus:reduce_segments", needs="sacrebleu")
 
 ENTRIES = (
@@ -131,6 +139,32 @@ ENTRIES = (
     _span(
         "span_recall", "entity recall", "Of the entities there are, how many were wholly found.",
         "recall of entities in sequences of tags", _TYPED,
+    ),
+    _pair(
+        "auc", "AUC", "How often a positive item is scored above a negative one: the area under the ROC curve.",
+        "area under the ROC curve of scores against two labels, ties a half",
+        (Parameter("positive", "the positive label of auc", "label", default="1"), *_PAIRED),
+    ),
+    _pair(
+        "concordance", "concordance", "How often the item with the later time has the higher score: Harrell’s c.",
+        "Harrell's c of scores against times, with event 1 or 0 (censored) beside them; ties a half", _PAIRED,
+    ),
+    _pair(
+        "kendall", "Kendall’s tau", "How well the order of the scores agrees with gold’s: tau-a.",
+        "Kendall's tau-a against gold scores: concordant less discordant pairs, over all pairs", _PAIRED,
+    ),
+    _pair(
+        "pairwise_accuracy", "pairwise accuracy", "How many pairs are ordered, or tied, as in gold: WMT’s acc_eq.",
+        "pairs of items that are ordered or tied as their gold scores are",
+        (
+            Parameter("epsilon", "scores that differ by at most this tie; in units of scale", "number", default="0"),
+            Parameter("scale", _SCALE.meaning, "text", _SCALES, "raw"),
+            _GROUP_AVERAGE,
+        ),
+    ),
+    _pair(
+        "spearman", "Spearman’s rho", "How well the ranks agree with gold’s.",
+        "Spearman's rho against gold scores, mid-ranks for ties, by the normaliser (n^3 - n) / 12 of no ties", _PAIRED,
     ),
     _segment(
         "bleu", "BLEU", _BLEU, "corpus BLEU, as sacrebleu counts it",
