@@ -101,9 +101,7 @@ def events_for(given: Any, n: int, pairing: Pairing) -> NDArray[np.bool_] | None
     return np.array(values, dtype=bool)
 
 
-def _by_item(
-    given: Any, n: int, pairing: Pairing, name: str, one: str
-) -> tuple[list[Any], list[str] | None]:
+def _by_item(given: Any, n: int, pairing: Pairing, name: str, one: str) -> tuple[list[Any], list[str] | None]:
     """One value per item, in the order of the items; and the keys of an object."""
     if not isinstance(given, Mapping):
         if pairing.matched is not None:

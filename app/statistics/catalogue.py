@@ -41,7 +41,11 @@ _BLEU, _CHRF = "Corpus BLEU, not the average of sentences.", "Corpus chrF: chara
 _TER = "Translation edit rate; less is better."
 
 _GROUP_AVERAGE = Parameter(
-    "group_average", "of groups: the mean of their own values, or all pairs together", "text", ("mean", "sum"), "mean"
+    "group_average",
+    "of groups: the mean of their own values, or all pairs together",
+    "text",
+    ("mean", "sum"),
+    "mean",
 )
 _SCALES = ("ranks", "raw", "standardized")
 _SCALE = Parameter("scale", "of the scores, on which the systems are exchanged", "text", _SCALES, "ranks")

@@ -98,9 +98,9 @@ class Predictions:
     censoring. Both None where there are none.
     """
 
-    gold: Sequence[Item] | Column
-    u: Sequence[Item] | Column
-    v: Sequence[Item] | Column
+    gold: Sequence[Item]
+    u: Sequence[Item]
+    v: Sequence[Item]
     pairing: Pairing = field(default_factory=Pairing)
     groups: NDArray[np.int64] | None = None
     event: NDArray[np.bool_] | None = None

@@ -33,9 +33,13 @@ class Case:
 def case(source: random.Random, name: str) -> Case:
     """Up to nine items with many ties; a case may turn out to have no comparable pair."""
     n = source.choice((2, 3, 4, 5, 6, 7, 8, 8, 9))
-    values = source.choice(((0.1, 0.2, 0.3), (0.5, 1.25, 2.0, 3.5, 4.0), tuple(k / 8 for k in range(40)), (-1, 0, 1, 2)))
+    values = source.choice(
+        ((0.1, 0.2, 0.3), (0.5, 1.25, 2.0, 3.5, 4.0), tuple(k / 8 for k in range(40)), (-1, 0, 1, 2))
+    )
     u, v = ([source.choice(values) for _ in range(n)] for _ in range(2))
-    if source.random() < 0.2:  # one of the systems on a scale of its own: z-scores of unlike roots, and of equal values
+    if (
+        source.random() < 0.2
+    ):  # one of the systems on a scale of its own: z-scores of unlike roots, and of equal values
         factor = source.choice((2, 3, 0.5))
         v = [x * factor for x in (source.sample(u, n) if source.random() < 0.5 else v)]
     statistic: dict[str, Any] = {"name": name}
@@ -101,8 +105,8 @@ def _scaled(column: Sequence[float], scale: str) -> list[Number]:
         return list(exact)
     if scale == "ranks":
         return [sum(y < x for y in exact) + Fraction(sum(y == x for y in exact) + 1, 2) for x in exact]
-    mean = sum(exact) / len(exact)
-    variance = sum((x - mean) ** 2 for x in exact) / len(exact)
+    mean = Fraction(sum(exact)) / len(exact)
+    variance = sum(((x - mean) ** 2 for x in exact), Fraction(0)) / len(exact)
     if variance == 0:
         raise ZeroDivisionError
     root = _decimal(variance).sqrt()
@@ -161,11 +165,13 @@ def _group(this: Case, system: list[Number], items: list[int]) -> tuple[Fraction
     if len({exact[i] for i in items}) < 2:
         return None
     if name == "kendall":
-        return Fraction(sum(_order(system[i], system[j]) * _order(exact[i], exact[j]) for i, j in both)), len(both)
+        concordant = sum(_order(system[i], system[j]) * _order(exact[i], exact[j]) for i, j in both)
+        return Fraction(concordant), len(both)
     ranks = [_midrank([system[j] for j in items], system[i]) for i in items]
     wanted = [_midrank([exact[j] for j in items], exact[i]) for i in items]
     middle = Fraction(n + 1, 2)
-    return sum((r - middle) * (g - middle) for r, g in zip(ranks, wanted, strict=True)), Fraction(n**3 - n, 12)
+    products = [(r - middle) * (g - middle) for r, g in zip(ranks, wanted, strict=True)]
+    return sum(products, Fraction(0)), Fraction(n**3 - n, 12)
 
 
 def _halves(system: list[Number], pairs: list[tuple[int, int]]) -> tuple[Fraction, int] | None:
@@ -176,4 +182,4 @@ def _halves(system: list[Number], pairs: list[tuple[int, int]]) -> tuple[Fractio
 
 
 def _midrank(column: Sequence[Number], x: Number) -> Fraction:
-    return sum(Fraction(1 + _order(x, y), 2) for y in column) + Fraction(1, 2)
+    return Fraction(sum(1 + _order(x, y) for y in column) + 1, 2)

@@ -39,8 +39,10 @@ def test_pairs_are_those_of_the_definition(service: InProcess, name: str) -> Non
         assert answered.status == 200, (case, said)
         assert said["method"]["exact"], case
         fraction = said["p_value_fraction"]
-        assert (said["statistic"]["u"], said["statistic"]["v"]) == pytest.approx((float(u), float(v)), abs=1e-15), case
+        assert (said["statistic"]["u"], said["statistic"]["v"]) == pytest.approx(
+            (float(u), float(v)), abs=1e-15
+        ), case
         assert said["p_value"] == pytest.approx(float(p), rel=1e-12), (case, float(p))
-        assert int(fraction["numerator"]) * p.denominator == p.numerator * 2 ** int(fraction["log2_denominator"]), (
-            case
-        )
+        assert int(fraction["numerator"]) * p.denominator == p.numerator * 2 ** int(
+            fraction["log2_denominator"]
+        ), case

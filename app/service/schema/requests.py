@@ -204,7 +204,9 @@ class PredictionsRequest(TestRequest):
         }
     )
 
-    gold: Annotated[OutputColumn, Field(description="The gold standard: labels, texts, human scores or times.")]
+    gold: Annotated[
+        OutputColumn, Field(description="The gold standard: labels, texts, human scores or times.")
+    ]
     u: Annotated[OutputColumn, Field(description="Outputs of system U: labels, texts or scores.")]
     v: Annotated[OutputColumn, Field(description="Outputs of system V.")]
     groups: Annotated[

@@ -13,10 +13,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...engine.lattice import Integers, Whole
-from ..numbers import MAX_INTEGER, on_lattice
+from ...engine.lattice import Integers, Reals, Whole
+from ..numbers import MAX_INTEGER
 from ..paired import Column
 from ..scores import doubled_midranks
+from .printed import as_printed
 from .standardized import standardized
 
 
@@ -42,14 +43,15 @@ def placed(u: Column, v: Column, scale: str, epsilon: Fraction) -> tuple[Placed,
         (u_places, v_places) = standardized(u, v, epsilon)
         return Placed(*u_places), Placed(*v_places)
     if scale == "ranks":
-        return _on_integers(doubled_midranks(u), doubled_midranks(v), int(2 * epsilon))
+        one, other = (doubled_midranks(np.unique(x, return_inverse=True)[1].reshape(-1)) for x in (u, v))
+        return _on_integers(one, other, int(2 * epsilon))
     if epsilon == 0 and u.dtype == v.dtype:
         return _on_integers(u, v, 0)  # doubles compare as the decimals that they print as
-    lattice = on_lattice(u, v, exactly=True)
-    return _on_integers(*lattice.columns, int(epsilon / lattice.unit))
+    unit, columns = as_printed(u, v)
+    return _on_integers(columns[0], columns[1], int(epsilon / unit))
 
 
-def _on_integers(u: Whole | Column, v: Whole | Column, within: int) -> tuple[Placed, Placed]:
+def _on_integers(u: Whole | Reals, v: Whole | Reals, within: int) -> tuple[Placed, Placed]:
     """Values tie that are at most `within` apart. Doubles are given only with 0."""
     values, where = np.unique(np.concatenate([u, v]), return_inverse=True)
     code = where.reshape(-1).astype(np.int64)

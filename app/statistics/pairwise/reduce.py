@@ -74,7 +74,9 @@ def reduce_pairwise(data: Predictions, spec: StatisticSpec) -> Additive:
         raise ArithmeticError("the effects of pairs do not add up to the difference of the scores")
     weights, unit = _weights(whole, str(parameters.get("group_average") or "mean"), len(effects))
     scores = [sum(t * w for t, w in zip(total, weights, strict=True)) * unit for total in totals]
-    fine, (stay,), rounding = effects_on(unit, clustered(_weighted(effects, weights, gold.group), data.pairing))
+    fine, (stay,), rounding = effects_on(
+        unit, clustered(_weighted(effects, weights, gold.group), data.pairing)
+    )
     return Additive(
         name=spec.name,
         stay=stay,

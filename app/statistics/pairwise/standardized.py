@@ -16,8 +16,8 @@ import numpy as np
 
 from ...engine.lattice import Integers, Wide
 from ...errors import InvalidTest
-from ..numbers import on_lattice
 from ..paired import Column
+from .printed import as_printed
 
 Places = tuple[Integers, Integers, Integers]  # code, below, upto
 # Bits behind the binary point of a bracket.
@@ -35,10 +35,10 @@ class _Centred:
 def standardized(u: Column, v: Column, epsilon: Fraction) -> tuple[Places, Places]:
     """`order.Placed` of both systems; raises InvalidTest at /u or /v where all values of a system are equal."""
     n = len(u)
-    lattice = on_lattice(u, v, exactly=True)
+    _, columns = as_printed(u, v)
     one, other = (
         _centred(np.asarray(column, dtype=object), pointer)
-        for column, pointer in zip(lattice.columns, ("/u", "/v"), strict=True)
+        for column, pointer in zip(columns, ("/u", "/v"), strict=True)
     )
     keys = np.concatenate([_keys(one, other.squares), _keys(other, one.squares)])
     _, where = np.unique(keys, return_inverse=True)
