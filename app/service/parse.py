@@ -30,6 +30,7 @@ from ..statistics.paired import (
     Segments,
     StatisticSpec,
 )
+from ..statistics.pairwise.price import reduction_seconds
 from .body_decoders import REQUIRED, DecodedBody, decode_body
 from .media_types import MULTIPART
 from .messages import Job, Limits
@@ -72,8 +73,10 @@ class ParsedTest:
 
     @property
     def counting_seconds(self) -> float:
-        """Predicted seconds of a long preparation (sacrebleu's counts of texts), else 0."""
-        return counting_seconds(self.data, self.spec) if isinstance(self.data, Segments) else 0.0
+        """Predicted seconds of a long preparation (sacrebleu's counts of texts, effects of pairs), else 0."""
+        if isinstance(self.data, Segments):
+            return counting_seconds(self.data, self.spec)
+        return reduction_seconds(self.data, self.spec)
 
 
 def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
