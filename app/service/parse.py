@@ -158,9 +158,11 @@ def parse_reading(files: ParsedFiles, job: Job) -> ParsedTest:
     with relocated(files.pointer_map):
         _refuse_excess(request, limits)
         _refuse_too_many("The files hold", n_items(reading.data), limits)
-        options = _measured(_options(request, reading.names), reading, files.spec)
+        options, data = _measured(_options(request, reading.names), reading, files.spec), reading.data
+        if isinstance(data, Predictions):
+            data = typed(data, files.spec)
         return ParsedTest(
-            reading.kind, reading.data, files.spec, options, _deadline(request, job), files.pointer_map, reading,
+            reading.kind, data, files.spec, options, _deadline(request, job), files.pointer_map, reading,
             _warnings_of_order(reading, options),
         )  # fmt: skip
 

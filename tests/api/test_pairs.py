@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 from scipy import stats
 from sklearn import metrics
 
+ROOT = Path(__file__).resolve().parents[2]
 PREDICTIONS = "/v1/tests/predictions"
 AUC: dict[str, Any] = {
     "gold": [1, 0, 1, 0, 1, 0],
@@ -53,7 +55,7 @@ def test_observed_values_are_those_of_the_libraries(service: Any, scale: str) ->
 
 def test_tied_scores_have_sklearn_s_auc_and_a_word_about_rho(service: Any) -> None:
     labels, gold, u, v = case(200, 2)
-    u, v = ([round(x / 300) for x in column] for column in (u, v))
+    u, v = ([float(round(x / 300)) for x in column] for column in (u, v))
     said = service.post(PREDICTIONS, {"gold": labels, "u": u, "v": v, "statistic": {"name": "auc"}}).json()
     wanted = [metrics.roc_auc_score(labels, column) for column in (u, v)]
     assert [said["statistic"]["u"], said["statistic"]["v"]] == pytest.approx(wanted, abs=1e-12)
@@ -201,3 +203,62 @@ def test_a_column_that_lacks_items_keeps_its_groups(service: Any) -> None:
     assert single.status_code == 200, single.text
     pair = board.json()["pairs"][0]
     assert pair["p_value"] == pytest.approx(single.json()["p_value"], rel=1e-12)
+
+
+RANKED = ROOT / "openapi" / "examples" / "files" / "ranking.csv"
+
+
+def test_a_table_of_labels_and_scores_is_the_request(service: Any) -> None:
+    rows = [line.split(",") for line in RANKED.read_text(encoding="utf-8").splitlines()[1:]]
+    gold, u, v = ([float(row[k]) for row in rows] for k in range(3))
+    body = {"gold": [int(g) for g in gold], "u": u, "v": v, "statistic": {"name": "auc"}}
+    single = service.post(PREDICTIONS, body).json()
+    answered = service.request(
+        "POST", "/v1/tests/files", files={"file": ("scores.csv", RANKED.read_bytes())}, data={}
+    )
+    assert answered.status_code == 200, answered.text
+    said = answered.json()
+    assert said["reading"]["format"] == "ranking"
+    assert (said["statistic"]["name"], said["p_value"]) == ("auc", single["p_value"])
+    wanted = [metrics.roc_auc_score(gold, column) for column in (u, v)]
+    assert [said["statistic"]["u"], said["statistic"]["v"]] == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "pointer", "code"),
+    [
+        ("label,score_u,score_v\n1,0.5,0.2\n,0.1,0.3\n", "/files/file/line/3/1", "missing"),
+        ("label,score_u,score_v\n1,0.5,0.2\n0,high,0.3\n", "/files/file/line/3/2", "not_a_number"),
+        ("label,score_u,score_v\n1,0.5,0.2\n0,0.5,\n", "/files/file/line/3/3", "missing"),
+        ("time,event,score_u,score_v\n3,1,0.5,0.2\n4,2,0.5,1\n", "/files/file/line/3/2", "not_an_event"),
+        ("label,score_u,score_v,event\n1,0.5,0.2,1\n0,1,2,1\n", "/files", "superfluous"),
+    ],
+)
+def test_a_wrong_table_says_where(service: Any, text: str, pointer: str, code: str) -> None:
+    data = {"statistic": "auc"} if code == "superfluous" else {}
+    answered = service.request(
+        "POST", "/v1/tests/files", files={"file": ("scores.csv", text.encode())}, data=data
+    )
+    assert answered.status_code == 422, answered.text
+    flaw = answered.json()["errors"][0]
+    assert (flaw["pointer"], flaw["code"]) == (pointer, code)
+
+
+def test_times_and_groups_of_a_table_are_read(service: Any) -> None:
+    text = "time,event,score_u,score_v,group\n" + "".join(
+        f"{g},{e},{u},{v},{group}\n"
+        for g, e, u, v, group in zip(
+            TAU["gold"], [1, 0, 1, 1, 1, 0], TAU["u"], TAU["v"], "xxyyxy", strict=True
+        )
+    )
+    answered = service.request("POST", "/v1/tests/files", files={"file": ("t.csv", text.encode())}, data={})
+    assert answered.status_code == 200, answered.text
+    body = {
+        **TAU,
+        "groups": list("xxyyxy"),
+        "event": [1, 0, 1, 1, 1, 0],
+        "statistic": {"name": "concordance"},
+    }
+    single = service.post(PREDICTIONS, body).json()
+    assert answered.json()["statistic"] == single["statistic"]
+    assert answered.json()["p_value"] == single["p_value"]

@@ -15,6 +15,7 @@ from app.engine.plan import Budget
 from app.errors import InvalidTest
 from app.inference.options import Options
 from app.inference.paired_test import run_test
+from app.statistics.additive_problem import Additive
 from app.statistics.paired import Pairing, Predictions, StatisticSpec
 from app.statistics.pairwise import reduce as module
 from app.statistics.pairwise.dominance import prefix_counts
@@ -103,6 +104,7 @@ def kendall_by_groups(data: Predictions, system: Any) -> Fraction:
 def test_the_mean_over_groups_of_many_sizes_is_exact(seed: int) -> None:
     data, units = many_sizes(seed, 8), 8
     problem = reduce(data, StatisticSpec("kendall", {"scale": "raw"}))
+    assert isinstance(problem, Additive)
     assert problem.unit.denominator > 2**58
     u, v, clusters = np.asarray(data.u), np.asarray(data.v), data.pairing.clusters
     values = {}
