@@ -76,6 +76,23 @@ TEXTS = {
         "we go home by bus now",
     ],
 }
+LABELLED = {
+    "gold": [1, 0, 1, 1, 0, 0, 1, 0],
+    "u": [0.9, 0.2, 0.7, 0.4, 0.4, 0.1, 0.8, 0.3],
+    "v": [0.6, 0.5, 0.8, 0.3, 0.7, 0.2, 0.6, 0.4],
+}
+# The same number of points for both systems, no two alike, so that ranks are the points.
+JUDGED = {
+    "gold": [3.5, 1.0, 4.0, 2.5, 2.0, 5.0, 3.0],
+    "u": [3, 1, 5, 4, 2, 7, 6],
+    "v": [5, 2, 3, 1, 4, 6, 7],
+}
+SURVIVED = {
+    "gold": [5, 12, 12, 3, 8, 20, 15],
+    "event": [1, 0, 1, 1, 1, 0, 1],
+    "u": JUDGED["u"],
+    "v": JUDGED["v"],
+}
 DECIMALS = {"u": [0.5, 0.25, 0.75, 1.0, 0.5, 0.0], "v": [0.25, 0.25, 0.5, 0.5, 0.75, 0.25]}
 
 RIGHT = {
@@ -147,6 +164,9 @@ STATISTICS: Mapping[str, dict[str, Any]] = {
         _named("exact_match", "token_accuracy", "span_f1", "span_precision", "span_recall"),
     ),
     **_each("predictions", TEXTS, _named("bleu", "chrf", "ter")),
+    **_each("predictions", LABELLED, {"auc": {"name": "auc", "scale": "raw"}}),
+    **_each("predictions", JUDGED, _named("kendall", "pairwise_accuracy", "spearman")),
+    **_each("predictions", SURVIVED, _named("concordance")),
     **_each("counts", RIGHT, _named("accuracy")),
     **_each("counts", BLEU_ROWS, _named("bleu")),
     **_each("counts", CHRF_ROWS, _named("chrf")),

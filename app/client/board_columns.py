@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from .data import array_of, escaped
 from .errors import InvalidData
-from .indexed import BESIDE, by_index
+from .indexed import BESIDE, BY_ITEM, by_index
 
 Columns = Mapping[str, Any]
 MEMBERS = ("systems", "scores", "gold", *BESIDE)
@@ -106,7 +106,7 @@ def without_missing(members: Columns) -> Columns:
         name: {key: one for key, one in _by_key(column, ids, name).items() if not is_missing(one)}
         for name, column in systems.items()
     }
-    own = {name: members[name] for name in ("clusters", "weights") if members.get(name) is not None}
+    own = {name: members[name] for name in BY_ITEM if members.get(name) is not None}
     return kept | {name: _by_key(column, ids, name) for name, column in own.items()}
 
 

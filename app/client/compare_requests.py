@@ -51,6 +51,8 @@ class CompareOptions(TypedDict, total=False):
     ids: Any
     clusters: Any
     weights: Any
+    groups: Any
+    event: Any
 
 
 @dataclass(frozen=True, slots=True)

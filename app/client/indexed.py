@@ -16,7 +16,9 @@ Columns = Mapping[str, Any]
 Labels = list[str]
 # The columns of one frame with both systems, when it has these names: whatever their order.
 WHOLE = {"scores": ("u", "v"), "counts": ("tp_u", "incorrect_u", "tp_v", "incorrect_v")}
-BESIDE = ("ids", "clusters", "weights")
+# One value per item beside the columns, by order or by id.
+BY_ITEM = ("clusters", "weights", "groups", "event")
+BESIDE = ("ids", *BY_ITEM)
 BY_ORDER = "use .reset_index(drop=True) or .to_numpy() to pair by order."
 
 
@@ -99,7 +101,7 @@ def _require_ids(kind: str, options: Columns, labels: Mapping[str, Labels], firs
             f"The columns are paired by their indexes, which differ: leave ids out; or {BY_ORDER}",
             pointer="/ids",
         )
-    for name in ("clusters", "weights"):
+    for name in BY_ITEM:
         column = options.get(name)
         if column is not None and f"/{name}" not in labels and not isinstance(column, Mapping):
             detail = f"The columns are paired by their indexes, which differ; this has none: {BY_ORDER}"
@@ -133,6 +135,6 @@ def _keyed(value: Any, labels: Labels, at: str) -> dict[str, Any]:
 
 
 def _beside_by_id(options: Columns, labels: Mapping[str, Labels]) -> dict[str, Any]:
-    """Clusters and weights by id, where they have an index."""
+    """Clusters, weights, groups and events by id, where they have an index."""
     own = {at[1:]: _keyed(options[at[1:]], index, at) for at, index in labels.items() if at != "/ids"}
     return {**options, **own}

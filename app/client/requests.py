@@ -23,14 +23,15 @@ FileLike = str | PathLike[str] | bytes | tuple[str, bytes] | BinaryIO
 Statistic = str | Mapping[str, Any]
 Names = tuple[str, str] | Mapping[str, str]
 
-IN_A_BODY_ONLY = ("ids", "clusters", "labels", "weights")
+IN_A_BODY_ONLY = ("ids", "clusters", "labels", "weights", "groups", "event")
 ROLES = ("u", "v", "file", "gold", "ref", "ref2", "ref3", "ref4", "qrels", "documents")
 
 
 class Options(TypedDict, total=False):
     """The options of every test; their meaning and defaults are in the OpenAPI document of the server.
 
-    `weights` is of scores alone: what each item counts for, in the order of the items, or by id.
+    `weights` is of scores alone: what each item counts for, in the order of the items, or by id. `groups` and `event` are
+    of statistics of pairs: only pairs of one group count, and which times of a concordance are those of events.
     """
 
     statistic: Statistic
@@ -45,6 +46,8 @@ class Options(TypedDict, total=False):
     ids: Any
     clusters: Any
     weights: Any
+    groups: Any
+    event: Any
     on_missing: Literal["error", "drop"]
     pmf: Literal["none", "summary", "full"]
     exact_fraction: bool

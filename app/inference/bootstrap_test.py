@@ -132,6 +132,12 @@ def bootstrap_test(
         )
     if isinstance(problem, Joint):
         return _joint(problem, options, budget)
+    if problem.pairwise:
+        detail = (
+            "A resample of the items has other pairs, with an item drawn twice among them, so that the statistic is no longer a "
+            "sum of effects: use the permutation test."
+        )
+        raise InvalidTest.at("/test", "not_bootstrapped", detail)
     if problem.absolute:
         raise InvalidTest.at(
             "/statistic/expression",

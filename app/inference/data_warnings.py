@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..errors import InvalidTest
 from ..statistics.label_match import label_warnings
 from ..statistics.paired import DataWarning, Paired, Pairing, Predictions, Scores, StatisticSpec
+from ..statistics.pairwise.gold import PAIRWISE
+from ..statistics.pairwise.tied import pair_warnings
 from ..statistics.summary_rows import summary_warning
 from ..statistics.weights import weights_warning
 
@@ -12,7 +14,9 @@ from ..statistics.weights import weights_warning
 def data_warnings(data: Paired, spec: StatisticSpec) -> tuple[DataWarning, ...]:
     """Few items left, rows of averages among them, labels that never match gold; raises InvalidTest where that is certain."""
     of_items = (mostly_dropped(data.pairing), summary_warning(data.pairing))
-    labels = label_warnings(data, spec) if isinstance(data, Predictions) else []
+    labels: list[DataWarning] = []
+    if isinstance(data, Predictions):
+        labels = pair_warnings(data, spec) if spec.name in PAIRWISE else label_warnings(data, spec)
     dust = weights_warning(data.weights) if isinstance(data, Scores) and data.weights is not None else None
     return (*(warning for warning in (*of_items, dust) if warning is not None), *labels)
 

@@ -36,7 +36,9 @@ def effect_size(
         d_z, delta = cohens_d_z(units), cliffs_delta(*scores)
     else:
         delta = None
-        d_z = cohens_d_z(differences_of(problem)) if isinstance(problem, Additive) else None
+        # Effects of pairs depend on each other.
+        alone = isinstance(problem, Additive) and not problem.pairwise
+        d_z = cohens_d_z(differences_of(problem)) if alone else None
     seen = paired_binary(data, spec)
     if seen is not None and lower_is_better:
         seen = replace(seen, only_u=seen.only_v, only_v=seen.only_u)

@@ -17,6 +17,7 @@ from ..statistics.joint_problem import Joint
 from ..statistics.paired import DataWarning, Paired, Pairing, Scores, Segments, StatisticSpec
 from ..statistics.problem import Problem
 from ..statistics.quantiles import Quantiles
+from ..statistics.pairwise.price import reduction_seconds
 from ..statistics.reducers import reduce
 from .additive_test import additive_test
 from .bootstrap_test import bootstrap_test
@@ -119,6 +120,8 @@ def prepare(
         # Counted once for both levels; the digest is of the texts.
         counting = counting_seconds(data, spec) if only_planned else 0.0
         data, spec = counted(data, spec, estimated=only_planned)
+    elif only_planned:
+        counting = reduction_seconds(data, spec)
     if data.pairing.clusters is not None:
         alone = replace(options, method="auto", pmf="none", exact_fraction=False, confidence_level=None)
         item_level = planned_test(

@@ -17,7 +17,7 @@ from .quoting import quoted
 
 KEYS = {"id": "ids", "cluster": "clusters"}
 # Other fields with another name than the column.
-FIELDS = {"weight": "weights"}
+FIELDS = {"weight": "weights", "group": "groups"}
 
 
 @dataclass(frozen=True, slots=True)

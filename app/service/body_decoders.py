@@ -25,7 +25,11 @@ REQUIRED: dict[TestKind, tuple[str, ...]] = {
     "counts": ("u", "v"),
     "predictions": ("gold", "u", "v"),
 }
-OPTIONAL: dict[TestKind, tuple[str, ...]] = {"effects": ("swap",), "scores": ("weight",)}
+OPTIONAL: dict[TestKind, tuple[str, ...]] = {
+    "effects": ("swap",),
+    "scores": ("weight",),
+    "predictions": ("group", "event"),
+}
 Options = dict[str, Any]  # as `options_of_query` returns them
 
 

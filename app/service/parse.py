@@ -30,9 +30,11 @@ from ..statistics.paired import (
     Segments,
     StatisticSpec,
 )
+from ..statistics.pairwise.price import reduction_seconds
 from .body_decoders import REQUIRED, DecodedBody, decode_body
 from .media_types import MULTIPART
 from .messages import Job, Limits
+from .pairwise import events_for, groups_for, typed
 from .parse_files import ParsedFiles, parse_files, read_form
 from .pointers import PointerMap, by_id, chained
 from .query import ELSEWHERE, options_of_query
@@ -71,8 +73,10 @@ class ParsedTest:
 
     @property
     def counting_seconds(self) -> float:
-        """Predicted seconds of a long preparation (sacrebleu's counts of texts), else 0."""
-        return counting_seconds(self.data, self.spec) if isinstance(self.data, Segments) else 0.0
+        """Predicted seconds of a long preparation (sacrebleu's counts of texts, effects of pairs), else 0."""
+        if isinstance(self.data, Segments):
+            return counting_seconds(self.data, self.spec)
+        return reduction_seconds(self.data, self.spec)
 
 
 def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
@@ -140,6 +144,8 @@ def parse_request(decoded: DecodedBody, job: Job) -> ParsedTest:
         spec = spec_of(request.statistic, decoded.kind)
         if isinstance(data, Predictions) and spec.name in TEXT_STATISTICS:
             data = segments(data)
+        elif isinstance(data, Predictions):
+            data = typed(data, spec)
         options = replace(_options(request), higher_is_better=direction.of_test(data, spec, None))
     if isinstance(data, Segments):
         pointer_map = chained(as_gold, pointer_map)
@@ -152,9 +158,11 @@ def parse_reading(files: ParsedFiles, job: Job) -> ParsedTest:
     with relocated(files.pointer_map):
         _refuse_excess(request, limits)
         _refuse_too_many("The files hold", n_items(reading.data), limits)
-        options = _measured(_options(request, reading.names), reading, files.spec)
+        options, data = _measured(_options(request, reading.names), reading, files.spec), reading.data
+        if isinstance(data, Predictions):
+            data = typed(data, files.spec)
         return ParsedTest(
-            reading.kind, reading.data, files.spec, options, _deadline(request, job), files.pointer_map, reading,
+            reading.kind, data, files.spec, options, _deadline(request, job), files.pointer_map, reading,
             _warnings_of_order(reading, options),
         )  # fmt: skip
 
@@ -265,7 +273,9 @@ def _data(request: AnyRequest, columns: dict[str, Any], pairing: Pairing) -> Pai
         return Scores(u, v, pairing, weights_for(request.weights, len(u), pairing))
     if isinstance(request, CountsRequest):
         return Counts(columns["u"].columns, columns["v"].columns, pairing)
-    return Predictions(columns["gold"], columns["u"], columns["v"], pairing)
+    n = len(columns["gold"])
+    groups, event = groups_for(request.groups, n, pairing), events_for(request.event, n, pairing)
+    return Predictions(columns["gold"], columns["u"], columns["v"], pairing, groups, event)
 
 
 _CHOSEN = tuple(option.name for option in fields(Options) if option.name in Choices.model_fields)

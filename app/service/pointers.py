@@ -13,8 +13,8 @@ from ..errors import pointer_token
 from .query import NAMES
 
 PointerMap = Callable[[str], str]
-COLUMNS = frozenset({"stay", "swap", "gold", "u", "v", "ids", "clusters", "weights"})
-FIELD = {"ids": "id", "clusters": "cluster", "weights": "weight"}
+COLUMNS = frozenset({"stay", "swap", "gold", "u", "v", "ids", "clusters", "weights", "groups", "event"})
+FIELD = {"ids": "id", "clusters": "cluster", "weights": "weight", "groups": "group"}
 NAME_PARAMETERS = {role: name for name, role in NAMES.items()}
 
 

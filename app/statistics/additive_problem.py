@@ -36,7 +36,8 @@ class Additive:
     difference of means or sums, which a margin or an interval can shift; `sizes`, shape (M,), how many of what the
     statistic counts (items, tokens) each unit has, None for one each. `rounding` says that stay and
     swap are rounded to 60 bits, None that they are exact. Where every unit is a single item, right or wrong,
-    `all_right` is t if U were right on all of them and V on none; else None.
+    `all_right` is t if U were right on all of them and V on none; else None. `pairwise` says that an effect sums what
+    pairs of items say, so that it depends on the other items: resamples of the effects are not resamples of the items.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Additive:
     shiftable: bool = False
     rounding: Rounding | None = None
     all_right: Fraction | None = None
+    pairwise: bool = False
 
 
 def require_items(count: int, pointer: str) -> None:

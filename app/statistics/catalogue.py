@@ -61,6 +61,17 @@ _SPECIFIC, _NEGATIVE = (
 )
 _NUMBERS: tuple[Data, ...] = ("scores", "times")
 
+_GROUP_AVERAGE = Parameter(
+    "group_average",
+    "of groups: the mean of their own values, or all pairs together",
+    "text",
+    ("mean", "sum"),
+    "mean",
+)
+_SCALES = ("ranks", "raw", "standardized")
+_SCALE = Parameter("scale", "of the scores, on which the systems are exchanged", "text", _SCALES, "ranks")
+_PAIRED = (_SCALE, _GROUP_AVERAGE)
+
 _score = partial(Statistic, kind="scores", reducer="scores:reduce_scores", higher_is_better=None)
 _quantile = partial(Statistic, kind="scores", reducer="quantiles:reduce_quantiles", higher_is_better=None)
 _count = partial(Statistic, kind="counts", reducer="counts:reduce_counts")
@@ -70,6 +81,9 @@ _class = partial(Statistic, kind="predictions", reducer="classes:reduce_classes"
 _confusion = partial(Statistic, kind="predictions", reducer="confusion:reduce_confusion")
 _one_class = partial(Statistic, kind="predictions", reducer="confusion:reduce_one_class")
 _span = partial(Statistic, kind="predictions", reducer="spans:reduce_spans", data=("tags",))
+_pair = partial(
+    Statistic, kind="predictions", reducer="pairwise.reduce:reduce_pairwise", data=("rankings",), question="correlation"
+)
 _segment = partial(Statistic, kind="segments", reducer="corpus:reduce_segments", needs="sacrebleu")
 
 ENTRIES = (
@@ -251,6 +265,37 @@ ENTRIES = (
         "span_recall", "entity recall", "Of the entities there are, how many were wholly found.",
         "recall of entities in sequences of tags", _TYPED,
         question="share", known_as=("seqeval.metrics.recall_score",),
+    ),
+    _pair(
+        "auc", "AUC", "How often a positive item is scored above a negative one: the area under the ROC curve.",
+        "area under the ROC curve of scores against two labels, ties a half",
+        (Parameter("positive", "the positive label of auc", "label", default="1"), *_PAIRED),
+        known_as=("sklearn.metrics.roc_auc_score",),
+    ),
+    _pair(
+        "concordance", "concordance", "How often the item with the later time has the higher score: Harrell’s c.",
+        "Harrell's c of scores against times, with event 1 or 0 (censored) beside them; ties a half", _PAIRED,
+        known_as=("lifelines.utils.concordance_index",),
+    ),
+    _pair(
+        "kendall", "Kendall’s tau", "How well the order of the scores agrees with gold’s: tau-a.",
+        "Kendall's tau-a against gold scores: concordant less discordant pairs, over all pairs", _PAIRED,
+        known_as=("scipy.stats.kendalltau",),
+    ),
+    _pair(
+        "pairwise_accuracy", "pairwise accuracy", "How many pairs are ordered, or tied, as in gold: WMT’s acc_eq.",
+        "pairs of items that are ordered or tied as their gold scores are",
+        (
+            Parameter("epsilon", "scores that differ by at most this tie; in units of scale", "number", default="0"),
+            Parameter("scale", _SCALE.meaning, "text", _SCALES, "raw"),
+            _GROUP_AVERAGE,
+        ),
+        known_as=("mt_metrics_eval.pairwise_acc",),
+    ),
+    _pair(
+        "spearman", "Spearman’s rho", "How well the ranks agree with gold’s.",
+        "Spearman's rho against gold scores, mid-ranks for ties, by the normaliser (n^3 - n) / 12 of no ties", _PAIRED,
+        known_as=("scipy.stats.spearmanr",),
     ),
     _segment(
         "bleu", "BLEU", _BLEU, "corpus BLEU, as sacrebleu counts it",

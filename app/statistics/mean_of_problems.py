@@ -70,6 +70,7 @@ def _sum_of(problems: Sequence[Additive]) -> Additive:
         sizes=shares,
         shiftable=shares is not None,
         rounding=rounding,
+        pairwise=any(problem.pairwise for problem in problems),
     )
 
 

@@ -91,12 +91,19 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """Raw outputs and gold: an item is one label or a sequence of labels."""
+    """Raw outputs and gold: an item is one label or a sequence of labels, or of statistics of pairs a number.
+
+    Numbers are arrays of shape (n,). Of statistics of pairs, `groups` are codes 0.. in order of first appearance, shape
+    (n,): only pairs of one group count; `event`, shape (n,), says which gold times are those of events, and not of
+    censoring. Both None where there are none.
+    """
 
     gold: Sequence[Item]
     u: Sequence[Item]
     v: Sequence[Item]
     pairing: Pairing = field(default_factory=Pairing)
+    groups: NDArray[np.int64] | None = None
+    event: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..engine.lattice import Integers
 from .paired import Column, Item, Pairing, Repeated, Weights
 
@@ -32,6 +35,8 @@ class Systems:
         their columns hold these items alone.
     weights
         Of scores, what each of the N items counts for; None where all count alike.
+    groups, event
+        Of statistics of pairs, as `paired.Predictions` has them for the N items; None where there are none.
     """
 
     kind: SystemsKind
@@ -40,6 +45,8 @@ class Systems:
     pairing: Pairing = field(default_factory=Pairing)
     present: Mapping[str, Integers] = field(default_factory=dict)
     weights: Weights | None = None
+    groups: Integers | None = None
+    event: NDArray[np.bool_] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy import stats
 from sklearn import metrics
 
 from app.inputs.formats.catalogue import FORMATS
@@ -103,6 +104,43 @@ def _chrf(sums: dict[str, int]) -> float:
     return 100 * 5 * precision * recall / (4 * precision + recall)
 
 
+def _concordance(said: list[Any], times: list[Any]) -> float:
+    """Harrell et al. 1982, with the events of the example."""
+    events = STATISTICS["predictions-concordance.json"]["event"]
+    pairs = [
+        (said[i], said[j])
+        for i, j in itertools.permutations(range(len(said)), 2)
+        if events[j] and (times[i] > times[j] or (times[i] == times[j] and not events[i]))
+    ]
+    return sum(1.0 if a > b else 0.5 if a == b else 0.0 for a, b in pairs) / len(pairs)
+
+
+def _signs(said: list[Any], gold: list[Any]) -> list[tuple[int, int]]:
+    """The order of each pair of items by a system and by gold; swaps make ties."""
+
+    def sign(x: list[Any], i: int, j: int) -> int:
+        return int(x[i] > x[j]) - int(x[i] < x[j])
+
+    pairs = itertools.combinations(range(len(said)), 2)
+    return [(sign(said, i, j), sign(gold, i, j)) for i, j in pairs]
+
+
+def _kendall(said: list[Any], gold: list[Any]) -> float:
+    signs = _signs(said, gold)
+    return sum(one * other for one, other in signs) / len(signs)
+
+
+def _agreement(said: list[Any], gold: list[Any]) -> float:
+    signs = _signs(said, gold)
+    return sum(one == other for one, other in signs) / len(signs)
+
+
+def _spearman(said: list[Any], gold: list[Any]) -> float:
+    """Products of mid-ranks, over the value that they have without ties."""
+    n, ranks = len(said), zip(stats.rankdata(said), stats.rankdata(gold), strict=True)
+    return sum(float((x - (n + 1) / 2) * (g - (n + 1) / 2)) for x, g in ranks) * 12 / (n**3 - n)
+
+
 ORACLES: dict[str, Score] = {
     "scores-mean-difference": lambda items, _: sum(items) / len(items),
     "scores-sum-difference": lambda items, _: sum(items),
@@ -143,6 +181,11 @@ ORACLES: dict[str, Score] = {
     "predictions-span-f1": _entities(lambda tp, said, true: 2 * tp / (said + true)),
     "predictions-span-precision": _entities(lambda tp, said, true: tp / said),
     "predictions-span-recall": _entities(lambda tp, said, true: tp / true),
+    "predictions-auc": lambda said, gold: metrics.roc_auc_score(gold, said),
+    "predictions-concordance": _concordance,
+    "predictions-kendall": _kendall,
+    "predictions-pairwise-accuracy": _agreement,
+    "predictions-spearman": _spearman,
     "predictions-bleu": _corpus("bleu"),
     "predictions-chrf": _corpus("chrf"),
     "predictions-ter": _corpus("ter"),

@@ -13,6 +13,7 @@ from sklearn import metrics
 from app.service.messages import TestKind
 from app.service.schema.statistics import STATISTIC_MODELS, entries
 from app.statistics.catalogue import STATISTICS
+from app.statistics.pairwise.gold import PAIRWISE
 
 GOLD = ["a", "b", "a", "c", "b", "a", "c", "b"]
 U = ["a", "b", "b", "c", "b", "a", "a", "b"]
@@ -86,6 +87,8 @@ def data_of(kind: str, name: str) -> dict[str, Any]:
         }
     if name in {"bleu", "chrf", "ter"}:
         return TEXTS
+    if name in PAIRWISE:
+        return {"gold": [1, 0, 1, 0], "u": [0.9, 0.2, 0.7, 0.4], "v": [0.6, 0.5, 0.8, 0.7]}
     return SPANS if name.startswith(("span", "token")) else {"gold": GOLD, "u": U, "v": V}
 
 

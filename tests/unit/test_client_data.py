@@ -221,3 +221,14 @@ def test_metrics_of_files_and_of_tests_are_not_mixed_up() -> None:
         gate(scores([1], [2]), metrics=[{"statistic": "sign"}])
     with pytest.raises(InvalidData, match="at least one metric"):
         gate([])
+
+
+def test_groups_and_events_stand_beside_scores_and_times() -> None:
+    test = predictions(
+        np.array([3.0, 1.5]), U[:2], V[:2], groups=np.array(["a", "a"]), event=np.array([True, False]),
+        statistic="concordance",
+    )  # fmt: skip
+    assert body(call_of_test(test)) == {
+        "gold": [3.0, 1.5], "u": [0.85, 0.9], "v": [0.8, 0.85], "groups": ["a", "a"], "event": [1, 0],
+        "statistic": {"name": "concordance"},
+    }  # fmt: skip

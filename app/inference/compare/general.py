@@ -17,6 +17,7 @@ from ...statistics.joint_problem import Joint
 from ...statistics.paired import StatisticSpec
 from ...statistics.problem import Problem
 from ...statistics.quantiles import Quantiles
+from ...statistics.pairwise.price import seconds_of
 from ...statistics.systems import Systems
 from ..additive_test import AdditiveTest
 from ..certificate import require
@@ -75,7 +76,8 @@ class GeneralPairs:
     def _planning_seconds(self) -> float:
         items = max((plan.problem.items for plan in self._sampled), default=0)
         corpus_score = _SECONDS_PER_CORPUS_SCORE if self.spec.name in _CORPUS_SCORES else 0.0
-        return _SECONDS_PER_PAIR + _SECONDS_PER_ITEM * items + corpus_score
+        ordered = seconds_of(items, self.spec)
+        return _SECONDS_PER_PAIR + _SECONDS_PER_ITEM * items + corpus_score + ordered
 
     @cached_property
     def _sampled(self) -> tuple[PlannedTest, ...]:

@@ -48,8 +48,9 @@ def _add(digest: hashlib._Hash, systems: Systems) -> None:
             for chunk in canonical(part):
                 digest.update(chunk)
     beside: list[tuple[str, object]] = [("gold", systems.gold), ("clusters", systems.pairing.clusters)]
-    if systems.weights is not None:
-        beside.append(("weights", systems.weights))
+    # Ids are as old as comparisons without them.
+    later = (("weights", systems.weights), ("groups", systems.groups), ("event", systems.event))
+    beside += [(role, value) for role, value in later if value is not None]
     for role, value in beside:
         digest.update(f"|{role}:".encode())
         for chunk in canonical(value):

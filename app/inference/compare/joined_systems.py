@@ -37,7 +37,7 @@ def joined_systems(parts: Sequence[Systems]) -> Systems:
     return Systems(
         parts[0].kind,
         {name: _joined([part.columns[name] for part in parts]) for name in names},
-        None if golds[0] is None else [item for gold in golds for item in cast("Sequence[Any]", gold)],
+        None if golds[0] is None else cast("Any", _joined(cast("Any", golds))),
         _pairing(parts, sizes),
         _present(parts, sizes, starts, names),
         joined_weights([(part.weights, size) for part, size in zip(parts, sizes, strict=True)]),

@@ -11,6 +11,7 @@ from ...engine.plan import Budget
 from ...errors import InvalidTest
 from ...statistics.mean_of_problems import mean_score
 from ...statistics.paired import StatisticSpec
+from ...statistics.pairwise.gold import PAIRWISE
 from ...statistics.systems import Systems
 from ..record import WarningRecord
 from .binary import BinarySystems
@@ -98,6 +99,12 @@ def _require_sense(comparison: Comparison) -> None:
             "or to null (no overall board), or combine the data sets' p-values (combine: fisher or stouffer)."
         )
         raise InvalidTest.at("/aggregate", "no_macro", detail)
+    if comparison.aggregate == "micro" and name in PAIRWISE:
+        detail = (
+            f"{name} compares items with each other, and those of different data sets are not to be compared: set aggregate to "
+            "macro, or combine the data sets' p-values (combine: fisher or stouffer)."
+        )
+        raise InvalidTest.at("/aggregate", "no_micro", detail)
     if combine is not None and comparison.adjust in {"holm_discrete", "max_t"}:
         detail = f"{comparison.adjust} needs the null distributions of single tests, which combined p-values do not have: set adjust to holm."
         raise InvalidTest.at("/combine", "combine_and_adjust", detail)

@@ -41,7 +41,13 @@ def pair_data(systems: Systems, u: str, v: str) -> Paired | None:
         return Counts(cast("Mapping[str, Column]", one), cast("Mapping[str, Column]", other), pairing)
     gold = _taken(cast("Sequence[Any]", systems.gold), items)
     if systems.kind == "predictions":
-        return Predictions(gold, cast("Sequence[Item]", one), cast("Sequence[Item]", other), pairing)
+        groups, event = systems.groups, systems.event
+        if items is not None:
+            groups = None if groups is None else first_seen(groups[items])
+            event = None if event is None else event[items]
+        return Predictions(
+            gold, cast("Sequence[Item]", one), cast("Sequence[Item]", other), pairing, groups, event
+        )
     return Segments(cast("Sequence[str]", one), cast("Sequence[str]", other), gold, pairing)
 
 
@@ -97,7 +103,17 @@ def taken(column: SystemColumn, items: Integers) -> SystemColumn:
     return cast("SystemColumn", column[items] if isinstance(column, np.ndarray) else _taken(column, items))
 
 
-def _taken(values: Sequence[Any], items: Integers | None) -> Sequence[Any]:
+def first_seen(codes: Integers) -> Integers:
+    """Codes 0.. in order of first appearance, shape (n,)."""
+    _, first, where = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.empty(len(first), dtype=np.int64)
+    order[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(order[where.reshape(-1)])
+
+
+def _taken(values: Sequence[Any], items: Integers | None) -> Any:
+    if items is not None and isinstance(values, np.ndarray):
+        return values[items]
     return values if items is None else [values[item] for item in items.tolist()]
 
 
@@ -127,6 +143,8 @@ def sorted_by_id(systems: Systems) -> Systems:
         pairing=_pairing_of(systems.pairing, order),
         present=present,
         weights=taken_weights(systems.weights, order),
+        groups=None if systems.groups is None else first_seen(systems.groups[order]),
+        event=None if systems.event is None else systems.event[order],
     )
 
 
@@ -134,9 +152,7 @@ def _pairing_of(pairing: Pairing, items: Integers) -> Pairing:
     """The pairing of some of the items: clusters are numbered anew, in order of first appearance."""
     clusters, n_clusters = None, None
     if pairing.clusters is not None:
-        _, first, where = np.unique(pairing.clusters[items], return_index=True, return_inverse=True)
-        order = np.empty(len(first), dtype=np.int64)
-        order[np.argsort(first)] = np.arange(len(first))
-        clusters, n_clusters = order[where], len(first)
+        clusters = first_seen(pairing.clusters[items])
+        n_clusters = int(clusters.max(initial=-1)) + 1
     ids = None if pairing.ids is None else _taken(pairing.ids, items)
     return replace(pairing, clusters=clusters, n_clusters=n_clusters, ids=ids)

@@ -20,6 +20,7 @@ from . import (
     lm_eval,
     mt,
     promptfoo,
+    ranking,
     trec,
 )
 from .format import FirstLook, Format, Sign
@@ -42,6 +43,7 @@ KINDS: Mapping[Kind, str] = {
 _ALL: tuple[Format, ...] = (
     asr.FORMAT,
     mt.COUNTS,
+    ranking.FORMAT,
     delimited_formats.MQM,
     delimited_formats.TSV,
     delimited_formats.CSV,

@@ -15,9 +15,11 @@ from ...inputs.pairing import ById, Given
 from ...inputs.quoting import quoted
 from ...statistics.label_match import GoldLabels
 from ...statistics.paired import StatisticSpec
+from ...statistics.pairwise.gold import PAIRWISE
 from ...statistics.summary_rows import summary_warning
 from ...statistics.systems import SystemColumn, Systems, SystemsKind
 from ..messages import Limits
+from ..pairwise import events_for, gold_column, groups_for, labels_of, require_taken, score_column
 from ..pointers import PointerMap
 from ..schema.compare import CompareKind
 from ..segments import TEXT_STATISTICS, references, texts
@@ -98,6 +100,15 @@ def board_of(
             for name in columns
             if system_pointer(name) in aligned.present
         }
+        if systems_kind == "predictions":
+            columns = {name: _outputs(column, spec, system_pointer(name)) for name, column in columns.items()}
+            gold = gold_column(gold, spec, GOLD) if spec.name in PAIRWISE else labels_of(gold, GOLD)
+        if kind == "predictions":
+            require_taken(spec, given.groups, given.event)
+        elif given.groups is not None or given.event is not None:
+            where = "groups" if given.groups is not None else "event"
+            detail = f"{where} goes with predictions that are compared in pairs: leave it out."
+            raise InvalidTest.at(f"/{where}", "superfluous", detail)
         if given.weights is not None and kind != "scores":
             detail = f"weights goes with scores; the items of {kind} have none: leave weights out."
             raise InvalidTest.at("/weights", "superfluous", detail)
@@ -108,6 +119,8 @@ def board_of(
             aligned.pairing,
             present,
             weights_for(given.weights, aligned.n, aligned.pairing),
+            groups_for(given.groups, aligned.n, aligned.pairing),
+            events_for(given.event, aligned.n, aligned.pairing),
         )
         warnings = (*_of_items(systems, aligned, on_missing), *_of_labels(systems, spec))
     return Board(systems, pointer_map, warnings)
@@ -122,6 +135,11 @@ def _column(given: Given, aligned: Aligned, pointer: str, decimals: int | None) 
     if isinstance(values, NamedCounts):
         return values.columns
     return values if decimals is None else nested.to_decimals(values, decimals)
+
+
+def _outputs(column: Any, spec: StatisticSpec, pointer: str) -> Any:
+    """Scores of a statistic of pairs, or labels."""
+    return score_column(column, pointer) if spec.name in PAIRWISE else labels_of(column, pointer)
 
 
 def _require_same_counts(columns: Mapping[str, Mapping[str, Any]]) -> None:
@@ -166,7 +184,7 @@ def _of_items(systems: Systems, aligned: Aligned, on_missing: OnMissing) -> tupl
 
 def _of_labels(systems: Systems, spec: StatisticSpec) -> tuple[WarningRecord, ...]:
     """Warnings about labels that cannot match gold's; raises InvalidTest where that is certain."""
-    if systems.kind != "predictions":
+    if systems.kind != "predictions" or spec.name in PAIRWISE:
         return ()
     gold = GoldLabels(cast(Any, systems.gold), spec)
     return tuple(

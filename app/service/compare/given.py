@@ -40,6 +40,8 @@ class GivenBoard:
     columns: Mapping[str, str] = field(default_factory=dict)
     positions: Placed | None = None
     weights: Sequence[Any] | Mapping[str, Any] | None = None
+    groups: Sequence[Any] | Mapping[str, Any] | None = None
+    event: Sequence[Any] | Mapping[str, Any] | None = None
 
     def align(self, on_missing: OnMissing) -> Aligned:
         """Bring the columns into one order; raises InvalidTest as `inputs.alignment.align` does."""

@@ -14,16 +14,16 @@ from ...inputs.alignment import system_pointer
 from ...inputs.pairing import Given
 from ..pointers import prefixed
 from ..schema.compare import Columns, CompareKind, CompareRequest, Dataset
-from ..schema.fields import NO_BOOLEANS, CountColumns, LabelColumn, SampleColumn
+from ..schema.fields import NO_BOOLEANS, CountColumns, OutputColumn, SampleColumn
 from ..validation import flaws_of, validated
 from .given import GivenBoard
 
 ADAPTERS: Mapping[CompareKind, TypeAdapter[dict[str, Any]]] = {
     "scores": TypeAdapter(dict[str, SampleColumn]),
     "counts": TypeAdapter(dict[str, CountColumns]),
-    "predictions": TypeAdapter(dict[str, LabelColumn]),
+    "predictions": TypeAdapter(dict[str, OutputColumn]),
 }
-OF_A_DATASET = ("gold", "ids", "clusters", "weights")
+OF_A_DATASET = ("gold", "ids", "clusters", "weights", "groups", "event")
 
 
 def decode(body: bytes | bytearray) -> tuple[CompareRequest, dict[str | None, GivenBoard]]:
@@ -85,7 +85,9 @@ def _board(given: Columns, kind: CompareKind, context: dict[str, Any]) -> GivenB
             flaw for detail in error.errors(include_url=False) for flaw in flaws_of(detail, "/systems")
         )
         raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=flaws) from None
-    return GivenBoard(checked, given.gold, given.ids, given.clusters, weights=given.weights)
+    return GivenBoard(
+        checked, given.gold, given.ids, given.clusters, weights=given.weights, groups=given.groups, event=given.event
+    )  # fmt: skip
 
 
 def _of_matrix(given: Columns, kind: CompareKind) -> GivenBoard:
@@ -117,6 +119,8 @@ def _of_matrix(given: Columns, kind: CompareKind) -> GivenBoard:
         place,
         whole,
         weights=given.weights,
+        groups=given.groups,
+        event=given.event,
     )
 
 

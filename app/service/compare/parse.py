@@ -188,7 +188,7 @@ def _deadline(choices: CompareChoices, job: Job) -> float | None:
     return min([job.limits.max_timeout_s, *timeouts]) if timeouts else None
 
 
-OF_A_DATASET = frozenset(("systems", "scores", "gold", "ids", "clusters", "weights"))
+OF_A_DATASET = frozenset(("systems", "scores", "gold", "ids", "clusters", "weights", "groups", "event"))
 
 
 def _in_dataset(name: str | None) -> PointerMap:

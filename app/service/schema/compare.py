@@ -11,7 +11,7 @@ from ...inference.compare.record import Adjust, Aggregate, Combine, Family, List
 from ...inference.options import Alternative, Method
 from ...inputs.alignment import OnMissing
 from ...inputs.nested import MAX_DECIMALS
-from .fields import KeyColumn, KeyList, LabelColumn, WeightColumn, Wire
+from .fields import EventColumn, KeyColumn, KeyList, OutputColumn, WeightColumn, Wire
 from .requests import MAX_SEED
 from .statistics import STATISTIC_MODELS
 
@@ -163,7 +163,10 @@ class Columns(Wire):
             description="Scores of the systems in the list `systems`: a row for each item, a column for each system."
         ),
     ] = None
-    gold: Annotated[LabelColumn | None, Field(description="The gold standard, of predictions.")] = None
+    gold: Annotated[
+        OutputColumn | None,
+        Field(description="The gold standard, of predictions: labels, texts, human scores or times."),
+    ] = None
     ids: Annotated[
         KeyList | None, Field(description="One unique id per item, for lists. Never reorders anything.")
     ] = None
@@ -175,6 +178,16 @@ class Columns(Wire):
         Field(
             description='Of scores, what each item counts for, positive: a weighted mean or sum. Fractions as text ("1/3") are '
             "exact."
+        ),
+    ] = None
+    groups: Annotated[
+        KeyColumn | None,
+        Field(description="Of statistics of pairs, one key per item: only pairs of the same group count."),
+    ] = None
+    event: Annotated[
+        EventColumn | None,
+        Field(
+            description="Of concordance, 1 or true where gold is the time of an event, 0 or false if censored."
         ),
     ] = None
 

@@ -114,6 +114,24 @@ def _label_column(value: Any) -> Given:
     )
 
 
+def _output_column(value: Any) -> Given:
+    """Labels; or numbers, which `service.pairwise` checks once it is known whether the statistic takes any."""
+    if type(value) is dict and float in set(map(type, value.values())):
+        return ById(list(value), list(value.values()))
+    if type(value) is list and float in set(map(type, value)):
+        return value
+    return _label_column(value)
+
+
+def _event_column(value: Any) -> Any:
+    """Checked by `service.pairwise` once it is known which items there are."""
+    if type(value) is np.ndarray or (type(value) in {list, dict} and value):
+        return value
+    raise _refusal(
+        "not_a_column", "Give a list with 1 (event) or 0 (censored) per item, or an object with one per id."
+    )
+
+
 def _label(value: Any) -> str | int:
     if type(value) is str or type(value) is int:
         return value
@@ -209,6 +227,32 @@ LabelColumn = Annotated[
             "anyOf": [
                 {"type": "array", "items": _ITEM, "minItems": 1},
                 {"type": "object", "additionalProperties": _ITEM},
+            ]
+        }
+    ),
+]
+_OUTPUT = {"anyOf": [_LABEL, {"type": "number"}, {"type": "array", "items": _LABEL}]}
+OutputColumn = Annotated[
+    Any,
+    PlainValidator(_output_column),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "array", "items": _OUTPUT, "minItems": 1},
+                {"type": "object", "additionalProperties": _OUTPUT},
+            ]
+        }
+    ),
+]
+_EVENT = {"enum": [0, 1, False, True]}
+EventColumn = Annotated[
+    Any,
+    PlainValidator(_event_column),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "array", "items": _EVENT, "minItems": 1},
+                {"type": "object", "additionalProperties": _EVENT},
             ]
         }
     ),

@@ -13,9 +13,10 @@ from ..messages import TestKind
 from .fields import (
     CountColumns,
     EffectArray,
+    EventColumn,
     KeyColumn,
     KeyList,
-    LabelColumn,
+    OutputColumn,
     SampleColumn,
     WeightColumn,
     Wire,
@@ -175,7 +176,7 @@ class PredictionsRequest(TestRequest):
     """Raw outputs of two systems and the gold standard.
 
     An item is one label or a list of labels; for machine translation a text, and gold its reference or a list of
-    references.
+    references; for statistics of pairs (auc, concordance, kendall, pairwise_accuracy, spearman) u and v are scores.
     """
 
     model_config = ConfigDict(
@@ -193,13 +194,32 @@ class PredictionsRequest(TestRequest):
                     "v": [["B-PER", "O", "O"], ["O", "B-LOC"]],
                     "statistic": {"name": "span_f1", "scheme": "IOB2"},
                 },
+                {
+                    "gold": [1, 0, 1, 0],
+                    "u": [0.9, 0.2, 0.7, 0.4],
+                    "v": [0.6, 0.5, 0.8, 0.7],
+                    "statistic": {"name": "auc"},
+                },
             ]
         }
     )
 
-    gold: Annotated[LabelColumn, Field(description="The gold standard.")]
-    u: Annotated[LabelColumn, Field(description="Outputs of system U.")]
-    v: Annotated[LabelColumn, Field(description="Outputs of system V.")]
+    gold: Annotated[
+        OutputColumn, Field(description="The gold standard: labels, texts, human scores or times.")
+    ]
+    u: Annotated[OutputColumn, Field(description="Outputs of system U: labels, texts or scores.")]
+    v: Annotated[OutputColumn, Field(description="Outputs of system V.")]
+    groups: Annotated[
+        KeyColumn | None,
+        Field(description="Of statistics of pairs, one key per item: only pairs of the same group count."),
+    ] = None
+    event: Annotated[
+        EventColumn | None,
+        Field(
+            description="Of concordance, 1 or true per item where gold is the time of an event, 0 or false where the item was "
+            "censored then; all are events when left out."
+        ),
+    ] = None
     statistic: PredictionsStatistic = PredictionsStatistic()
 
 

@@ -1,0 +1,174 @@
+"""What every item's value is worth against the values of all others, one statistic at a time.
+
+Each function takes a `Pool` (the values that items are held against), the items' bounds in it, and gives for each item
+H_i(x), the sum over the pool of the kernel with x in the place of item i, times a number that makes it an integer. The
+item's own values in the pool change H_i(u_i) and H_i(v_i) alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...engine.lattice import Integers
+from ..scores import doubled_midranks
+from .dominance import prefix_counts
+from .order import Placed
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """What the order of items should be; shape (n,) each.
+
+    `group` are codes 0..n_groups-1; `rank` are dense ranks of gold within each group, from 0. `event` says which items
+    of a concordance had their event, and of an auc which are positive; None elsewhere.
+    """
+
+    group: Integers
+    n_groups: int
+    rank: Integers
+    event: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Values in the order of group and code: `key`, shape (m,), and the gold ranks of their items, in that order."""
+
+    key: Integers
+    rank: Integers
+    width: int  # more than any code
+
+    @classmethod
+    def of(cls, systems: tuple[Placed, ...], gold: Gold, only: Integers | None = None) -> Pool:
+        """The values of some systems, of the items at the positions `only`, or of all."""
+        kept = np.arange(len(gold.group)) if only is None else only
+        width = max(int(system.upto.max(initial=0)) for system in systems) + 1
+        key = np.concatenate([gold.group[kept] * width + system.code[kept] for system in systems])
+        order = np.argsort(key, kind="stable")
+        return cls(key[order], np.concatenate([gold.rank[kept]] * len(systems))[order], width)
+
+    def prefixes(self, systems: tuple[Placed, ...], group: Integers, at: Integers) -> Integers:
+        """Numbers of values of the pool, shape (2 + 2 k, len(at)): before the group of each item at the positions
+        `at`, up to the group's end, and of each of k systems below its value, and up to what ties with it.
+        """
+        own = group[at] * self.width
+        bounds = [own, own + self.width]
+        for system in systems:
+            bounds += [own + system.below[at], own + system.upto[at]]
+        return np.stack([np.searchsorted(self.key, bound, side="left") for bound in bounds])
+
+
+Kernel = Callable[[tuple[Placed, ...], tuple[Placed, ...], Gold], Integers]
+
+
+def auc(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) -> Integers:
+    """2 [x_i > y] + [x_i = y] over the negative y for a positive i, and the reverse; shape (k, n)."""
+    assert gold.event is not None
+    worth = np.zeros((len(systems), len(gold.group)), dtype=np.int64)
+    for side in (True, False):
+        own, others = np.flatnonzero(gold.event == side), np.flatnonzero(gold.event != side)
+        pool = Pool.of(pool_of, gold, others)
+        start, end, *bounds = pool.prefixes(systems, gold.group, own)
+        for row, (below, upto) in enumerate(zip(bounds[::2], bounds[1::2], strict=True)):
+            worth[row, own] = below + upto - 2 * start if side else 2 * end - below - upto
+    return worth
+
+
+def concordance(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) -> Integers:
+    """2 [x_i > y] + [x_i = y] over the events before i; the reverse over all that come after i, if i had its event."""
+    assert gold.event is not None
+    everyone, events = np.arange(len(gold.group)), np.flatnonzero(gold.event)
+    worth = np.zeros((len(systems), len(everyone)), dtype=np.int64)
+    for own, others in ((everyone, events), (events, everyone)):
+        pool = Pool.of(pool_of, gold, others)
+        counts = _Counts.of(pool, systems, gold, own)
+        for row in range(len(systems)):
+            below, upto = counts.bounds(row)
+            if others is events:
+                worth[row, own] += counts.less(below) + counts.less(upto)
+            else:
+                worth[row, own] += 2 * counts.more(counts.all) - counts.more(below) - counts.more(upto)
+    return worth
+
+
+def kendall(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) -> Integers:
+    """sgn(x_i - y) sgn(g_i - g_y) over the pool."""
+    at = np.arange(len(gold.group))
+    counts = _Counts.of(Pool.of(pool_of, gold), systems, gold, at)
+
+    def signs(prefix: int) -> Integers:
+        return counts.less(prefix) - counts.more(prefix)
+
+    rows = []
+    for row in range(len(systems)):
+        below, upto = counts.bounds(row)
+        rows.append(signs(below) - signs(counts.all) + signs(upto))
+    return np.stack(rows)
+
+
+def pairwise_accuracy(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) -> Integers:
+    """1 where x_i and y are in the order of gold, or tie where gold does, over the pool."""
+    at = np.arange(len(gold.group))
+    counts = _Counts.of(Pool.of(pool_of, gold), systems, gold, at)
+    rows = []
+    for row in range(len(systems)):
+        below, upto = counts.bounds(row)
+        ordered = counts.less(below) + counts.more(counts.all) - counts.more(upto)
+        rows.append(ordered + counts.equal(upto) - counts.equal(below))
+    return np.stack(rows)
+
+
+def spearman(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) -> Integers:
+    """(G_i - G_y) sgn(x_i - y) over the pool, with G twice the mid-ranks of gold within the group."""
+    doubled = _midranks_by_group(gold)
+    kept = Pool.of(pool_of, Gold(gold.group, gold.n_groups, doubled))
+    start, end, *bounds = kept.prefixes(systems, gold.group, np.arange(len(gold.group)))
+    sums = np.concatenate([[0], np.cumsum(kept.rank)])
+    rows = []
+    for below, upto in zip(bounds[::2], bounds[1::2], strict=True):
+        signs = below + upto - start - end
+        rows.append(doubled * signs - (sums[below] + sums[upto] - sums[start] - sums[end]))
+    return np.stack(rows)
+
+
+def _midranks_by_group(gold: Gold) -> Integers:
+    """Twice the mid-ranks of gold within each group, from 2; shape (n,)."""
+    sizes = np.bincount(gold.group, minlength=gold.n_groups)
+    before = np.cumsum(sizes) - sizes
+    width = int(gold.rank.max(initial=0)) + 1
+    return np.asarray(doubled_midranks(gold.group * width + gold.rank) - 2 * before[gold.group])
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Of each item, how many values in a prefix of its group in the pool have less gold, and how many as much."""
+
+    prefixes: Integers
+    below: Integers
+    same: Integers
+    all: int = 1  # the row of the whole group
+
+    @classmethod
+    def of(cls, pool: Pool, systems: tuple[Placed, ...], gold: Gold, at: Integers) -> _Counts:
+        """For the items at the positions `at`."""
+        prefixes = pool.prefixes(systems, gold.group, at)
+        below, same = prefix_counts(pool.rank, prefixes, gold.rank[at])
+        return cls(prefixes - prefixes[0], below - below[0], same - same[0])
+
+    def bounds(self, row: int) -> tuple[int, int]:
+        """The rows of what is below a system's value, and of what is not above it."""
+        return 2 + 2 * row, 3 + 2 * row
+
+    def less(self, row: int) -> Integers:
+        """Values of items with less gold."""
+        return np.asarray(self.below[row])
+
+    def equal(self, row: int) -> Integers:
+        """Values of items with the same gold."""
+        return np.asarray(self.same[row])
+
+    def more(self, row: int) -> Integers:
+        """Values of items with more gold."""
+        return np.asarray(self.prefixes[row] - self.below[row] - self.same[row])

@@ -1,0 +1,181 @@
+"""AUC, concordance, Kendall's tau-a, pairwise accuracy, Spearman's rho: one sum of effects, exactly.
+
+A statistic f(X) = sum over pairs i < j of h(x_i, x_j), where h may depend on the items' gold, is linear in the swaps.
+Let item n have the sign s_n = +1 as observed and -1 swapped, and t(s) = f(U_s) - f(V_s). V_s is U with all signs
+turned, so that a pair's part of t is odd in (s_i, s_j): with A = h(u_i, u_j) - h(v_i, v_j) for equal signs and
+B = h(u_i, v_j) - h(v_i, u_j) for unlike ones it is s_i (A + B) / 2 + s_j (A - B) / 2, for all four signs. Summed over
+the pairs, t(s) = sum s_n b_n with
+
+    b_i = (H_i(u_i) - H_i(v_i)) / 2,   H_i(x) = sum over j != i of h(x, u_j) + h(x, v_j).
+
+It holds for every s, thus also where items of a cluster have one sign: their b are added. Which pairs count, and for how
+much, depends on gold, groups and events alone, which no swap changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+
+from ...engine.lattice import Integers, Whole
+from ...errors import InvalidTest
+from ..additive_problem import Additive, clustered, require_items, require_same_length
+from ..numbers import MAX_INTEGER, effects_on
+from ..paired import Predictions, StatisticSpec
+from . import kernels
+from .gold import gold_of, scores_of
+from .kernels import Gold, Kernel
+from .order import placed
+
+# Bits of all effects over a common denominator, as Python integers: 50 MB.
+_MOST_BITS = 400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """`whole`: the sum of the kernel's numbers over one system in a group, over the group's value of 1."""
+
+    kernel: Kernel
+    scale: str = "ranks"
+    own: int = 0  # what an item's kernel with itself adds
+
+
+_DEFINITIONS: Mapping[str, _Definition] = {
+    "auc": _Definition(kernels.auc),
+    "concordance": _Definition(kernels.concordance),
+    "kendall": _Definition(kernels.kendall),
+    "pairwise_accuracy": _Definition(kernels.pairwise_accuracy, "raw", 1),
+    "spearman": _Definition(kernels.spearman),
+}
+
+
+def reduce_pairwise(data: Predictions, spec: StatisticSpec) -> Additive:
+    """The additive test behind a statistic of pairs; raises InvalidTest."""
+    definition, parameters = _DEFINITIONS[spec.name], spec.parameters
+    require_items(len(data.gold), "/gold")
+    for pointer, column in (("/u", data.u), ("/v", data.v)):
+        require_same_length(len(data.gold), len(column), pointer, ("gold", pointer[1:]))
+    gold = gold_of(data, spec)
+    scale = str(parameters.get("scale") or definition.scale)
+    u, v = placed(*scores_of(data), scale, epsilon_of(parameters.get("epsilon")))
+    whole = _whole(spec.name, gold)
+    counted = np.array([size > 0 for size in whole], dtype=bool)
+    if not counted.any():
+        raise InvalidTest.at("/gold", "no_comparable_pair", _NO_PAIR[spec.name])
+    of_u, of_v = definition.kernel((u, v), (u, v), gold)
+    effects = np.where(counted[gold.group], of_u - of_v, 0)
+    totals = [_by_group(definition.kernel((own,), (own,), gold)[0] - definition.own, gold) for own in (u, v)]
+    moved = zip(_by_group(effects, gold), *totals, whole, strict=True)
+    if any(effect != of_u - of_v for effect, of_u, of_v, size in moved if size):
+        raise ArithmeticError("the effects of pairs do not add up to the difference of the scores")
+    weights, unit = _weights(whole, str(parameters.get("group_average") or "mean"), len(effects))
+    scores = [sum(t * w for t, w in zip(total, weights, strict=True)) * unit for total in totals]
+    fine, (stay,), rounding = effects_on(
+        unit, clustered(_weighted(effects, weights, gold.group), data.pairing)
+    )
+    return Additive(
+        name=spec.name,
+        stay=stay,
+        swap=None,
+        unit=fine,
+        items=len(effects),
+        clusters=data.pairing.n_clusters,
+        score_u=scores[0],
+        score_v=scores[1],
+        rounding=rounding,
+        pairwise=True,
+    )
+
+
+_NO_PAIR: Mapping[str, str] = {
+    "auc": "There is no pair of a positive and a negative item (in one group, where there are groups): nothing can be compared.",
+    "concordance": "No pair of items is comparable: one of two needs an event before the other's time (in one group, where there are groups).",
+    "kendall": "No two items (of one group, where there are groups) have different gold scores: there is no order to agree with.",
+    "pairwise_accuracy": "There are no two items (of one group, where there are groups) to be compared.",
+    "spearman": "No two items (of one group, where there are groups) have different gold scores: there is no order to agree with.",
+}
+
+
+def epsilon_of(given: object) -> Fraction:
+    """The difference up to which scores tie, as it was written; raises InvalidTest at /statistic/epsilon."""
+    if given is None:
+        return Fraction(0)
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < float("inf"):
+        detail = "epsilon must be a number of at least 0: scores that differ by no more tie."
+        raise InvalidTest.at("/statistic/epsilon", "out_of_range", detail)
+    return Fraction(repr(given))
+
+
+def _by_group(values: Integers, gold: Gold) -> list[int]:
+    """Exact sums in each group; in halves, which cannot overflow."""
+    high, low = (np.zeros(gold.n_groups, dtype=np.int64) for _ in range(2))
+    np.add.at(high, gold.group, values >> 32)
+    np.add.at(low, gold.group, values & 0xFFFFFFFF)
+    return [(one << 32) + other for one, other in zip(high.tolist(), low.tolist(), strict=True)]
+
+
+def _whole(name: str, gold: Gold) -> list[int]:
+    """What the kernel's numbers of one system are divided by in each group; 0 where no pair counts."""
+    sizes = np.bincount(gold.group, minlength=gold.n_groups).tolist()
+    if name == "auc":
+        assert gold.event is not None
+        positive = np.bincount(gold.group[gold.event], minlength=gold.n_groups).tolist()
+        return [4 * one * (size - one) for one, size in zip(positive, sizes, strict=True)]
+    if name == "concordance":
+        return [4 * pairs for pairs in _comparable(gold)]
+    if name == "pairwise_accuracy":
+        return [size * (size - 1) for size in sizes]
+    varied = np.zeros(gold.n_groups, dtype=bool)
+    varied[gold.group[gold.rank > 0]] = True
+    if name == "kendall":
+        whole = [size * (size - 1) for size in sizes]
+    else:
+        whole = [2 * (size**3 - size) // 3 for size in sizes]
+    return [size if any_order else 0 for size, any_order in zip(whole, varied.tolist(), strict=True)]
+
+
+def _comparable(gold: Gold) -> list[int]:
+    """The pairs of a concordance in each group: each event with all that come after it."""
+    assert gold.event is not None
+    width = len(gold.rank) + 1
+    order = np.sort(gold.group * width + gold.rank)
+    at = np.flatnonzero(gold.event)
+    own = gold.group[at] * width
+    last = np.searchsorted(order, own + width, side="left")
+    after = last - np.searchsorted(order, own + gold.rank[at], side="right")
+    pairs = np.zeros(gold.n_groups, dtype=np.int64)
+    np.add.at(pairs, gold.group[at], after)
+    counted: list[int] = pairs.tolist()
+    return counted
+
+
+def _weights(sizes: list[int], average: str, items: int) -> tuple[list[int], Fraction]:
+    """(what each group's numbers are multiplied by, the unit of the products); 0 for groups without a pair.
+
+    Raises InvalidTest at /groups where the common denominator is too large.
+    """
+    if average == "sum":
+        return [int(size > 0) for size in sizes], Fraction(1, sum(sizes))
+    common = 1
+    for size in sorted(set(sizes) - {0}):
+        common = lcm(common, size)
+        if common.bit_length() * items > _MOST_BITS:
+            detail = (
+                "The groups have so many different numbers of pairs that their average has no common denominator that fits "
+                "memory: set group_average to sum, or send fewer items."
+            )
+            raise InvalidTest.at("/groups", "too_many_group_sizes", detail)
+    groups = sum(size > 0 for size in sizes)
+    return [common // size if size else 0 for size in sizes], Fraction(1, common * groups)
+
+
+def _weighted(effects: Integers, weights: list[int], group: Integers) -> Whole:
+    """Effects times the weights of their groups: 64 bits where the sum of all has room, else Python integers."""
+    total = int(np.abs(effects).sum(dtype=np.float64)) + 1
+    if max(weights) * total < MAX_INTEGER:
+        return np.asarray(effects * np.array(weights, dtype=np.int64)[group])
+    return np.asarray(effects.astype(object) * np.array(weights, dtype=object)[group], dtype=object)

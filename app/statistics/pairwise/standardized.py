@@ -1,0 +1,145 @@
+"""Standardized values of two systems in one order: numbers with two different square roots, compared exactly.
+
+With integers x of a common unit and X = n x - sum(x), Q = sum(X^2), the z-score is X sqrt(n / Q). Within a system
+integers are compared. Between two, X of one lies below Y of the other if sgn(X) X^2 Q_y < sgn(Y) Y^2 Q_x; with an
+epsilon, integers nearest to an expression of two roots are found from brackets, and by squaring where a bracket holds
+an integer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+
+from ...engine.lattice import Integers, Wide
+from ...errors import InvalidTest
+from ..paired import Column
+from .printed import as_printed
+
+Places = tuple[Integers, Integers, Integers]  # code, below, upto
+# Bits behind the binary point of a bracket.
+_BITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Centred:
+    """n x - sum(x) as Python integers, shape (n,), and the sum of their squares."""
+
+    values: Wide
+    squares: int
+
+
+def standardized(u: Column, v: Column, epsilon: Fraction) -> tuple[Places, Places]:
+    """`order.Placed` of both systems; raises InvalidTest at /u or /v where all values of a system are equal."""
+    n = len(u)
+    _, columns = as_printed(u, v)
+    one, other = (
+        _centred(np.asarray(column, dtype=object), pointer)
+        for column, pointer in zip(columns, ("/u", "/v"), strict=True)
+    )
+    keys = np.concatenate([_keys(one, other.squares), _keys(other, one.squares)])
+    _, where = np.unique(keys, return_inverse=True)
+    code = where.reshape(-1).astype(np.int64)
+    codes = code[:n], code[n:]
+    if epsilon == 0:
+        return (codes[0], codes[0], codes[0] + 1), (codes[1], codes[1], codes[1] + 1)
+    order = tuple(_Sorted.of(system, own) for system, own in zip((one, other), codes, strict=True))
+    return (
+        _window(one, codes[0], order[0], order[1], (one.squares, other.squares), epsilon),
+        _window(other, codes[1], order[1], order[0], (other.squares, one.squares), epsilon),
+    )
+
+
+def _centred(column: Wide, pointer: str) -> _Centred:
+    values = column * len(column) - sum(column.tolist())
+    squares = sum(x * x for x in values.tolist())
+    if squares == 0:
+        detail = "All scores of this system are equal, so that they cannot be standardized: set scale to ranks or raw."
+        raise InvalidTest.at(pointer, "constant_scores", detail)
+    return _Centred(values, squares)
+
+
+def _keys(system: _Centred, squares: int) -> Wide:
+    """sgn(X) X^2 times the other system's sum of squares."""
+    return np.asarray(system.values * np.abs(system.values) * squares, dtype=object)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sorted:
+    """A system's centred values in ascending order, shape (n,), and their codes."""
+
+    values: Wide
+    codes: Integers
+
+    @classmethod
+    def of(cls, system: _Centred, codes: Integers) -> _Sorted:
+        """Sorted by code, which is by value."""
+        order = np.argsort(codes, kind="stable")
+        return cls(system.values[order], codes[order])
+
+    def first_codes(self, counts: Integers) -> Integers:
+        """One more than the code of the last of the first `counts` values; 0 of none."""
+        return np.asarray(np.concatenate([[0], self.codes + 1])[counts], dtype=np.int64)
+
+
+def _window(
+    system: _Centred,
+    codes: Integers,
+    own: _Sorted,
+    other: _Sorted,
+    squares: tuple[int, int],
+    epsilon: Fraction,
+) -> Places:
+    """Of each value of a system the codes where the values that tie with it begin and end."""
+    n, (mine, theirs) = len(codes), squares
+    # |X - Y| sqrt(n / Q) <= a / b within a system.
+    reach = isqrt(epsilon.numerator**2 * mine // (epsilon.denominator**2 * n))
+    low = np.searchsorted(own.values, system.values - reach, side="left")
+    high = np.searchsorted(own.values, system.values + reach, side="right")
+    down = np.array([_ceiling(x, mine, theirs, n, -epsilon) for x in system.values.tolist()], dtype=object)
+    up = np.array([-_ceiling(-x, mine, theirs, n, -epsilon) for x in system.values.tolist()], dtype=object)
+    below = np.searchsorted(other.values, down, side="left")
+    upto = np.searchsorted(other.values, up, side="right")
+    return (
+        codes,
+        np.maximum(own.first_codes(low), other.first_codes(below)),
+        np.maximum(own.first_codes(high), other.first_codes(upto)),
+    )
+
+
+def _ceiling(x: int, mine: int, theirs: int, n: int, shift: Fraction) -> int:
+    """The least integer y with y sqrt(n / theirs) >= x sqrt(n / mine) + shift.
+
+    That is y >= (x b n sqrt(mine theirs) + a mine sqrt(theirs n)) / (b n mine), with shift = a / b.
+    """
+    first, second = x * shift.denominator * n, shift.numerator * mine
+    p, q, below = mine * theirs, theirs * n, shift.denominator * n * mine
+    root_p, root_q = isqrt(p << 2 * _BITS), isqrt(q << 2 * _BITS)
+    low = first * (root_p + (first < 0)) + second * (root_q + (second < 0))
+    high = first * (root_p + (first > 0)) + second * (root_q + (second > 0))
+    y, most = -(-low // (below << _BITS)), -(-high // (below << _BITS))
+    while y < most and sign_of(first, p, second, q, -y * below) > 0:
+        y += 1
+    return y
+
+
+def sign_of(x: int, p: int, y: int, q: int, z: int) -> int:
+    """The sign of x sqrt(p) + y sqrt(q) + z, for integers with p, q >= 0: exactly, by squaring."""
+    roots = _sign_of_two(x, p, y, q)
+    if z == 0 or roots == 0 or (roots > 0) == (z > 0):
+        return roots or _sign(z)
+    # Of unlike signs: the larger square decides, and it holds one root alone.
+    return roots * _sign_of_two(2 * x * y, p * q, x * x * p + y * y * q - z * z, 1)
+
+
+def _sign_of_two(x: int, p: int, y: int, q: int) -> int:
+    """The sign of x sqrt(p) + y sqrt(q)."""
+    one, other = _sign(x) * x * x * p, _sign(y) * y * y * q
+    return _sign(one + other)
+
+
+def _sign(x: int) -> int:
+    return (x > 0) - (x < 0)

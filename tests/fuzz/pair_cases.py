@@ -1,0 +1,185 @@
+"""Random data of statistics of pairs, and their p-values by their definitions under all swaps."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+NAMES = ("auc", "concordance", "kendall", "pairwise_accuracy", "spearman")
+SCALES = ("ranks", "raw", "standardized")
+_SAME = Decimal(10) ** -60
+
+Number = Fraction | Decimal
+
+
+@dataclass(frozen=True)
+class Case:
+    """One request."""
+
+    body: dict[str, Any]
+
+    def part(self, name: str) -> list[Any]:
+        """A column; of groups, clusters and events one value for all where there are none."""
+        default = {"groups": 0, "event": 1}.get(name)
+        n = len(self.body["gold"])
+        return list(self.body.get(name) or (range(n) if name == "clusters" else [default] * n))
+
+
+def case(source: random.Random, name: str) -> Case:
+    """Up to nine items with many ties; a case may turn out to have no comparable pair."""
+    n = source.choice((2, 3, 4, 5, 6, 7, 8, 8, 9))
+    values = source.choice(
+        ((0.1, 0.2, 0.3), (0.5, 1.25, 2.0, 3.5, 4.0), tuple(k / 8 for k in range(40)), (-1, 0, 1, 2))
+    )
+    u, v = ([source.choice(values) for _ in range(n)] for _ in range(2))
+    if (
+        source.random() < 0.2
+    ):  # one of the systems on a scale of its own: z-scores of unlike roots, and of equal values
+        factor = source.choice((2, 3, 0.5))
+        v = [x * factor for x in (source.sample(u, n) if source.random() < 0.5 else v)]
+    statistic: dict[str, Any] = {"name": name}
+    if name == "auc":
+        labels = source.choice(((0, 1), ("no", "yes")))
+        gold: list[Any] = [source.choice(labels) for _ in range(n)]
+        if labels[1] == "yes":
+            statistic["positive"] = "yes"
+    else:
+        gold = [source.choice((1, 2, 2.5, 4, 0.1)) for _ in range(n)]
+    body: dict[str, Any] = {"gold": gold, "u": u, "v": v, "statistic": statistic}
+    if source.random() < 0.5:
+        body["groups"] = [source.choice("abc") for _ in range(n)]
+        statistic["group_average"] = source.choice(("mean", "sum"))
+    if source.random() < 0.4:
+        body["clusters"] = [source.choice("pqrst") for _ in range(n)]
+    if name == "concordance" and source.random() < 0.7:
+        body["event"] = [source.choice((0, 1, True, False)) for _ in range(n)]
+    if source.random() < 0.7:
+        statistic["scale"] = source.choice(SCALES)
+    if name == "pairwise_accuracy" and source.random() < 0.7:
+        statistic["epsilon"] = source.choice((0, 0.1, 0.2, 0.5, 1, 1.5))
+    body["alternative"] = source.choice(("two-sided", "greater", "less"))
+    return Case(body)
+
+
+def answer(this: Case) -> tuple[Fraction, Fraction, Fraction] | None:
+    """(score of U, score of V, p) by the definition under all swaps; None where nothing is comparable.
+
+    ZeroDivisionError where a system of equal scores is to be standardized.
+    """
+    with localcontext() as context:
+        context.prec = 120
+        statistic = this.body["statistic"]
+        scale = statistic.get("scale", "raw" if statistic["name"] == "pairwise_accuracy" else "ranks")
+        u, v = (_scaled(this.body[role], scale) for role in "uv")
+        clusters = this.part("clusters")
+        keys = sorted(set(clusters))
+        values: dict[tuple[int, ...], Fraction] = {}
+        for swaps in itertools.product((0, 1), repeat=len(keys)):
+            swapped = dict(zip(keys, swaps, strict=True))
+            system = [b if swapped[key] else a for a, b, key in zip(u, v, clusters, strict=True)]
+            score = _score(this, system)
+            if score is None:
+                return None
+            values[swaps] = score
+        differences = [
+            one - values[tuple(1 - swap for swap in swaps)] for swaps, one in values.items()
+        ]  # the first is as observed
+        first = differences[0]
+        reached = {
+            "two-sided": sum(abs(t) >= abs(first) for t in differences),
+            "greater": sum(t >= first for t in differences),
+            "less": sum(t <= first for t in differences),
+        }[this.body["alternative"]]
+        everything = list(values.values())
+        return everything[0], everything[-1], Fraction(reached, len(differences))
+
+
+def _scaled(column: Sequence[float], scale: str) -> list[Number]:
+    exact = [Fraction(repr(x)) for x in column]
+    if scale == "raw":
+        return list(exact)
+    if scale == "ranks":
+        return [sum(y < x for y in exact) + Fraction(sum(y == x for y in exact) + 1, 2) for x in exact]
+    mean = Fraction(sum(exact)) / len(exact)
+    variance = sum(((x - mean) ** 2 for x in exact), Fraction(0)) / len(exact)
+    if variance == 0:
+        raise ZeroDivisionError
+    root = _decimal(variance).sqrt()
+    return [_decimal(x - mean) / root for x in exact]
+
+
+def _decimal(x: Fraction) -> Decimal:
+    return Decimal(x.numerator) / Decimal(x.denominator)
+
+
+def _order(x: Number, y: Number, epsilon: Fraction = Fraction(0)) -> int:
+    """1 if x is above y by more than epsilon, -1 if below, 0 if they tie."""
+    if isinstance(x, Fraction) and isinstance(y, Fraction):
+        return 0 if abs(x - y) <= epsilon else 1 if x > y else -1
+    assert isinstance(x, Decimal)
+    assert isinstance(y, Decimal)
+    return 0 if abs(x - y) <= _decimal(epsilon) + _SAME else 1 if x > y else -1
+
+
+def _score(this: Case, system: list[Number]) -> Fraction | None:
+    """The statistic of one system: of each group a numerator and a denominator, averaged or summed."""
+    statistic, groups = this.body["statistic"], this.part("groups")
+    parts = []
+    for key in dict.fromkeys(groups):
+        part = _group(this, system, [i for i, group in enumerate(groups) if group == key])
+        if part is not None:
+            parts.append(part)
+    if not parts:
+        return None
+    if statistic.get("group_average", "mean") == "sum":
+        return sum((top for top, _ in parts), Fraction(0)) / sum(bottom for _, bottom in parts)
+    return sum((top / bottom for top, bottom in parts), Fraction(0)) / len(parts)
+
+
+def _group(this: Case, system: list[Number], items: list[int]) -> tuple[Fraction, int | Fraction] | None:
+    statistic, gold, event = this.body["statistic"], this.body["gold"], this.part("event")
+    name, n = statistic["name"], len(items)
+    exact = gold if name == "auc" else [Fraction(repr(x)) for x in gold]
+    if name == "auc":
+        positive = statistic.get("positive", 1)
+        pairs = [(i, j) for i in items for j in items if gold[i] == positive and gold[j] != positive]
+        return _halves(system, pairs)
+    if name == "concordance":  # j has its event, and i is known to have come later
+        later = [
+            (i, j)
+            for i in items
+            for j in items
+            if event[j] and (exact[i] > exact[j] or (exact[i] == exact[j] and not event[i] and i != j))
+        ]
+        return _halves(system, later)
+    both = list(itertools.combinations(items, 2))
+    if name == "pairwise_accuracy":
+        epsilon = Fraction(repr(statistic.get("epsilon", 0)))
+        right = sum(_order(system[i], system[j], epsilon) == _order(exact[i], exact[j]) for i, j in both)
+        return (Fraction(right), len(both)) if both else None
+    if len({exact[i] for i in items}) < 2:
+        return None
+    if name == "kendall":
+        concordant = sum(_order(system[i], system[j]) * _order(exact[i], exact[j]) for i, j in both)
+        return Fraction(concordant), len(both)
+    ranks = [_midrank([system[j] for j in items], system[i]) for i in items]
+    wanted = [_midrank([exact[j] for j in items], exact[i]) for i in items]
+    middle = Fraction(n + 1, 2)
+    products = [(r - middle) * (g - middle) for r, g in zip(ranks, wanted, strict=True)]
+    return sum(products, Fraction(0)), Fraction(n**3 - n, 12)
+
+
+def _halves(system: list[Number], pairs: list[tuple[int, int]]) -> tuple[Fraction, int] | None:
+    """Pairs whose first item should be above the second."""
+    if not pairs:
+        return None
+    return Fraction(sum(1 + _order(system[i], system[j]) for i, j in pairs), 2), len(pairs)
+
+
+def _midrank(column: Sequence[Number], x: Number) -> Fraction:
+    return Fraction(sum(1 + _order(x, y) for y in column) + 1, 2)
