@@ -18,7 +18,7 @@ from .errors import InvalidData
 from .indexed import by_index
 
 Kind = Literal["effects", "scores", "counts", "predictions", "files"]
-Policy = Literal["no_regression", "non_inferior", "improve"]
+Policy = Literal["no_regression", "non_inferior", "improve", "equivalent"]
 FileLike = str | PathLike[str] | bytes | tuple[str, bytes] | BinaryIO
 Statistic = str | Mapping[str, Any]
 Names = tuple[str, str] | Mapping[str, str]

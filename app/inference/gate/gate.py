@@ -25,6 +25,7 @@ from ..options import Options
 from ..paired_test import Prepared, finish, prepare
 from ..record import TestRecord
 from ..rounded_test import RoundedTest
+from .equivalence import EquivalenceTest, equivalence_test
 from .decision import Judgement, judgements, overall, verdict_of
 from .margin import MarginTest, Outcome, Question, margin_test, question_of, without_margin
 from .record import GateRecord, GateTerms, MetricRecord, OnInconclusive, Policy, deciding, family_of
@@ -55,7 +56,7 @@ class PreparedMetric:
     terms: GateTerms
     question: Question
     test: Prepared
-    margin: MarginTest | None
+    margin: MarginTest | EquivalenceTest | None
     against: str | None = None
 
     @property
@@ -92,8 +93,16 @@ def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
     test = prepare(metric.data, metric.spec, options, budget)
     refuse_undecidable(test.data_warnings)
     _require_direction(test)
-    margin = margin_test(test, question, budget) if terms.margin else None
+    margin = _margin(test, terms, question, budget)
     return PreparedMetric(metric.name, terms, question, test, margin, metric.against)
+
+
+def _margin(
+    test: Prepared, terms: GateTerms, question: Question, budget: Budget
+) -> MarginTest | EquivalenceTest | None:
+    if terms.policy == "equivalent":
+        return equivalence_test(test, terms, budget)
+    return margin_test(test, question, budget) if terms.margin else None
 
 
 def _require_terms(terms: GateTerms) -> None:
@@ -102,6 +111,9 @@ def _require_terms(terms: GateTerms) -> None:
         raise InvalidTest.at("/policy", "unknown_policy", detail)
     if not (math.isfinite(terms.margin) and terms.margin >= 0.0):
         raise InvalidTest.at("/margin", "out_of_range", "The margin must be a number, at least 0.")
+    if terms.policy == "equivalent" and not terms.margin:
+        detail = "Systems are equivalent within a margin: give the policy equivalent a margin above 0."
+        raise InvalidTest.at("/margin", "margin_needed", detail)
     if not 0.0 < terms.alpha < 1.0:
         raise InvalidTest.at("/alpha", "out_of_range", "alpha must lie between 0 and 1.")
 

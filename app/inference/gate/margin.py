@@ -22,7 +22,7 @@ from ..options import Alternative
 from ..paired_test import Prepared
 from ..record import TestRecord
 from ..rounded_test import RoundedTest
-from .record import GateTerms, OneSidedTest
+from .record import EquivalenceRecord, GateTerms, OneSidedTest
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Outcome(OneSidedTest):
-    """The one-sided test of one metric. `beyond`: the estimate lies on the side of the alternative."""
+    """The one-sided test of one metric. `beyond`: the estimate lies on the side of the alternative.
+
+    `equivalence` has the other tests of the policy equivalent.
+    """
 
     beyond: bool
+    equivalence: EquivalenceRecord | None = None
 
 
 class MarginTest(Protocol):
@@ -57,8 +61,10 @@ def question_of(terms: GateTerms) -> Question:
     """What the policy puts to the proof. The margin is the decimal that the caller wrote, not its double.
 
     U - V is tested against -margin (no_regression, non_inferior) or +margin (improve) where higher is better, and
-    everything is mirrored where lower is.
+    everything is mirrored where lower is. Of equivalence there are several questions; this is the one of no difference.
     """
+    if terms.policy == "equivalent":
+        return Question("two-sided", Fraction(0))
     size = Fraction(repr(float(terms.margin)))
     difference = size if terms.policy == "improve" else -size
     upwards = (terms.policy != "no_regression") == terms.higher_is_better
