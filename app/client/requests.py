@@ -41,6 +41,7 @@ class Options(TypedDict, total=False):
     seed: int
     precision: float
     alpha: float
+    significance: Literal["p", "mid_p"]
     confidence_level: float
     ids: Any
     clusters: Any

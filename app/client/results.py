@@ -219,6 +219,7 @@ class TestResult(TestInNotebook):
     p_value_bounds: tuple[float, float]
     p_value_bounds_kind: str
     p_value_fraction: BinaryFraction | None = None
+    mid_p_value: float | None = None
     significant: bool
     alpha: float
     min_attainable_p: float

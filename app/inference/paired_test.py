@@ -30,7 +30,7 @@ from .interval import interval_of, planned_interval
 from .items import differences_of, item_scores_of, most_moved
 from .joint_test import JointTest, joint_test
 from .options import Options
-from .p_value import significant
+from .p_value import mid_p_value, significant
 from .prepared import PlannedTest
 from .record import (
     EffectSize,
@@ -48,7 +48,7 @@ from .record import (
 from .warnings import warnings_of
 
 # Part of every id: raised whenever the same request would give other bytes.
-ALGORITHM_VERSION = "2"
+ALGORITHM_VERSION = "3"
 
 # Effect sizes sort the scores.
 _SECONDS_PER_ITEM = 5e-7
@@ -113,6 +113,9 @@ def prepare(
     A test that is `only_planned` is never run: segments of texts are then sampled, not counted.
     """
     given, given_spec, item_level, counting = data, spec, None, 0.0
+    if options.significance == "mid_p" and options.test == "bootstrap":
+        detail = "The bootstrap has no mid-p-value: leave significance out, or set test to permutation."
+        raise InvalidTest.at("/significance", "mid_p_not_available", detail)
     if isinstance(data, Segments):
         # Counted once for both levels; the digest is of the texts.
         counting = counting_seconds(data, spec) if only_planned else 0.0
@@ -182,7 +185,8 @@ def finish(prepared: Prepared) -> TestRecord:
         p_value_bounds=answer.bounds,
         p_value_bounds_kind="confidence" if answer.monte_carlo else "certified",
         p_value_fraction=answer.fraction,
-        significant=significant(answer, options.alpha),
+        mid_p_value=mid_p_value(answer),
+        significant=significant(answer, options.alpha, options.significance),
         alpha=options.alpha,
         min_attainable_p=result.attainable,
         alternative=options.alternative,

@@ -228,6 +228,11 @@ class TestRecord:
     p_value_bounds: Annotated[tuple[float, float], "The true p-value lies between them."]
     p_value_bounds_kind: Annotated[BoundsKind, "certified: always; confidence: at 99 %."]
     p_value_fraction: Fraction2 | None
+    mid_p_value: Annotated[
+        PValue | None,
+        "p_value less half of the probability of a tie with the observed value, as exact as p_value; null where p_value is "
+        "not exact, and for the bootstrap and statistics of several sums.",
+    ] = None
     significant: bool
     alpha: float
     min_attainable_p: float

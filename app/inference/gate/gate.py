@@ -146,7 +146,7 @@ def finish_gate(
         raise InvalidTest.at("/metrics", "empty", "There are no metrics: a gate needs at least one.")
     records = [finish(metric.test) for metric in metrics]
     outcomes = [
-        metric.margin.run() if metric.margin else without_margin(metric.question, record)
+        metric.margin.run() if metric.margin else without_margin(metric.question, record, metric.test.options.significance)
         for metric, record in zip(metrics, records, strict=True)
     ]
     judged = judgements(outcomes, [metric.terms for metric in metrics])

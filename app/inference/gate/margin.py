@@ -18,11 +18,19 @@ from ...statistics.shift import NotShiftableError, shifted
 from ..additive_test import AdditiveTest, additive_test
 from ..certificate import require
 from ..engine_errors import engine_errors
-from ..options import Alternative
+from ..exactness import MOST_ERROR
+from ..options import Alternative, Significance
+from ..p_value import mid_p_value
 from ..paired_test import Prepared
 from ..record import TestRecord
 from ..rounded_test import RoundedTest
 from .record import EquivalenceRecord, GateTerms, OneSidedTest
+
+
+# Multiples of 2**-52 below 1 are doubles; mid-p-values have one bit more than p.
+_EXACT_BITS = 52
+# Below this, doubles have lost digits: p itself decides.
+_DIGITS_LEFT = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +79,10 @@ def question_of(terms: GateTerms) -> Question:
     return Question("greater" if upwards else "less", difference if terms.higher_is_better else -difference)
 
 
-def without_margin(question: Question, record: TestRecord) -> Outcome:
+def without_margin(question: Question, record: TestRecord, significance: Significance = "p") -> Outcome:
     """With a margin of 0 the ordinary one-sided test decides."""
     observed = record.statistic.observed
-    return Outcome(
+    outcome = Outcome(
         procedure=record.test,
         alternative=question.alternative,
         difference=float(question.difference),
@@ -85,6 +93,26 @@ def without_margin(question: Question, record: TestRecord) -> Outcome:
         exact=record.method.exact,
         min_attainable_p=record.min_attainable_p,
         beyond=observed > 0.0 if question.alternative == "greater" else observed < 0.0,
+    )
+    if significance == "p":
+        return outcome
+    fraction = record.p_value_fraction
+    exactly = fraction is not None and fraction.log2_denominator < _EXACT_BITS
+    return by_mid_p(outcome, record.mid_p_value, 0.0 if exactly else MOST_ERROR)
+
+
+def by_mid_p(outcome: Outcome, mid: float | None, error: float) -> Outcome:
+    """The outcome with the mid-p-value, known up to the relative `error`, in the place of p.
+
+    Where it is not known it lies between p / 2 and p, which may leave open on which side of alpha it is.
+    """
+    low, high = outcome.p_value_bounds
+    least = max(0.5 * outcome.min_attainable_p, SMALLEST)
+    if mid is None or mid < _DIGITS_LEFT:
+        return replace(outcome, p_value_bounds=(0.5 * low, high), min_attainable_p=least)
+    bounds = (mid * (1.0 - error), min(mid * (1.0 + error), 1.0))
+    return replace(
+        outcome, p_value=mid, log10_p_value=math.log10(mid), p_value_bounds=bounds, min_attainable_p=least
     )
 
 
@@ -105,7 +133,7 @@ class ShiftedTest:
         result, question = self.test.solve(), self.question
         answer, observed = result.answer, self.test.observed
         require(answer, exact=result.exact, attainable=result.attainable)
-        return Outcome(
+        outcome = Outcome(
             procedure="permutation",
             alternative=question.alternative,
             difference=float(question.difference),
@@ -117,6 +145,11 @@ class ShiftedTest:
             min_attainable_p=result.attainable,
             beyond=observed > 0 if question.alternative == "greater" else observed < 0,
         )
+        if self.test.options.significance == "p":
+            return outcome
+        mid = mid_p_value(answer)
+        exactly = answer.fraction is not None and answer.fraction.log2_denominator < _EXACT_BITS
+        return by_mid_p(outcome, mid, 0.0 if exactly else MOST_ERROR)
 
 
 @dataclass(frozen=True, slots=True)

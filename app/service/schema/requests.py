@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from ...inference.options import Alternative, Method, PmfDetail, Resampling
+from ...inference.options import Alternative, Method, PmfDetail, Resampling, Significance
 from ...inputs.nested import MAX_DECIMALS
 from ...inputs.pairing import OnMissing
 from ..messages import TestKind
@@ -83,6 +83,10 @@ class Choices(Wire):
     alpha: Annotated[
         float, Field(gt=0, lt=1, description="Significance level for `significant` and warnings.")
     ] = 0.05
+    significance: Annotated[
+        Significance,
+        Field(description="Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p)."),
+    ] = "p"
     confidence_level: Annotated[
         float | None,
         Field(
