@@ -83,7 +83,11 @@ GATE = (
         "What must be shown [no_regression].",
         choices=("no_regression", "non_inferior", "improve", "equivalent"),
     ),
-    Field("margin", "How much worse U may be; for improve, how much better it must be; for equivalent, what it must differ by less than [0].", "NUMBER"),
+    Field(
+        "margin",
+        "How much worse U may be; for improve, how much better it must be; for equivalent, what it must differ by less than [0].",
+        "NUMBER",
+    ),
     Field(
         "on_inconclusive", "Whether an inconclusive gate passes or fails [pass].", choices=("pass", "fail")
     ),

@@ -96,7 +96,9 @@ def deciding_bounds(answer: Answer, significance: Significance) -> tuple[float, 
     if answer.mid.fraction is not None:
         return mid, mid
     bound = answer.mid.relative_error_bound
-    return max(math.nextafter(mid * (1.0 - bound), 0.0), 0.0), min(math.nextafter(mid * (1.0 + bound), 1.0), 1.0)
+    return max(math.nextafter(mid * (1.0 - bound), 0.0), 0.0), min(
+        math.nextafter(mid * (1.0 + bound), 1.0), 1.0
+    )
 
 
 def rounded_to_subnormal(p: float, log10_p: float) -> float:

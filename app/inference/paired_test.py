@@ -17,6 +17,7 @@ from ..statistics.corpus import counted, counting_seconds
 from ..statistics.joint_problem import Joint
 from ..statistics.paired import DataWarning, Paired, Pairing, Scores, Segments, StatisticSpec
 from ..statistics.reducers import reduce
+from ..statistics.repeats import spread_of
 from .additive_test import additive_test
 from .bootstrap_test import bootstrap_test
 from .certificate import require
@@ -42,6 +43,8 @@ from .record import (
     PairingRecord,
     PlannedMethod,
     PlanRecord,
+    RepeatsRecord,
+    SpreadRecord,
     TestRecord,
     WarningRecord,
 )
@@ -212,6 +215,7 @@ def finish(prepared: Prepared) -> TestRecord:
         names=NamesRecord(options.name_u, options.name_v),
         pairing=_pairing(prepared.data.pairing),
         item_level=item_level,
+        repeats=_repeats(prepared.data, prepared.spec),
         confidence_interval=interval.interval,
         effect_size=sizes,
         moved=changed,
@@ -223,6 +227,17 @@ def _pairing(pairing: Pairing) -> PairingRecord | None:
     if pairing.matched is None:
         return None
     return PairingRecord(pairing.matched, pairing.only_u, pairing.only_v)
+
+
+def _repeats(data: Paired, spec: StatisticSpec) -> RepeatsRecord | None:
+    """How repeated samples vary; None where no item has any."""
+    if not isinstance(data, Scores):
+        return None
+    u, v = (
+        None if spread is None else SpreadRecord(spread.samples, spread.variance, spread.flips)
+        for spread in (spread_of(data.u), spread_of(data.v))
+    )
+    return None if u is None and v is None else RepeatsRecord(spec.parameters.get("repeats") or "mean", u, v)
 
 
 def _items(items: ItemsRecord, options: Options) -> ItemsRecord:

@@ -94,6 +94,28 @@ class ItemLevel:
 
 
 @dataclass(frozen=True, slots=True)
+class SpreadRecord:
+    """How one system's repeated samples vary within the items; null where no item has two.
+
+    `within_item_variance` is pooled over the items (ddof 1 in each); `flip_rate` is the share of the items with at least
+    two samples whose samples are not all the same.
+    """
+
+    samples: int
+    within_item_variance: float | None
+    flip_rate: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatsRecord:
+    """Repeated samples: what became of them (`repeats`), and each system's spread; null for one score per item."""
+
+    repeats: Literal["mean", "all", "any"]
+    u: SpreadRecord | None
+    v: SpreadRecord | None
+
+
+@dataclass(frozen=True, slots=True)
 class LatticeRecord:
     """The lattice of the test: its step (`unit`) in the statistic's units, and the number (`rank`) of its sums."""
 
@@ -243,6 +265,7 @@ class TestRecord:
     items: ItemsRecord
     pairing: PairingRecord | None = None
     item_level: ItemLevel | None = None
+    repeats: RepeatsRecord | None = None
     method: MethodRecord
     null: NullRecord
     confidence_interval: ConfidenceInterval | None = None

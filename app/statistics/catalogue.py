@@ -20,6 +20,11 @@ _UNIT = Parameter(
 _ZERO_METHOD = Parameter(
     "zero_method", "zero differences, in SciPy's meaning", "text", ("wilcox", "pratt", "zsplit"), "wilcox"
 )
+_REPEATS = Parameter(
+    "repeats",
+    "of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k)",
+    "text", ("mean", "all", "any"), "mean",
+)  # fmt: skip
 _BETA = "how many times as much recall weighs as precision"
 _CHRF_BETA = Parameter("beta", _BETA, "number", default="2")
 _LOWERCASE = Parameter("lowercase", "ignore upper and lower case", "boolean", default="false")
@@ -57,18 +62,18 @@ ENTRIES = (
     _score(
         "mean_difference", "mean score",
         "Compares the averages. For right or wrong as 1 and 0 this is accuracy, and McNemar’s exact test.",
-        "mean of U minus mean of V", (_UNIT,),
+        "mean of U minus mean of V", (_UNIT, _REPEATS),
     ),
     _score(
-        "sum_difference", "total", "Compares the totals; the same p-value as the mean.", "sum of U minus sum of V", (_UNIT,)
+        "sum_difference", "total", "Compares the totals; the same p-value as the mean.", "sum of U minus sum of V", (_UNIT, _REPEATS)
     ),
     _score(
         "sign", "wins and losses", "Counts only on how many items each system is ahead: the sign test.",
-        "wins minus losses of U: the sign test; McNemar's exact test on 0/1 scores", (_UNIT,),
+        "wins minus losses of U: the sign test; McNemar's exact test on 0/1 scores", (_UNIT, _REPEATS),
     ),
     _score(
         "signed_rank", "signed ranks", "Wilcoxon’s test: trusts the order of the differences, not their size.",
-        "Wilcoxon's W+ - W-, ties and zeros included", (_ZERO_METHOD, _UNIT),
+        "Wilcoxon's W+ - W-, ties and zeros included", (_ZERO_METHOD, _UNIT, _REPEATS),
     ),
     _count("f1", "F1", _HARMONIC, "F1 from tp, incorrect; or tp, fp, fn; or tp, predicted, gold"),
     _count(

@@ -19,7 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..lattice import CanonicalForm, Reals
-from ..probability import IMPOSSIBLE, LN2, UNIT_ROUNDOFF, Probability, Region, add, by_intervals, complement, upper
+from ..probability import (
+    IMPOSSIBLE,
+    LN2,
+    UNIT_ROUNDOFF,
+    Probability,
+    Region,
+    add,
+    by_intervals,
+    complement,
+    upper,
+)
 from .tilt import tilt_towards
 
 # Additions at most double a cell, so this many steps keep a normalised array below overflow.
@@ -39,9 +49,7 @@ def probability(form: CanonicalForm, region: Region) -> Probability:
     return by_intervals(form, region, _interval)
 
 
-def with_ties(
-    form: CanonicalForm, region: Region, ties: tuple[int, ...]
-) -> tuple[Probability, Probability]:
+def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
     """P(T in region) and P(T in ties), values in the region, from the same cells.
 
     Which ties belong to which interval does not matter: their masses are read where the cells are counted.
@@ -116,7 +124,8 @@ def _from_the_top(
     parts = [_summed(cells, form.range - high, depth, block)]
     if form.range - low > depth:
         parts.append(_summed(cells, low, form.range - depth - 1, block))
-    for point in near if found is not None else ():
+    for point in near:
+        assert found is not None
         cell = form.range - point
         counted = _summed(cells, cell, cell, block)
         # An empty cell is reached by no assignment, or has less than _LOST of what the region holds.

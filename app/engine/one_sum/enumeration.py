@@ -16,9 +16,7 @@ def probability(form: CanonicalForm, region: Region) -> Probability:
     return CERTAIN if region.covers(form) else with_ties(form, region, ())[0]
 
 
-def with_ties(
-    form: CanonicalForm, region: Region, ties: tuple[int, ...]
-) -> tuple[Probability, Probability]:
+def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
     """P(T in region) and P(T in ties), values of T, by counting the same sums."""
     sums = subset_sums(np.repeat(form.weights, form.counts))
     inside = 0

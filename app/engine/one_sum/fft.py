@@ -65,9 +65,7 @@ def probability(form: CanonicalForm, region: Region) -> Probability:
     return with_ties(form, region, ())[0]
 
 
-def with_ties(
-    form: CanonicalForm, region: Region, ties: tuple[int, ...]
-) -> tuple[Probability, Probability]:
+def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
     """P(T in region) and P(T in ties), values in the region, which mostly costs no more transforms than the first."""
     if region.covers(form):
         return CERTAIN, _of_points(form, ties, {}) if ties else IMPOSSIBLE
@@ -124,8 +122,9 @@ def point_probability(form: CanonicalForm, value: int, windows: Windows) -> Prob
             return _at(form, value, window)
     own: Windows = {}
     interval_probability(form, value, value, own)
-    window = own.get((value, value))
-    return Probability(-math.inf, math.inf) if window is None else _at(form, value, window)
+    if (value, value) not in own:
+        return Probability(-math.inf, math.inf)
+    return _at(form, value, own[value, value])
 
 
 def _at(form: CanonicalForm, value: int, window: Window) -> Probability:

@@ -19,9 +19,7 @@ def probability(form: CanonicalForm, region: Region) -> Probability:
     return CERTAIN if region.covers(form) else with_ties(form, region, ())[0]
 
 
-def with_ties(
-    form: CanonicalForm, region: Region, ties: tuple[int, ...]
-) -> tuple[Probability, Probability]:
+def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
     """P(T in region) and P(T in ties), values of T, as exact fractions from one polynomial."""
     places = [min(value, form.range - value) for value in ties]
     ways = counting_polynomial(form, max([coefficients(form, region), *(place + 1 for place in places)]))

@@ -25,8 +25,8 @@ from ..options import Options
 from ..paired_test import Prepared, finish, prepare
 from ..record import TestRecord
 from ..rounded_test import RoundedTest
-from .equivalence import EquivalenceTest, equivalence_test
 from .decision import Judgement, judgements, overall, verdict_of
+from .equivalence import EquivalenceTest, equivalence_test
 from .margin import MarginTest, Outcome, Question, margin_test, question_of, without_margin
 from .record import GateRecord, GateTerms, MetricRecord, OnInconclusive, Policy, deciding, family_of
 from .sentences import hypothesis, overall_reason, reason
@@ -146,7 +146,9 @@ def finish_gate(
         raise InvalidTest.at("/metrics", "empty", "There are no metrics: a gate needs at least one.")
     records = [finish(metric.test) for metric in metrics]
     outcomes = [
-        metric.margin.run() if metric.margin else without_margin(metric.question, record, metric.test.options.significance)
+        metric.margin.run()
+        if metric.margin
+        else without_margin(metric.question, record, metric.test.options.significance)
         for metric, record in zip(metrics, records, strict=True)
     ]
     judged = judgements(outcomes, [metric.terms for metric in metrics])

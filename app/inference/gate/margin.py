@@ -26,7 +26,6 @@ from ..record import TestRecord
 from ..rounded_test import RoundedTest
 from .record import EquivalenceRecord, GateTerms, OneSidedTest
 
-
 # Multiples of 2**-52 below 1 are doubles; mid-p-values have one bit more than p.
 _EXACT_BITS = 52
 # Below this, doubles have lost digits: p itself decides.

@@ -48,7 +48,9 @@ def reason(
     outcome = (_SHOWN if judgement.finding == "shown" else _NOT_SHOWN)[terms.policy]
     outcome = outcome.format(**_words(terms, against))
     if judgement.finding == "different":
-        return " ".join([_different(terms, judgement, family, against), *_procedure(terms, judgement, record)])
+        return " ".join(
+            [_different(terms, judgement, family, against), *_procedure(terms, judgement, record)]
+        )
     if judgement.finding == "bounds_straddle":
         outcome = f"undecided, so {outcome}" if terms.policy in {"non_inferior", "improve"} else "undecided"
     sentences = [f"{_comparison(terms, judgement, family)}: {outcome}."]

@@ -85,7 +85,9 @@ class Choices(Wire):
     ] = 0.05
     significance: Annotated[
         Significance,
-        Field(description="Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p)."),
+        Field(
+            description="Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p)."
+        ),
     ] = "p"
     confidence_level: Annotated[
         float | None,

@@ -17,9 +17,7 @@ from app.inference.gate.record import GateRecord
 from tests.unit.inference.gate_shorthands import decide, metric
 
 
-def one_sided(
-    d: Sequence[Fraction], shift: Fraction, codes: Sequence[int], *, greater: bool
-) -> Fraction:
+def one_sided(d: Sequence[Fraction], shift: Fraction, codes: Sequence[int], *, greater: bool) -> Fraction:
     """P(sum of signed (d - shift) at least, or at most, as observed); shifted on every item, then summed by cluster."""
     sums: dict[int, Fraction] = {}
     for value, code in zip(d, codes, strict=True):
@@ -66,9 +64,7 @@ def test_verdict_and_p_values_are_those_of_the_definition(
 ) -> None:
     u, v, codes = case
     d = [Fraction(a - b, 100) for a, b in zip(u, v, strict=True)]
-    expected = verdict_by_definition(
-        d, Fraction(margin), codes or range(len(d)), Fraction(repr(alpha))
-    )
+    expected = verdict_by_definition(d, Fraction(margin), codes or range(len(d)), Fraction(repr(alpha)))
     columns = [[float(f"{x / 100:.2f}") for x in side] for side in (u, v)]
     terms: dict[str, Any] = {"policy": "equivalent", "margin": float(margin), "alpha": alpha}
     gate = decide(metric(*columns, codes=codes, higher_is_better=higher, **terms))
@@ -100,7 +96,10 @@ def test_three_verdicts_and_their_sentences() -> None:
     assert "is shown to differ from the baseline by 0.1 or more" in failed.reason
     undecided = gate_of((NEAR[:3], NEAR[1:4]))
     assert undecided.verdict == "inconclusive"
-    assert "neither a difference below 0.1 from the baseline is shown, nor one of at least that" in undecided.reason
+    assert (
+        "neither a difference below 0.1 from the baseline is shown, nor one of at least that"
+        in undecided.reason
+    )
 
 
 def test_of_several_metrics_passes_are_adjusted_by_holm_and_failures_by_bonferroni() -> None:

@@ -104,7 +104,9 @@ def test_of_a_margin_it_is_the_shifted_tests() -> None:
 
 def test_where_it_is_not_known_it_is_between_half_of_p_and_p() -> None:
     """Of five sampled wins of six p is about 0.11 and mid-p is 0.0625, which the samples do not show."""
-    gate = decide(metric(*WINS, alpha=0.07, method="monte_carlo", significance="mid_p", higher_is_better=False))
+    gate = decide(
+        metric(*WINS, alpha=0.07, method="monte_carlo", significance="mid_p", higher_is_better=False)
+    )
     low, high = gate.metrics[0].decision.p_value_bounds
     assert low < 0.07 < high
     assert gate.verdict == "inconclusive"
@@ -116,5 +118,9 @@ def test_where_it_is_not_known_it_is_between_half_of_p_and_p() -> None:
 def test_the_bootstrap_has_none() -> None:
     data = Scores(np.array([1, 2]), np.array([2, 4]))
     with pytest.raises(InvalidTest) as caught:
-        prepare(data, StatisticSpec("mean_difference"), Options(test="bootstrap", significance="mid_p"), Budget())
-    assert [(flaw.pointer, flaw.code) for flaw in caught.value.flaws] == [("/significance", "mid_p_not_available")]
+        prepare(
+            data, StatisticSpec("mean_difference"), Options(test="bootstrap", significance="mid_p"), Budget()
+        )
+    assert [(flaw.pointer, flaw.code) for flaw in caught.value.flaws] == [
+        ("/significance", "mid_p_not_available")
+    ]
