@@ -46,7 +46,8 @@ class Options(TypedDict, total=False):
     ids: Any
     clusters: Any
     weights: Any
-    on_missing: Literal["error", "drop"]
+    on_missing: Literal["error", "drop", "bounds"]
+    missing_range: Sequence[float]
     pmf: Literal["none", "summary", "full"]
     exact_fraction: bool
     names: Names

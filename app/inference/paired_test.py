@@ -14,6 +14,7 @@ from ..engine.plan import Budget, Cost, Plan
 from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
 from ..statistics.corpus import counted, counting_seconds
+from ..statistics.gaps import complete
 from ..statistics.joint_problem import Joint
 from ..statistics.paired import DataWarning, Paired, Pairing, Scores, Segments, StatisticSpec
 from ..statistics.reducers import reduce
@@ -26,6 +27,7 @@ from .data_warnings import data_warnings
 from .digest import request_digest
 from .effect_size import effect_size
 from .engine_errors import engine_errors
+from .fillings import Fillings, missing_warning, planned_fillings
 from .float_dust import Dust, planned_dust
 from .interval import interval_of, planned_interval
 from .items import differences_of, item_scores_of, most_moved
@@ -69,6 +71,7 @@ class Prepared:
     interval: PlannedInterval | None = None
     data_warnings: tuple[DataWarning, ...] = ()
     dust: Dust | None = None
+    fillings: Fillings | None = None
     counting: float = 0.0
 
     @property
@@ -76,7 +79,7 @@ class Prepared:
         """Predicted engine time of the whole answer."""
         parts = [
             part.seconds
-            for part in (self.test, self.item_level, self.interval, self.dust)
+            for part in (self.test, self.item_level, self.interval, self.dust, self.fillings)
             if part is not None
         ]
         described = 0.0 if self.interval is None else _SECONDS_PER_ITEM * self.test.problem.items
@@ -97,7 +100,9 @@ class Prepared:
     def _brackets(self) -> bool:
         """Whether any part is planned as a rigorous bracket, the price of which is likely and not proven."""
         dust = None if self.dust is None else self.dust.test
-        planned = [part.plan.chosen.method for part in (self.test, self.item_level, dust) if part is not None]
+        filled = () if self.fillings is None else (self.fillings.worst, self.fillings.best)
+        parts = (self.test, self.item_level, dust, *filled)
+        planned = [part.plan.chosen.method for part in parts if part is not None]
         if isinstance(self.interval, Inversion):
             planned.append(self.interval.planned.method)
         return "bounds" in planned
@@ -119,6 +124,9 @@ def prepare(
     if options.significance == "mid_p" and options.test == "bootstrap":
         detail = "The bootstrap has no mid-p-value: leave significance out, or set test to permutation."
         raise InvalidTest.at("/significance", "mid_p_not_available", detail)
+    fillings = planned_fillings(data, spec, options, partial(planned_test, budget=budget))
+    if isinstance(data, Scores):
+        data = complete(data)
     if isinstance(data, Segments):
         # Counted once for both levels; the digest is of the texts.
         counting = counting_seconds(data, spec) if only_planned else 0.0
@@ -132,7 +140,7 @@ def prepare(
     interval = planned_interval(options, budget, test)
     dust = planned_dust(data, spec, options, partial(planned_test, budget=budget))
     warned = data_warnings(data, spec)
-    return Prepared(given, given_spec, options, test, item_level, interval, warned, dust, counting)
+    return Prepared(given, given_spec, options, test, item_level, interval, warned, dust, fillings, counting)
 
 
 def planned_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> PlannedTest:
@@ -181,6 +189,9 @@ def finish(prepared: Prepared) -> TestRecord:
     interval = IntervalResult(None)
     if prepared.interval is not None:
         interval = interval_of(prepared.interval, options, result)
+    missing, certain = None, significant(answer, options.alpha, options.significance)
+    if prepared.fillings is not None:
+        missing, certain = prepared.fillings.solve(options)
     return TestRecord(
         digest=request_digest(prepared.data, prepared.spec, options, ALGORITHM_VERSION, changed),
         p_value=answer.p_value,
@@ -189,7 +200,7 @@ def finish(prepared: Prepared) -> TestRecord:
         p_value_bounds_kind="confidence" if answer.monte_carlo else "certified",
         p_value_fraction=answer.fraction,
         mid_p_value=mid_p_value(answer),
-        significant=significant(answer, options.alpha, options.significance),
+        significant=certain,
         alpha=options.alpha,
         min_attainable_p=result.attainable,
         alternative=options.alternative,
@@ -206,6 +217,7 @@ def finish(prepared: Prepared) -> TestRecord:
         ),
         null=result.null,
         warnings=(
+            *(() if missing is None else (missing_warning(missing, result.items.n),)),
             *(WarningRecord(warning.code, warning.detail) for warning in prepared.data_warnings),
             *warnings_of(options, result, item_level, exact=exact),
             *_rounded(prepared.test),
@@ -215,6 +227,7 @@ def finish(prepared: Prepared) -> TestRecord:
         names=NamesRecord(options.name_u, options.name_v),
         pairing=_pairing(prepared.data.pairing),
         item_level=item_level,
+        missing=missing,
         repeats=_repeats(prepared.data, prepared.spec),
         confidence_interval=interval.interval,
         effect_size=sizes,

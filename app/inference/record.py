@@ -116,6 +116,18 @@ class RepeatsRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingRecord:
+    """Missing outcomes (`on_missing` bounds), which may be anything in the range.
+
+    Whatever the `n` of them are, the difference over all items and its p-value lie between these ends.
+    """
+
+    n: Annotated[int, "Missing outcomes; an item that neither system has counts twice."]
+    difference: Annotated[tuple[float, float], "Worst and best for U."]
+    p_value: Annotated[tuple[float, float], "Least and greatest."]
+
+
+@dataclass(frozen=True, slots=True)
 class LatticeRecord:
     """The lattice of the test: its step (`unit`) in the statistic's units, and the number (`rank`) of its sums."""
 
@@ -266,6 +278,7 @@ class TestRecord:
     pairing: PairingRecord | None = None
     item_level: ItemLevel | None = None
     repeats: RepeatsRecord | None = None
+    missing: MissingRecord | None = None
     method: MethodRecord
     null: NullRecord
     confidence_interval: ConfidenceInterval | None = None

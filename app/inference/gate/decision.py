@@ -9,13 +9,13 @@ from typing import Literal
 from ...engine.probability import SMALLEST
 from ..certificate import flaw_of_numbers
 from .holm import holm, holm_log10
-from .margin import Outcome
+from .outcome import Outcome
 from .record import Decision, GateTerms, OneSidedTest, Policy, Verdict
 
 # Below this, multiples of a p-value come from its logarithm: the double has no digits left.
 _NORMAL = 1e-300
 
-Finding = Literal["shown", "not_shown", "bounds_straddle", "unattainable", "different"]
+Finding = Literal["shown", "not_shown", "bounds_straddle", "unattainable", "different", "missing_straddle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,8 @@ def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[
         attainable, alpha = holm(best)[index], terms[index].alpha
         decision = _decision(outcome, point, significant=high <= alpha)
         finding = _finding(low, high, attainable, alpha)
+        if finding == "bounds_straddle" and outcome.missing:
+            finding = "missing_straddle"
         if _different(outcome, len(outcomes), alpha):
             # Both cannot be true: an alpha so large that both are shown decides nothing.
             finding = "not_shown" if finding == "shown" else "different"
@@ -111,8 +113,11 @@ def verdict_of(policy: Policy, finding: Finding, *, beyond: bool, differ: bool) 
     non_inferior and improve pass only when shown. no_regression fails only when a regression is shown; it cannot
     tell when the bounds straddle alpha, and when the estimate itself is a regression (`beyond`) on systems that
     differ, but too few items do for any outcome to show it. equivalent passes when both its tests are shown, fails when a
-    difference of at least the margin is, and is inconclusive between the two.
+    difference of at least the margin is, and is inconclusive between the two. Whatever depends on what missing outcomes are
+    is inconclusive.
     """
+    if finding == "missing_straddle":
+        return "inconclusive"
     if policy == "equivalent":
         return "pass" if finding == "shown" else "fail" if finding == "different" else "inconclusive"
     if policy != "no_regression":

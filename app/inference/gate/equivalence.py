@@ -12,7 +12,8 @@ from fractions import Fraction
 
 from ...engine.plan import Budget
 from ..paired_test import Prepared
-from .margin import MarginTest, Outcome, Question, margin_test
+from .margin import Question, margin_test
+from .outcome import MarginTest, Outcome
 from .record import EquivalenceRecord, GateTerms
 
 

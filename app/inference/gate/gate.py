@@ -27,7 +27,9 @@ from ..record import TestRecord
 from ..rounded_test import RoundedTest
 from .decision import Judgement, judgements, overall, verdict_of
 from .equivalence import EquivalenceTest, equivalence_test
-from .margin import MarginTest, Outcome, Question, margin_test, question_of, without_margin
+from .fillings import over_fillings
+from .margin import Question, ShiftedTest, margin_test, question_of, without_margin
+from .outcome import MarginTest, Outcome
 from .record import GateRecord, GateTerms, MetricRecord, OnInconclusive, Policy, deciding, family_of
 from .sentences import hypothesis, overall_reason, reason
 
@@ -102,7 +104,17 @@ def _margin(
 ) -> MarginTest | EquivalenceTest | None:
     if terms.policy == "equivalent":
         return equivalence_test(test, terms, budget)
-    return margin_test(test, question, budget) if terms.margin else None
+    if terms.margin:
+        return margin_test(test, question, budget)
+    if test.fillings is not None:
+        return over_fillings(test, lambda filled: ShiftedTest(question, _additive(filled)))
+    return None
+
+
+def _additive(filled: Prepared) -> AdditiveTest | RoundedTest:
+    """The test of a filling; only additive statistics have any."""
+    assert isinstance(filled.test, AdditiveTest | RoundedTest)
+    return filled.test
 
 
 def _require_terms(terms: GateTerms) -> None:

@@ -51,6 +51,8 @@ def reason(
         return " ".join(
             [_different(terms, judgement, family, against), *_procedure(terms, judgement, record)]
         )
+    if judgement.finding == "missing_straddle":
+        outcome = "undecided, as it depends on what the missing outcomes are"
     if judgement.finding == "bounds_straddle":
         outcome = f"undecided, so {outcome}" if terms.policy in {"non_inferior", "improve"} else "undecided"
     sentences = [f"{_comparison(terms, judgement, family)}: {outcome}."]
@@ -84,7 +86,7 @@ def _comparison(terms: GateTerms, judgement: Judgement, family: str | None) -> s
     decision, alpha = judgement.decision, terms.alpha
     p = _written(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha)
     adjusted = f" (Holm-adjusted over {family})" if family is not None else ""
-    if judgement.finding == "bounds_straddle":
+    if judgement.finding in {"bounds_straddle", "missing_straddle"}:
         low, high = judgement.bounds
         return f"p = {p} lies in [{low!r}, {high!r}], on both sides of alpha = {_plain(alpha)}{adjusted}"
     sign = "<=" if judgement.bounds[1] <= alpha else ">"

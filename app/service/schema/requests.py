@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -16,6 +16,7 @@ from .fields import (
     KeyColumn,
     KeyList,
     LabelColumn,
+    Range,
     SampleColumn,
     WeightColumn,
     Wire,
@@ -119,8 +120,11 @@ class TestRequest(Choices):
         KeyColumn | None, Field(description="One key per item; the items of a cluster swap together.")
     ] = None
     on_missing: Annotated[
-        OnMissing,
-        Field(description="What to do with ids that only some columns have (columns given as objects)."),
+        OnMissing | Literal["bounds"],
+        Field(
+            description="What to do with ids that only some columns have (columns given as objects). bounds, of scores: a "
+            "missing outcome, null in a list, may be anything in missing_range, and `missing` bounds the p-value."
+        ),
     ] = "error"
 
 
@@ -153,6 +157,12 @@ class ScoresRequest(TestRequest):
             ge=0,
             le=MAX_DECIMALS,
             description="Rounds scores to this many decimals first, as numpy.round does, to remove floating-point noise.",
+        ),
+    ] = None
+    missing_range: Annotated[
+        Range | None,
+        Field(
+            description="With on_missing bounds: the least and the largest score that there can be. Default [0, 1]."
         ),
     ] = None
     weights: Annotated[
