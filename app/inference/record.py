@@ -263,7 +263,7 @@ class TestRecord:
     p_value_bounds_kind: Annotated[BoundsKind, "certified: always; confidence: at 99 %."]
     p_value_fraction: Fraction2 | None
     mid_p_value: Annotated[
-        PValue | None,
+        float | None,
         "p_value less half of the probability of a tie with the observed value, as exact as p_value; null where p_value is "
         "not exact, and for the bootstrap and statistics of several sums.",
     ] = None

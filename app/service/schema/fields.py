@@ -70,7 +70,7 @@ def _effect_array(value: Any, info: ValidationInfo) -> Any:
 
 def _sample_column(value: Any, info: ValidationInfo) -> Given:
     check = partial(nested.samples, may_hold_booleans=_may_hold_booleans(info))
-    bounded = info.data.get("on_missing") == "bounds"
+    bounded = (info.data or {}).get("on_missing") == "bounds"
     if type(value) is dict:
         absent = [key for key, one in value.items() if one is None] if bounded else []
         if absent:

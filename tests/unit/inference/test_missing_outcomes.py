@@ -28,7 +28,9 @@ def data_of(u: Outcomes, v: Outcomes, low: float = 0.0, high: float = 1.0) -> Sc
     both = [(a, b) for a, b in pairs if a is not None and b is not None]
     only_u = [a for a, b in pairs if a is not None and b is None]
     only_v = [b for a, b in pairs if a is None and b is not None]
-    gaps = Gaps(np.array(only_u, dtype=int), np.array(only_v, dtype=int), pairs.count((None, None)), low, high)
+    gaps = Gaps(
+        np.array(only_u, dtype=int), np.array(only_v, dtype=int), pairs.count((None, None)), low, high
+    )
     return Scores(np.array([a for a, _ in both]), np.array([b for _, b in both]), gaps=gaps)
 
 
@@ -121,7 +123,9 @@ def test_a_verdict_that_depends_on_them_says_so() -> None:
     u: Outcomes = [1] * 8 + [None] * 4
     gate = decide(of_data(data_of(u, [0] * 12), "mean_difference", policy="improve"))
     assert gate.verdict == "pass"
-    gate = decide(of_data(data_of([1] * 5 + [None] * 3, [0] * 8), "mean_difference", policy="improve", alpha=0.01))
+    gate = decide(
+        of_data(data_of([1] * 5 + [None] * 3, [0] * 8), "mean_difference", policy="improve", alpha=0.01)
+    )
     assert gate.verdict == "inconclusive"
     assert "depends on what the missing outcomes are" in gate.reason
 
@@ -135,26 +139,38 @@ def test_graded_scores_clusters_and_a_margin_by_listing_a_grid_of_fillings() -> 
     ps = []
     for x, y, a, b in product([0, 5, 10], repeat=4):
         sums = [6 - 5 + 5 - x, 7 - 5 + y - 2, 9 - 6 + a - b]
-        totals = [sum(s * d for s, d in zip(signs, sums, strict=True)) for signs in product((1, -1), repeat=3)]
+        totals = [
+            sum(s * d for s, d in zip(signs, sums, strict=True)) for signs in product((1, -1), repeat=3)
+        ]
         ps.append(Fraction(sum(total >= sum(sums) for total in totals), 8))
     assert record.missing is not None
     least, greatest = record.missing.p_value
     assert (least, greatest) == (float(min(ps)), float(max(ps)))
     margin = decide(of_data(data, "mean_difference", policy="non_inferior", margin=0.9, alpha=0.2))
     assert margin.verdict == "pass"
-    assert decide(of_data(data, "mean_difference", policy="equivalent", margin=0.9, alpha=0.2)).verdict == "pass"
+    assert (
+        decide(of_data(data, "mean_difference", policy="equivalent", margin=0.9, alpha=0.2)).verdict == "pass"
+    )
 
 
 @pytest.mark.parametrize(
     ("data", "statistic", "options", "pointer", "code"),
     [
         (data_of([1, None], [0, 1]), "signed_rank", {}, "/on_missing", "no_missing_bounds"),
-        (data_of([1, None], [0, 1]), "mean_difference", {"test": "bootstrap"}, "/on_missing", "no_missing_bounds"),
+        (
+            data_of([1, None], [0, 1]),
+            "mean_difference",
+            {"test": "bootstrap"},
+            "/on_missing",
+            "no_missing_bounds",
+        ),
         (data_of([37, None], [0, 1]), "mean_difference", {}, "/missing_range", "scores_outside_range"),
         (data_of([1, None], [0, 7]), "mean_difference", {}, "/missing_range", "scores_outside_range"),
     ],
 )
-def test_what_has_no_bounds_is_refused(data: Scores, statistic: str, options: Any, pointer: str, code: str) -> None:
+def test_what_has_no_bounds_is_refused(
+    data: Scores, statistic: str, options: Any, pointer: str, code: str
+) -> None:
     with pytest.raises(InvalidTest) as caught:
         prepare(data, StatisticSpec(statistic), Options(**options), Budget())
     assert [(flaw.pointer, flaw.code) for flaw in caught.value.flaws] == [(pointer, code)]
