@@ -89,7 +89,8 @@ def test_a_gate_says_what_the_verdict_hangs_on(service: Any) -> None:
 def test_refusals(service: Any, given: Any, pointer: str, code: str) -> None:
     refused = service.post(PATH, json=given)
     assert refused.status_code == 422
-    assert [(one["pointer"], one["code"]) for one in refused.json()["errors"]][0] == (pointer, code)
+    first = refused.json()["errors"][0]
+    assert (first["pointer"], first["code"]) == (pointer, code)
 
 
 def test_other_kinds_have_none(service: Any) -> None:
