@@ -230,13 +230,13 @@ def _paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
     given = {name: getattr(request, name) for name in _columns(request)}
     for name, column in given.items():
         _refuse_too_many(f"{name} has", len(column), limits)
-    assert request.on_missing != BOUNDS
     # Positions are paired, not values: a column may be anything that has a length.
     positions: dict[str, Given] = {
         name: ById(column.ids, np.arange(len(column))) if isinstance(column, ById) else range(len(column))
         for name, column in given.items()
     }
-    paired = pair(positions, ids=request.ids, clusters=request.clusters, on_missing=request.on_missing)
+    on_missing = "error" if request.on_missing == "error" else "drop"
+    paired = pair(positions, ids=request.ids, clusters=request.clusters, on_missing=on_missing)
     columns = {name: _ordered(given[name], positions[name], paired.columns[name]) for name in given}
     order = {
         name: [column.ids[index] for index in np.asarray(paired.columns[name]).tolist()]

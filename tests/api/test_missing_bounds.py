@@ -22,7 +22,7 @@ def test_nulls_and_ids_and_lines_are_one_request(service: Any) -> None:
     assert listed["missing"] == {"n": 2, "difference": [0.5, 5 / 6], "p_value": [1 / 32, 1 / 8]}
     assert (listed["items"]["n"], listed["p_value"], listed["significant"]) == (4, 1 / 8, False)
     assert "missing_outcomes" in {one["code"] for one in listed["warnings"]}
-    keyed = {
+    keyed: dict[str, Any] = {
         name: {f"q{index}": one for index, one in enumerate(side) if one is not None}
         for name, side in (("u", U), ("v", V))
     }

@@ -80,7 +80,7 @@ def _sample_column(value: Any, info: ValidationInfo) -> Given:
     if type(value) is np.ndarray:
         return value
     if type(value) is list and bounded and type(None) in set(map(type, value)):
-        return _gapped(check, value)
+        return _gapped(check, value)  # type: ignore[no-any-return]
     if type(value) is list:
         return _checked(check, value)  # type: ignore[no-any-return]
     raise _refusal("not_a_column", "Give a list with one number per item, or an object with one per id.")

@@ -21,7 +21,7 @@ from app.inference.additive_test import additive_test
 from app.inference.certificate import certified_by, flaw_of, require
 from app.inference.exactness import MOST_ERROR
 from app.inference.gate.decision import judgements
-from app.inference.gate.margin import Outcome
+from app.inference.gate.outcome import Outcome
 from app.inference.gate.record import GateTerms
 from app.inference.options import Method, Options
 from app.inference.p_value import Answer, bracketed, certified

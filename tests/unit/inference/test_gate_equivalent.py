@@ -67,7 +67,7 @@ def test_verdict_and_p_values_are_those_of_the_definition(
     expected = verdict_by_definition(d, Fraction(margin), codes or range(len(d)), Fraction(repr(alpha)))
     columns = [[float(f"{x / 100:.2f}") for x in side] for side in (u, v)]
     terms: dict[str, Any] = {"policy": "equivalent", "margin": float(margin), "alpha": alpha}
-    gate = decide(metric(*columns, codes=codes, higher_is_better=higher, **terms))
+    gate = decide(metric(columns[0], columns[1], codes=codes, higher_is_better=higher, **terms))
     decision = gate.metrics[0].decision
     assert decision.equivalence is not None
     assert (gate.verdict, decision.exact) == (expected[0], True)

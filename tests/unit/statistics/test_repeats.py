@@ -36,7 +36,7 @@ def two_sided(d: list[Fraction]) -> Fraction:
     sums = [
         abs(sum(s * x for s, x in zip(signs, d, strict=True))) for signs in product((1, -1), repeat=len(d))
     ]
-    return Fraction(sum(one >= abs(sum(d)) for one in sums), len(sums))
+    return Fraction(sum(one >= abs(sum(d, Fraction(0))) for one in sums), len(sums))
 
 
 @st.composite
@@ -49,7 +49,7 @@ def runs(draw: st.DrawFn) -> tuple[list[list[int]], list[list[int]]]:
     return sides[0], sides[1]
 
 
-ONE = {"mean": lambda item: Fraction(sum(item), len(item)), "all": min, "any": max}
+ONE: dict[str, Any] = {"mean": lambda item: Fraction(sum(item), len(item)), "all": min, "any": max}
 
 
 @settings(max_examples=150, deadline=None)
