@@ -152,6 +152,7 @@ def test_whatever_the_engine_returns_no_exact_answer_is_wrong(
         (law, "probability"),
     ):
         monkeypatch.setattr(module, function, lambda *_: BROKEN[name])
+    monkeypatch.setattr(methods, "with_ties", lambda *_: (BROKEN[name], BROKEN[name]))
     counts = {"tp": STAY + 2, "incorrect": STAY + 4}
     other = {"tp": STAY[::-1] + 2, "incorrect": STAY + 9}
     posed: dict[str, tuple[Paired, StatisticSpec]] = {
