@@ -170,7 +170,9 @@ def without_half(p: Probability, ties: Probability) -> Probability:
     if p.fraction is not None and ties.fraction is not None:
         (top, log2), (part, log2_part) = p.fraction, ties.fraction
         deepest = max(log2, log2_part) + 1
-        return from_fraction((top << (deepest - log2)) - (part << (deepest - log2_part - 1)), deepest)
+        left_over = (top << (deepest - log2)) - (part << (deepest - log2_part - 1))
+        # Nothing left is no mid-p-value: certificates refuse such a p as well.
+        return from_fraction(left_over, deepest) if left_over > 0 else Probability(-math.inf, math.inf)
     share = math.exp(min(ties.log_p - p.log_p, 0.0))
     if share == 0.0:
         return p
