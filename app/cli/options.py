@@ -42,6 +42,7 @@ TEST = (
     Field("statistic", "What to compare; the default depends on the files.", "NAME"),
     Field("alternative", "greater: U is greater than V.", choices=("two-sided", "greater", "less")),
     Field("alpha", "Significance level [0.05].", "NUMBER"),
+    Field("significance", "Which p-value decides [p].", choices=("p", "mid_p")),
     Field("confidence_level", "Confidence level of an interval for the difference, such as 0.95.", "NUMBER"),
     Field("method", "How to compute: auto, fft, dp, rational, bounds, monte_carlo, … [auto].", "NAME"),
     Field("test", "Null model [permutation].", choices=("permutation", "bootstrap")),
@@ -80,9 +81,13 @@ GATE = (
     Field(
         "policy",
         "What must be shown [no_regression].",
-        choices=("no_regression", "non_inferior", "improve"),
+        choices=("no_regression", "non_inferior", "improve", "equivalent"),
     ),
-    Field("margin", "How much worse U may be; for improve, how much better it must be [0].", "NUMBER"),
+    Field(
+        "margin",
+        "How much worse U may be; for improve, how much better it must be; for equivalent, what it must differ by less than [0].",
+        "NUMBER",
+    ),
     Field(
         "on_inconclusive", "Whether an inconclusive gate passes or fails [pass].", choices=("pass", "fail")
     ),

@@ -13,6 +13,16 @@ Verdict = Literal["pass", "fail", "inconclusive"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Equivalence:
+    """Of the policy equivalent: both one-sided tests, and the test of a difference of at least the margin."""
+
+    p_value_above: float
+    p_value_below: float
+    p_value_different: float
+    p_value_different_bounds: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """The one-sided test that a verdict rests on; `difference` separates the hypotheses."""
 
@@ -28,6 +38,7 @@ class Decision:
     p_value_adjusted: float
     log10_p_value_adjusted: float
     significant: bool
+    equivalence: Equivalence | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

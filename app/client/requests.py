@@ -18,7 +18,7 @@ from .errors import InvalidData
 from .indexed import by_index
 
 Kind = Literal["effects", "scores", "counts", "predictions", "files"]
-Policy = Literal["no_regression", "non_inferior", "improve"]
+Policy = Literal["no_regression", "non_inferior", "improve", "equivalent"]
 FileLike = str | PathLike[str] | bytes | tuple[str, bytes] | BinaryIO
 Statistic = str | Mapping[str, Any]
 Names = tuple[str, str] | Mapping[str, str]
@@ -42,13 +42,15 @@ class Options(TypedDict, total=False):
     seed: int
     precision: float
     alpha: float
+    significance: Literal["p", "mid_p"]
     confidence_level: float
     ids: Any
     clusters: Any
     weights: Any
     groups: Any
     event: Any
-    on_missing: Literal["error", "drop"]
+    on_missing: Literal["error", "drop", "bounds"]
+    missing_range: Sequence[float]
     pmf: Literal["none", "summary", "full"]
     exact_fraction: bool
     names: Names

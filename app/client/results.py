@@ -71,6 +71,33 @@ class Pairing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """How one system's repeated samples vary within items."""
+
+    samples: int
+    within_item_variance: float | None
+    flip_rate: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """Repeated samples: what became of them, and each system's spread."""
+
+    repeats: str
+    u: Spread | None
+    v: Spread | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """Missing outcomes, and what lies between their worst and their best filling."""
+
+    n: int
+    difference: tuple[float, float]
+    p_value: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ItemLevel:
     """The p-value if the items of a cluster swapped one by one, for comparison."""
 
@@ -227,6 +254,7 @@ class TestResult(TestInNotebook):
     p_value_bounds: tuple[float, float]
     p_value_bounds_kind: str
     p_value_fraction: BinaryFraction | None = None
+    mid_p_value: float | None = None
     significant: bool
     alpha: float
     min_attainable_p: float
@@ -237,6 +265,8 @@ class TestResult(TestInNotebook):
     items: Items
     pairing: Pairing | None = None
     item_level: ItemLevel | None = None
+    repeats: Repeats | None = None
+    missing: Missing | None = None
     method: Method
     null: Null
     confidence_interval: Interval | None = None

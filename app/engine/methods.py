@@ -21,6 +21,24 @@ _EXACT: Mapping[str, Callable[[CanonicalForm, Region], Probability]] = {
 }
 
 
+_WITH_TIES: Mapping[
+    str, Callable[[CanonicalForm, Region, tuple[int, ...]], tuple[Probability, Probability]]
+] = {
+    "fft": fft.with_ties,
+    "dp": dp.with_ties,
+    "rational": rational.with_ties,
+    "enumeration": enumeration.with_ties,
+    "meet_in_the_middle": meet_in_the_middle.with_ties,
+}
+
+
+def with_ties(
+    method: str, form: CanonicalForm, region: Region, ties: tuple[int, ...]
+) -> tuple[Probability, Probability]:
+    """P(T in region) by an exact method, and the mass at `ties` (`probability.ties_of`), which costs little more."""
+    return _WITH_TIES[method](form, region, ties)
+
+
 def exactly(method: str, form: CanonicalForm, region: Region) -> Probability:
     """P(T in region) by one of `planner.EXACT_METHODS`."""
     return _EXACT[method](form, region)

@@ -96,6 +96,19 @@ def region(form: CanonicalForm, observed: int, alternative: Alternative, *, abso
     return clipped_region(form.range, [(0, _floor(form, observed))])
 
 
+def ties_of(
+    form: CanonicalForm, observed: int, alternative: Alternative, *, absolute: bool = False
+) -> tuple[int, ...]:
+    """The values of T in the `region` with the same value of the statistic as observed, ascending: one or two.
+
+    S = xi for a one-sided test, |S| = |xi| for a two-sided one and for |S|.
+    """
+    two = absolute or alternative == "two-sided"
+    totals = {observed, -observed} if two else {observed}
+    on_lattice = [divmod(total - form.offset, form.step) for total in totals]
+    return tuple(sorted(t for t, left in on_lattice if left == 0 and 0 <= t <= form.range))
+
+
 def _ceil(form: CanonicalForm, total: int) -> int:
     return -((form.offset - total) // form.step)
 
@@ -147,6 +160,26 @@ def by_intervals(
         if mirrored not in solved:
             solved[mirrored] = solve(form, *mirrored)
     return add([solved[upper(form, interval)] for interval in region.intervals])
+
+
+def without_half(p: Probability, ties: Probability) -> Probability:
+    """p less half of the mass at the observed value, which is part of it: Lancaster's (1961) mid-p-value.
+
+    The mass is at most p, so that what is left is at least p / 2, and relative errors at most triple.
+    """
+    if p.fraction is not None and ties.fraction is not None:
+        (top, log2), (part, log2_part) = p.fraction, ties.fraction
+        deepest = max(log2, log2_part) + 1
+        left_over = (top << (deepest - log2)) - (part << (deepest - log2_part - 1))
+        # Nothing left is no mid-p-value: certificates refuse such a p as well.
+        return from_fraction(left_over, deepest) if left_over > 0 else Probability(-math.inf, math.inf)
+    share = math.exp(min(ties.log_p - p.log_p, 0.0))
+    if share == 0.0:
+        return p
+    left = 1.0 - 0.5 * share
+    bound = (p.relative_error_bound + 0.5 * share * ties.relative_error_bound) / left
+    log_p = p.log_p + math.log(left)
+    return Probability(log_p, bound + UNIT_ROUNDOFF * (8.0 + 2.0 * abs(p.log_p) + 2.0 * abs(ties.log_p)))
 
 
 def complement(tail: Probability) -> Probability:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..engine import methods
 from ..engine.lattice import CanonicalForm, LatticeOverflowError, canonical_form, exact_total
 from ..engine.one_sum import planner
 from ..engine.one_sum.attainable import smallest_attainable
 from ..engine.plan import Budget, Cost, Plan
-from ..engine.probability import Region, region
+from ..engine.probability import Region, region, ties_of, without_half
 from ..engine.real.form import items_up
 from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
@@ -30,7 +30,10 @@ _SECONDS_PER_ITEM = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class AdditiveTest:
-    """An additive problem with its canonical form, its region and its plan."""
+    """An additive problem with its canonical form, its region and its plan.
+
+    `tied_by` gives the mass at the observed value where the region is everything, so that p = 1 costs nothing.
+    """
 
     options: Options
     problem: Additive
@@ -39,6 +42,7 @@ class AdditiveTest:
     region: Region
     plan: Plan
     fraction_by: str | None
+    tied_by: Cost | None = None
 
     @property
     def seconds(self) -> float:
@@ -46,7 +50,8 @@ class AdditiveTest:
         fraction = sum(cost.seconds for cost in self.plan.others if cost.method == self.fraction_by)
         pictured = null_seconds(self.form, self.options.pmf)
         each = _SECONDS_PER_ITEM * self.problem.items
-        return self.plan.chosen.seconds + fraction + pictured + each
+        tied = 0.0 if self.tied_by is None else self.tied_by.seconds
+        return self.plan.chosen.seconds + fraction + pictured + each + tied
 
     def solve(self) -> Result:
         """Run the planned method and summarise the null."""
@@ -97,7 +102,13 @@ class AdditiveTest:
                 steps=most_steps(by),
             )
             return bracketed(bracket, options.precision, self._fraction())
-        return certified(methods.exactly(by.method, self.form, self.region), self._fraction())
+        certain = self.region.covers(self.form)
+        method = by.method if not certain else None if self.tied_by is None else self.tied_by.method
+        if method is None:
+            return certified(methods.exactly(by.method, self.form, self.region), self._fraction())
+        ties = ties_of(self.form, self.observed, options.alternative, absolute=problem.absolute)
+        found, tied = methods.with_ties(method, self.form, self.region, ties)
+        return replace(certified(found, self._fraction()), mid=without_half(found, tied))
 
     def _least_log10(self) -> float:
         """log10 of the observed assignment's own probability, 2**-n; it must be in the region."""
@@ -138,4 +149,8 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
     fraction_by = None
     if options.exact_fraction and plan.chosen.method not in planner.FRACTION_METHODS:
         fraction_by = planner.cheapest_fraction(form, tail, budget).method
-    return AdditiveTest(options, problem, form, observed, tail, plan, fraction_by)
+    tied_by = None
+    if tail.covers(form):
+        cost = planner.fft_cost(form)
+        tied_by = cost if cost.fits(budget) else None
+    return AdditiveTest(options, problem, form, observed, tail, plan, fraction_by, tied_by)

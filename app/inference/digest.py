@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..statistics.paired import Paired, Pairing, Repeated, StatisticSpec, Weights
+from ..statistics.paired import Gaps, Paired, Pairing, Repeated, StatisticSpec, Weights
 from .options import Options
 from .record import Moved, members
 
@@ -31,7 +31,7 @@ def request_digest(
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
     for field in fields(data):
         value = getattr(data, field.name)
-        if value is None and field.name in {"weights", "groups", "event"}:
+        if value is None and field.name in {"weights", "groups", "event", "gaps"}:
             continue  # ids are as old as tests without them
         digest.update(f"|{type(data).__name__}.{field.name}:".encode())
         if isinstance(value, Pairing):
@@ -63,6 +63,11 @@ def canonical(value: object) -> Iterator[bytes]:
     elif isinstance(value, Repeated):
         yield from canonical(value.values)
         yield from canonical(value.lengths)
+    elif isinstance(value, Gaps):
+        yield json.dumps([value.low, value.high, value.neither]).encode()
+        for side in (value.u, value.v, value.clusters):
+            yield b"|"
+            yield from canonical(side)
     elif isinstance(value, Weights):
         yield json.dumps([str(value.unit), *map(str, value.values.tolist())]).encode()
     elif isinstance(value, Mapping):

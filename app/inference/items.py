@@ -12,6 +12,7 @@ from ..statistics.paired import Paired, Pairing, Scores, StatisticSpec
 from ..statistics.problem import Problem
 from ..statistics.quantiles import Quantiles, own_differences
 from ..statistics.repeated import item_scores, unit_of
+from ..statistics.repeats import per_item
 from .record import ItemsRecord, Moved, StatisticRecord
 
 
@@ -54,6 +55,7 @@ def item_scores_of(data: Paired, spec: StatisticSpec) -> tuple[Whole, Whole] | N
     """One number per item and system, shape (N,) each, on a lattice of their own; None for anything but scores."""
     if not isinstance(data, Scores):
         return None
+    data = per_item(data, spec)
     u, v = item_scores(data, unit_of(spec.parameters.get("unit"))).columns
     return u, v
 

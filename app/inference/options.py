@@ -11,6 +11,7 @@ Method = Literal[
     "auto", "fft", "dp", "rational", "grid", "enumeration", "meet_in_the_middle", "bounds", "monte_carlo"
 ]
 Resampling = Literal["permutation", "bootstrap"]
+Significance = Literal["p", "mid_p"]
 PmfDetail = Literal["none", "summary", "full"]
 
 
@@ -29,6 +30,7 @@ class Options:
     seed: int = 0
     precision: float = 1e-3
     alpha: float = 0.05
+    significance: Significance = "p"
     confidence_level: float | None = None
     pmf: PmfDetail = "summary"
     exact_fraction: bool = False

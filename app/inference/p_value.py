@@ -10,6 +10,8 @@ from ..engine.one_sum.monte_carlo import Estimate
 from ..engine.plan import Cost
 from ..engine.probability import SMALLEST, Probability
 from ..engine.real.bounds import Bracket
+from .exactness import MOST_ERROR
+from .options import Significance
 from .record import Fraction2, MonteCarloRecord
 
 SMALLEST_NORMAL = 2.0**-1022
@@ -22,7 +24,7 @@ class Answer:
     """A p-value with its bounds; `relative_error_bound` is None for an estimate.
 
     `bracket` says that it is the middle of a bracket and nothing more is known; `wider` is the relative width of a
-    bracket that is wider than requested.
+    bracket that is wider than requested. `mid` is p less half of the mass at the observed value, where it was computed.
     """
 
     p_value: float
@@ -33,13 +35,16 @@ class Answer:
     monte_carlo: MonteCarloRecord | None = None
     bracket: bool = False
     wider: float | None = None
+    mid: Probability | None = None
 
 
-def significant(answer: Answer, alpha: float) -> bool:
-    """Whether p <= alpha is certain; of an estimate, whether the estimate is.
+def significant(answer: Answer, alpha: float, significance: Significance = "p") -> bool:
+    """Whether p <= alpha is certain; of an estimate, whether the estimate is. Of a mid-p-value, whether that is certain.
 
     An estimate with a control variate is no valid p-value by itself, so there the whole interval must be.
     """
+    if significance == "mid_p":
+        return deciding_bounds(answer, significance)[1] <= alpha
     if answer.monte_carlo is not None:
         return (answer.bounds[1] if answer.monte_carlo.control else answer.p_value) <= alpha
     if answer.fraction is not None:
@@ -71,6 +76,33 @@ def certified(probability: Probability, fraction: Fraction2 | None = None) -> An
     if probability.fraction is not None:
         fraction = Fraction2(*probability.fraction)
     return Answer(p, log10_p, (low, high), bound + rounded_to_subnormal(p, log10_p), fraction)
+
+
+def mid_p_value(answer: Answer) -> float | None:
+    """The mid-p-value of an exact answer, where its own error bound is as small as that of an exact p-value."""
+    mid = answer.mid
+    if mid is None or not 0.0 <= mid.relative_error_bound <= MOST_ERROR or not mid.p <= answer.bounds[1]:
+        return None
+    return mid.p
+
+
+def deciding_bounds(answer: Answer, significance: Significance) -> tuple[float, float]:
+    """The bounds that decide about alpha: of the p-value, or of the mid-p-value.
+
+    The mass at the observed value is at most p, so that a mid-p-value lies between p / 2 and p where no more is known.
+    """
+    low, high = answer.bounds
+    if significance == "p":
+        return low, high
+    mid = mid_p_value(answer)
+    if mid is None or answer.mid is None:
+        return 0.5 * low, high
+    if answer.mid.fraction is not None:
+        return mid, mid
+    bound = answer.mid.relative_error_bound
+    return max(math.nextafter(mid * (1.0 - bound), 0.0), 0.0), min(
+        math.nextafter(mid * (1.0 + bound), 1.0), 1.0
+    )
 
 
 def rounded_to_subnormal(p: float, log10_p: float) -> float:

@@ -13,12 +13,14 @@ from functools import partial
 from ..engine.plan import Budget, Cost, Plan
 from ..errors import InvalidTest
 from ..statistics.corpus import counted, counting_seconds
+from ..statistics.gaps import complete
 from ..statistics.joint_problem import Joint
 from ..statistics.paired import DataWarning, Paired, Pairing, Scores, Segments, StatisticSpec
 from ..statistics.problem import Problem
 from ..statistics.quantiles import Quantiles
 from ..statistics.pairwise.price import reduction_seconds
 from ..statistics.reducers import reduce
+from ..statistics.repeats import spread_of
 from .additive_test import additive_test
 from .bootstrap_test import bootstrap_test
 from .certificate import require
@@ -27,12 +29,13 @@ from .data_warnings import data_warnings
 from .digest import request_digest
 from .effect_size import effect_size
 from .engine_errors import engine_errors
+from .fillings import Fillings, missing_warning, planned_fillings
 from .float_dust import Dust, planned_dust
 from .interval import interval_of, planned_interval
 from .items import differences_of, item_scores_of, most_moved
 from .joint_test import JointTest, joint_test
 from .options import Options
-from .p_value import significant
+from .p_value import mid_p_value, significant
 from .prepared import PlannedTest
 from .quantile_test import quantile_test, refuse_bootstrap
 from .record import (
@@ -45,6 +48,8 @@ from .record import (
     PairingRecord,
     PlannedMethod,
     PlanRecord,
+    RepeatsRecord,
+    SpreadRecord,
     TestRecord,
     WarningRecord,
 )
@@ -69,6 +74,7 @@ class Prepared:
     interval: PlannedInterval | None = None
     data_warnings: tuple[DataWarning, ...] = ()
     dust: Dust | None = None
+    fillings: Fillings | None = None
     counting: float = 0.0
 
     @property
@@ -76,7 +82,7 @@ class Prepared:
         """Predicted engine time of the whole answer."""
         parts = [
             part.seconds
-            for part in (self.test, self.item_level, self.interval, self.dust)
+            for part in (self.test, self.item_level, self.interval, self.dust, self.fillings)
             if part is not None
         ]
         described = 0.0 if self.interval is None else _SECONDS_PER_ITEM * self.test.problem.items
@@ -97,7 +103,9 @@ class Prepared:
     def _brackets(self) -> bool:
         """Whether any part is planned as a rigorous bracket, the price of which is likely and not proven."""
         dust = None if self.dust is None else self.dust.test
-        planned = [part.plan.chosen.method for part in (self.test, self.item_level, dust) if part is not None]
+        filled = () if self.fillings is None else (self.fillings.worst, self.fillings.best)
+        parts = (self.test, self.item_level, dust, *filled)
+        planned = [part.plan.chosen.method for part in parts if part is not None]
         if isinstance(self.interval, Inversion):
             planned.append(self.interval.planned.method)
         return "bounds" in planned
@@ -116,6 +124,12 @@ def prepare(
     A test that is `only_planned` is never run: segments of texts are then sampled, not counted.
     """
     given, given_spec, item_level, counting = data, spec, None, 0.0
+    if options.significance == "mid_p" and options.test == "bootstrap":
+        detail = "The bootstrap has no mid-p-value: leave significance out, or set test to permutation."
+        raise InvalidTest.at("/significance", "mid_p_not_available", detail)
+    fillings = planned_fillings(data, spec, options, partial(planned_test, budget=budget))
+    if isinstance(data, Scores):
+        data = complete(data)
     if isinstance(data, Segments):
         # Counted once for both levels; the digest is of the texts.
         counting = counting_seconds(data, spec) if only_planned else 0.0
@@ -131,7 +145,7 @@ def prepare(
     interval = planned_interval(options, budget, test)
     dust = planned_dust(data, spec, options, partial(planned_test, budget=budget))
     warned = data_warnings(data, spec)
-    return Prepared(given, given_spec, options, test, item_level, interval, warned, dust, counting)
+    return Prepared(given, given_spec, options, test, item_level, interval, warned, dust, fillings, counting)
 
 
 def planned_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> PlannedTest:
@@ -184,6 +198,9 @@ def finish(prepared: Prepared) -> TestRecord:
     interval = IntervalResult(None)
     if prepared.interval is not None:
         interval = interval_of(prepared.interval, options, result)
+    missing, certain = None, significant(answer, options.alpha, options.significance)
+    if prepared.fillings is not None:
+        missing, certain = prepared.fillings.solve(options)
     return TestRecord(
         digest=request_digest(prepared.data, prepared.spec, options, ALGORITHM_VERSION, changed),
         p_value=answer.p_value,
@@ -191,7 +208,8 @@ def finish(prepared: Prepared) -> TestRecord:
         p_value_bounds=answer.bounds,
         p_value_bounds_kind="confidence" if answer.monte_carlo else "certified",
         p_value_fraction=answer.fraction,
-        significant=significant(answer, options.alpha),
+        mid_p_value=mid_p_value(answer),
+        significant=certain,
         alpha=options.alpha,
         min_attainable_p=result.attainable,
         alternative=options.alternative,
@@ -208,6 +226,7 @@ def finish(prepared: Prepared) -> TestRecord:
         ),
         null=result.null,
         warnings=(
+            *(() if missing is None else (missing_warning(missing, result.items.n),)),
             *(WarningRecord(warning.code, warning.detail) for warning in prepared.data_warnings),
             *warnings_of(options, result, item_level, exact=exact),
             *_rounded(prepared.test),
@@ -217,6 +236,8 @@ def finish(prepared: Prepared) -> TestRecord:
         names=NamesRecord(options.name_u, options.name_v),
         pairing=_pairing(prepared.data.pairing),
         item_level=item_level,
+        missing=missing,
+        repeats=_repeats(prepared.data, prepared.spec),
         confidence_interval=interval.interval,
         effect_size=sizes,
         moved=changed,
@@ -228,6 +249,17 @@ def _pairing(pairing: Pairing) -> PairingRecord | None:
     if pairing.matched is None:
         return None
     return PairingRecord(pairing.matched, pairing.only_u, pairing.only_v)
+
+
+def _repeats(data: Paired, spec: StatisticSpec) -> RepeatsRecord | None:
+    """How repeated samples vary; None where no item has any."""
+    if not isinstance(data, Scores):
+        return None
+    u, v = (
+        None if spread is None else SpreadRecord(spread.samples, spread.variance, spread.flips)
+        for spread in (spread_of(data.u), spread_of(data.v))
+    )
+    return None if u is None and v is None else RepeatsRecord(spec.parameters.get("repeats") or "mean", u, v)
 
 
 def _items(items: ItemsRecord, options: Options) -> ItemsRecord:

@@ -94,6 +94,40 @@ class ItemLevel:
 
 
 @dataclass(frozen=True, slots=True)
+class SpreadRecord:
+    """How one system's repeated samples vary within the items; null where no item has two.
+
+    `within_item_variance` is pooled over the items (ddof 1 in each); `flip_rate` is the share of the items with at least
+    two samples whose samples are not all the same.
+    """
+
+    samples: int
+    within_item_variance: float | None
+    flip_rate: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatsRecord:
+    """Repeated samples: what became of them (`repeats`), and each system's spread; null for one score per item."""
+
+    repeats: Literal["mean", "all", "any"]
+    u: SpreadRecord | None
+    v: SpreadRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class MissingRecord:
+    """Missing outcomes (`on_missing` bounds), which may be anything in the range.
+
+    Whatever the `n` of them are, the difference over all items and its p-value lie between these ends.
+    """
+
+    n: Annotated[int, "Missing outcomes; an item that neither system has counts twice."]
+    difference: Annotated[tuple[float, float], "Worst and best for U."]
+    p_value: Annotated[tuple[float, float], "Least and greatest."]
+
+
+@dataclass(frozen=True, slots=True)
 class LatticeRecord:
     """The lattice of the test: its step (`unit`) in the statistic's units, and the number (`rank`) of its sums."""
 
@@ -239,6 +273,11 @@ class TestRecord:
     p_value_bounds: Annotated[tuple[float, float], "The true p-value lies between them."]
     p_value_bounds_kind: Annotated[BoundsKind, "certified: always; confidence: at 99 %."]
     p_value_fraction: Fraction2 | None
+    mid_p_value: Annotated[
+        float | None,
+        "p_value less half of the probability of a tie with the observed value, as exact as p_value; null where p_value is "
+        "not exact, and for the bootstrap and statistics of several sums.",
+    ] = None
     significant: bool
     alpha: float
     min_attainable_p: float
@@ -249,6 +288,8 @@ class TestRecord:
     items: ItemsRecord
     pairing: PairingRecord | None = None
     item_level: ItemLevel | None = None
+    repeats: RepeatsRecord | None = None
+    missing: MissingRecord | None = None
     method: MethodRecord
     null: NullRecord
     confidence_interval: ConfidenceInterval | None = None

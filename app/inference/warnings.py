@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .options import Options
-from .p_value import undecided
+from .p_value import mid_p_value, undecided
 from .prepared import Result
 from .record import ItemLevel, WarningRecord
 
@@ -36,6 +36,14 @@ def warnings_of(
                 "clusters_decide",
                 f"By item the p-value would be {item_level.p_value:.3g}, on the other side of alpha = "
                 f"{options.alpha}: items of a cluster are not independent, so the clustered test counts.",
+            )
+        )
+    if options.significance == "mid_p" and mid_p_value(result.answer) is None:
+        warnings.append(
+            WarningRecord(
+                "mid_p_not_known",
+                "The mid-p-value is not known here: it is between half of p_value and p_value, and `significant` says only what "
+                "is certain of it.",
             )
         )
     warnings.extend(WarningRecord(code, detail) for code, detail in result.warnings)

@@ -7,7 +7,7 @@ the first one. Nothing is matched by guessing, and nothing is dropped without on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -25,14 +25,28 @@ Values = Sequence[Any] | NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class ById:
-    """A column given as an object: one value per id, in the order they were written."""
+    """A column given as an object: one value per id, in the order they were written; `absent` are ids of null."""
 
     ids: list[str]
     values: Values
+    absent: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         """How many items it has."""
         return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Gapped:
+    """A column given as a list of n items with nulls: the values that there are, and their positions."""
+
+    values: Any
+    positions: NDArray[np.int64]
+    n: int
+
+    def __len__(self) -> int:
+        """How many items it has, missing ones included."""
+        return self.n
 
 
 Given = Values | ById

@@ -32,6 +32,7 @@ from ..statistics.paired import (
 )
 from ..statistics.pairwise.price import reduction_seconds
 from .body_decoders import REQUIRED, DecodedBody, decode_body
+from .gaps import BOUNDS, scores_with_gaps
 from .media_types import MULTIPART
 from .messages import Job, Limits
 from .pairwise import events_for, groups_for, typed
@@ -223,6 +224,17 @@ Order = dict[str, list[str]]
 
 def _paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
     """The data in one order; and the ids in that order, where the columns were keyed by id."""
+    if request.on_missing == BOUNDS:
+        if not isinstance(request, ScoresRequest):
+            detail = "Missing outcomes have bounds in scores alone: send right and wrong as 1 and 0, or set on_missing to drop."
+            raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
+        for name in ("u", "v"):
+            _refuse_too_many(f"{name} has", len(getattr(request, name)), limits)
+        data, named = scores_with_gaps(request)
+        return data, {"u": named, "v": named}
+    if isinstance(request, ScoresRequest) and request.missing_range is not None:
+        detail = "missing_range is of on_missing bounds: set that as well, or leave it out."
+        raise InvalidTest.at("/missing_range", "redundant", detail)
     given = {name: getattr(request, name) for name in _columns(request)}
     for name, column in given.items():
         _refuse_too_many(f"{name} has", len(column), limits)
@@ -231,7 +243,8 @@ def _paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
         name: ById(column.ids, np.arange(len(column))) if isinstance(column, ById) else range(len(column))
         for name, column in given.items()
     }
-    paired = pair(positions, ids=request.ids, clusters=request.clusters, on_missing=request.on_missing)
+    on_missing = "error" if request.on_missing == "error" else "drop"
+    paired = pair(positions, ids=request.ids, clusters=request.clusters, on_missing=on_missing)
     columns = {name: _ordered(given[name], positions[name], paired.columns[name]) for name in given}
     order = {
         name: [column.ids[index] for index in np.asarray(paired.columns[name]).tolist()]

@@ -16,7 +16,7 @@ from ..statistics.catalogue import ENTRIES
 from .messages import TestKind
 from .schema.statistics import STATISTIC_MODELS
 
-TEXT = ("alternative", "method", "test", "on_missing", "pmf")
+TEXT = ("alternative", "method", "test", "on_missing", "pmf", "significance")
 LITERAL = ("samples", "seed", "precision", "alpha", "confidence_level", "exact_fraction", "timeout_s")
 NAMES = {"name_u": "u", "name_v": "v"}
 ELSEWHERE = ("format", "theme", "timeout_s")

@@ -27,6 +27,11 @@ _INTERPOLATION = Parameter(
     ("inverted_cdf", "linear"),
     "inverted_cdf",
 )
+_REPEATS = Parameter(
+    "repeats",
+    "of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k)",
+    "text", ("mean", "all", "any"), "mean",
+)  # fmt: skip
 _BETA = "how many times as much recall weighs as precision"
 _CHRF_BETA = Parameter("beta", _BETA, "number", default="2")
 _LOWERCASE = Parameter("lowercase", "ignore upper and lower case", "boolean", default="false")
@@ -82,7 +87,11 @@ _confusion = partial(Statistic, kind="predictions", reducer="confusion:reduce_co
 _one_class = partial(Statistic, kind="predictions", reducer="confusion:reduce_one_class")
 _span = partial(Statistic, kind="predictions", reducer="spans:reduce_spans", data=("tags",))
 _pair = partial(
-    Statistic, kind="predictions", reducer="pairwise.reduce:reduce_pairwise", data=("rankings",), question="correlation"
+    Statistic,
+    kind="predictions",
+    reducer="pairwise.reduce:reduce_pairwise",
+    data=("rankings",),
+    question="correlation",
 )
 _segment = partial(Statistic, kind="segments", reducer="corpus:reduce_segments", needs="sacrebleu")
 
@@ -96,21 +105,21 @@ ENTRIES = (
     _score(
         "mean_difference", "mean score",
         "Compares the averages. For right or wrong as 1 and 0 this is accuracy, and McNemar’s exact test.",
-        "mean of U minus mean of V", (_UNIT,),
+        "mean of U minus mean of V", (_UNIT, _REPEATS),
         data=("outcomes", *_NUMBERS), question="mean", known_as=("scipy.stats.permutation_test", "statsmodels.stats.contingency_tables.mcnemar"),
     ),
     _score(
-        "sum_difference", "total", "Compares the totals; the same p-value as the mean.", "sum of U minus sum of V", (_UNIT,),
+        "sum_difference", "total", "Compares the totals; the same p-value as the mean.", "sum of U minus sum of V", (_UNIT, _REPEATS),
         data=_NUMBERS, question="mean",
     ),
     _score(
         "sign", "wins and losses", "Counts only on how many items each system is ahead: the sign test.",
-        "wins minus losses of U: the sign test; McNemar's exact test on 0/1 scores", (_UNIT,),
+        "wins minus losses of U: the sign test; McNemar's exact test on 0/1 scores", (_UNIT, _REPEATS),
         data=("outcomes", *_NUMBERS), question="order", known_as=("scipy.stats.binomtest", "statsmodels.stats.descriptivestats.sign_test"),
     ),
     _score(
         "signed_rank", "signed ranks", "Wilcoxon’s test: trusts the order of the differences, not their size.",
-        "Wilcoxon's W+ - W-, ties and zeros included", (_ZERO_METHOD, _UNIT),
+        "Wilcoxon's W+ - W-, ties and zeros included", (_ZERO_METHOD, _UNIT, _REPEATS),
         data=_NUMBERS, question="order", known_as=("scipy.stats.wilcoxon",),
     ),
     _quantile(

@@ -77,16 +77,34 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
+class Gaps:
+    """Items that not both systems have an outcome for, each missing one anything from `low` to `high`.
+
+    `u` are U's scores on the items that V lacks, `v` the reverse, `neither` counts those that both lack. `clusters` has a
+    code for every item: the complete ones, those of `u`, of `v`, and the rest.
+    """
+
+    u: Column | Repeated
+    v: Column | Repeated
+    neither: int
+    low: float
+    high: float
+    clusters: NDArray[np.int64] | None = None
+    n_clusters: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Scores:
     """One number per item and system, shape (n,) each; or repeated samples, averaged exactly.
 
-    `weights` None means that all items count alike.
+    `weights` None means that all items count alike. `gaps` are the items with a missing outcome, where there are any.
     """
 
     u: Column | Repeated
     v: Column | Repeated
     pairing: Pairing = field(default_factory=Pairing)
     weights: Weights | None = None
+    gaps: Gaps | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import numpy as np
 from .additive_problem import Additive
 from .labels import items_right
 from .paired import Column, Paired, Predictions, Repeated, Scores, StatisticSpec
+from .repeats import per_item
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ def paired_binary(data: Paired, spec: StatisticSpec) -> PairedBinary | None:
     if data.pairing.clusters is not None:
         return None
     if isinstance(data, Scores):
+        data = per_item(data, spec)
         u, v = data.u, data.v
         if isinstance(u, Repeated) or isinstance(v, Repeated) or not (_zero_or_one(u) and _zero_or_one(v)):
             return None

@@ -12,6 +12,7 @@ from .additive_problem import Additive, clustered, single_items
 from .numbers import effects_on, total_of
 from .paired import Scores, StatisticSpec
 from .repeated import item_scores, samples_of, unit_of
+from .repeats import per_item
 from .weights import require_unweighted, weighted
 
 # What a right item scores; a wrong one has 0.
@@ -20,6 +21,7 @@ _RIGHT = (Fraction(1), Fraction(100))
 
 def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
     """The additive test behind a statistic of paired scores."""
+    data = per_item(data, spec)
     ranked = spec.name in {"sign", "signed_rank"}
     lattice = item_scores(data, unit_of(spec.parameters.get("unit")), exactly=ranked)
     u, v = lattice.columns

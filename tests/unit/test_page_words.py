@@ -97,5 +97,5 @@ def test_the_engines_options_are_those_of_every_test() -> None:
     text = re.search(r"const ENGINE_OPTIONS = \{(.*?)\n\};", WORDS, re.DOTALL)
     assert text is not None
     assert re.findall(r"^  (\w+): ", text[1], re.MULTILINE) == [
-        "test", "method", "samples", "seed", "precision", "timeout_s",
+        "test", "method", "samples", "seed", "precision", "significance", "timeout_s",
     ]  # fmt: skip

@@ -19,7 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..lattice import CanonicalForm, Reals
-from ..probability import LN2, UNIT_ROUNDOFF, Probability, Region, by_intervals, complement, upper
+from ..probability import (
+    IMPOSSIBLE,
+    LN2,
+    UNIT_ROUNDOFF,
+    Probability,
+    Region,
+    add,
+    by_intervals,
+    complement,
+    upper,
+)
 from .tilt import tilt_towards
 
 # Additions at most double a cell, so this many steps keep a normalised array below overflow.
@@ -37,6 +47,25 @@ _SUMMED_EXACTLY, _PAIRWISE = 1 << 12, 48.0
 def probability(form: CanonicalForm, region: Region) -> Probability:
     """P(T in region); relative error at most about n roundoffs."""
     return by_intervals(form, region, _interval)
+
+
+def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
+    """P(T in region) and P(T in ties), values in the region, from the same cells.
+
+    Which ties belong to which interval does not matter: their masses are read where the cells are counted.
+    """
+    points = {max(value, form.range - value) for value in ties}
+    found: dict[int, Probability] = {}
+
+    def solve(form: CanonicalForm, low: int, high: int) -> Probability:
+        return _interval(form, low, high, points, found)
+
+    inside = by_intervals(form, region, solve)  # certain without `solve` where it covers everything
+    for point in points - found.keys():
+        _from_the_top(form, point, point, points, found)
+    parts = [found[max(value, form.range - value)] for value in ties]
+    parts = [part for part in parts if part.log_p > -math.inf]
+    return inside, add(parts) if parts else IMPOSSIBLE
 
 
 def cells_of(form: CanonicalForm, region: Region) -> int:
@@ -58,25 +87,61 @@ def _depth(form: CanonicalForm, low: int, high: int) -> int:
     return min(form.range - low, form.range // 2)
 
 
-def _interval(form: CanonicalForm, low: int, high: int) -> Probability:
+Points = set[int] | frozenset[int]
+
+
+def _interval(
+    form: CanonicalForm,
+    low: int,
+    high: int,
+    points: Points = frozenset(),
+    found: dict[int, Probability] | None = None,
+) -> Probability:
     if 2 * low <= form.range and high >= form.range:
-        return complement(_from_the_top(form, form.range - low + 1, form.range))
-    return _from_the_top(form, low, high)
+        return complement(_from_the_top(form, form.range - low + 1, form.range, points, found))
+    return _from_the_top(form, low, high, points, found)
 
 
-def _from_the_top(form: CanonicalForm, low: int, high: int) -> Probability:
-    """P(low <= T <= high) from the cells D = W - T in [W - high, W - low], those beyond the middle mirrored."""
+def _from_the_top(
+    form: CanonicalForm,
+    low: int,
+    high: int,
+    points: Points = frozenset(),
+    found: dict[int, Probability] | None = None,
+) -> Probability:
+    """P(low <= T <= high) from the cells D = W - T in [W - high, W - low], those beyond the middle mirrored.
+
+    The masses of `points`, not below W / 2, go to `found` where one more cell than the interval needs holds them.
+    """
     last = min(form.range - low, form.range // 2)
+    near = [point for point in points if form.range - point <= last + 1]
+    last = max([last, *(form.range - point for point in near)])
     towards = min(max(low, (form.range + 1) // 2), form.range - 1)
     alpha = tilt_towards(form, towards).theta / LN2 if form.range > 1 else 0.0
     block = max(int(_BITS / alpha), 1) if alpha * last > _BITS else last + 1
     cells, scale = _count(form, last + 1, block)
-    parts = [_summed(cells, form.range - high, last, block)]
-    if form.range - low > last:
-        parts.append(_summed(cells, low, form.range - last - 1, block))
+    depth = min(form.range - low, form.range // 2)
+    parts = [_summed(cells, form.range - high, depth, block)]
+    if form.range - low > depth:
+        parts.append(_summed(cells, low, form.range - depth - 1, block))
+    for point in near:
+        assert found is not None
+        cell = form.range - point
+        counted = _summed(cells, cell, cell, block)
+        # An empty cell is reached by no assignment, or has less than _LOST of what the region holds.
+        found[point] = (
+            _probability(form, [counted], float(cells.sum()), scale, last) if counted[0] > 0.0 else IMPOSSIBLE
+        )
+    return _probability(form, parts, float(cells.sum()), scale, last)
+
+
+def _probability(
+    form: CanonicalForm, parts: list[tuple[float, float, int]], held: float, scale: int, last: int
+) -> Probability:
+    """The probability of the cells of which `parts` are the sums, with its certificate; `held` is what all cells hold."""
     top = max(power for _, _, power in parts)
     total = math.fsum(math.ldexp(part, power - top) for part, _, power in parts)
-    share = math.fsum(held for _, held, _ in parts) / float(cells.sum())
+    share = math.fsum(part for _, part, _ in parts) / held
     if not share >= _SHARE:
         return Probability(-math.inf, math.inf)
     # Powers of two are taken off first: near p = 1/2 the logarithms of both would cancel.

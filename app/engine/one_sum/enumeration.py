@@ -8,18 +8,22 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..lattice import CanonicalForm, Integers
-from ..probability import CERTAIN, Probability, Region, from_fraction
+from ..probability import CERTAIN, IMPOSSIBLE, Probability, Region, from_fraction
 
 
 def probability(form: CanonicalForm, region: Region) -> Probability:
     """P(T in region) by counting; an exact fraction. Memory and time grow as 2**n."""
-    if region.covers(form):
-        return CERTAIN
+    return CERTAIN if region.covers(form) else with_ties(form, region, ())[0]
+
+
+def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
+    """P(T in region) and P(T in ties), values of T, by counting the same sums."""
     sums = subset_sums(np.repeat(form.weights, form.counts))
     inside = 0
     for low, high in region.intervals:
         inside += int(np.count_nonzero((sums >= low) & (sums <= high)))
-    return from_fraction(inside, form.nonzero)
+    tied = sum(int(np.count_nonzero(sums == value)) for value in ties)
+    return from_fraction(inside, form.nonzero), from_fraction(tied, form.nonzero) if tied else IMPOSSIBLE
 
 
 def subset_sums(weights: Integers) -> Integers:

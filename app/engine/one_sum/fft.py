@@ -13,6 +13,8 @@ Sources: Pagano & Tritchler 1983; Hong 2013 (transform); Keich & Nagarajan 2006;
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,7 @@ from ..probability import (
     IMPOSSIBLE,
     LN2,
     UNIT_ROUNDOFF,
+    Interval,
     Probability,
     Region,
     add,
@@ -40,24 +43,99 @@ _OUTSIDE = 2.0**-58
 _ATTEMPTS = 4
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The tilted law on a window: all but `outside` of its mass is on the `phi.length` values from `first` on."""
+
+    law: Tilt
+    phi: Spectrum
+    first: int
+    outside: float
+
+
+# What was solved on the way to an answer, by its interval in the upper half.
+Windows = dict[Interval, Window]
+
+
 def probability(form: CanonicalForm, region: Region) -> Probability:
     """P(T in region) with its certificate, the heaviest weights enumerated where that is cheaper.
 
     The relative error bound is infinite where the rounding error exceeds the sum itself.
     """
+    return with_ties(form, region, ())[0]
+
+
+def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
+    """P(T in region) and P(T in ties), values in the region, which mostly costs no more transforms than the first."""
     if region.covers(form):
-        return CERTAIN
+        return CERTAIN, _of_points(form, ties, {}) if ties else IMPOSSIBLE
     heavy = best_split(form).heavy
     if heavy == 0:
-        return region_probability(form, region)
+        return _both(form, region, ties)
     light = form.without(heavy)
     ways, items = heavy_sums(form, heavy)
-    parts = []
+    parts, tied = [], []
     for total, number in ways.items():
         rest = shifted(region, total, light.range)
         if rest.intervals:
-            parts.append(_scaled(region_probability(light, rest), number, items))
-    return add(parts) if parts else IMPOSSIBLE
+            own = tuple(value - total for value in ties if 0 <= value - total <= light.range)
+            inside, at = _both(light, rest, own)
+            parts.append(_scaled(inside, number, items))
+            if own:
+                tied.append(_scaled(at, number, items))
+    return (add(parts) if parts else IMPOSSIBLE), _summed(tied)
+
+
+def _both(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
+    windows: Windows = {}
+    found = by_intervals(form, region, partial(interval_probability, windows=windows))
+    return found, _of_points(form, ties, windows) if ties else IMPOSSIBLE
+
+
+def _of_points(form: CanonicalForm, ties: tuple[int, ...], windows: Windows) -> Probability:
+    """The mass of single values; mirror images have the same."""
+    upwards = [max(value, form.range - value) for value in ties]
+    known = {value: point_probability(form, value, windows) for value in set(upwards)}
+    return _summed([known[value] for value in upwards])
+
+
+def _summed(parts: list[Probability]) -> Probability:
+    """The sum, where some may be no more than an error bound: its error is the sum of theirs."""
+    total = add(parts) if parts else IMPOSSIBLE
+    if len(parts) < 2 or total.fraction is not None:
+        return total
+    shares = [math.exp(min(part.log_p - total.log_p, 0.0)) * part.relative_error_bound for part in parts]
+    return Probability(total.log_p, 1.01 * math.fsum(shares) + UNIT_ROUNDOFF * (8.0 + 2.0 * abs(total.log_p)))
+
+
+def point_probability(form: CanonicalForm, value: int, windows: Windows) -> Probability:
+    """P(T = value), value not below range / 2, on a window that was solved for something near it where there is one.
+
+    What is no more than the error of the window is given as that error, with a relative bound of one and more.
+    """
+    if form.range == 0:
+        return CERTAIN
+    if value == form.range:
+        return from_fraction(1, form.nonzero)
+    for window in windows.values():
+        if window.first <= value < window.first + window.phi.length:
+            return _at(form, value, window)
+    own: Windows = {}
+    interval_probability(form, value, value, own)
+    if (value, value) not in own:
+        return Probability(-math.inf, math.inf)
+    return _at(form, value, own[value, value])
+
+
+def _at(form: CanonicalForm, value: int, window: Window) -> Probability:
+    law = window.law
+    total, error = contract(window.phi, form.range, value, 1, law.theta)
+    error += window.outside
+    weight, weight_error = exponent(form, law.theta, value)
+    total = max(total, error)
+    log_p = weight + math.log(total)
+    rounding = UNIT_ROUNDOFF * (4.0 + 2.0 * abs(log_p))
+    return Probability(log_p, error / total + 1.01 * weight_error + rounding)
 
 
 def _scaled(part: Probability, number: int, log2_ways: int) -> Probability:
@@ -69,28 +147,27 @@ def _scaled(part: Probability, number: int, log2_ways: int) -> Probability:
     return Probability(log_p, part.relative_error_bound + rounding)
 
 
-def region_probability(form: CanonicalForm, region: Region) -> Probability:
-    """P(T in region), each interval on its own window."""
-    return by_intervals(form, region, interval_probability)
-
-
-def interval_probability(form: CanonicalForm, low: int, high: int) -> Probability:
-    """P(low <= T <= high) for an interval whose middle is not below range / 2."""
+def interval_probability(
+    form: CanonicalForm, low: int, high: int, windows: Windows | None = None
+) -> Probability:
+    """P(low <= T <= high) for an interval whose middle is not below range / 2; its window is added to `windows`."""
     if low <= 0 and high >= form.range:
         return CERTAIN
     if low == form.range:
         return from_fraction(1, form.nonzero)
     if 2 * low <= form.range and high >= form.range:
-        return complement(interval_probability(form, form.range - low + 1, form.range))
+        return complement(interval_probability(form, form.range - low + 1, form.range, windows))
     law = tilt_at(form, 0.0) if 2 * low <= form.range else tilt_towards(form, low)
     target = low if law.theta else max(low, 0)
     weight, weight_error = exponent(form, law.theta, target)
     outside = _OUTSIDE / (1.0 + law.sd)
     for _ in range(_ATTEMPTS):
-        total, error = _windowed_sum(form, law, target, high, outside)
+        total, error, window = _windowed_sum(form, law, target, high, outside)
         if total > 0.0 and outside <= _OUTSIDE * total:
             break
         outside = _OUTSIDE * max(total, outside) * 2.0**-12
+    if windows is not None and window is not None:
+        windows[low, high] = window
     bound = error / total if total > error else math.inf
     log_p = weight + math.log(total) if total > 0.0 else -math.inf
     rounding = UNIT_ROUNDOFF * (4.0 + 2.0 * abs(log_p))
@@ -111,17 +188,17 @@ def window(form: CanonicalForm, law: Tilt, outside: float) -> tuple[int, int]:
 
 def _windowed_sum(
     form: CanonicalForm, law: Tilt, first: int, last: int, outside: float
-) -> tuple[float, float]:
-    """sum over first <= x <= last of exp(-theta (x - first)) P_theta(T = x), and its absolute error."""
+) -> tuple[float, float, Window | None]:
+    """sum over first <= x <= last of exp(-theta (x - first)) P_theta(T = x), its absolute error, and the window."""
     low, high = window(form, law, outside)
     start = max(first, low) if law.theta == 0.0 else first
     terms = min(last, high) - start + 1
     if terms <= 0:
-        return 0.0, outside
+        return 0.0, outside, None
     length = max(high, start + terms - 1) - min(low, start) + 1
     phi = spectrum(form, law, length + 1 - length % 2)
     total, error = contract(phi, form.range, start, terms, law.theta)
-    return total, error + outside
+    return total, error + outside, Window(law, phi, min(low, start), outside)
 
 
 def contract(phi: Spectrum, range_: int, start: int, terms: int, theta: float) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..lattice import CanonicalForm, Integers
-from ..probability import CERTAIN, Interval, Probability, Region, from_fraction
+from ..probability import CERTAIN, IMPOSSIBLE, Interval, Probability, Region, from_fraction
 from .enumeration import subset_sums
 
 _BLOCK = 1 << 20
@@ -18,18 +18,36 @@ _BLOCK = 1 << 20
 
 def probability(form: CanonicalForm, region: Region) -> Probability:
     """P(T in region) as an exact fraction. Time and memory grow as 2**(n/2)."""
-    if region.covers(form):
-        return CERTAIN
+    return CERTAIN if region.covers(form) else with_ties(form, region, ())[0]
+
+
+def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
+    """P(T in region) and P(T in ties), values of T, as exact fractions from the same sorted sums."""
     weights = np.repeat(form.weights, form.counts)
     # Alternate weights go to either half, so that both span the same range.
     first, second = (np.sort(subset_sums(half)) for half in (weights[::2], weights[1::2]))
+    tied = _tied(first, second, [max(value, form.range - value) for value in ties])
     inside = 0
     for interval, times in _mirrored_once(form, region):
         inside += times * sum(
             _landing(first[start : start + _BLOCK], second, interval, form.range)
             for start in range(0, len(first), _BLOCK)
         )
-    return from_fraction(inside, form.nonzero)
+    return from_fraction(inside, form.nonzero), from_fraction(tied, form.nonzero) if tied else IMPOSSIBLE
+
+
+def _tied(first: Integers, second: Integers, values: list[int]) -> int:
+    """How many pairs, one sum of each half, add up to each of the values, together; equal values are counted once each."""
+    if not values:
+        return 0
+    sums, counts = np.unique(second, return_counts=True)
+    tied = 0
+    for value in set(values):
+        for start in range(0, len(first), _BLOCK):
+            wanted = value - first[start : start + _BLOCK]
+            place = np.minimum(np.searchsorted(sums, wanted), len(sums) - 1)
+            tied += values.count(value) * int(counts[place][sums[place] == wanted].sum())
+    return tied
 
 
 def bisections(form: CanonicalForm, region: Region) -> int:

@@ -11,18 +11,23 @@ import heapq
 import flint
 
 from ..lattice import CanonicalForm
-from ..probability import CERTAIN, Probability, Region, from_fraction
+from ..probability import CERTAIN, IMPOSSIBLE, Probability, Region, from_fraction
 
 
 def probability(form: CanonicalForm, region: Region) -> Probability:
     """P(T in region) as an exact fraction."""
-    if region.covers(form):
-        return CERTAIN
-    ways = counting_polynomial(form, coefficients(form, region))
+    return CERTAIN if region.covers(form) else with_ties(form, region, ())[0]
+
+
+def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
+    """P(T in region) and P(T in ties), values of T, as exact fractions from one polynomial."""
+    places = [min(value, form.range - value) for value in ties]
+    ways = counting_polynomial(form, max([coefficients(form, region), *(place + 1 for place in places)]))
     numerator = sum(
         _at_most(form, ways, high) - _at_most(form, ways, low - 1) for low, high in region.intervals
     )
-    return from_fraction(numerator, form.nonzero)
+    tied = sum(int(ways[place]) for place in places)
+    return from_fraction(numerator, form.nonzero), from_fraction(tied, form.nonzero) if tied else IMPOSSIBLE
 
 
 def coefficients(form: CanonicalForm, region: Region) -> int:

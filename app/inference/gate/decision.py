@@ -9,13 +9,13 @@ from typing import Literal
 from ...engine.probability import SMALLEST
 from ..certificate import flaw_of_numbers
 from .holm import holm, holm_log10
-from .margin import Outcome
+from .outcome import Outcome
 from .record import Decision, GateTerms, OneSidedTest, Policy, Verdict
 
 # Below this, multiples of a p-value come from its logarithm: the double has no digits left.
 _NORMAL = 1e-300
 
-Finding = Literal["shown", "not_shown", "bounds_straddle", "unattainable"]
+Finding = Literal["shown", "not_shown", "bounds_straddle", "unattainable", "different", "missing_straddle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,15 @@ class Judgement:
 
     `shown`: the conservative end of the p-value's bounds is at most alpha. `bounds_straddle`: alpha lies between the
     bounds, which are `bounds` after Holm. `unattainable`: not shown, and no outcome on these items could have shown it;
-    `attainable` is the least adjusted p-value there could have been, the other metrics being as they are.
+    `attainable` is the least adjusted p-value there could have been, the other metrics being as they are. `different`: a
+    difference of at least the margin is shown, where equivalence was asked for. `family` counts the tests adjusted together.
     """
 
     decision: Decision
     finding: Finding
     bounds: tuple[float, float]
     attainable: float
+    family: int = 1
 
 
 def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[Judgement]:
@@ -58,8 +60,23 @@ def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[
         best = [*p_values[:index], outcome.min_attainable_p, *p_values[index + 1 :]]
         attainable, alpha = holm(best)[index], terms[index].alpha
         decision = _decision(outcome, point, significant=high <= alpha)
-        judged.append(Judgement(decision, _finding(low, high, attainable, alpha), (low, high), attainable))
+        finding = _finding(low, high, attainable, alpha)
+        if finding == "bounds_straddle" and outcome.missing:
+            finding = "missing_straddle"
+        if _different(outcome, len(outcomes), alpha):
+            # Both cannot be true: an alpha so large that both are shown decides nothing.
+            finding = "not_shown" if finding == "shown" else "different"
+        judged.append(Judgement(decision, finding, (low, high), attainable, len(outcomes)))
     return judged
+
+
+def _different(outcome: Outcome, family: int, alpha: float) -> bool:
+    """Whether a difference of at least the margin is shown, by Bonferroni's adjustment over the family.
+
+    Of each metric's two claims, equivalent and different, one is true, so that Holm's steps would save nothing here.
+    """
+    equivalence = outcome.equivalence
+    return equivalence is not None and family * equivalence.p_value_different_bounds[1] <= alpha
 
 
 def _never_zero(
@@ -78,6 +95,7 @@ def _decision(outcome: Outcome, adjusted: tuple[float, float], *, significant: b
         p_value_adjusted=adjusted[0],
         log10_p_value_adjusted=adjusted[1],
         significant=significant,
+        equivalence=outcome.equivalence,
     )
 
 
@@ -94,8 +112,14 @@ def verdict_of(policy: Policy, finding: Finding, *, beyond: bool, differ: bool) 
 
     non_inferior and improve pass only when shown. no_regression fails only when a regression is shown; it cannot
     tell when the bounds straddle alpha, and when the estimate itself is a regression (`beyond`) on systems that
-    differ, but too few items do for any outcome to show it.
+    differ, but too few items do for any outcome to show it. equivalent passes when both its tests are shown, fails when a
+    difference of at least the margin is, and is inconclusive between the two. Whatever depends on what missing outcomes are
+    is inconclusive.
     """
+    if finding == "missing_straddle":
+        return "inconclusive"
+    if policy == "equivalent":
+        return "pass" if finding == "shown" else "fail" if finding == "different" else "inconclusive"
     if policy != "no_regression":
         return "pass" if finding == "shown" else "fail"
     if finding == "shown":

@@ -26,7 +26,10 @@ from ..paired_test import Prepared, finish, prepare
 from ..record import TestRecord
 from ..rounded_test import RoundedTest
 from .decision import Judgement, judgements, overall, verdict_of
-from .margin import MarginTest, Outcome, Question, margin_test, question_of, without_margin
+from .equivalence import EquivalenceTest, equivalence_test
+from .fillings import over_fillings
+from .margin import Question, ShiftedTest, margin_test, question_of, without_margin
+from .outcome import MarginTest, Outcome
 from .record import GateRecord, GateTerms, MetricRecord, OnInconclusive, Policy, deciding, family_of
 from .sentences import hypothesis, overall_reason, reason
 
@@ -55,7 +58,7 @@ class PreparedMetric:
     terms: GateTerms
     question: Question
     test: Prepared
-    margin: MarginTest | None
+    margin: MarginTest | EquivalenceTest | None
     against: str | None = None
 
     @property
@@ -92,8 +95,26 @@ def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
     test = prepare(metric.data, metric.spec, options, budget)
     refuse_undecidable(test.data_warnings)
     _require_direction(test)
-    margin = margin_test(test, question, budget) if terms.margin else None
+    margin = _margin(test, terms, question, budget)
     return PreparedMetric(metric.name, terms, question, test, margin, metric.against)
+
+
+def _margin(
+    test: Prepared, terms: GateTerms, question: Question, budget: Budget
+) -> MarginTest | EquivalenceTest | None:
+    if terms.policy == "equivalent":
+        return equivalence_test(test, terms, budget)
+    if terms.margin:
+        return margin_test(test, question, budget)
+    if test.fillings is not None:
+        return over_fillings(test, lambda filled: ShiftedTest(question, _additive(filled)))
+    return None
+
+
+def _additive(filled: Prepared) -> AdditiveTest | RoundedTest:
+    """The test of a filling; only additive statistics have any."""
+    assert isinstance(filled.test, AdditiveTest | RoundedTest)
+    return filled.test
 
 
 def _require_terms(terms: GateTerms) -> None:
@@ -102,6 +123,9 @@ def _require_terms(terms: GateTerms) -> None:
         raise InvalidTest.at("/policy", "unknown_policy", detail)
     if not (math.isfinite(terms.margin) and terms.margin >= 0.0):
         raise InvalidTest.at("/margin", "out_of_range", "The margin must be a number, at least 0.")
+    if terms.policy == "equivalent" and not terms.margin:
+        detail = "Systems are equivalent within a margin: give the policy equivalent a margin above 0."
+        raise InvalidTest.at("/margin", "margin_needed", detail)
     if not 0.0 < terms.alpha < 1.0:
         raise InvalidTest.at("/alpha", "out_of_range", "alpha must lie between 0 and 1.")
 
@@ -134,7 +158,9 @@ def finish_gate(
         raise InvalidTest.at("/metrics", "empty", "There are no metrics: a gate needs at least one.")
     records = [finish(metric.test) for metric in metrics]
     outcomes = [
-        metric.margin.run() if metric.margin else without_margin(metric.question, record)
+        metric.margin.run()
+        if metric.margin
+        else without_margin(metric.question, record, metric.test.options.significance)
         for metric, record in zip(metrics, records, strict=True)
     ]
     judged = judgements(outcomes, [metric.terms for metric in metrics])

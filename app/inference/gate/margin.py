@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol
 
 from scipy import special
 
@@ -19,12 +18,21 @@ from ...statistics.shift import NotShiftableError, shifted
 from ..additive_test import AdditiveTest, additive_test
 from ..certificate import require
 from ..engine_errors import engine_errors
-from ..options import Alternative
+from ..exactness import MOST_ERROR
+from ..options import Alternative, Significance
+from ..p_value import mid_p_value
 from ..paired_test import Prepared
 from ..quantile_test import QuantileTest, quantile_test
 from ..record import TestRecord
 from ..rounded_test import RoundedTest
-from .record import GateTerms, OneSidedTest
+from .fillings import over_fillings
+from .outcome import MarginTest, Outcome
+from .record import GateTerms
+
+# Multiples of 2**-52 below 1 are doubles; mid-p-values have one bit more than p.
+_EXACT_BITS = 52
+# Below this, doubles have lost digits: p itself decides.
+_DIGITS_LEFT = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,42 +43,24 @@ class Question:
     difference: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome(OneSidedTest):
-    """The one-sided test of one metric. `beyond`: the estimate lies on the side of the alternative."""
-
-    beyond: bool
-
-
-class MarginTest(Protocol):
-    """The test of a margin, validated and planned."""
-
-    @property
-    def seconds(self) -> float:
-        """Predicted time of `run`."""
-        ...
-
-    def run(self) -> Outcome:
-        """Run it."""
-        ...
-
-
 def question_of(terms: GateTerms) -> Question:
     """What the policy puts to the proof. The margin is the decimal that the caller wrote, not its double.
 
     U - V is tested against -margin (no_regression, non_inferior) or +margin (improve) where higher is better, and
-    everything is mirrored where lower is.
+    everything is mirrored where lower is. Of equivalence there are several questions; this is the one of no difference.
     """
+    if terms.policy == "equivalent":
+        return Question("two-sided", Fraction(0))
     size = Fraction(repr(float(terms.margin)))
     difference = size if terms.policy == "improve" else -size
     upwards = (terms.policy != "no_regression") == terms.higher_is_better
     return Question("greater" if upwards else "less", difference if terms.higher_is_better else -difference)
 
 
-def without_margin(question: Question, record: TestRecord) -> Outcome:
+def without_margin(question: Question, record: TestRecord, significance: Significance = "p") -> Outcome:
     """With a margin of 0 the ordinary one-sided test decides."""
     observed = record.statistic.observed
-    return Outcome(
+    outcome = Outcome(
         procedure=record.test,
         alternative=question.alternative,
         difference=float(question.difference),
@@ -81,6 +71,26 @@ def without_margin(question: Question, record: TestRecord) -> Outcome:
         exact=record.method.exact,
         min_attainable_p=record.min_attainable_p,
         beyond=observed > 0.0 if question.alternative == "greater" else observed < 0.0,
+    )
+    if significance == "p":
+        return outcome
+    fraction = record.p_value_fraction
+    exactly = fraction is not None and fraction.log2_denominator < _EXACT_BITS
+    return by_mid_p(outcome, record.mid_p_value, 0.0 if exactly else MOST_ERROR)
+
+
+def by_mid_p(outcome: Outcome, mid: float | None, error: float) -> Outcome:
+    """The outcome with the mid-p-value, known up to the relative `error`, in the place of p.
+
+    Where it is not known it lies between p / 2 and p, which may leave open on which side of alpha it is.
+    """
+    low, high = outcome.p_value_bounds
+    least = max(0.5 * outcome.min_attainable_p, SMALLEST)
+    if mid is None or mid < _DIGITS_LEFT:
+        return replace(outcome, p_value_bounds=(0.5 * low, high), min_attainable_p=least)
+    bounds = (mid * (1.0 - error), min(mid * (1.0 + error), 1.0))
+    return replace(
+        outcome, p_value=mid, log10_p_value=math.log10(mid), p_value_bounds=bounds, min_attainable_p=least
     )
 
 
@@ -101,7 +111,7 @@ class ShiftedTest:
         result, question = self.test.solve(), self.question
         answer, observed = result.answer, self.test.observed
         require(answer, exact=result.exact, attainable=result.attainable)
-        return Outcome(
+        outcome = Outcome(
             procedure="permutation",
             alternative=question.alternative,
             difference=float(question.difference),
@@ -113,6 +123,11 @@ class ShiftedTest:
             min_attainable_p=result.attainable,
             beyond=observed > 0 if question.alternative == "greater" else observed < 0,
         )
+        if self.test.options.significance == "p":
+            return outcome
+        mid = mid_p_value(answer)
+        exactly = answer.fraction is not None and answer.fraction.log2_denominator < _EXACT_BITS
+        return by_mid_p(outcome, mid, 0.0 if exactly else MOST_ERROR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +210,13 @@ def margin_test(prepared: Prepared, question: Question, budget: Budget) -> Margi
             f"{_KINDS.get(prepared.spec.name, 'This statistic')} has no margin in its own units: {_ADVICE}"
         )
     table = binary_of(test.problem)
+    if prepared.fillings is not None:
+        if table is not None:
+            raise _not_available(
+                "Tango's score test of right-or-wrong items has no proven bounds over missing outcomes: leave the margin out, or "
+                "set on_missing to drop"
+            )
+        return over_fillings(prepared, lambda filled: margin_test(filled, question, budget))
     if table is not None:
         return _tango(table, question)
     try:

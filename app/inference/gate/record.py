@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from ..options import Alternative
 from ..record import BoundsKind, Log10PValue, PValue, TestRecord
 
-Policy = Literal["no_regression", "non_inferior", "improve"]
+Policy = Literal["no_regression", "non_inferior", "improve", "equivalent"]
 Verdict = Literal["pass", "fail", "inconclusive"]
 OnInconclusive = Literal["pass", "fail"]
 Procedure = Literal["permutation", "bootstrap", "tango_score"]
@@ -47,16 +47,32 @@ class OneSidedTest:
 
 
 @dataclass(frozen=True, slots=True)
+class EquivalenceRecord:
+    """Of the policy equivalent: the p-values of both one-sided tests, and of a difference of at least the margin.
+
+    `p_value_above` is of U - V above -margin, `p_value_below` of U - V below +margin; `p_value_different` is twice the
+    smaller one of U - V above +margin and below -margin, not adjusted for several metrics.
+    """
+
+    p_value_above: PValue
+    p_value_below: PValue
+    p_value_different: PValue
+    p_value_different_bounds: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Decision(OneSidedTest):
     """The one-sided test that the verdict rests on, of the null hypothesis that the policy sets.
 
     `difference` is the hypothesised difference between null and alternative: -margin or +margin in the statistic's
-    units, 0 without a margin. `alternative` is what a small p-value shows.
+    units, 0 without a margin. `alternative` is what a small p-value shows. Of the policy equivalent it is the one of two
+    tests with the larger p-value, and `equivalence` has both.
     """
 
     p_value_adjusted: Annotated[PValue, "By Holm's method over all metrics; p_value itself for one."]
     log10_p_value_adjusted: Log10PValue
     significant: bool
+    equivalence: Annotated[EquivalenceRecord | None, "Null for the other policies."] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +173,7 @@ def deciding(metrics: Sequence[MetricRecord], verdict: Verdict) -> MetricRecord:
     was demonstrated before what was only not refuted:
 
     * fail, inconclusive: the no_regression metric with the smallest, else the other with the largest;
-    * pass: the non_inferior or improve metric with the largest, else the no_regression one with the smallest.
+    * pass: the non_inferior, improve or equivalent metric with the largest, else the no_regression one with the smallest.
 
     The first of several that tie.
     """

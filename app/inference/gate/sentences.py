@@ -18,16 +18,19 @@ _HYPOTHESES: dict[Policy, str] = {
     "no_regression": "The candidate is not worse than {baseline}{by} ({statistic}), unless shown otherwise.",
     "non_inferior": "The candidate is shown not to be worse than {baseline}{by} ({statistic}).",
     "improve": "The candidate is shown to be better than {baseline}{by} ({statistic}).",
+    "equivalent": "The candidate is shown to differ from {baseline} by less than {margin} ({statistic}).",
 }
 _SHOWN: dict[Policy, str] = {
     "no_regression": "the candidate is significantly worse than {baseline}{by}",
     "non_inferior": "the candidate is shown not to be worse than {baseline}{by}",
     "improve": "the candidate is significantly better than {baseline}{by}",
+    "equivalent": "the candidate is shown to differ from {baseline} by less than {margin}",
 }
 _NOT_SHOWN: dict[Policy, str] = {
     "no_regression": "the candidate is not significantly worse than {baseline}{by}",
     "non_inferior": "it is not ruled out that the candidate is worse than {baseline}{by}",
     "improve": "the candidate is not significantly better than {baseline}{by}",
+    "equivalent": "neither a difference below {margin} from {baseline} is shown, nor one of at least that",
 }
 _HEADS: dict[Verdict, str] = {"pass": "Passed", "fail": "Failed", "inconclusive": "Inconclusive"}
 
@@ -35,7 +38,7 @@ _HEADS: dict[Verdict, str] = {"pass": "Passed", "fail": "Failed", "inconclusive"
 def hypothesis(terms: GateTerms, statistic: str, against: str | None = None) -> str:
     """What the policy presumes, or wants shown."""
     name = short(statistic) if terms.higher_is_better else f"{short(statistic)}; lower is better"
-    return _HYPOTHESES[terms.policy].format(baseline=_baseline(against), by=_by(terms), statistic=name)
+    return _HYPOTHESES[terms.policy].format(statistic=name, **_words(terms, against))
 
 
 def reason(
@@ -43,9 +46,15 @@ def reason(
 ) -> str:
     """Why the metric's verdict is what it is: the p-value against alpha, what follows, and by which procedure."""
     outcome = (_SHOWN if judgement.finding == "shown" else _NOT_SHOWN)[terms.policy]
-    outcome = outcome.format(baseline=_baseline(against), by=_by(terms))
+    outcome = outcome.format(**_words(terms, against))
+    if judgement.finding == "different":
+        return " ".join(
+            [_different(terms, judgement, family, against), *_procedure(terms, judgement, record)]
+        )
+    if judgement.finding == "missing_straddle":
+        outcome = "undecided, as it depends on what the missing outcomes are"
     if judgement.finding == "bounds_straddle":
-        outcome = f"undecided, so {outcome}" if terms.policy != "no_regression" else "undecided"
+        outcome = f"undecided, so {outcome}" if terms.policy in {"non_inferior", "improve"} else "undecided"
     sentences = [f"{_comparison(terms, judgement, family)}: {outcome}."]
     if judgement.finding == "unattainable":
         least = _written(judgement.attainable, log10_p=math.log10(judgement.attainable), alpha=terms.alpha)
@@ -57,14 +66,30 @@ def reason(
     return " ".join(sentences)
 
 
+def _words(terms: GateTerms, against: str | None) -> dict[str, str]:
+    return {"baseline": _baseline(against), "by": _by(terms), "margin": _plain(terms.margin)}
+
+
+def _different(terms: GateTerms, judgement: Judgement, family: str | None, against: str | None) -> str:
+    """That a difference of at least the margin is shown, by the p-value of that and not of equivalence."""
+    equivalence = judgement.decision.equivalence
+    assert equivalence is not None
+    p = min(1.0, judgement.family * equivalence.p_value_different)
+    adjusted = f" (Bonferroni-adjusted over {family})" if family is not None else ""
+    return (
+        f"p = {_written(p, math.log10(p), terms.alpha)} <= alpha = {_plain(terms.alpha)}{adjusted}: the candidate is shown to "
+        f"differ from {_baseline(against)} by {_plain(terms.margin)} or more."
+    )
+
+
 def _comparison(terms: GateTerms, judgement: Judgement, family: str | None) -> str:
     decision, alpha = judgement.decision, terms.alpha
     p = _written(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha)
     adjusted = f" (Holm-adjusted over {family})" if family is not None else ""
-    if judgement.finding == "bounds_straddle":
+    if judgement.finding in {"bounds_straddle", "missing_straddle"}:
         low, high = judgement.bounds
         return f"p = {p} lies in [{low!r}, {high!r}], on both sides of alpha = {_plain(alpha)}{adjusted}"
-    sign = "<=" if judgement.finding == "shown" else ">"
+    sign = "<=" if judgement.bounds[1] <= alpha else ">"
     return f"p = {p} {sign} alpha = {_plain(alpha)}{adjusted}"
 
 

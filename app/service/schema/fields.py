@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from ...errors import Flaw, InvalidTest, pointer_token
 from ...inputs import columns, nested
-from ...inputs.pairing import ById, Given
+from ...inputs.pairing import ById, Gapped, Given
 
 # Set in the validation context when the decoder knows that the body has no true or false.
 NO_BOOLEANS = "no_booleans"
@@ -70,14 +70,27 @@ def _effect_array(value: Any, info: ValidationInfo) -> Any:
 
 def _sample_column(value: Any, info: ValidationInfo) -> Given:
     check = partial(nested.samples, may_hold_booleans=_may_hold_booleans(info))
+    bounded = (info.data or {}).get("on_missing") == "bounds"
     if type(value) is dict:
+        absent = [key for key, one in value.items() if one is None] if bounded else []
+        if absent:
+            value = {key: one for key, one in value.items() if one is not None}
         ids, values = list(value), _lists(value)
-        return ById(ids, _checked(check, values, ids))
+        return ById(ids, _checked(check, values, ids), absent)
     if type(value) is np.ndarray:
         return value
+    if type(value) is list and bounded and type(None) in set(map(type, value)):
+        return _gapped(check, value)  # type: ignore[no-any-return]
     if type(value) is list:
         return _checked(check, value)  # type: ignore[no-any-return]
     raise _refusal("not_a_column", "Give a list with one number per item, or an object with one per id.")
+
+
+def _gapped(check: Callable[[Any], Any], value: list[Any]) -> Any:
+    """A list with nulls; pointers of flaws are positions in all of it."""
+    positions = [index for index, one in enumerate(value) if one is not None]
+    there = _checked(check, [value[index] for index in positions], [str(index) for index in positions])
+    return Gapped(there, np.array(positions, dtype=np.int64), len(value))
 
 
 def _lists(value: dict[str, Any]) -> list[Any]:
@@ -172,6 +185,14 @@ def _weight_column(value: Any) -> Any:
     )
 
 
+def _range(value: Any) -> tuple[float, float]:
+    ends = value.tolist() if type(value) is np.ndarray else value
+    numbers = type(ends) is list and len(ends) == 2 and all(type(end) in {int, float} for end in ends)
+    if not numbers or not ends[0] < ends[1]:
+        raise _refusal("not_a_range", "Give two numbers, the smaller one first, such as [0, 100].")
+    return ends[0], ends[1]
+
+
 _SAMPLE = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]}
 _ITEMS = {"type": "array", "items": _SAMPLE, "minItems": 1}
 _COUNT = {"type": "integer", "minimum": 0}
@@ -257,6 +278,8 @@ EventColumn = Annotated[
         }
     ),
 ]
+_RANGE = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+Range = Annotated[Any, PlainValidator(_range), WithJsonSchema(_RANGE)]
 KeyList = Annotated[Any, PlainValidator(_key_list), WithJsonSchema(_KEYS)]
 KeyColumn = Annotated[
     Any,

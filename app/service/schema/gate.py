@@ -15,7 +15,8 @@ from .requests import REQUEST_MODELS, SMALL_SCORES
 POLICY = (
     "no_regression: fail only when the candidate U is significantly worse than the baseline V by more than margin; "
     "non_inferior: pass only when U is shown not to be worse by more than margin; improve: pass only when U is "
-    "significantly better, by more than margin."
+    "significantly better, by more than margin; equivalent: pass only when U is shown to differ by less than margin, fail "
+    "only when it is shown to differ by at least that."
 )
 MARGIN = "In the statistic's units. Exact for differences of means and sums; Tango's score test for single 0/1 items."
 HIGHER = (

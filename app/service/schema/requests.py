@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from ...inference.options import Alternative, Method, PmfDetail, Resampling
+from ...inference.options import Alternative, Method, PmfDetail, Resampling, Significance
 from ...inputs.nested import MAX_DECIMALS
 from ...inputs.pairing import OnMissing
 from ..messages import TestKind
@@ -17,6 +17,7 @@ from .fields import (
     KeyColumn,
     KeyList,
     OutputColumn,
+    Range,
     SampleColumn,
     WeightColumn,
     Wire,
@@ -84,6 +85,12 @@ class Choices(Wire):
     alpha: Annotated[
         float, Field(gt=0, lt=1, description="Significance level for `significant` and warnings.")
     ] = 0.05
+    significance: Annotated[
+        Significance,
+        Field(
+            description="Which p-value decides `significant`, and a gate: p, or mid_p (mid_p_value; less than p)."
+        ),
+    ] = "p"
     confidence_level: Annotated[
         float | None,
         Field(
@@ -114,8 +121,11 @@ class TestRequest(Choices):
         KeyColumn | None, Field(description="One key per item; the items of a cluster swap together.")
     ] = None
     on_missing: Annotated[
-        OnMissing,
-        Field(description="What to do with ids that only some columns have (columns given as objects)."),
+        OnMissing | Literal["bounds"],
+        Field(
+            description="What to do with ids that only some columns have (columns given as objects). bounds, of scores: a "
+            "missing outcome, null in a list, may be anything in missing_range, and `missing` bounds the p-value."
+        ),
     ] = "error"
 
 
@@ -148,6 +158,12 @@ class ScoresRequest(TestRequest):
             ge=0,
             le=MAX_DECIMALS,
             description="Rounds scores to this many decimals first, as numpy.round does, to remove floating-point noise.",
+        ),
+    ] = None
+    missing_range: Annotated[
+        Range | None,
+        Field(
+            description="With on_missing bounds: the least and the largest score that there can be. Default [0, 1]."
         ),
     ] = None
     weights: Annotated[

@@ -6,7 +6,7 @@ import { measured } from "./words.js";
 
 const TITLES = { pass: "Pass", fail: "Fail", inconclusive: "Inconclusive" };
 const TONES = { pass: "yes", fail: "no", inconclusive: "" };
-const POLICIES = { no_regression: "no regression", non_inferior: "not inferior", improve: "improvement" };
+const POLICIES = { no_regression: "no regression", non_inferior: "not inferior", improve: "improvement", equivalent: "equivalence" };
 
 export function gateCards(answer, names) {
   const several = answer.metrics.length > 1;
@@ -39,6 +39,11 @@ function headline({ verdict, policy, margin, higher_is_better: up, metrics }, na
     no_regression: { pass: `${u} is not shown to be ${worse}`, fail: `${u} is shown to be ${worse}` },
     non_inferior: { pass: `${u} is shown not to be ${worse}`, fail: `It is not shown that ${u} is not ${worse}` },
     improve: { pass: `${u} is shown to be better than ${v}${by}`, fail: `${u} is not shown to be better than ${v}${by}` },
+    equivalent: {
+      pass: `${u} is shown to differ from ${v} by less than ${number(margin)}`,
+      fail: `${u} is shown to differ from ${v} by ${number(margin)} or more`,
+      inconclusive: `It is undecided whether ${u} differs from ${v} by ${number(margin)} or more`,
+    },
   }[policy]?.[verdict];
   return `${capital(headlines ?? "") || `It is undecided whether ${u} is ${worse}`}${better}.`;
 }

@@ -39,7 +39,8 @@ export function start(described, changed) {
   engine.test = { ...engine.test, choices: described.tests.map((name) => [name, name]) };
   engine.method = { ...engine.method, choices: described.methods.map((name) => [name, name.replaceAll("_", " ")]) };
   byId("engine-options").append(...Object.entries(engine).map(([name, words]) => field(name, words)));
-  byId("f-test").parentElement.dataset.mode = "test gate"; // a leaderboard has no other null model
+  // A leaderboard has no other null model and no mid-p-values.
+  for (const name of ["test", "significance"]) byId(`f-${name}`).parentElement.dataset.mode = "test gate";
   board.start(described.comparison);
   byId("f-format").addEventListener("change", () => {
     formatChosen();

@@ -7,6 +7,7 @@ export const ENGINE_OPTIONS = {
   samples: { label: "Samples", hint: "Of the method monte_carlo.", fallback: "20000", numeric: true },
   seed: { label: "Seed", fallback: "0", numeric: true },
   precision: { label: "Relative width of bounds", hint: "Of the method bounds.", fallback: "0.001", numeric: true },
+  significance: { label: "What decides", fallback: "p", hint: "mid_p counts half of the ties with the observed value; it is less careful.", choices: [["p", "p-value"], ["mid_p", "mid-p-value"]] },
   timeout_s: { label: "Deadline in seconds", numeric: true },
 };
 

@@ -21,7 +21,7 @@ from app.inference.additive_test import additive_test
 from app.inference.certificate import certified_by, flaw_of, require
 from app.inference.exactness import MOST_ERROR
 from app.inference.gate.decision import judgements
-from app.inference.gate.margin import Outcome
+from app.inference.gate.outcome import Outcome
 from app.inference.gate.record import GateTerms
 from app.inference.options import Method, Options
 from app.inference.p_value import Answer, bracketed, certified
@@ -152,6 +152,7 @@ def test_whatever_the_engine_returns_no_exact_answer_is_wrong(
         (law, "probability"),
     ):
         monkeypatch.setattr(module, function, lambda *_: BROKEN[name])
+    monkeypatch.setattr(methods, "with_ties", lambda *_: (BROKEN[name], BROKEN[name]))
     counts = {"tp": STAY + 2, "incorrect": STAY + 4}
     other = {"tp": STAY[::-1] + 2, "incorrect": STAY + 9}
     posed: dict[str, tuple[Paired, StatisticSpec]] = {
