@@ -43,8 +43,12 @@ class Watched:
         }
 
     def workers(self) -> set[int]:
-        """Children that live."""
-        return {pid for pid in self.children() if state(PROC / str(pid)) not in {"Z", ""}}
+        """Children that live and take calls: all but the fork server."""
+        return {
+            pid
+            for pid in self.children()
+            if state(PROC / str(pid)) not in {"Z", ""} and name(PROC / str(pid)) == "exactperm-work"
+        }
 
 
 @contextmanager
@@ -66,6 +70,14 @@ def not_at_rest(metrics: str) -> list[str]:
     """The gauges that are higher than they are where nobody else asks for anything."""
     found = {name: gauge(metrics, name) for name in AT_REST}
     return [f"{name} is {found[name]:g}" for name, most in AT_REST.items() if found[name] > most]
+
+
+def name(entry: Path) -> str:
+    """The name of a process, empty when there is none."""
+    try:
+        return (entry / "comm").read_text().rstrip("\n")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def parent(entry: Path) -> int:

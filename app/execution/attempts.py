@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import OutOfMemory, WorkerLost
 from .dispatcher import Dispatcher, WorkerCall
-from .pool import Function
+from .ipc import Function
 from .process import CallParked, ProcessLost, ProcessOutOfMemory, WorkerProcess
 from .scheduler import Call, Scheduler
 from .split import Split

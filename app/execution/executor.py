@@ -20,7 +20,8 @@ from typing import Any
 
 from .attempts import Attempts
 from .dispatcher import Dispatcher, WorkerCall
-from .pool import Function, Pool
+from .ipc import Function
+from .pool import Pool
 from .scheduler import Bounds, Call, Reason, Scheduler
 from .single_flight import Flight, SingleFlight
 from .split import Split
@@ -80,11 +81,14 @@ class Executor:
 
     def warm_up_with(self, function: Function, job: object) -> None:
         """Set what every new worker runs first, before `start`: imports and first-use costs."""
-        self._pool.warm_up = (function, job)
+        self._pool.warm_up_with(function, job)
 
-    async def begin(self) -> None:
-        """Spawn the workers, which begin to import; `start` waits for them."""
-        await self._pool.begin()
+    def begin(self) -> None:
+        """Fork what workers come from, which then imports beside this process; `start` waits for it.
+
+        Only before there are threads and an event loop; without this call `start` starts it as a process of its own.
+        """
+        self._pool.begin(by_fork=True)
 
     async def start(self) -> None:
         """Start all workers and wait until every one is warm."""

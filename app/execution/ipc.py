@@ -6,6 +6,9 @@ Reply:   `REPLY_HEADER` (kind, length of what follows), then that many bytes. An
 and questions (`PLAN`) may come before the one `RESULT`, `FAILURE`, `PARKED` or `OUT_OF_MEMORY`. A question is
 answered by one byte: `GO` or `PARK`.
 
+The fork server is a worker, too, that runs one call, the warm-up; a request of no call and no body, with the worker's end of
+a socket as ancillary data, makes it fork: the reply is `FORKED` with the process id.
+
 Pickle is safe here: both ends are this program. The body of a request, which is not, is never unpickled; that of a part
 of a split call (`split`) was written by a worker.
 """
@@ -13,11 +16,13 @@ of a split call (`split`) was written by a worker.
 from __future__ import annotations
 
 import struct
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 REQUEST_HEADER = struct.Struct("<QQd")
 REPLY_HEADER = struct.Struct("<BQ")
 SECONDS = struct.Struct("<d")
+PROCESS_ID = struct.Struct("<q")
 
 READY = 0
 DEADLINE = 1
@@ -26,6 +31,10 @@ FAILURE = 3
 PLAN = 4
 PARKED = 5
 OUT_OF_MEMORY = 6
+FORKED = 7
+
+FORK = REQUEST_HEADER.pack(0, 0, 0.0)
+FORK_SERVER, WORKER = "fork server", "worker"  # the parts that a process can be started for
 
 GO = b"g"
 PARK = b"p"
@@ -57,6 +66,9 @@ class Control(Protocol):
 
     def plan(self, seconds: float) -> None:
         """The rest of this call is predicted to take `seconds`. The call may be parked here, and start again later."""
+
+
+Function = Callable[[Any, bytes | bytearray, Control], Any]  # of a job and the body of its request
 
 
 class Unbounded:

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import pickle
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from .ipc import Control
-from .process import NoNotices, ProcessLost, WorkerProcess
+from .ipc import Function
+from .process import ProcessLost, WorkerProcess
 from .procfs import resident_bytes
+from .warm_workers import WarmWorkers
 
 log = logging.getLogger(__name__)
 
-Function = Callable[[Any, bytes | bytearray, Control], Any]
 RESTART_PAUSE_S = 0.2
-
-
-def nothing(job: object, body: bytes | bytearray, control: Control) -> None:
-    """A warm-up that does nothing."""
 
 
 class Pool:
@@ -37,24 +32,26 @@ class Pool:
         self.size = size
         self.restarts: Counter[str] = Counter()
         self._start_timeout_s = start_timeout_s
-        self._memory_bytes = memory_bytes
-        self._preload = preload
-        self.warm_up: tuple[Function, Any] = (nothing, None)
-        self._early: list[WorkerProcess] = []
+        self._warm = WarmWorkers(memory_bytes, preload)
         self.on_warm: Callable[[], None] = lambda: None
-        self._starting: set[WorkerProcess] = set()
         self._workers: set[WorkerProcess] = set()
         self._idle: list[WorkerProcess] = []
         self._tasks: set[asyncio.Task[None]] = set()
-        self._closing = False
+        self._begun = self._closing = False
 
-    async def begin(self) -> None:
-        """Spawn the workers, which begin to import; `start` waits for them."""
-        for _ in range(self.size):
-            self._early.append(await WorkerProcess.start(self._memory_bytes, self._preload))
+    def warm_up_with(self, function: Function, job: object) -> None:
+        """Set what is run before a worker's first call."""
+        self._warm.warm_up = (function, job)
+
+    def begin(self, *, by_fork: bool) -> None:
+        """Start the processes, which begin to import; `start` waits for them. See `WarmWorkers.begin`."""
+        self._begun = True
+        self._warm.begin(self.size, by_fork=by_fork)
 
     async def start(self) -> None:
         """Start all workers and wait until every one is warm."""
+        if not self._begun:
+            self.begin(by_fork=False)
         await asyncio.gather(*(self._add() for _ in range(self.size)))
 
     async def stop(self) -> None:
@@ -66,6 +63,7 @@ class Pool:
             if not task.get_name().startswith("watch"):
                 task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._warm.end()
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -80,7 +78,7 @@ class Pool:
     @property
     def all_pids(self) -> tuple[int, ...]:
         """Process ids of all workers, warm or starting."""
-        return tuple(worker.pid for worker in (*self._workers, *self._starting))
+        return (*(worker.pid for worker in self._workers), *self._warm.starting_pids)
 
     def take(self) -> WorkerProcess | None:
         """The idle worker that was used last (its caches are warmest), or None."""
@@ -96,20 +94,8 @@ class Pool:
             self._idle.append(worker)
 
     async def _add(self) -> None:
-        worker = (
-            self._early.pop() if self._early else await WorkerProcess.start(self._memory_bytes, self._preload)
-        )
-        self._starting.add(worker)
-        try:
-            async with asyncio.timeout(self._start_timeout_s):
-                await worker.ready()
-                await worker.call(pickle.dumps(self.warm_up, pickle.HIGHEST_PROTOCOL), b"", NoNotices())
-        except BaseException:
-            worker.kill("start")
-            await worker.gone()
-            raise
-        finally:
-            self._starting.discard(worker)
+        async with asyncio.timeout(self._start_timeout_s):
+            worker = await self._warm.one()
         worker.warm_bytes = resident_bytes(worker.pid) or 0
         self._workers.add(worker)
         self._spawn(self._watch(worker), f"watch {worker.pid}")

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import math
-import os
 import pickle
 import socket
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
+from . import worker
+from .children import Child, fork, spawn
 from .ipc import (
     DEADLINE,
     FAILURE,
+    FORK,
+    FORKED,
     GO,
-    ONE_THREAD,
     OUT_OF_MEMORY,
     PARK,
     PARKED,
     PLAN,
+    PROCESS_ID,
     READY,
     REPLY_HEADER,
     REQUEST_HEADER,
     RESULT,
     SECONDS,
+    WORKER,
 )
 
 SOCKET_BUFFER_BYTES = 2**20
@@ -65,74 +71,61 @@ class NoNotices:
         return True
 
 
-class _Exit(asyncio.SubprocessProtocol):
-    """Notices the exit of a process; a worker has no pipes."""
-
-    def __init__(self) -> None:
-        self.seen = asyncio.Event()
-
-    def process_exited(self) -> None:
-        self.seen.set()
-
-
 class WorkerProcess:
     """A running worker and the socket to it; one call at a time."""
 
-    def __init__(
-        self, transport: asyncio.SubprocessTransport, exit_: _Exit, connection: socket.socket
-    ) -> None:
-        self._transport = transport
-        self._exit = exit_
+    def __init__(self, child: Child, connection: socket.socket) -> None:
+        self._child = child
         self._connection = connection
-        self.pid = transport.get_pid()
+        self.pid = child.pid
         self.warm_bytes = 0  # resident memory after the warm-up
         self.ending: str | None = None  # why this process killed it, if it did
         self._given_up = asyncio.Event()
 
     @classmethod
-    async def start(cls, memory_bytes: int, preload: str = "") -> WorkerProcess:
-        """Spawn a worker with the import path of this process; it imports the module `preload` at once.
+    def start(cls, memory_bytes: int, preload: str = "", part: str = WORKER) -> WorkerProcess:
+        """Start a process with the import path of this one; it imports the module `preload` at once.
 
-        It may allocate `memory_bytes` beyond what it holds when warm.
+        A worker may allocate `memory_bytes` beyond what it holds when warm.
         """
-        ours, theirs = socket.socketpair()
-        try:
-            for end in (ours, theirs):
-                # Large buffers transfer a 5 MB body in a few wake-ups instead of dozens.
-                end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER_BYTES)
-                end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER_BYTES)
-            ours.setblocking(False)
-            # The transport itself, not `create_subprocess_exec`: `gone` closes it whatever the process does.
-            transport, exit_ = await asyncio.get_running_loop().subprocess_exec(
-                _Exit,
-                sys.executable,
-                "-P",
-                "-m",
-                f"{__package__}.worker",
-                str(theirs.fileno()),
-                str(memory_bytes),
-                preload,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=None,
-                stderr=None,
-                pass_fds=(theirs.fileno(),),
-                env={
-                    **os.environ,
-                    **ONE_THREAD,
-                    "PYTHONPATH": os.pathsep.join(entry or "." for entry in sys.path),
-                },
-            )
-        except BaseException:
+        ours, theirs = _connected()
+        arguments = (str(theirs.fileno()), str(memory_bytes), preload, part)
+        with theirs, _closed_on_error(ours):
+            return cls(Child(spawn(f"{__package__}.worker", arguments, theirs.fileno())), ours)
+
+    @classmethod
+    def start_by_fork(cls, memory_bytes: int, preload: str, part: str) -> WorkerProcess:
+        """Like `start`, by a fork of this process once it has imported the module, which it will need itself."""
+        importlib.import_module(preload)
+        ours, theirs = _connected()
+
+        def main() -> None:
             ours.close()
-            raise
-        finally:
-            theirs.close()
-        return cls(transport, exit_, ours)
+            worker.main(theirs.detach(), memory_bytes, preload, part)
+
+        with theirs, _closed_on_error(ours):
+            return cls(Child(fork(main)), ours)
+
+    async def fork(self) -> WorkerProcess:
+        """A new worker, warm, of this fork server."""
+        ours, theirs = _connected()
+        with theirs, _closed_on_error(ours):
+            return WorkerProcess(Child(await self._forked_with(theirs)), ours)
+
+    async def _forked_with(self, theirs: socket.socket) -> int:
+        try:
+            socket.send_fds(self._connection, [FORK], [theirs.fileno()])
+        except OSError as error:
+            raise ProcessLost from error
+        kind, payload = await self._reply()
+        if kind != FORKED:
+            raise ProcessLost
+        return int(PROCESS_ID.unpack(payload)[0])
 
     @property
     def returncode(self) -> int | None:
         """The exit status; None while the process runs."""
-        return self._transport.get_returncode()
+        return self._child.returncode
 
     @property
     def alive(self) -> bool:
@@ -147,7 +140,8 @@ class WorkerProcess:
             return False
 
     async def ready(self) -> None:
-        """Wait until the worker has started."""
+        """Wait until the worker has started; from now on its exit is noticed."""
+        self._child.watch()
         kind, _ = await self._reply()
         if kind != READY:
             raise ProcessLost
@@ -190,8 +184,7 @@ class WorkerProcess:
     def kill(self, why: str) -> None:
         """Kill it at once; its computation is lost."""
         self.ending = self.ending or why
-        with contextlib.suppress(ProcessLookupError):
-            self._transport.kill()
+        self._child.kill()
 
     def give_up(self, why: str) -> None:
         """Kill it and close the connection, even if the process cannot exit now."""
@@ -202,8 +195,9 @@ class WorkerProcess:
 
     async def gone(self) -> None:
         """Wait until it has exited or was given up, and close its socket."""
+        self._child.watch()
         loop = asyncio.get_running_loop()
-        exited = loop.create_task(self._exit.seen.wait())
+        exited = loop.create_task(self._child.exited.wait())
         given_up = loop.create_task(self._given_up.wait())
         try:
             await asyncio.wait({exited, given_up}, return_when=asyncio.FIRST_COMPLETED)
@@ -212,8 +206,6 @@ class WorkerProcess:
             exited.cancel()
             given_up.cancel()
             self._connection.close()
-            # Else it is closed by the garbage collector, after its loop: an exception that nobody can catch.
-            self._transport.close()
 
     async def _send(self, data: bytes | bytearray) -> None:
         try:
@@ -239,3 +231,23 @@ class WorkerProcess:
                 raise ProcessLost
             have += got
         return buffer
+
+
+@contextmanager
+def _closed_on_error(connection: socket.socket) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _connected() -> tuple[socket.socket, socket.socket]:
+    """The two ends of a connection: ours, which does not block, and the other process's."""
+    ours, theirs = socket.socketpair()
+    for end in (ours, theirs):
+        # Large buffers transfer a 5 MB body in a few wake-ups instead of dozens.
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER_BYTES)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER_BYTES)
+    ours.setblocking(False)
+    return ours, theirs

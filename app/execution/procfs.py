@@ -1,7 +1,8 @@
-"""Memory and CPU time of a process from proc(5); None where there is no /proc."""
+"""Memory and CPU time of a process from proc(5), None where there is no /proc; and its name there."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -39,3 +40,9 @@ def data_bytes() -> int | None:
         if line.startswith("VmData:"):
             return int(line.split()[1]) * 1024
     return None
+
+
+def set_name(name: str) -> None:
+    """What `ps -o comm` and `top` call this process: the first 15 characters."""
+    with contextlib.suppress(OSError):
+        (PROC / "self" / "comm").write_text(name)

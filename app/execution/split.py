@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .pool import Function
+from .ipc import Function
 
 
 @dataclass(frozen=True, slots=True)

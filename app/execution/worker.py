@@ -1,7 +1,9 @@
 """The worker process: reads a call, runs it, writes the reply, until the web process goes away.
 
-Started as `python -m app.execution.worker <socket fd> <memory bytes> <module>`. The web process ends a worker with SIGKILL
-when a deadline passes or a client leaves, so nothing here needs to be interruptible.
+Started as `python -m app.execution.worker <socket fd> <memory bytes> <module> <part>`. As the fork server it runs the warm-up
+once and then forks workers, which are warm at once and share its memory; where a process cannot adopt its grandchildren,
+every worker is started like this and warmed up. The web process ends a worker with SIGKILL when a deadline passes or a
+client leaves, so nothing here needs to be interruptible.
 """
 
 from __future__ import annotations
@@ -22,17 +24,20 @@ from . import malloc
 from .ipc import (
     DEADLINE,
     FAILURE,
+    FORK_SERVER,
+    FORKED,
     GO,
     OUT_OF_MEMORY,
     PARKED,
     PLAN,
+    PROCESS_ID,
     READY,
     REPLY_HEADER,
     REQUEST_HEADER,
     RESULT,
     SECONDS,
 )
-from .procfs import data_bytes, resident_bytes
+from .procfs import data_bytes, resident_bytes, set_name
 
 PARENT_POLL_S = 1.0
 # Workers yield to the web process, which needs the processor only for moments: otherwise a refusal or a health probe would
@@ -116,34 +121,81 @@ def answer(connection: socket.socket, call: bytearray, body: bytearray, ask_abov
     reply(connection, kind, payload)
 
 
-def serve(connection: socket.socket, memory_bytes: int) -> None:
-    """Answer calls until the connection closes.
+def serve(connection: socket.socket, memory_bytes: int, *, warm: bool) -> None:
+    """Answer calls until the connection closes; the first is the warm-up, unless the process is `warm`.
 
     Garbage is collected between calls, while nobody waits: otherwise a million decoded values would be traversed again
     and again while they are created.
     """
+    warm_bytes = settle(memory_bytes) if warm else 0
     reply(connection, READY, b"")
-    warm, warm_bytes = False, 0
-    while True:
-        header = receive(connection, REQUEST_HEADER.size)
-        if header is None:
+    while (header := receive(connection, REQUEST_HEADER.size)) is not None:
+        if not one_call(connection, header):
             return
-        call_size, body_size, ask_above_s = REQUEST_HEADER.unpack(header)
-        call, body = receive(connection, call_size), receive(connection, body_size)
-        if call is None or body is None:
-            return
-        answer(connection, call, body, ask_above_s)
-        del call, body
-        gc.collect()
-        if not warm:  # the first call is the warm-up: its imports stay
-            gc.freeze()
-            limit_memory(memory_bytes)
-            warm_bytes = resident_bytes(os.getpid()) or 0
-            warm = True
-            if sys.platform == "linux":  # elsewhere niceness means other things
-                os.nice(NICENESS)  # only now, so that the service is ready soon
+        if not warm:
+            warm_bytes, warm = settle(memory_bytes), True
         elif (resident_bytes(os.getpid()) or 0) - warm_bytes > malloc.KEPT * memory_bytes:
             malloc.give_back()  # so that the next call has the whole limit
+
+
+def one_call(connection: socket.socket, header: bytes | bytearray) -> bool:
+    """Read the rest of a request, answer it and collect its garbage; False when the web process has gone."""
+    call_size, body_size, ask_above_s = REQUEST_HEADER.unpack(header)
+    call, body = receive(connection, call_size), receive(connection, body_size)
+    if call is None or body is None:
+        return False
+    answer(connection, call, body, ask_above_s)
+    del call, body
+    gc.collect()
+    return True
+
+
+def settle(memory_bytes: int) -> int:
+    """After the warm-up, whose imports stay: limit the memory, and return what is resident, in bytes."""
+    gc.freeze()
+    limit_memory(memory_bytes)
+    if sys.platform == "linux":  # elsewhere niceness means other things
+        os.nice(NICENESS)  # only now, so that the service is ready soon
+    return resident_bytes(os.getpid()) or 0
+
+
+def serve_forks(connection: socket.socket) -> socket.socket | None:
+    """Run the warm-up and fork workers until the connection closes; in a new worker, return its connection."""
+    reply(connection, READY, b"")
+    while True:
+        header, descriptors, _, _ = socket.recv_fds(connection, REQUEST_HEADER.size, 1)
+        if not header:
+            return None
+        if not descriptors:
+            rest = receive(connection, REQUEST_HEADER.size - len(header))
+            if rest is None or not one_call(connection, header + rest):
+                return None
+            gc.freeze()  # a collection would write to every object, which unshares its memory
+            continue
+        own = socket.socket(fileno=descriptors[0])
+        pid = fork_for_grandparent()
+        if not pid:
+            connection.close()  # else nobody would notice the end of the fork server
+            return own
+        own.close()
+        reply(connection, FORKED, PROCESS_ID.pack(pid))
+
+
+def fork_for_grandparent() -> int:
+    """Fork a process that the web process adopts, as its parent exits at once; its id, 0 in itself."""
+    read, write = os.pipe()
+    between = os.fork()
+    if not between:
+        pid = os.fork()
+        if pid:
+            os.write(write, PROCESS_ID.pack(pid))
+            os._exit(0)
+    else:
+        os.waitpid(between, 0)
+        pid = PROCESS_ID.unpack(os.read(read, PROCESS_ID.size))[0]
+    os.close(read)
+    os.close(write)
+    return int(pid)
 
 
 def limit_memory(more_bytes: int) -> None:
@@ -164,33 +216,40 @@ def limit_memory(more_bytes: int) -> None:
 
 def exit_with_parent(parent: int) -> None:
     """End this process when the web process died without closing the socket."""
-    while os.getppid() == parent:
+    while True:
         time.sleep(PARENT_POLL_S)
-    os._exit(1)
-
-
-def main() -> None:
-    """Serve the socket whose descriptor is the first argument, within the memory that is the second.
-
-    The third, if not empty, is a module to import first.
-    """
-    # A signal to the whole process group must not lose accepted requests: the web process ends its workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    threading.Thread(target=exit_with_parent, args=(os.getppid(),), daemon=True).start()
-    gc.disable()  # nothing of what is imported is garbage; see `serve`
-    malloc.keep(int(sys.argv[2]))
-    with socket.socket(fileno=int(sys.argv[1])) as connection:
-        if sys.argv[3]:
-            importlib.import_module(sys.argv[3])
-        try:
-            serve(connection, int(sys.argv[2]))
-        except (BrokenPipeError, ConnectionResetError, WebProcessGone):
-            return
-        except MemoryError:
-            connection.sendall(REPLY_HEADER.pack(OUT_OF_MEMORY, 0))
+        if os.getppid() != parent:
             os._exit(1)
 
 
+def main(descriptor: int, memory_bytes: int, preload: str, part: str) -> None:
+    """Serve the socket with this descriptor; import the module `preload` first, unless it is empty."""
+    # A signal to the whole process group must not lose accepted requests: the web process ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    web = os.getppid()
+    gc.disable()  # nothing of what is imported is garbage; see `serve`
+    malloc.keep(memory_bytes)
+    connection = socket.socket(fileno=descriptor)
+    if preload:
+        importlib.import_module(preload)
+    forks = part == FORK_SERVER
+    try:
+        if forks:
+            set_name("exactperm-fork")
+            forked = serve_forks(connection)
+            if forked is None:
+                return
+            connection = forked
+        set_name("exactperm-work")
+        threading.Thread(target=exit_with_parent, args=(web,), daemon=True).start()
+        serve(connection, memory_bytes, warm=forks)
+    except (BrokenPipeError, ConnectionResetError, WebProcessGone):
+        return
+    except MemoryError:
+        connection.sendall(REPLY_HEADER.pack(OUT_OF_MEMORY, 0))
+        os._exit(1)
+
+
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4])

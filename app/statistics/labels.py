@@ -23,7 +23,7 @@ def reduce_predictions(data: Predictions, spec: StatisticSpec) -> Additive:
     require_items(len(data.gold), "/gold")
     for pointer, system in (("/u", data.u), ("/v", data.v)):
         require_same_length(len(data.gold), len(system), pointer, ("gold", pointer[1:]))
-    if spec.name != "exact_match" and any(map(_is_sequence, data.gold)):
+    if spec.name != "exact_match" and any(map(is_sequence, data.gold)):
         require_aligned(data)
         u, v = tokens_right(data.gold, data.u), tokens_right(data.gold, data.v)
         lengths = np.fromiter((len(as_tokens(item)) for item in data.gold), np.int64, len(data.gold))
@@ -49,7 +49,8 @@ def reduce_predictions(data: Predictions, spec: StatisticSpec) -> Additive:
     )
 
 
-def _is_sequence(item: Item) -> bool:
+def is_sequence(item: Item) -> bool:
+    """Whether an item is a sequence of labels, such as the tags of a sentence."""
     return isinstance(item, list | tuple)
 
 

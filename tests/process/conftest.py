@@ -50,6 +50,14 @@ def state_and_parent(pid: int) -> tuple[str, int]:
     return fields[0], int(fields[1])
 
 
+def name_of(pid: int) -> str:
+    """The name of a process (proc(5): comm), empty when there is none."""
+    try:
+        return (PROC / str(pid) / "comm").read_text().rstrip("\n")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def ticks(pid: int) -> int:
     """Clock ticks of processor time a process has used (proc(5): utime and stime); 0 when there is none."""
     try:
@@ -95,13 +103,14 @@ class Server:
         return httpx.post(self.url + path, json=body, timeout=PATIENCE_S, **options)
 
     def workers(self) -> set[int]:
-        """Process ids of its children that live."""
+        """Process ids of its children that live and take calls: all but the fork server."""
         return {
             int(entry.name)
             for entry in PROC.iterdir()
             if entry.name.isdigit()
             and state_and_parent(int(entry.name))[1] == self.process.pid
             and lives(int(entry.name))
+            and name_of(int(entry.name)) == "exactperm-work"
         }
 
     def computing(self) -> set[int]:

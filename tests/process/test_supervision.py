@@ -362,13 +362,12 @@ def test_a_worker_that_cannot_be_killed_is_given_up_all_the_same(monkeypatch: py
             await until(lambda: pool.running == 2)
             victim = pool._pool.workers[0]
             with monkeypatch.context() as patched:
-                for ending in ("kill", "close"):
-                    patched.setattr(victim._transport, ending, lambda: None)
+                patched.setattr(victim._child, "kill", lambda: None)
                 os.kill(victim.pid, signal.SIGSTOP)
                 assert await asyncio.gather(*calls) == ["slept"] * 2
                 await until(lambda: len(pool.pids) == 2 and victim.pid not in pool.pids)
                 assert alive(victim.pid)
-            victim._transport.close()  # kills it
+            victim._child.kill()
             await until(lambda: victim.returncode is not None)
 
     run(scenario)
@@ -396,7 +395,7 @@ def test_work_that_waits_without_any_worker_is_a_stall(monkeypatch: pytest.Monke
             async def refused(*_: object) -> None:
                 raise OSError
 
-            monkeypatch.setattr("app.execution.pool.WorkerProcess.start", refused)
+            monkeypatch.setattr("app.execution.warm_workers.WarmWorkers.one", refused)
             os.kill(pool.pids[0], signal.SIGKILL)
             await until(lambda: not pool.pids)
             call = asyncio.ensure_future(pool.run(jobs.sleep, 0, b"", 60))

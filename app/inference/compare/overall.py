@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from ...engine.lattice import Integers
 from ...engine.plan import Budget
 from ...errors import InvalidTest
+from ...statistics.labels import is_sequence
 from ...statistics.mean_of_problems import mean_score
 from ...statistics.paired import StatisticSpec
 from ...statistics.pairwise.gold import PAIRWISE
 from ...statistics.systems import Systems
 from ..record import WarningRecord
-from .binary import BinarySystems
 from .combined import combined_pairs
 from .comparison import Comparison
 from .joined_systems import joined_systems, only
@@ -148,7 +148,7 @@ def _items_count_alike(parts: Sequence[Systems], spec: StatisticSpec) -> bool:
     columns = [next(iter(part.columns.values())) for part in parts]
     if len({len(column) for column in columns}) != 1:
         return False
-    return spec.name != "accuracy" or all(isinstance(reduced(part, spec), BinarySystems) for part in parts)
+    return spec.name != "accuracy" or not any(is_sequence(item) for part in parts for item in part.gold or ())
 
 
 def plan_overall(
@@ -160,17 +160,15 @@ def plan_overall(
     """
     spec, options, systems = comparison.spec, comparison.options, overall.systems
     wanted = options.confidence_level is not None and comparison.listed != "none"
-    if comparison.aggregate == "micro" or (
-        comparison.combine is None and _items_count_alike(overall.parts, spec)
-    ):
-        planned = plan_pairs(
-            systems, spec, options, pairs, budget, with_nulls=comparison.adjust == "holm_discrete"
-        )
+    nulls = comparison.adjust == "holm_discrete"
+    if comparison.aggregate == "micro":
+        planned = plan_pairs(systems, spec, options, pairs, budget, with_nulls=nulls)
         return planned, PairIntervals(systems, spec, options, pairs, budget) if wanted else None
     if comparison.combine is not None:
         # An interval would be that of another test, of the mean itself.
         return combined_pairs(comparison.combine, overall.parts, spec, options, pairs, budget), None
     sets = DataSets(overall.parts, spec)
     intervals = MacroIntervals(systems, spec, options, pairs, budget, sets) if wanted else None
-    nulls = comparison.adjust == "holm_discrete"
+    if _items_count_alike(overall.parts, spec):
+        return plan_pairs(systems, spec, options, pairs, budget, with_nulls=nulls), intervals
     return macro_pairs(MacroPairs(systems, spec, options, pairs, budget, sets, nulls)), intervals

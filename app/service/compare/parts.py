@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...errors import InputError
-from ...execution.pool import Function
+from ...execution.ipc import Function
 from ...execution.split import Part, Split
 from ...inference.compare.columns import concatenated
 from ...inference.compare.pair_tests import PairTests

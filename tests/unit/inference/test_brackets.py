@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,7 +80,7 @@ def test_a_bracket_holds_the_truth_and_says_where_it_is_wider(
         top = 2**53 + generator.integers(0, 51, 23) if near else generator.integers(1, 10**15, 23)
         data = Effects(top * generator.choice([-1, 1], 23))
         spec = StatisticSpec("expression", {"expression": expression})
-        options = {"alternative": alternative, "precision": 1e-3}
+        options: dict[str, Any] = {"alternative": alternative, "precision": 1e-3}
         truth = asked(data, spec, method="meet_in_the_middle", **options).p_value_fraction
         assert truth is not None
         record = asked(data, spec, method="bounds", **options)

@@ -14,8 +14,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import Server, ServerState
 
-from app import serving
-from app.ops.edge import flow, uvicorn_protocol
+from app.ops.edge import flow, server as edge_server, uvicorn_protocol
 from app.ops.edge.flow import Flow
 from app.ops.edge.uvicorn_protocol import EdgeProtocol
 
@@ -63,14 +62,14 @@ def test_every_internal_is_there(kind: type, name: str) -> None:
     assert name in vars(kind) or name in stored(kind)
 
 
-PAIRS = ((EdgeProtocol, H11Protocol), (Flow, FlowControl), (serving.Server, Server))
+PAIRS = ((EdgeProtocol, H11Protocol), (Flow, FlowControl), (edge_server.Server, Server))
 
 
 def names_of(kind: type) -> set[str]:
     return {*vars(kind), *stored(kind)}
 
 
-@pytest.mark.parametrize("module", [uvicorn_protocol, flow, serving])
+@pytest.mark.parametrize("module", [uvicorn_protocol, flow, edge_server])
 def test_whatever_of_uvicorn_is_used_is_listed(module: ModuleType) -> None:
     own = {name for ours, theirs in PAIRS for name in names_of(ours) - names_of(theirs)}
     listed = {name for names in INTERNALS.values() for name in names}

@@ -297,3 +297,23 @@ def test_intervals_of_means_hold_what_the_test_does_not_reject() -> None:
 
         assert p(interval.low - 1e-6) <= Fraction(1, 5) < p(interval.low + 1e-6)
         assert p(interval.high + 1e-6) <= Fraction(1, 5) < p(interval.high - 1e-6)
+
+
+@pytest.mark.parametrize("lengths", [(1, 1), (2, 2), (1, 3)])
+def test_the_mean_accuracy_of_data_sets_is_that_of_their_tokens(lengths: tuple[int, int]) -> None:
+    """Two items each, of as many tokens or not: every data set weighs the same, whatever tokens it has."""
+    gold = {name: [["a"] * length, ["a"] * length] for name, length in zip("xy", lengths, strict=True)}
+    wrong = {name: [["b"] * len(gold[name][0]), gold[name][1]] for name in gold}
+    parts = {
+        name: Systems("predictions", {"A": gold[name], "B": wrong[name]}, gold=gold[name]) for name in gold
+    }
+    board = compared(parts, "accuracy").overall
+    assert board is not None
+    (pair,) = board.pairs
+    assert abs(pair.difference) == pytest.approx(0.5, rel=1e-15)
+    assert Fraction(pair.p_value) == brute_force([Fraction(1, 4), Fraction(1, 4)])
+    unequal = compared(
+        {**parts, "y": Systems("predictions", {"A": gold["y"], "B": gold["y"]}, gold=gold["y"])}, "accuracy"
+    ).overall
+    assert unequal is not None
+    assert abs(unequal.pairs[0].difference) == pytest.approx(0.25, rel=1e-15)

@@ -1,0 +1,142 @@
+"""uvicorn's server with our start and end: says where it listens in words, drains before it stops, loses no connection."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import math
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import uvicorn
+
+from ... import __version__
+from ..drain import Drain
+
+ROUNDS = 4  # iterations of the event loop after which connections accepted by asyncio have a protocol
+LAST_PORT = 65_535
+BACKLOG = 2_048  # connections that the kernel queues until they are accepted
+
+
+class Server(uvicorn.Server):
+    """Exits with status 0 after a clean stop, where uvicorn would raise the signal again.
+
+    The first signal begins the `drain`; for `delay_s` after SIGTERM requests are still accepted.
+    """
+
+    def __init__(self, config: uvicorn.Config, drain: Drain, delay_s: float) -> None:
+        super().__init__(config)
+        self._drain = drain
+        self._delay_s = delay_s
+        self._leaves_at = math.inf
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, with a kernel queue longer than the number accepted in one iteration of the loop.
+
+        People are told where in words, on standard error: why it cannot listen always, and the address on a terminal
+        only, because whoever collects logs may read standard error, too.
+        """
+        try:
+            await super().startup(sockets)
+        except SystemExit as end:
+            if isinstance(end.__context__, OSError):
+                sys.stderr.write(f"exactperm: {_cannot_listen(self.config, end.__context__)}\n")
+            raise
+        for server in self.servers:
+            for listening in server.sockets:
+                with socket.socket(fileno=os.dup(listening.fileno())) as same:
+                    same.listen(BACKLOG)
+        if sys.stderr.isatty():
+            url = _url(self.config.host, self.servers[0].sockets[0].getsockname()[1])
+            where = f"{url} (page at /, guide at /docs/guide, API at /docs)"
+            sys.stderr.write(f"exactperm {__version__} listens on {where}; Ctrl-C stops it.\n")
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to stop serving; called ten times a second."""
+        self.should_exit = self.should_exit or time.monotonic() >= self._leaves_at
+        return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening, and finish all requests on connections that we or the kernel have accepted."""
+        loop = asyncio.get_running_loop()
+        listening = [each for server in self.servers for each in server.sockets]
+        for each in listening:
+            loop.remove_reader(each.fileno())
+        for _ in range(ROUNDS):  # a closing server drops connections without a protocol
+            await asyncio.sleep(0)
+        waiting = [connection for each in listening for connection in _accepted(each.fileno())]
+        for server in self.servers:
+            server.close()
+        for connection in waiting:
+            await loop.connect_accepted_socket(self._protocol, connection)
+        await super().shutdown(sockets)
+
+    def _protocol(self) -> asyncio.Protocol:
+        """A protocol as uvicorn creates it for an accepted connection."""
+        protocol: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return protocol
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle SIGINT and SIGTERM while serving."""
+        before = {
+            number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal stops gracefully, the second at once.
+
+        From Python 3.12.1 on, closing a server waits for its connections, so the second one exits the process;
+        workers end when their parent has gone.
+        """
+        if self._drain.begun:
+            logging.shutdown()
+            os._exit(0)
+        self._drain.begin()
+        delay_s = self._delay_s if sig == signal.SIGTERM else 0.0
+        self._leaves_at = time.monotonic() + delay_s
+        self.should_exit = not delay_s
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _cannot_listen(config: uvicorn.Config, error: OSError) -> str:
+    """Why there is no listening socket, and what to do, in a sentence for people."""
+    where = _url(config.host, config.port).removeprefix("http://")
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"{where} is in use: stop the program that listens there, or choose another port with "
+            f"EXACTPERM_PORT={config.port + 1 if config.port < LAST_PORT else 0} (serve --port)."
+        )
+    if error.errno == errno.EACCES:
+        return f"this user may not listen on {where}: choose a port from 1024 on with EXACTPERM_PORT (serve --port)."
+    return f"cannot listen on {where}: {error.strerror or error}. Set EXACTPERM_HOST and EXACTPERM_PORT (serve --host, --port)."
+
+
+def _accepted(listening: int) -> list[socket.socket]:
+    """The connections in the kernel's queue of a non-blocking listening socket, given by its file descriptor."""
+    accepted: list[socket.socket] = []
+    with socket.socket(fileno=os.dup(listening)) as same:
+        same.setblocking(False)
+        try:
+            while len(accepted) < BACKLOG:
+                accepted.append(same.accept()[0])
+        except OSError:  # the queue is empty, or there are no more file descriptors
+            pass
+    return accepted
