@@ -16,9 +16,9 @@ from ..statistics.corpus import counted, counting_seconds
 from ..statistics.gaps import complete
 from ..statistics.joint_problem import Joint
 from ..statistics.paired import DataWarning, Paired, Pairing, Scores, Segments, StatisticSpec
+from ..statistics.pairwise.price import reduction_seconds
 from ..statistics.problem import Problem
 from ..statistics.quantiles import Quantiles
-from ..statistics.pairwise.price import reduction_seconds
 from ..statistics.reducers import reduce
 from ..statistics.repeats import spread_of
 from .additive_test import additive_test

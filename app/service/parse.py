@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -243,7 +243,7 @@ def _paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
         name: ById(column.ids, np.arange(len(column))) if isinstance(column, ById) else range(len(column))
         for name, column in given.items()
     }
-    on_missing = "error" if request.on_missing == "error" else "drop"
+    on_missing: Literal["error", "drop"] = "error" if request.on_missing == "error" else "drop"
     paired = pair(positions, ids=request.ids, clusters=request.clusters, on_missing=on_missing)
     columns = {name: _ordered(given[name], positions[name], paired.columns[name]) for name in given}
     order = {

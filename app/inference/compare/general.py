@@ -15,9 +15,9 @@ from ...errors import relocated
 from ...statistics.additive_problem import Additive
 from ...statistics.joint_problem import Joint
 from ...statistics.paired import StatisticSpec
+from ...statistics.pairwise.price import seconds_of
 from ...statistics.problem import Problem
 from ...statistics.quantiles import Quantiles
-from ...statistics.pairwise.price import seconds_of
 from ...statistics.systems import Systems
 from ..additive_test import AdditiveTest
 from ..certificate import require

@@ -18,7 +18,7 @@ from app.errors import InvalidTest
 from app.statistics.additive_problem import Additive
 from app.statistics.joint_problem import Joint
 from app.statistics.paired import Pairing, Predictions, StatisticSpec
-from app.statistics.reducers import reduce
+from tests.unit.statistics.of_sums import reduce
 
 
 def predictions(gold: Any, u: Any, v: Any, pairing: Pairing | None = None) -> Predictions:

@@ -22,7 +22,7 @@ from app.statistics.corpus_scores import Bleu, Chrf
 from app.statistics.exact_value import ball
 from app.statistics.joint_problem import Joint
 from app.statistics.paired import Counts, Pairing, Segments, StatisticSpec
-from app.statistics.reducers import reduce
+from tests.unit.statistics.of_sums import reduce
 
 metrics: Any = pytest.importorskip("sacrebleu.metrics", reason="sacrebleu, an optional extra, is the oracle")
 PACK = Path(__file__).parents[4] / "shared" / "data"

@@ -17,7 +17,7 @@ from app.statistics.additive_problem import Additive
 from app.statistics.catalogue import STATISTICS
 from app.statistics.joint_problem import Joint
 from app.statistics.paired import Counts, Pairing, StatisticSpec
-from app.statistics.reducers import reduce
+from tests.unit.statistics.of_sums import reduce
 
 SIDES: tuple[Alternative, ...] = ("greater", "less", "two-sided")
 Row = Mapping[str, int]

@@ -34,7 +34,8 @@ def run(
 
 def two_sided(d: list[Fraction]) -> Fraction:
     sums = [
-        abs(sum(s * x for s, x in zip(signs, d, strict=True))) for signs in product((1, -1), repeat=len(d))
+        abs(sum((s * x for s, x in zip(signs, d, strict=True)), Fraction(0)))
+        for signs in product((1, -1), repeat=len(d))
     ]
     return Fraction(sum(one >= abs(sum(d, Fraction(0))) for one in sums), len(sums))
 

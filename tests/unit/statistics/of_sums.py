@@ -1,0 +1,14 @@
+"""Problems of sums: what every statistic but the quantiles is reduced to."""
+
+from __future__ import annotations
+
+from app.statistics.additive_problem import Additive
+from app.statistics.joint_problem import Joint
+from app.statistics.paired import Paired, StatisticSpec
+from app.statistics.reducers import reduce as reduce_any
+
+
+def reduce(data: Paired, spec: StatisticSpec) -> Additive | Joint:
+    problem = reduce_any(data, spec)
+    assert isinstance(problem, Additive | Joint)
+    return problem
