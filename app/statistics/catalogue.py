@@ -10,72 +10,38 @@ from functools import partial
 from typing import Any, get_args
 
 from ..errors import InvalidTest
-from .statistic import Data, Kind, Parameter, Statistic
-
-DEFAULT_EXPRESSION = "x1"
-_OPERATORS = "arithmetic: + - * / ( ) and abs min max sqrt log exp; 0/0 is 0"
-_UNIT = Parameter(
-    "unit", 'what printed scores are rounded multiples of, such as "1/30" for thirds of tenths', "unit"
+from .entry_words import (
+    AVERAGED,
+    BALANCED,
+    BETA,
+    BLEU,
+    CHRF,
+    CHRF_BETA,
+    DEFAULT_EXPRESSION,
+    FAIR,
+    G_MEAN,
+    GROUP_AVERAGE,
+    HARMONIC,
+    INTERPOLATION,
+    KAPPA,
+    LOWERCASE,
+    NEGATIVE,
+    NUMBERS,
+    OPERATORS,
+    PAIRED,
+    POSITIVE,
+    PRECISE,
+    RECALLED,
+    REPEATS,
+    SCALE,
+    SCALES,
+    SPECIFIC,
+    TER,
+    TYPED,
+    UNIT,
+    ZERO_METHOD,
 )
-_ZERO_METHOD = Parameter(
-    "zero_method", "zero differences, in SciPy's meaning", "text", ("wilcox", "pratt", "zsplit"), "wilcox"
-)
-_INTERPOLATION = Parameter(
-    "interpolation",
-    "between two values, in numpy.quantile's meaning",
-    "text",
-    ("inverted_cdf", "linear"),
-    "inverted_cdf",
-)
-_REPEATS = Parameter(
-    "repeats",
-    "of repeated samples: their mean; all: right every time (pass^k); any: right at least once (pass@k)",
-    "text", ("mean", "all", "any"), "mean",
-)  # fmt: skip
-_BETA = "how many times as much recall weighs as precision"
-_CHRF_BETA = Parameter("beta", _BETA, "number", default="2")
-_LOWERCASE = Parameter("lowercase", "ignore upper and lower case", "boolean", default="false")
-_AVERAGED = (
-    Parameter(
-        "average",
-        "over classes, in scikit-learn's meaning",
-        "text",
-        ("binary", "micro", "macro", "weighted"),
-        "binary",
-    ),
-    Parameter("positive", "the positive class of average binary", "label", default="1"),
-    Parameter("labels", "the classes that micro, macro and weighted take, instead of all", "labels"),
-)
-_SCHEME = "BIO as conlleval and seqeval read it, IOB2 as seqeval's strict mode"
-_TYPED = (
-    Parameter("scheme", _SCHEME, "text", ("BIO", "IOB2"), "BIO"),
-    Parameter("labels", "the entity types that count, instead of all", "labels"),
-)
-_POSITIVE = (Parameter("positive", "the positive class; all others are negative", "label", default="1"),)
-_HARMONIC = "Harmonic mean of precision and recall, from the sums over all items."
-_PRECISE, _RECALLED = "How much of what was predicted is right.", "How much of what is right was predicted."
-_BLEU, _CHRF = "Corpus BLEU, not the average of sentences.", "Corpus chrF: character n-grams."
-_TER = "Translation edit rate; less is better."
-_FAIR = "A score of classes that is fair to rare ones."
-_KAPPA = "Agreement with gold beyond what the frequencies of the classes give by chance."
-_BALANCED = "Recall, averaged over the classes: rare ones weigh as much as frequent ones."
-_G_MEAN = "Geometric mean of sensitivity and specificity: neither class may be neglected."
-_SPECIFIC, _NEGATIVE = (
-    "How much of what is negative was found so.",
-    "How much of what was called negative is so.",
-)
-_NUMBERS: tuple[Data, ...] = ("scores", "times")
-
-_GROUP_AVERAGE = Parameter(
-    "group_average",
-    "of groups: the mean of their own values, or all pairs together",
-    "text",
-    ("mean", "sum"),
-    "mean",
-)
-_SCALES = ("ranks", "raw", "standardized")
-_SCALE = Parameter("scale", "of the scores, on which the systems are exchanged", "text", _SCALES, "ranks")
-_PAIRED = (_SCALE, _GROUP_AVERAGE)
+from .statistic import Kind, Parameter, Statistic
 
 _score = partial(Statistic, kind="scores", reducer="scores:reduce_scores", higher_is_better=None)
 _quantile = partial(Statistic, kind="scores", reducer="quantiles:reduce_quantiles", higher_is_better=None)
@@ -98,56 +64,56 @@ _segment = partial(Statistic, kind="segments", reducer="corpus:reduce_segments",
 ENTRIES = (
     Statistic(
         "expression", "the formula", "Your own formula of the sums of the effects.", "h of the sums x1..xm of the effects",
-        (Parameter("expression", f"over x1..xm; {_OPERATORS}", "formula", default=DEFAULT_EXPRESSION),),
+        (Parameter("expression", f"over x1..xm; {OPERATORS}", "formula", default=DEFAULT_EXPRESSION),),
         kind="effects", reducer="local_effects:reduce_effects", higher_is_better=None,
         question="formula",
     ),
     _score(
         "mean_difference", "mean score",
         "Compares the averages. For right or wrong as 1 and 0 this is accuracy, and McNemar’s exact test.",
-        "mean of U minus mean of V", (_UNIT, _REPEATS),
-        data=("outcomes", *_NUMBERS), question="mean", known_as=("scipy.stats.permutation_test", "statsmodels.stats.contingency_tables.mcnemar"),
+        "mean of U minus mean of V", (UNIT, REPEATS),
+        data=("outcomes", *NUMBERS), question="mean", known_as=("scipy.stats.permutation_test", "statsmodels.stats.contingency_tables.mcnemar"),
     ),
     _score(
-        "sum_difference", "total", "Compares the totals; the same p-value as the mean.", "sum of U minus sum of V", (_UNIT, _REPEATS),
-        data=_NUMBERS, question="mean",
+        "sum_difference", "total", "Compares the totals; the same p-value as the mean.", "sum of U minus sum of V", (UNIT, REPEATS),
+        data=NUMBERS, question="mean",
     ),
     _score(
         "sign", "wins and losses", "Counts only on how many items each system is ahead: the sign test.",
-        "wins minus losses of U: the sign test; McNemar's exact test on 0/1 scores", (_UNIT, _REPEATS),
-        data=("outcomes", *_NUMBERS), question="order", known_as=("scipy.stats.binomtest", "statsmodels.stats.descriptivestats.sign_test"),
+        "wins minus losses of U: the sign test; McNemar's exact test on 0/1 scores", (UNIT, REPEATS),
+        data=("outcomes", *NUMBERS), question="order", known_as=("scipy.stats.binomtest", "statsmodels.stats.descriptivestats.sign_test"),
     ),
     _score(
         "signed_rank", "signed ranks", "Wilcoxon’s test: trusts the order of the differences, not their size.",
-        "Wilcoxon's W+ - W-, ties and zeros included", (_ZERO_METHOD, _UNIT, _REPEATS),
-        data=_NUMBERS, question="order", known_as=("scipy.stats.wilcoxon",),
+        "Wilcoxon's W+ - W-, ties and zeros included", (ZERO_METHOD, UNIT, REPEATS),
+        data=NUMBERS, question="order", known_as=("scipy.stats.wilcoxon",),
     ),
     _quantile(
         "median_difference", "the median", "Compares the middle scores, whatever the outliers are.",
-        "median of U minus median of V", (_INTERPOLATION, _UNIT),
-        data=_NUMBERS, question="quantile", known_as=("numpy.median",),
+        "median of U minus median of V", (INTERPOLATION, UNIT),
+        data=NUMBERS, question="quantile", known_as=("numpy.median",),
     ),
     _quantile(
         "quantile_difference", "the quantile", "Compares a quantile: the latency that 95 % stay below, for example.",
         "a quantile of U minus that of V",
-        (Parameter("q", "which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95", "number"), _INTERPOLATION, _UNIT),
-        data=_NUMBERS, question="quantile", known_as=("numpy.quantile",),
+        (Parameter("q", "which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95", "number"), INTERPOLATION, UNIT),
+        data=NUMBERS, question="quantile", known_as=("numpy.quantile",),
     ),
     _count(
-        "f1", "F1", _HARMONIC, "F1 from tp, incorrect; or tp, fp, fn; or tp, predicted, gold",
+        "f1", "F1", HARMONIC, "F1 from tp, incorrect; or tp, fp, fn; or tp, predicted, gold",
         question="overlap", known_as=("sklearn.metrics.f1_score",),
     ),
     _count(
         "fbeta", "F-beta", "F1 with recall weighing beta times as much as precision.",
-        "F-beta from tp, fp, fn; or tp, predicted, gold", (Parameter("beta", _BETA, "number", default="1"),),
+        "F-beta from tp, fp, fn; or tp, predicted, gold", (Parameter("beta", BETA, "number", default="1"),),
         question="overlap", known_as=("sklearn.metrics.fbeta_score",),
     ),
     _count(
-        "precision", "precision", _PRECISE, "precision from tp, fp; or tp, predicted",
+        "precision", "precision", PRECISE, "precision from tp, fp; or tp, predicted",
         question="share", known_as=("sklearn.metrics.precision_score",),
     ),
     _count(
-        "recall", "recall", _RECALLED, "recall from tp, fn; or tp, gold",
+        "recall", "recall", RECALLED, "recall from tp, fn; or tp, gold",
         question="share", known_as=("sklearn.metrics.recall_score",),
     ),
     _count(
@@ -160,27 +126,27 @@ ENTRIES = (
         question="overlap", known_as=("sklearn.metrics.jaccard_score",),
     ),
     _count(
-        "mcc", "Matthews' correlation", _FAIR, "Matthews' correlation coefficient from tp, fp, fn, tn",
+        "mcc", "Matthews' correlation", FAIR, "Matthews' correlation coefficient from tp, fp, fn, tn",
         question="agreement", known_as=("sklearn.metrics.matthews_corrcoef",),
     ),
     _count(
-        "kappa", "Cohen's kappa", _KAPPA, "Cohen's kappa from tp, fp, fn, tn",
+        "kappa", "Cohen's kappa", KAPPA, "Cohen's kappa from tp, fp, fn, tn",
         question="agreement", known_as=("sklearn.metrics.cohen_kappa_score",),
     ),
     _count(
-        "balanced_accuracy", "balanced accuracy", _BALANCED, "the mean of sensitivity and specificity from tp, fp, fn, tn",
+        "balanced_accuracy", "balanced accuracy", BALANCED, "the mean of sensitivity and specificity from tp, fp, fn, tn",
         question="agreement", known_as=("sklearn.metrics.balanced_accuracy_score",),
     ),
     _count(
-        "g_mean", "the G-mean", _G_MEAN, "the root of sensitivity times specificity from tp, fp, fn, tn",
+        "g_mean", "the G-mean", G_MEAN, "the root of sensitivity times specificity from tp, fp, fn, tn",
         question="agreement", known_as=("imblearn.metrics.geometric_mean_score",),
     ),
     _count(
-        "specificity", "specificity", _SPECIFIC, "specificity from tn, fp",
+        "specificity", "specificity", SPECIFIC, "specificity from tn, fp",
         question="share", known_as=("imblearn.metrics.specificity_score",),
     ),
     _count(
-        "npv", "negative predictive value", _NEGATIVE, "negative predictive value from tn, fn", question="share",
+        "npv", "negative predictive value", NEGATIVE, "negative predictive value from tn, fn", question="share",
     ),
     _count(
         "ratio", "the ratio of sums",
@@ -195,20 +161,20 @@ ENTRIES = (
     ),
     _count(
         "expression", "the formula", "Your own formula of the sums of the counts.", "f(sums of U's counts) - f(sums of V's)",
-        (Parameter("expression", f"over the names of the counts; {_OPERATORS}", "formula"),),
+        (Parameter("expression", f"over the names of the counts; {OPERATORS}", "formula"),),
         higher_is_better=None,
         question="formula",
     ),
     _segment_count(
-        "bleu", "BLEU", _BLEU, "corpus BLEU from sys_len, ref_len, correct_1..4, total_1..4 of each segment",
+        "bleu", "BLEU", BLEU, "corpus BLEU from sys_len, ref_len, correct_1..4, total_1..4 of each segment",
         question="overlap", known_as=("sacrebleu.corpus_bleu",),
     ),
     _segment_count(
-        "chrf", "chrF", _CHRF, "corpus chrF from hyp_1.., ref_1.., match_1.. of each segment", (_CHRF_BETA,),
+        "chrf", "chrF", CHRF, "corpus chrF from hyp_1.., ref_1.., match_1.. of each segment", (CHRF_BETA,),
         question="overlap", known_as=("sacrebleu.corpus_chrf",),
     ),
     _segment_count(
-        "ter", "TER", _TER, "corpus TER from edits, ref_len of each segment; less is better", higher_is_better=False,
+        "ter", "TER", TER, "corpus TER from edits, ref_len of each segment; less is better", higher_is_better=False,
         question="rate", known_as=("sacrebleu.corpus_ter",),
     ),
     _label(
@@ -225,70 +191,70 @@ ENTRIES = (
         data=("tags",), question="share",
     ),
     _class(
-        "f1", "F1", _HARMONIC, "F1 of classes, zero_division=0", _AVERAGED,
+        "f1", "F1", HARMONIC, "F1 of classes, zero_division=0", AVERAGED,
         question="overlap", known_as=("sklearn.metrics.f1_score",),
     ),
     _class(
-        "precision", "precision", _PRECISE, "precision of classes, zero_division=0", _AVERAGED,
+        "precision", "precision", PRECISE, "precision of classes, zero_division=0", AVERAGED,
         question="share", known_as=("sklearn.metrics.precision_score",),
     ),
     _class(
-        "recall", "recall", _RECALLED, "recall of classes, zero_division=0", _AVERAGED,
+        "recall", "recall", RECALLED, "recall of classes, zero_division=0", AVERAGED,
         question="share", known_as=("sklearn.metrics.recall_score", "imblearn.metrics.sensitivity_score"),
     ),
     _confusion(
-        "mcc", "Matthews' correlation", _FAIR,
+        "mcc", "Matthews' correlation", FAIR,
         "Matthews' correlation coefficient, of any number of classes",
         question="agreement", known_as=("sklearn.metrics.matthews_corrcoef",),
     ),
     _confusion(
-        "kappa", "Cohen's kappa", _KAPPA, "Cohen's kappa of labels and gold, of any number of classes; 0 where both have one class",
+        "kappa", "Cohen's kappa", KAPPA, "Cohen's kappa of labels and gold, of any number of classes; 0 where both have one class",
         question="agreement", known_as=("sklearn.metrics.cohen_kappa_score",),
     ),
     _confusion(
-        "balanced_accuracy", "balanced accuracy", _BALANCED, "the mean of the recalls of gold's classes",
+        "balanced_accuracy", "balanced accuracy", BALANCED, "the mean of the recalls of gold's classes",
         question="agreement", known_as=("sklearn.metrics.balanced_accuracy_score",),
     ),
     _one_class(
-        "g_mean", "the G-mean", _G_MEAN, "the root of sensitivity times specificity of the positive class", _POSITIVE,
+        "g_mean", "the G-mean", G_MEAN, "the root of sensitivity times specificity of the positive class", POSITIVE,
         question="agreement", known_as=("imblearn.metrics.geometric_mean_score",),
     ),
     _one_class(
-        "specificity", "specificity", _SPECIFIC, "specificity of the positive class", _POSITIVE,
+        "specificity", "specificity", SPECIFIC, "specificity of the positive class", POSITIVE,
         question="share", known_as=("imblearn.metrics.specificity_score",),
     ),
     _one_class(
-        "npv", "negative predictive value", _NEGATIVE, "negative predictive value of the positive class", _POSITIVE,
+        "npv", "negative predictive value", NEGATIVE, "negative predictive value of the positive class", POSITIVE,
         question="share",
     ),
     _span(
-        "span_f1", "entity F1", "Entities that are wholly right: F1.", "F1 of entities in sequences of tags", _TYPED,
+        "span_f1", "entity F1", "Entities that are wholly right: F1.", "F1 of entities in sequences of tags", TYPED,
         question="overlap", known_as=("seqeval.metrics.f1_score",),
     ),
     _span(
         "span_precision", "entity precision", "Of the entities that were predicted, how many are wholly right.",
-        "precision of entities in sequences of tags", _TYPED,
+        "precision of entities in sequences of tags", TYPED,
         question="share", known_as=("seqeval.metrics.precision_score",),
     ),
     _span(
         "span_recall", "entity recall", "Of the entities there are, how many were wholly found.",
-        "recall of entities in sequences of tags", _TYPED,
+        "recall of entities in sequences of tags", TYPED,
         question="share", known_as=("seqeval.metrics.recall_score",),
     ),
     _pair(
         "auc", "AUC", "How often a positive item is scored above a negative one: the area under the ROC curve.",
         "area under the ROC curve of scores against two labels, ties a half",
-        (Parameter("positive", "the positive label of auc", "label", default="1"), *_PAIRED),
+        (Parameter("positive", "the positive label of auc", "label", default="1"), *PAIRED),
         known_as=("sklearn.metrics.roc_auc_score",),
     ),
     _pair(
         "concordance", "concordance", "How often the item with the later time has the higher score: Harrell’s c.",
-        "Harrell's c of scores against times, with event 1 or 0 (censored) beside them; ties a half", _PAIRED,
+        "Harrell's c of scores against times, with event 1 or 0 (censored) beside them; ties a half", PAIRED,
         known_as=("lifelines.utils.concordance_index",),
     ),
     _pair(
         "kendall", "Kendall’s tau", "How well the order of the scores agrees with gold’s: tau-a.",
-        "Kendall's tau-a against gold scores: concordant less discordant pairs, over all pairs", _PAIRED,
+        "Kendall's tau-a against gold scores: concordant less discordant pairs, over all pairs", PAIRED,
         known_as=("scipy.stats.kendalltau",),
     ),
     _pair(
@@ -296,32 +262,32 @@ ENTRIES = (
         "pairs of items that are ordered or tied as their gold scores are",
         (
             Parameter("epsilon", "scores that differ by at most this tie; in units of scale", "number", default="0"),
-            Parameter("scale", _SCALE.meaning, "text", _SCALES, "raw"),
-            _GROUP_AVERAGE,
+            Parameter("scale", SCALE.meaning, "text", SCALES, "raw"),
+            GROUP_AVERAGE,
         ),
         known_as=("mt_metrics_eval.pairwise_acc",),
     ),
     _pair(
         "spearman", "Spearman’s rho", "How well the ranks agree with gold’s.",
-        "Spearman's rho against gold scores, mid-ranks for ties, by the normaliser (n^3 - n) / 12 of no ties", _PAIRED,
+        "Spearman's rho against gold scores, mid-ranks for ties, by the normaliser (n^3 - n) / 12 of no ties", PAIRED,
         known_as=("scipy.stats.spearmanr",),
     ),
     _segment(
-        "bleu", "BLEU", _BLEU, "corpus BLEU, as sacrebleu counts it",
-        (Parameter("tokenize", "sacrebleu's tokenizer", "text", ("13a", "intl", "char", "none", "zh"), "13a"), _LOWERCASE),
+        "bleu", "BLEU", BLEU, "corpus BLEU, as sacrebleu counts it",
+        (Parameter("tokenize", "sacrebleu's tokenizer", "text", ("13a", "intl", "char", "none", "zh"), "13a"), LOWERCASE),
         question="overlap", known_as=("sacrebleu.corpus_bleu",),
     ),
     _segment(
-        "chrf", "chrF", _CHRF, "corpus chrF, as sacrebleu counts it",
+        "chrf", "chrF", CHRF, "corpus chrF, as sacrebleu counts it",
         (
             Parameter("word_order", "word n-grams besides characters; 2 is chrF++", "integer", default="0"),
-            _CHRF_BETA,
-            _LOWERCASE,
+            CHRF_BETA,
+            LOWERCASE,
         ),
         question="overlap", known_as=("sacrebleu.corpus_chrf",),
     ),
     _segment(
-        "ter", "TER", _TER, "corpus TER, as sacrebleu counts it; less is better",
+        "ter", "TER", TER, "corpus TER, as sacrebleu counts it; less is better",
         (
             Parameter("normalized", "Tercom's normalisation first", "boolean", default="false"),
             Parameter("case_sensitive", "keep upper and lower case apart", "boolean", default="false"),
