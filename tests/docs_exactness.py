@@ -81,6 +81,18 @@ def _tags(n: int) -> Paired:
     return Predictions(names[gold].tolist(), names[u].tolist(), names[v].tolist())
 
 
+def _ranked(values: int) -> Callable[[int], Paired]:
+    """Scores of one decimal, which tie, that follow gold of so many values."""
+
+    def made(n: int) -> Paired:
+        generator = _generator(n)
+        gold = generator.integers(0, values, n)
+        u, v = np.round(gold / values + generator.normal([[0.0], [0.0]], [[0.4], [0.5]], (2, n)), 1)
+        return Predictions(gold, u, v)
+
+    return made
+
+
 def _counts(columns: Callable[[np.random.Generator, int, float], Columns]) -> Callable[[int], Paired]:
     def made(n: int) -> Paired:
         generator = _generator(n)
@@ -146,6 +158,10 @@ CASES: Mapping[tuple[TestKind, Data], tuple[Case, ...]] = {
     ("counts", "segments"): (("counts of segments", _counts(_segments)),),
     ("predictions", "labels"): _LABELS,
     ("predictions", "tags"): (("sentences of tags", _tags),),
+    ("predictions", "rankings"): (
+        ("scores of positive and negative items", _ranked(2)),
+        ("scores against gold scores", _ranked(10)),
+    ),
     (
         "predictions",
         "texts",
@@ -157,6 +173,7 @@ _GIVEN: Mapping[str, dict[str, Any]] = {
     "denominator": {"denominator": "words"},
     "expression": {"expression": "tp / (tp + fp + fn)"},
     "positive": {"positive": 1},
+    "q": {"q": 0.95},
 }
 
 
@@ -210,7 +227,9 @@ def outcome(data: Paired, spec: StatisticSpec) -> str:
 
 
 def _specs(entry: Statistic, title: str) -> Iterator[tuple[str, StatisticSpec]]:
-    """The statistic as it is asked, with each average; one of a positive class is of two classes."""
+    """The statistic as it is asked, with each average; one of a positive class is of two classes, and so is AUC."""
+    if entry.name == "auc" and "gold scores" in title:
+        return
     names = {parameter.name for parameter in entry.parameters}
     given = (
         {} if entry.kind == "effects" else {k: v for name in names for k, v in _GIVEN.get(name, {}).items()}

@@ -44,8 +44,13 @@ def difference_of_scores(
     moves = u - v
     shared = {index for index in range(u.shape[1]) if not moves[:, index].any()}
     folded = _folded(node) if not shared else _with_totals(node, {i: totals_u[i] for i in shared})
-    folded = _with_constant_forms(folded, moves, totals_u)
     effects = _line(folded, moves)
+    if effects is None:
+        folded = _with_constant_forms(folded, moves, totals_u)
+        effects = _line(folded, moves)
+        if effects is not None and not effects.any():
+            # No swap changes the score, though counts differ: as a function of sums its units are counted by these.
+            effects = None
     if effects is not None:
         unit = Fraction(1, folded.divisor) if isinstance(folded, Linear) else Fraction(1)
         exact = [Fraction(score) for score in scores]

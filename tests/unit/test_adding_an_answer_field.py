@@ -56,7 +56,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def test_the_new_fields_are_in_the_answers_at_their_places(served: Any) -> None:
     test, gate, _ = served
-    assert list(test)[6:9] == ["significant", "alpha", "half_alpha"]
+    names = list(test)
+    first = names.index("significant")
+    assert names[first : first + 4] == ["significant", "alpha", "half_alpha", "min_attainable_p"]
     assert test["half_alpha"] == 0.05
     assert (test["items"]["n"], test["items"]["nonzero"], test["items"]["zero"]) == (4, 3, 1)
     assert gate["metrics"][0]["test"]["half_alpha"] == 0.025

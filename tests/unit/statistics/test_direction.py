@@ -52,6 +52,7 @@ def test_the_catalogue_knows_every_statistic_that_has_a_direction_of_its_own() -
     assert unknown == {
         ("effects", "expression"), ("counts", "expression"), ("counts", "ratio"),
         ("scores", "mean_difference"), ("scores", "sum_difference"), ("scores", "sign"), ("scores", "signed_rank"),
+        ("scores", "median_difference"), ("scores", "quantile_difference"),
     }  # fmt: skip
     lower = {
         entry.name for entries in STATISTICS.values() for entry in entries if entry.higher_is_better is False
@@ -60,7 +61,7 @@ def test_the_catalogue_knows_every_statistic_that_has_a_direction_of_its_own() -
 
 
 def test_scores_are_told_by_their_metric_alone() -> None:
-    for name in ("mean_difference", "sign", "signed_rank"):
+    for name in ("mean_difference", "sign", "signed_rank", "median_difference", "quantile_difference"):
         assert of_test(SCORES, StatisticSpec(name), None) is None
         assert of_test(SCORES, StatisticSpec(name), "latency") is False
         assert of_test(SCORES, StatisticSpec(name), "accuracy") is True
