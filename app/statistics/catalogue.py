@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, get_args
+from typing import get_args
 
-from ..errors import InvalidTest
 from .entry_words import (
     AVERAGED,
     BALANCED,
@@ -299,30 +298,3 @@ ENTRIES = (
 STATISTICS: Mapping[Kind, tuple[Statistic, ...]] = {
     kind: tuple(entry for entry in ENTRIES if entry.kind == kind) for kind in get_args(Kind)
 }
-
-
-def statistic_of(kind: Kind, name: str) -> Statistic | None:
-    """The entry of a statistic; None where there is no such statistic of this kind of data."""
-    return next((entry for entry in STATISTICS[kind] if entry.name == name), None)
-
-
-def require_known(kind: Kind, name: str, parameters: Mapping[str, Any]) -> Statistic:
-    """The entry of a statistic; refuses an unknown one, parameters of others, and what is none of the choices."""
-    entry = statistic_of(kind, name)
-    if entry is None:
-        detail = f"The statistic must be one of: {', '.join(entry.name for entry in STATISTICS[kind])}."
-        raise InvalidTest.at("/statistic/name", "unknown_statistic", detail)
-    known = {parameter.name: parameter for parameter in entry.parameters}
-    for key, value in parameters.items():
-        if value is None:
-            continue
-        pointer = f"/statistic/{key}"
-        if key not in known:
-            takes = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
-            raise InvalidTest.at(pointer, "unknown_parameter", f"{key} is no parameter of {name}: {takes}.")
-        choices = known[key].choices
-        if choices and value not in choices:
-            raise InvalidTest.at(pointer, f"unknown_{key}", f"{key} must be one of: {', '.join(choices)}.")
-        if known[key].type == "boolean" and not isinstance(value, bool):
-            raise InvalidTest.at(pointer, "not_a_boolean", f"{key} must be true or false.")
-    return entry

@@ -18,12 +18,12 @@ from ..engine.lattice import Integers
 from ..errors import InvalidTest
 from ..extras import missing
 from .additive_problem import Additive, clustered, require_items, require_same_length
-from .catalogue import require_known
 from .corpus_price import predicted_seconds, roughly_edits
 from .corpus_scores import BLEU_ORDERS, Bleu, Chrf, Difference
 from .counts import beta_of, refuse_excess, require_counts, table
 from .expression import parse
 from .joint_problem import Joint
+from .known import require_known
 from .paired import Counts, Pairing, Segments, StatisticSpec
 from .quantity import Quantity
 from .reduction import difference_of_scores, own_score, require_room, totals

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from pkgutil import resolve_name
 from typing import Any
 
-from .catalogue import ENTRIES, require_known
+from .catalogue import ENTRIES
+from .known import require_known
 from .paired import Paired, StatisticSpec, kind_of
 from .problem import Problem
 from .statistic import Statistic

@@ -1,7 +1,7 @@
 """The statistics on the wire: one model per kind of data, made from the registry.
 
 A model has every parameter that some statistic of its kind takes; whether the one that was chosen takes it,
-`statistics.catalogue.require_known` decides.
+`statistics.known.require_known` decides.
 """
 
 from __future__ import annotations
