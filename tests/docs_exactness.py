@@ -86,7 +86,7 @@ def _ranked(values: int) -> Callable[[int], Paired]:
 
     def made(n: int) -> Paired:
         generator = _generator(n)
-        gold = generator.integers(0, values, n)
+        gold: Any = generator.integers(0, values, n)
         u, v = np.round(gold / values + generator.normal([[0.0], [0.0]], [[0.4], [0.5]], (2, n)), 1)
         return Predictions(gold, u, v)
 

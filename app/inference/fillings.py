@@ -9,10 +9,11 @@ from ..errors import InvalidTest
 from ..statistics.gaps import filled, missing_outcomes, require_bounded
 from ..statistics.paired import Paired, Scores, StatisticSpec
 from .certificate import require
+from .data_record import MissingRecord
 from .options import Options
 from .p_value import significant
 from .prepared import PlannedTest, Result
-from .record import MissingRecord, WarningRecord
+from .record import WarningRecord
 
 Plan = Callable[[Paired, StatisticSpec, Options], PlannedTest]
 

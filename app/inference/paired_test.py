@@ -10,17 +10,16 @@ import math
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ..engine.plan import Budget, Cost, Plan
+from ..engine.plan import Budget
 from ..errors import InvalidTest
 from ..statistics.corpus import counted, counting_seconds
 from ..statistics.gaps import complete
 from ..statistics.joint_problem import Joint
-from ..statistics.paired import DataWarning, Paired, Pairing, Scores, Segments, StatisticSpec
+from ..statistics.paired import DataWarning, Paired, Scores, Segments, StatisticSpec
 from ..statistics.pairwise.price import reduction_seconds
 from ..statistics.problem import Problem
 from ..statistics.quantiles import Quantiles
 from ..statistics.reducers import reduce
-from ..statistics.repeats import spread_of
 from .additive_test import additive_test
 from .bootstrap_test import bootstrap_test
 from .certificate import require
@@ -36,22 +35,17 @@ from .items import differences_of, item_scores_of, most_moved
 from .joint_test import JointTest, joint_test
 from .options import Options
 from .p_value import mid_p_value, significant
+from .plan_record import PlannedMethod, PlanRecord
 from .prepared import PlannedTest
 from .quantile_test import quantile_test, refuse_bootstrap
-from .record import (
-    EffectSize,
-    ItemLevel,
-    ItemsRecord,
-    MethodRecord,
-    Moved,
-    NamesRecord,
-    PairingRecord,
-    PlannedMethod,
-    PlanRecord,
-    RepeatsRecord,
-    SpreadRecord,
-    TestRecord,
-    WarningRecord,
+from .record import EffectSize, ItemLevel, MethodRecord, Moved, NamesRecord, TestRecord, WarningRecord
+from .record_parts import (
+    is_rounded,
+    items_of_u,
+    pairing_record,
+    reason_of,
+    repeats_record,
+    rounding_warnings,
 )
 from .warnings import warnings_of
 
@@ -192,7 +186,7 @@ def finish(prepared: Prepared) -> TestRecord:
     result = prepared.test.solve()
     answer = result.answer
     require(answer, exact=result.exact, attainable=result.attainable)
-    exact = result.exact and not _is_rounded(prepared.test.problem)
+    exact = result.exact and not is_rounded(prepared.test.problem)
     item_level = _item_level(prepared)
     sizes, changed = _described(prepared)
     interval = IntervalResult(None)
@@ -215,12 +209,12 @@ def finish(prepared: Prepared) -> TestRecord:
         alternative=options.alternative,
         test=options.test,
         statistic=replace(result.statistic, metric=options.metric, higher_is_better=options.higher_is_better),
-        items=_items(result.items, options),
+        items=items_of_u(result.items, options),
         method=MethodRecord(
             name=result.by.method,
             exact=exact,
             relative_error_bound=answer.relative_error_bound,
-            reason=_reason(plan, result.by),
+            reason=reason_of(plan, result.by),
             lattice=result.lattice,
             monte_carlo=answer.monte_carlo,
         ),
@@ -229,44 +223,19 @@ def finish(prepared: Prepared) -> TestRecord:
             *(() if missing is None else (missing_warning(missing, result.items.n),)),
             *(WarningRecord(warning.code, warning.detail) for warning in prepared.data_warnings),
             *warnings_of(options, result, item_level, exact=exact),
-            *_rounded(prepared.test),
+            *rounding_warnings(prepared.test.problem),
             *(() if prepared.dust is None else (prepared.dust.warning(),)),
             *(WarningRecord(code, detail) for code, detail in interval.warnings),
         ),
         names=NamesRecord(options.name_u, options.name_v),
-        pairing=_pairing(prepared.data.pairing),
+        pairing=pairing_record(prepared.data.pairing),
         item_level=item_level,
         missing=missing,
-        repeats=_repeats(prepared.data, prepared.spec),
+        repeats=repeats_record(prepared.data, prepared.spec),
         confidence_interval=interval.interval,
         effect_size=sizes,
         moved=changed,
     )
-
-
-def _pairing(pairing: Pairing) -> PairingRecord | None:
-    """The numbers of ids; None when items were paired by their order."""
-    if pairing.matched is None:
-        return None
-    return PairingRecord(pairing.matched, pairing.only_u, pairing.only_v)
-
-
-def _repeats(data: Paired, spec: StatisticSpec) -> RepeatsRecord | None:
-    """How repeated samples vary; None where no item has any."""
-    if not isinstance(data, Scores):
-        return None
-    u, v = (
-        None if spread is None else SpreadRecord(spread.samples, spread.variance, spread.flips)
-        for spread in (spread_of(data.u), spread_of(data.v))
-    )
-    return None if u is None and v is None else RepeatsRecord(spec.parameters.get("repeats") or "mean", u, v)
-
-
-def _items(items: ItemsRecord, options: Options) -> ItemsRecord:
-    """Wins are U's: with less of the statistic where lower is better."""
-    if options.higher_is_better is not False:
-        return items
-    return replace(items, wins=items.losses, losses=items.wins)
 
 
 def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
@@ -287,33 +256,6 @@ def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:
     each = differences_of(by_item) if scores is None else scores[0] - scores[1]
     sizes = effect_size(data, spec, problem, scores, level, lower_is_better=lower)
     return sizes, most_moved(each, data.pairing, lower_is_better=lower)
-
-
-def _is_rounded(problem: Problem) -> bool:
-    """Whether the numbers of several sums were rounded: then nothing is exact for the numbers as they are."""
-    return isinstance(problem, Joint) and problem.rounded
-
-
-def _rounded(test: PlannedTest) -> tuple[WarningRecord, ...]:
-    """That everything is of rounded numbers, where methods know no others."""
-    if not _is_rounded(test.problem):
-        return ()
-    detail = (
-        "The numbers take more than 60 bits together and were rounded to 60: the p-value and its error bound are "
-        "those of the rounded numbers. Fewer digits (`decimals`) are taken exactly."
-    )
-    return (WarningRecord("scores_rounded", detail),)
-
-
-def _reason(plan: Plan, by: Cost) -> str:
-    if by.method == plan.chosen.method:
-        return plan.reason
-    if plan.chosen.method == "bounds" and by.exact:
-        return f"alpha lies inside the bracket that was planned: {by.method}"
-    if plan.chosen.method == "bounds" and by.method == "monte_carlo":
-        return "the bracket that was planned turned out to say less than samples: monte_carlo, sampled"
-    kind = "" if by.exact else ", a rigorous bracket" if by.method == "bounds" else ", sampled"
-    return f"{plan.chosen.method} was planned, but could not prove its answer here: {by.method}{kind}"
 
 
 def _item_level(prepared: Prepared) -> ItemLevel | None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
+from .data_record import MissingRecord, PairingRecord, RepeatsRecord
 from .options import Alternative, Resampling
 
 BoundsKind = Literal["certified", "confidence"]
@@ -75,15 +76,6 @@ class ItemsRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class PairingRecord:
-    """Numbers of ids that both systems have, or only one; null when items were paired by their order."""
-
-    matched: int
-    only_u: int
-    only_v: int
-
-
-@dataclass(frozen=True, slots=True)
 class ItemLevel:
     """The p-value when every item swaps by itself, next to that of a clustered test; null without clusters."""
 
@@ -91,40 +83,6 @@ class ItemLevel:
     log10_p_value: Log10PValue
     method: str
     exact: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SpreadRecord:
-    """How one system's repeated samples vary within the items; null where no item has two.
-
-    `within_item_variance` is pooled over the items (ddof 1 in each); `flip_rate` is the share of the items with at least
-    two samples whose samples are not all the same.
-    """
-
-    samples: int
-    within_item_variance: float | None
-    flip_rate: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatsRecord:
-    """Repeated samples: what became of them (`repeats`), and each system's spread; null for one score per item."""
-
-    repeats: Literal["mean", "all", "any"]
-    u: SpreadRecord | None
-    v: SpreadRecord | None
-
-
-@dataclass(frozen=True, slots=True)
-class MissingRecord:
-    """Missing outcomes (`on_missing` bounds), which may be anything in the range.
-
-    Whatever the `n` of them are, the difference over all items and its p-value lie between these ends.
-    """
-
-    n: Annotated[int, "Missing outcomes; an item that neither system has counts twice."]
-    difference: Annotated[tuple[float, float], "Worst and best for U."]
-    p_value: Annotated[tuple[float, float], "Least and greatest."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,22 +277,3 @@ def reported(
 ) -> TestRecord:
     """The record with how its data was read, and with the warnings about that before its others."""
     return replace(record, reading=reading, warnings=(*warnings, *record.warnings))
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedMethod:
-    """A method, its predicted cost, and why it was chosen or not."""
-
-    method: str
-    exact: bool
-    operations: int
-    bytes: int
-    seconds: float
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class PlanRecord(PlannedMethod):
-    """What a test would do and cost, predicted before any of its arrays exists, and the alternatives."""
-
-    alternatives: tuple[PlannedMethod, ...]

@@ -17,7 +17,8 @@ from ..inference.compare.record import CompareRecord
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.options import Method
 from ..inference.paired_test import ALGORITHM_VERSION
-from ..inference.record import Fraction2, NullRecord, PlannedMethod, PlanRecord, TestRecord
+from ..inference.plan_record import PlannedMethod, PlanRecord
+from ..inference.record import Fraction2, NullRecord, TestRecord
 from .messages import TestKind
 
 LARGEST_EXACT = 2**53

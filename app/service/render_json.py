@@ -16,7 +16,8 @@ from ..inference.compare.plan_record import ComparePlanRecord
 from ..inference.compare.record import CompareRecord
 from ..inference.gate.record import GateRecord
 from ..inference.paired_test import ALGORITHM_VERSION
-from ..inference.record import PlanRecord, TestRecord
+from ..inference.plan_record import PlanRecord
+from ..inference.record import TestRecord
 from .answers import (
     FORMS,
     INLINE,

@@ -12,7 +12,8 @@ import jsonschema_rs  # schemathesis's validator: it knows nothing of pydantic
 import pytest
 
 from app.inference.gate.record import GateRecord, MetricRecord
-from app.inference.record import PlanRecord, TestRecord
+from app.inference.plan_record import PlanRecord
+from app.inference.record import TestRecord
 from app.service.problems import Problem
 from app.service.schema.compare import CompareRequest
 from app.service.schema.gate import GateRequest

@@ -29,8 +29,8 @@ EDITS = {
             "        alpha=options.alpha,\n        half_alpha=options.alpha / 2,\n",
         ),
         (
-            "        items=_items(result.items, options),\n",
-            "        items=replace(_items(result.items, options), zero=result.items.n - result.items.nonzero),\n",
+            "        items=items_of_u(result.items, options),\n",
+            "        items=replace(items_of_u(result.items, options), zero=result.items.n - result.items.nonzero),\n",
         ),
     ],
 }

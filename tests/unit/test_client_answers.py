@@ -18,7 +18,7 @@ from app.cli.local_transport import InProcess
 from app.client import Client, UnreadableAnswer, effects, gate, gate_results, results, scores
 from app.client.decode import decode
 from app.client.sync_client import BytesFormat, TextFormat, Theme
-from app.inference import record
+from app.inference import data_record, plan_record, record
 from app.inference.gate import record as gate_record
 from app.reports.picture import style
 from app.reports.representations import BY_NAME, OF_A_GATE
@@ -33,11 +33,11 @@ WIRE: dict[type[Any], type[Any]] = {
     results.Statistic: record.StatisticRecord,
     results.Names: record.NamesRecord,
     results.Items: record.ItemsRecord,
-    results.Pairing: record.PairingRecord,
+    results.Pairing: data_record.PairingRecord,
     results.ItemLevel: record.ItemLevel,
-    results.Spread: record.SpreadRecord,
-    results.Repeats: record.RepeatsRecord,
-    results.Missing: record.MissingRecord,
+    results.Spread: data_record.SpreadRecord,
+    results.Repeats: data_record.RepeatsRecord,
+    results.Missing: data_record.MissingRecord,
     results.Lattice: record.LatticeRecord,
     results.MonteCarlo: record.MonteCarloRecord,
     results.Method: record.MethodRecord,
@@ -56,7 +56,7 @@ WIRE: dict[type[Any], type[Any]] = {
     gate_results.Decision: gate_record.Decision,
     gate_results.MetricResult: gate_record.MetricRecord,
     gate_results.GateResult: wire.GateAnswer,
-    gate_results.PlannedMethod: record.PlannedMethod,
+    gate_results.PlannedMethod: plan_record.PlannedMethod,
     gate_results.Plan: wire.PlanAnswer,
 }
 
