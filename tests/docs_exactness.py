@@ -81,14 +81,14 @@ def _tags(n: int) -> Paired:
     return Predictions(names[gold].tolist(), names[u].tolist(), names[v].tolist())
 
 
-def _ranked(values: int) -> Callable[[int], Paired]:
-    """Scores of one decimal, which tie, that follow gold of so many values."""
+def _ranked(classes: int, places: int | None) -> Callable[[int], Paired]:
+    """Scores of two systems, with gold of two classes, or of people on a scale of so many steps."""
 
     def made(n: int) -> Paired:
         generator = _generator(n)
-        gold: Any = generator.integers(0, values, n)
-        u, v = np.round(gold / values + generator.normal([[0.0], [0.0]], [[0.4], [0.5]], (2, n)), 1)
-        return Predictions(gold, u, v)
+        gold = generator.integers(0, classes, n)
+        u, v = gold / classes + generator.normal(0.0, [[0.6], [0.62]], (2, n))
+        return Predictions(gold, *((u, v) if places is None else (np.round(u, places), np.round(v, places))))
 
     return made
 
@@ -159,8 +159,9 @@ CASES: Mapping[tuple[TestKind, Data], tuple[Case, ...]] = {
     ("predictions", "labels"): _LABELS,
     ("predictions", "tags"): (("sentences of tags", _tags),),
     ("predictions", "rankings"): (
-        ("scores of positive and negative items", _ranked(2)),
-        ("scores against gold scores", _ranked(10)),
+        ("scores of two decimals, gold of two classes", _ranked(2, 2)),
+        ("scores without ties, gold of two classes", _ranked(2, None)),
+        ("scores without ties, gold scores", _ranked(100, None)),
     ),
     (
         "predictions",
@@ -227,15 +228,14 @@ def outcome(data: Paired, spec: StatisticSpec) -> str:
 
 
 def _specs(entry: Statistic, title: str) -> Iterator[tuple[str, StatisticSpec]]:
-    """The statistic as it is asked, with each average; one of a positive class is of two classes, and so is AUC."""
-    if entry.name == "auc" and "gold scores" in title:
-        return
+    """The statistic as it is asked, with each average; one of a positive class is of two classes."""
     names = {parameter.name for parameter in entry.parameters}
     given = (
         {} if entry.kind == "effects" else {k: v for name in names for k, v in _GIVEN.get(name, {}).items()}
     )
     averages = next((each.choices for each in entry.parameters if each.name == "average"), ())
-    if not averages:
+    of_two = "positive" in names
+    if not averages and (not of_two or "two classes" in title):
         yield entry.name, StatisticSpec(entry.name, given)
     for average in averages:
         if average != "binary":
