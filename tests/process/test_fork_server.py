@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from app.execution.worker import fork_for_grandparent
 from tests.process import jobs
 from tests.process.conftest import LARGE, PROC, SMALL, Server, name_of, state_and_parent, until
 from tests.process.executors import executor, run, until as soon
@@ -85,6 +86,21 @@ def test_nothing_is_left_when_the_web_process_is_killed(start: Callable[..., Ser
     server.process.kill()
     server.process.wait()
     until(lambda: not any(name_of(pid).startswith("exactperm") for pid in family), "all have ended")
+
+
+def test_where_no_process_can_be_forked_it_is_said_and_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own, fork = os.getpid(), os.fork
+
+    def once() -> int:
+        if os.getpid() != own:
+            raise BlockingIOError
+        return fork()
+
+    monkeypatch.setattr("os.fork", once)
+    with pytest.raises(OSError, match="no process"):
+        fork_for_grandparent()
 
 
 def test_without_a_fork_server_every_worker_is_started_and_warmed_up(monkeypatch: pytest.MonkeyPatch) -> None:
