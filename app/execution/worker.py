@@ -185,17 +185,24 @@ def fork_for_grandparent() -> int:
     """Fork a process that the web process adopts, as its parent exits at once; its id, 0 in itself."""
     read, write = os.pipe()
     between = os.fork()
-    if not between:
-        pid = os.fork()
-        if pid:
-            os.write(write, PROCESS_ID.pack(pid))
-            os._exit(0)
-    else:
+    if between:
+        os.close(write)
         os.waitpid(between, 0)
-        pid = PROCESS_ID.unpack(os.read(read, PROCESS_ID.size))[0]
+        told = os.read(read, PROCESS_ID.size)
+        os.close(read)
+        if not told:
+            raise OSError("no process could be forked")
+        return int(PROCESS_ID.unpack(told)[0])
     os.close(read)
+    try:
+        pid = os.fork()
+    except OSError:
+        os._exit(1)
+    if pid:
+        os.write(write, PROCESS_ID.pack(pid))
+        os._exit(0)
     os.close(write)
-    return int(pid)
+    return 0
 
 
 def limit_memory(more_bytes: int) -> None:

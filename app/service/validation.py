@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -40,7 +40,8 @@ def validated(
     try:
         return model.model_validate(value, context=context)
     except ValidationError as error:
-        flaws = [flaw for detail in error.errors(include_url=False) for flaw in flaws_of(detail, prefix)]
+        details = error.errors(include_url=False)
+        flaws = [flaw for detail in details for flaw in flaws_of(detail, prefix, _choices(model, detail))]
         where = flaws[0].pointer or "the body"
         raise InvalidTest(f"At {where}: {flaws[0].detail}", flaws=tuple(flaws)) from None
 
@@ -84,8 +85,16 @@ def _short(key: str) -> str:
     return pointer_token(key if len(key) <= 40 else key[:40] + "…")
 
 
-def flaws_of(detail: ErrorDetails, prefix: str) -> list[Flaw]:
-    """The flaws of one of pydantic's errors."""
+def _choices(model: type[BaseModel], detail: ErrorDetails) -> tuple[Any, ...]:
+    """What a missing field of the model itself may be, if it is one of a few words."""
+    if detail["type"] != "missing" or len(detail["loc"]) != 1:
+        return ()
+    field = model.model_fields.get(str(detail["loc"][0]))
+    return get_args(field.annotation) if field is not None and get_origin(field.annotation) is Literal else ()
+
+
+def flaws_of(detail: ErrorDetails, prefix: str, choices: tuple[Any, ...] = ()) -> list[Flaw]:
+    """The flaws of one of pydantic's errors; `choices` are what a missing field may be."""
     pointer = prefix + "".join(f"/{_short(str(part))}" for part in detail["loc"])
     context = detail.get("ctx", {})
     if detail["type"] == "column":
@@ -95,4 +104,6 @@ def flaws_of(detail: ErrorDetails, prefix: str) -> list[Flaw]:
     sentence = SENTENCES.get(code) or detail["msg"].replace("Input should", "This must") + "."
     if code.startswith(("int_", "float_")):
         sentence += number_hint(detail["input"], whole=code.startswith("int_"))
+    if choices:
+        sentence = f"{sentence[:-1]}: one of {', '.join(map(str, choices))}."
     return [Flaw(pointer, code, sentence)]

@@ -47,3 +47,9 @@ def test_what_was_read_names_the_files(service: Any) -> None:
     files = [("system", (f"{name}.csv", "id,score\n1,1\n2,0\n")) for name in ("new", "base")]
     notes = service.post("/v1/compare", files=files).json()["reading"]["notes"]
     assert {"new: 2 items read from new.csv.", "base: 2 items read from base.csv."} <= set(notes)
+
+
+def test_a_missing_choice_says_what_there_is_to_choose(service: Any) -> None:
+    said = problem(service.post("/v1/compare", json={"systems": {"A": [1, 0], "B": [0, 1]}}), 422)
+    assert said["errors"][0]["pointer"] == "/kind"
+    assert all(kind in said["detail"] for kind in ("scores", "counts", "predictions"))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.process import jobs
-from tests.process.conftest import LARGE, PROC, SMALL, Server, name_of, state_and_parent, until
+from tests.process.conftest import LARGE, PROC, ROOT, SMALL, Server, name_of, state_and_parent, until
 from tests.process.executors import executor, run, until as soon
 
 pytestmark = [
@@ -85,6 +87,34 @@ def test_nothing_is_left_when_the_web_process_is_killed(start: Callable[..., Ser
     server.process.kill()
     server.process.wait()
     until(lambda: not any(name_of(pid).startswith("exactperm") for pid in family), "all have ended")
+
+
+NO_SECOND_FORK = """
+import os
+from app.execution.worker import fork_for_grandparent
+own, fork = os.getpid(), os.fork
+def once():
+    if os.getpid() != own:
+        raise BlockingIOError
+    return fork()
+os.fork = once
+try:
+    fork_for_grandparent()
+except OSError as error:
+    print(error)
+"""
+
+
+def test_where_no_process_can_be_forked_it_is_said_and_not_waited_for() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", NO_SECOND_FORK],
+        check=False,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert ended.stdout == "no process could be forked\n", ended.stderr
 
 
 def test_without_a_fork_server_every_worker_is_started_and_warmed_up(monkeypatch: pytest.MonkeyPatch) -> None:
