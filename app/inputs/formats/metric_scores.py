@@ -10,6 +10,7 @@ system. `groups` says which items are compared: those of one segment (WMT's "gro
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping
 
 from ...errors import InvalidTest
@@ -26,7 +27,7 @@ ROLES = ("u", "v", "gold", "documents")
 USES = frozenset(("clusters", "decimals", "groups", "on_missing"))
 GROUPS = ("segment", "system", "none")
 CLUSTERS = ("segment", "system", "document")
-ENDING = ".seg.score"
+ENDING = re.compile(r"\.seg\.score(\.gz|\.zst)?\Z")
 NAMED = 5
 MISSING = "None"
 
@@ -67,7 +68,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 
 def _reading(data: Predictions, metrics: tuple[Source, Source], notes: list[str], format_: str) -> Reading:
-    names = [source.name[: -len(ENDING)] for source in metrics if source.name.endswith(ENDING)]
+    names = [ENDING.sub("", source.name) for source in metrics if ENDING.search(source.name)]
     different = len(names) == 2 and names[0] != names[1] and all(names)
     return Reading(
         "predictions", data, StatisticSpec("kendall"), tuple(notes), format_,
@@ -213,7 +214,7 @@ def _sign(look: FirstLook) -> Sign:
     complete = look.rows[: -1 if len(look.rows) > 1 else None]
     fields = [line.split() for line in itertools.islice(complete, 50)]
     scored = all(len(row) == 2 and (row[1] == MISSING or parsed(row[1]) is not None) for row in fields)
-    named = look.source.name.endswith(ENDING)
+    named = ENDING.search(look.source.name) is not None
     return (Sign.MARK if named else Sign.SHAPE) if scored else Sign.NONE
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import relocated
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
 from ..pairing import coded, require_unique
 from .beside_gold import OfItems, ValuesById, predictions_by_id, scores
@@ -36,6 +37,8 @@ TIMES = ("time", "times", "duration", "durations", "survival_time", "t")
 GOLD = (
     "label", "labels", "y_true", "y", "gold", "target", "truth", "class", "outcome", "human", "human_score", "mqm", "da", *TIMES,
 )  # fmt: skip
+# Those that tell a guess what a table is; the others are only looked for where the format is known.
+TELLING = frozenset(("label", "labels", "y_true", "gold", "target", "human", "human_score"))
 EVENTS = ("event", "event_observed", "event_indicator", "observed", "status", "e")
 GROUPS = ("group", "groups")
 SCORES = (
@@ -111,7 +114,9 @@ def _one_file(data: NamedFields, options: ReaderOptions, format_: str, notes: li
 
     ids = kept(None if roles.id is None else data.keys(roles.id))
     if ids is not None:
-        require_unique(ids)
+        id_name = str(roles.id)
+        with relocated(lambda pointer: data.place(keep[int(pointer.rpartition("/")[2])], id_name)):
+            require_unique(ids)
     codes, n_clusters = coded(kept(None if roles.cluster is None else data.keys(roles.cluster)))
     groups = kept(None if roles.group is None else data.keys(roles.group))
     events = kept(None if roles.event is None else data.events(roles.event))
@@ -210,7 +215,9 @@ def _sign(look: FirstLook) -> Sign:
         mine = names.intersection(ID_NAMES) and names.intersection(SCORES)
         return Sign.HEADER if mine else Sign.NONE
     both = any({f"{stem}_u", f"{stem}_v"} <= names for stem in SCORES)
-    return Sign.HEADER if "file" in look.roles and both and names.intersection(GOLD) else Sign.NONE
+    timed = names.intersection(TIMES) and names.intersection(EVENTS)
+    mine = (both and names.intersection(TELLING)) or timed
+    return Sign.HEADER if "file" in look.roles and mine else Sign.NONE
 
 
 FORMAT = Format(
