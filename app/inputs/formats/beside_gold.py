@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,22 +16,24 @@ from ..quoting import quoted
 from .source import Source
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ValuesById:
-    """One column by id; None is missing, `paths` are pointers to the values."""
+    """One column by id; None is missing, `place` gives the pointer to the value of an index."""
 
     source: Source
-    ids: list[str] = field(default_factory=list)
-    values: list[Any] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
+    ids: list[str]
+    values: list[Any]
+    place: Callable[[int], str]
 
     def require_unique(self) -> None:
         """Refuse an id that repeats; raises InvalidTest."""
+        if len(set(self.ids)) == len(self.ids):
+            return
         seen: dict[str, int] = {}
         for index, key in enumerate(self.ids):
             if seen.setdefault(key, index) != index:
                 detail = f"{self.source.label}: the id {quoted(key)} is there twice; ids must be unique."
-                raise InvalidTest.at(self.paths[index], "duplicate_id", detail)
+                raise InvalidTest.at(self.place(index), "duplicate_id", detail)
 
     def known(self, role: str, on_missing: OnMissing, notes: list[str]) -> ById:
         """The items that have a value; raises InvalidTest for the others, unless they are dropped."""
@@ -41,7 +43,7 @@ class ValuesById:
         if gaps and on_missing == "error":
             flaws = tuple(
                 Flaw(
-                    self.paths[index],
+                    self.place(index),
                     "missing_value",
                     f"The item {quoted(self.ids[index])} of {role} has no value.",
                 )

@@ -104,7 +104,9 @@ def _scores(source: Source, reader: NumberReader, notes: list[str]) -> Scores:
                 f"there are {len(fields)} fields; a line is a system and its score, as in a .seg.score file."
             )
             raise source.refused(number, "wrong_field_count", detail)
-        value = None if fields[1] == MISSING else reader.of_text(fields[1], source.line(number, 2))
+        value = reader.plain(parsed(fields[1]))
+        if value is None and fields[1] != MISSING:
+            value = reader.of_text(fields[1], source.line(number, 2))
         scores.setdefault(fields[0], []).append((value, number))
     if blank:
         notes.append(f"{source.label}: {blank:,} empty lines were skipped.")
@@ -151,13 +153,9 @@ def _some(names: list[str]) -> str:
 
 
 def _items(source: Source, scores: Scores, systems: list[str]) -> ValuesById:
-    items = ValuesById(source)
-    for name in systems:
-        for segment, (value, line) in enumerate(scores[name], 1):
-            items.ids.append(f"{name}/{segment}")
-            items.values.append(value)
-            items.paths.append(source.line(line, 2))
-    return items
+    ids = [f"{name}/{segment}" for name in systems for segment in range(1, len(scores[name]) + 1)]
+    rows = [row for name in systems for row in scores[name]]
+    return ValuesById(source, ids, [value for value, _ in rows], lambda row: source.line(rows[row][1], 2))
 
 
 def _rated(
@@ -180,10 +178,8 @@ def _rated(
 
 def _only(items: ValuesById, ids: set[str]) -> ValuesById:
     keep = [index for index, key in enumerate(items.ids) if key in ids]
-    return ValuesById(
-        items.source,
-        *([column[index] for index in keep] for column in (items.ids, items.values, items.paths)),
-    )
+    kept_ids, values = ([column[index] for index in keep] for column in (items.ids, items.values))
+    return ValuesById(items.source, kept_ids, values, lambda row: items.place(keep[row]))
 
 
 def _part(system: str, segment: int, which: str | None, documents: list[str]) -> str:

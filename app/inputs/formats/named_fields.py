@@ -74,7 +74,7 @@ class NamedFields:
         """Numbers, None where there is none; raises InvalidTest."""
         reader, numbers = NumberReader.of(options), []
         for row, value in enumerate(self.column(name)):
-            number = reader.plain(value)
+            number = reader.plain(parsed(value.strip()) if isinstance(value, str) else value)
             if number is None:
                 pointer = self.place(row, name)
                 number = (
@@ -87,12 +87,16 @@ class NamedFields:
 
     def keys(self, name: str) -> list[str]:
         """Ids, groups or clusters as text; raises InvalidTest."""
-        return [
-            value
-            if isinstance(value, str)
-            else key_of(value, self.source, self.place(row, "").split("/", 3)[-1].rstrip("/"), name)
-            for row, value in enumerate(self.column(name))
-        ]
+        keys = []
+        for row, value in enumerate(self.column(name)):
+            if isinstance(value, str) and not value.strip():
+                raise self.refused(row, name, "missing", f"there is no {name[:40]}.")
+            text = value if isinstance(value, str) else key_of(value, self.source, self._path(row), name)
+            keys.append(text.strip())
+        return keys
+
+    def _path(self, row: int) -> str:
+        return self.place(row, "").removeprefix(f"{self.source.pointer}/")
 
     def events(self, name: str) -> list[bool]:
         """Which times are of events; raises InvalidTest."""

@@ -161,9 +161,7 @@ def _three_files(
     roles = _Roles(gold, options)
     gold_name = roles.gold or (roles.others[0] if len(roles.others) == 1 else roles.needed_gold(gold))
     ids = gold.keys(_id(gold, options))
-    values = ValuesById(
-        gold.source, ids, gold.labels(gold_name), [gold.place(row, gold_name) for row in range(gold.n)]
-    )
+    values = ValuesById(gold.source, ids, gold.labels(gold_name), lambda row: gold.place(row, gold_name))
 
     def by_id(name: str | None) -> dict[str, str] | None:
         return None if name is None else dict(zip(ids, gold.keys(name), strict=True))
@@ -191,8 +189,9 @@ def _side(data: NamedFields, options: ReaderOptions, notes: list[str]) -> Values
             raise choose(data.top, "score_column", "column of scores", list(data.names))
         name = left[0]
     notes.append(f"{data.source.role}: the score of an item is its {name[:80]}.")
-    places = [data.place(row, name) for row in range(data.n)]
-    return ValuesById(data.source, data.keys(key), list(data.numbers(name, options)), places)
+    return ValuesById(
+        data.source, data.keys(key), list(data.numbers(name, options)), lambda row: data.place(row, name)
+    )
 
 
 def _id(data: NamedFields, options: ReaderOptions) -> str:

@@ -12,9 +12,12 @@ from __future__ import annotations
 import gzip
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
 SPAN = re.compile("</?v>")
 HERE = Path(__file__).parent
@@ -38,7 +41,7 @@ def main(annotations: str, averages: str) -> None:
     human = [" ".join(row).split() for row in rows(averages)]
     human = [row for row in human if row[0] != "ref-A"]
     written("en-de.mqm", [f"{system}\t{score}" for system, score, _ in human])
-    metrics = {
+    metrics: dict[str, Callable[[str, str], float]] = {
         "BLEU-refA": lambda hyp, ref: BLEU(effective_order=True).sentence_score(hyp, [ref]).score,
         "chrF-refA": lambda hyp, ref: CHRF().sentence_score(hyp, [ref]).score,
         "TER-refA": lambda hyp, ref: -TER().sentence_score(hyp, [ref]).score,

@@ -158,6 +158,8 @@ DAMAGES: list[tuple[dict[str, str], str, str]] = [
     ({"gold": GOLD, "u": "score\n1\n2\n3\n", "v": SCORES}, "choose_id_column", "/files/u/line/1"),
     ({"gold": GOLD, "u": "id,first,second\na,1,2\n", "v": SCORES}, "choose_score_column", "/files/u/line/1"),
     ({"gold": GOLD, "u": SCORES}, "missing_file", "/files/v"),
+    ({"file": "group,label,score_u,score_v\nx,1,2,3\n ,0,2,3\n"}, "missing", "/files/file/line/3/1"),
+    ({"file": '{"label": 1, "score_u": 1, "score_v": 2, "id": 0.5}\n'}, "not_a_key", "/files/file/line/1/id"),
     ({"gold": "id,label\na,\n", "u": SCORES, "v": SCORES}, "missing_value", "/files/gold/line/2/2"),
 ]  # fmt: skip
 
