@@ -179,3 +179,22 @@ def test_an_interval_is_not_there_and_that_is_said(service: Any) -> None:
     said = service.request("POST", FILES, files=metric_files(), data={"confidence_level": "0.95"}).json()
     assert said["confidence_interval"] is None
     assert "interval_not_available" in {warning["code"] for warning in said["warnings"]}
+
+
+def test_raw_scores_of_two_scales_are_a_warning_and_no_gate(service: Any) -> None:
+    data = survival()
+    body: dict[str, Any] = {"gold": data["time"], "u": data["u"], "v": [x + 50 for x in data["v"]]}
+    raw = {**body, "statistic": {"name": "pairwise_accuracy"}}
+    fair = {**body, "statistic": {"name": "pairwise_accuracy", "scale": "standardized"}}
+    codes = [{w["code"] for w in service.post(PREDICTIONS, each).json()["warnings"]} for each in (raw, fair)]
+    assert "scales_differ" in codes[0]
+    assert "scales_differ" not in codes[1]
+    gates = [
+        service.post("/v1/gate", {"kind": "predictions", "request": each, "policy": "no_regression"})
+        for each in (raw, fair)
+    ]
+    assert [gate.status_code for gate in gates] == [422, 200]
+    assert gates[0].json()["errors"][0]["code"] == "scales_differ"
+    # Nor where the numbers mean the same.
+    same = {**body, "v": data["v"], "statistic": {"name": "pairwise_accuracy"}}
+    assert "scales_differ" not in {w["code"] for w in service.post(PREDICTIONS, same).json()["warnings"]}
