@@ -88,7 +88,9 @@ OUTPUT = (
 )
 _file = in_section("Files")
 FILES = (
-    _file("--gold", metavar="FILE", help="The gold standard (conllu, conll, asr, mt)."),
+    _file(
+        "--gold", metavar="FILE", help="The gold standard (conllu, conll, asr, mt, ranking, mt-metrics-eval)."
+    ),
     _file("--ref", metavar="FILE", multiple=True, help="References (asr, mt); up to four."),
     _file("--qrels", metavar="FILE", help="Relevance judgements (trec, with runs)."),
     _file("--documents", metavar="FILE", help="The document of each item (conll, mt)."),

@@ -176,7 +176,9 @@ def in_section(section: str) -> Callable[..., Callable[[Any], Any]]:
 
 _file, _output, _server = in_section("Files"), in_section("Output"), in_section("Server")
 FILES = (
-    _file("--gold", metavar="FILE", help="The gold standard (conllu, conll, asr, mt)."),
+    _file(
+        "--gold", metavar="FILE", help="The gold standard (conllu, conll, asr, mt, ranking, mt-metrics-eval)."
+    ),
     _file("--ref", metavar="FILE", multiple=True, help="References (asr, mt); up to four."),
     _file("--qrels", metavar="FILE", help="Relevance judgements (trec, with runs)."),
     _file("--documents", metavar="FILE", help="The document of each item (conll, mt)."),

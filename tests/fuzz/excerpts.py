@@ -45,6 +45,12 @@ def excerpts() -> tuple[Excerpt, ...]:
     asr = {"ref": "ref.trn", "u": "amazon.trn", "v": "google.trn"}
     treebanks = {"gold": "gold.conllu", "u": "crf.conllu", "v": "perceptron.conllu"}
     uner = {"gold": "gold.iob2", "u": "crf_small.pred.tsv", "v": "crf_large.pred.tsv"}
+    ranked = {"gold": "labels.csv", "u": "u.probabilities.jsonl", "v": "v.probabilities.jsonl"}
+    metrics = {
+        "gold": "en-de.mqm.seg.score",
+        "u": "chrF-refA.seg.score",
+        "v": "BLEU-refA.seg.score",
+    }
     runs = {"u": "run.aplrob03a.txt", "v": "run.uic0301.txt", "qrels": "qrels.txt"}
     return (
         _excerpt("csv", files, {"file": "scores.csv"}),
@@ -71,6 +77,11 @@ def excerpts() -> tuple[Excerpt, ...]:
         _pair("asr", DATA / "asr", "amazon.tsv", "google.tsv"),
         _excerpt("asr", DATA / "asr", asr),
         _excerpt("mt", files, {"ref": "ref.txt", "u": "u.txt", "v": "v.txt"}, statistic="bleu"),
+        _excerpt("ranking", files, {"file": "ranking.csv"}),
+        _excerpt("ranking", files, ranked),
+        _excerpt("ranking", files, ranked, groups="group", on_missing="drop"),
+        _excerpt("mt-metrics-eval", DATA / "mtme" / "small", metrics),
+        _excerpt("mt-metrics-eval", DATA / "mtme" / "small", metrics, groups="system", clusters="segment"),
         _pair("mt-stats", DATA / "mt", "sys1.tsv", "sys2.tsv", metric="bleu"),
     )  # fmt: skip
 

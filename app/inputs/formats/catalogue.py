@@ -18,6 +18,7 @@ from . import (
     inspect_log,
     jsonl,
     lm_eval,
+    metric_scores,
     mt,
     promptfoo,
     ranking,
@@ -43,6 +44,7 @@ KINDS: Mapping[Kind, str] = {
 _ALL: tuple[Format, ...] = (
     asr.FORMAT,
     mt.COUNTS,
+    metric_scores.FORMAT,
     ranking.FORMAT,
     delimited_formats.MQM,
     delimited_formats.TSV,

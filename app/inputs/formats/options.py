@@ -63,6 +63,12 @@ READER_OPTIONS = (
     ReaderOption("id_column", "Column of ids", "The column of ids."),
     ReaderOption("score_column", "Column of scores", "The column of scores."),
     ReaderOption("system_column", "Column of systems", "The column of systems."),
+    ReaderOption("gold_column", "Column of gold", "ranking: the column of labels, human scores or times."),
+    ReaderOption("event_column", "Column of events", "ranking: the column of events, 1, and censored items, 0."),
+    ReaderOption(
+        "groups", "Groups of pairs",
+        "Only pairs of items of one group count: a column; of mt-metrics-eval segment (default), system or none.",
+    ),
     ReaderOption(
         "delimiter", "Delimiter", "What separates the columns: comma, tab, pipe, semicolon or blank.",
         {"comma": "Comma", "tab": "Tab", "pipe": "Pipe", "semicolon": "Semicolon", "blank": "Blank"}, is_open=True,

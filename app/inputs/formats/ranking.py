@@ -1,125 +1,226 @@
-"""A table of what items are beside the scores that two systems gave them: `label,score_u,score_v`.
+"""What items are, beside the scores that two systems gave them: `label,score_u,score_v`, or a file each.
 
-Columns: `label` (also y_true, gold, target, human, time), `score_u` and `score_v` (or those that system_u and system_v
-name), and where there are any `id`, `group`, `event`, `cluster`. Two labels make an AUC, a time a concordance, other
-numbers Kendall's tau, unless `statistic` says what.
+One file has gold (`label`, or what other tools call it: y_true, target, human_score, time) and both systems' scores:
+`score_u` and `score_v`, `y_score_u` and `y_score_v`, or the only two other columns. Three files, gold, u and v, are paired by id.
+Either way there may be `group`, `event` and `cluster`. Two labels make an AUC, times a concordance, other numbers
+Kendall's tau, unless `statistic` says what. (Names: sklearn.metrics.roc_auc_score, lifelines.utils.concordance_index,
+R's survival::Surv.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ...statistics.paired import Column, Pairing, Predictions, StatisticSpec
-from ..columns import numbers
+from ...errors import relocated
+from ...statistics.paired import Pairing, Predictions, StatisticSpec
 from ..pairing import coded, require_unique
+from .beside_gold import OfItems, ValuesById, predictions_by_id, scores
 from .format import FirstLook, Format, Sign
-from .number_text import NumberReader, is_missing, parsed
-from .reader import ReaderOptions, Reading
-from .roles import needed
+from .named_fields import NamedFields, named_fields
+from .number_text import NumberReader
+from .reader import ReaderOptions, Reading, choose
+from .roles import Systems, needed, two_systems
 from .source import Source
-from .table import FileTable, table
+from .table import CLUSTER_NAME, ID_NAMES
 
-ROLES = ("file",)
-USES = frozenset(("clusters", "decimals", "delimiter", "id_column", "system_u", "system_v"))
-GOLD = ("label", "y_true", "gold", "target", "human", "time")
+ROLES = ("file", "u", "v", "gold")
+USES = frozenset(
+    (
+        "clusters", "decimals", "delimiter", "event_column", "gold_column", "groups", "id_column", "metric", "on_missing",
+        "score_column", "system_u", "system_v",
+    )
+)  # fmt: skip
+TIMES = ("time", "times", "duration", "durations", "survival_time", "t")
+GOLD = (
+    "label", "labels", "y_true", "y", "gold", "target", "truth", "class", "outcome", "human", "human_score", "mqm", "da", *TIMES,
+)  # fmt: skip
+# Those that tell a guess what a table is; the others are only looked for where the format is known.
+TELLING = frozenset(("label", "labels", "y_true", "gold", "target", "human", "human_score"))
+EVENTS = ("event", "event_observed", "event_indicator", "observed", "status", "e")
+GROUPS = ("group", "groups")
+SCORES = (
+    "score",
+    "y_score",
+    "y_pred",
+    "y_prob",
+    "prob",
+    "proba",
+    "probability",
+    "pred",
+    "prediction",
+    "risk",
+)
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
     """Scores of both systems with the items' labels, scores or times."""
     notes: list[str] = []
-    data = table(needed(files, "file", format_), options, notes)
-    gold_at = _needed(data, GOLD)
-    gold = _labels(data, gold_at)
-    u, v = (_scores(data, _needed(data, _named(options, role)), options) for role in ("u", "v"))
-    group, event = data.find(("group",)), data.find(("event",))
-    time = data.header is not None and data.header[gold_at].lower() == "time"
-    default = "concordance" if time or event is not None else "auc" if len(set(gold)) <= 2 else "kendall"
-    notes.append(
-        f"{len(gold):,} items with scores of both systems; gold is the column {_name(data, gold_at)}."
-    )
+    if "file" in files and "gold" not in files:
+        return _one_file(named_fields(files["file"], options, notes), options, format_, notes)
+    parts = [named_fields(needed(files, role, format_), options, notes) for role in ("gold", "u", "v")]
+    return _three_files(parts[0], parts[1], parts[2], options, format_, notes)
+
+
+class _Roles:
+    """Which columns of a file are what, but for the scores."""
+
+    def __init__(self, data: NamedFields, options: ReaderOptions) -> None:
+        self.gold = data.chosen("gold_column", options.gold_column, GOLD)
+        self.event = data.chosen("event_column", options.event_column, EVENTS)
+        self.group = data.chosen("groups", options.groups, GROUPS)
+        self.cluster = data.chosen("clusters", options.clusters, (CLUSTER_NAME,))
+        self.id = data.chosen("id_column", options.id_column, ID_NAMES)
+        taken = {self.gold, self.event, self.group, self.cluster, self.id}
+        self.others = [name for name in data.names if name not in taken]
+
+    def needed_gold(self, data: NamedFields) -> str:
+        """The column of gold; raises InvalidTest."""
+        if self.gold is None:
+            why = "A column of labels, human scores or times is needed, such as label, y_true or time. "
+            raise choose(
+                data.top, "gold_column", "column of gold", list(data.names), why, code="missing_column"
+            )
+        return self.gold
+
+
+def _one_file(data: NamedFields, options: ReaderOptions, format_: str, notes: list[str]) -> Reading:
+    roles = _Roles(data, options)
+    gold_name = roles.needed_gold(data)
+    systems = _systems(data, roles.others, options, notes)
+    gold = data.labels(gold_name)
+    columns = {"gold": gold, **{role: data.numbers(getattr(systems, role), options) for role in ("u", "v")}}
+    names = {"gold": gold_name, "u": systems.u, "v": systems.v}
+    gaps = sorted({row for column in columns.values() for row, value in enumerate(column) if value is None})
+    if gaps and options.on_missing == "error":
+        role = next(role for role, column in columns.items() if column[gaps[0]] is None)
+        raise data.refused(
+            gaps[0],
+            names[role],
+            "missing",
+            f"there is no {names[role]}; on_missing=drop leaves such items out.",
+        )
+    if gaps:
+        notes.append(f"{len(gaps):,} items without gold or a score were left out (on_missing=drop).")
+    without = set(gaps)
+    keep = [row for row in range(data.n) if row not in without]
+    if not keep:
+        raise data.source.empty()
+
+    def kept(values: list[Any] | None) -> list[Any] | None:
+        return None if values is None else [values[row] for row in keep]
+
+    ids = kept(None if roles.id is None else data.keys(roles.id))
+    if ids is not None:
+        id_name = str(roles.id)
+        with relocated(lambda pointer: data.place(keep[int(pointer.rpartition("/")[2])], id_name)):
+            require_unique(ids)
+    codes, n_clusters = coded(kept(None if roles.cluster is None else data.keys(roles.cluster)))
+    groups = kept(None if roles.group is None else data.keys(roles.group))
+    events = kept(None if roles.event is None else data.events(roles.event))
+    notes.append(f"{len(keep):,} items with scores of both systems; gold is the column {gold_name[:80]}.")
     notes += NumberReader.of(options).note()
     predictions = Predictions(
-        gold,
-        u,  # type: ignore[arg-type]
-        v,  # type: ignore[arg-type]
-        _pairing(data, options),
-        None if group is None else coded(data.column(group))[0],
-        None if event is None else _events(data, event),
+        kept(gold) or [],
+        scores(kept(columns["u"]) or [], "file"),
+        scores(kept(columns["v"]) or [], "file"),
+        Pairing(clusters=codes, n_clusters=n_clusters, by_id=ids is not None, ids=ids),
+        coded(groups)[0],
+        None if events is None else np.array(events, dtype=bool),
     )
-    names = None
-    if options.system_u is not None and options.system_v is not None:
-        names = (options.system_u, options.system_v)
-    return Reading("predictions", predictions, StatisticSpec(default), tuple(notes), format_, names=names)
+    return Reading(
+        "predictions", predictions, _default(predictions, gold_name), tuple(notes), format_,
+        names=_shown(systems), role_question=systems.question,
+    )  # fmt: skip
 
 
-def _named(options: ReaderOptions, role: str) -> tuple[str, ...]:
-    given = getattr(options, f"system_{role}")
-    return (f"score_{role}", role) if given is None else (given.strip().lower(),)
+def _systems(data: NamedFields, others: list[str], options: ReaderOptions, notes: list[str]) -> Systems:
+    """The columns of scores: as chosen, score_u and score_v, or the only two that are left or whose names tell."""
+    if (options.system_u, options.system_v) == (None, None):
+        for stem in (*SCORES, ""):
+            pair = [data.find((f"{stem}_{role}".lstrip("_"),)) for role in "uv"]
+            if pair[0] in others and pair[1] in others and None not in pair:
+                return Systems(str(pair[0]), str(pair[1]))
+    return two_systems(others, options, data.source, notes)
 
 
-def _needed(data: FileTable, names: Sequence[str]) -> int:
-    at = data.find(tuple(names))
-    if at is None:
-        detail = f"a column {' or '.join(names)} is needed."
-        raise data.source.refused(1, "missing_column", detail)
-    return at
+def _shown(systems: Systems) -> tuple[str, str] | None:
+    """The systems' names; none where they only say which is u and which v."""
+    return (
+        None
+        if systems.u.lower().endswith("u") and systems.v.lower() == systems.u.lower()[:-1] + "v"
+        else systems.names
+    )
 
 
-def _name(data: FileTable, at: int) -> str:
-    return data.header[at] if data.header is not None else str(at + 1)
+def _three_files(
+    gold: NamedFields, u: NamedFields, v: NamedFields, options: ReaderOptions, format_: str, notes: list[str]
+) -> Reading:
+    roles = _Roles(gold, options)
+    gold_name = roles.gold or (roles.others[0] if len(roles.others) == 1 else roles.needed_gold(gold))
+    ids = gold.keys(_id(gold, options))
+    values = ValuesById(gold.source, ids, gold.labels(gold_name), lambda row: gold.place(row, gold_name))
+
+    def by_id(name: str | None) -> dict[str, str] | None:
+        return None if name is None else dict(zip(ids, gold.keys(name), strict=True))
+
+    events = None if roles.event is None else dict(zip(ids, gold.events(roles.event), strict=True))
+    of_items = OfItems(by_id(roles.group), by_id(roles.cluster), events)
+    sides = [_side(data, options, notes) for data in (u, v)]
+    predictions = predictions_by_id(values, sides[0], sides[1], of_items, options.on_missing, notes)
+    notes.append(f"{len(predictions.gold):,} items paired by id; gold is the column {gold_name[:80]}.")
+    notes += NumberReader.of(options).note()
+    return Reading("predictions", predictions, _default(predictions, gold_name), tuple(notes), format_)
 
 
-def _labels(data: FileTable, at: int) -> list[Any]:
-    """Numbers where all fields are numbers, else texts."""
-    fields = [field.strip() for field in data.column(at)]
-    for row, field in enumerate(fields):
-        if is_missing(field):
-            raise data.source.refused(data.lines[row], "missing", f"there is no {_name(data, at)}.", at + 1)
-    values = [parsed(field) for field in fields]
-    return fields if None in values else values
+def _side(data: NamedFields, options: ReaderOptions, notes: list[str]) -> ValuesById:
+    key = _id(data, options)
+    chosen = options.score_column or options.metric
+    name = data.chosen("score_column", chosen, SCORES)
+    if name is None:
+        left = [
+            one
+            for one in data.names
+            if one != key and one.lower() not in (*GROUPS, *EVENTS, *GOLD, CLUSTER_NAME)
+        ]
+        if len(left) != 1:
+            raise choose(data.top, "score_column", "column of scores", list(data.names))
+        name = left[0]
+    notes.append(f"{data.source.role}: the score of an item is its {name[:80]}.")
+    return ValuesById(
+        data.source, data.keys(key), list(data.numbers(name, options)), lambda row: data.place(row, name)
+    )
 
 
-def _scores(data: FileTable, at: int, options: ReaderOptions) -> Column:
-    reader, values = NumberReader.of(options), []
-    for row, field in enumerate(data.column(at)):
-        value = reader.of_text(field, data.pointer(row, at))
-        if value is None:
-            raise data.source.refused(data.lines[row], "missing", "there is no score.", at + 1)
-        values.append(value)
-    return numbers(values)
+def _id(data: NamedFields, options: ReaderOptions) -> str:
+    name = data.chosen("id_column", options.id_column, ID_NAMES)
+    if name is None:
+        why = "Files of gold, u and v are paired by id. "
+        raise choose(data.top, "id_column", "column of ids", list(data.names), why)
+    return name
 
 
-def _events(data: FileTable, at: int) -> Any:
-    known = {"1": True, "0": False, "true": True, "false": False}
-    fields = [field.strip().lower() for field in data.column(at)]
-    for row, field in enumerate(fields):
-        if field not in known:
-            detail = "an event is 1 or true, and a censored item 0 or false."
-            raise data.source.refused(data.lines[row], "not_an_event", detail, at + 1)
-    return np.array([known[field] for field in fields], dtype=bool)
-
-
-def _pairing(data: FileTable, options: ReaderOptions) -> Pairing:
-    id_at = data.find(("id",)) if options.id_column is None else data.position(options.id_column, "id_column")
-    cluster_at = data.find(("cluster",))
-    if options.clusters is not None:
-        cluster_at = data.position(options.clusters, "clusters")
-    ids = None if id_at is None else data.column(id_at)
-    if ids is not None:
-        require_unique(ids)
-    codes, n_clusters = coded(None if cluster_at is None else data.column(cluster_at))
-    return Pairing(clusters=codes, n_clusters=n_clusters, by_id=ids is not None, ids=ids)
+def _default(data: Predictions, gold_name: str) -> StatisticSpec:
+    if data.event is not None or gold_name.lower() in TIMES:
+        return StatisticSpec("concordance")
+    return StatisticSpec("auc" if len(set(data.gold)) <= 2 else "kendall")
 
 
 def _sign(look: FirstLook) -> Sign:
-    known = {"score_u", "score_v"} <= look.columns and look.columns.intersection(GOLD)
-    return Sign.HEADER if known else Sign.NONE
+    names = frozenset(map(str.lower, look.record)) if look.record is not None else look.columns
+    if {"u", "v", "gold"} <= look.roles:
+        mine = names.intersection(ID_NAMES) and names.intersection(SCORES)
+        return Sign.HEADER if mine else Sign.NONE
+    both = any({f"{stem}_u", f"{stem}_v"} <= names for stem in SCORES)
+    timed = names.intersection(TIMES) and names.intersection(EVENTS)
+    mine = (both and names.intersection(TELLING)) or timed
+    return Sign.HEADER if "file" in look.roles and mine else Sign.NONE
 
 
 FORMAT = Format(
-    "ranking", read, ROLES, USES, "label,score_u,score_v[,group,event,cluster,id]: scores of both systems beside gold",
+    "ranking", read, ROLES, USES,
+    "label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold",
     kinds=("predictions",), sign=_sign,
 )  # fmt: skip

@@ -64,6 +64,9 @@ class ReaderOptions:
     score_column: str | None = None
     system_column: str | None = None
     delimiter: str | None = None
+    gold_column: str | None = None  # labels, human scores, times
+    event_column: str | None = None
+    groups: str | None = None  # a column; segment, system or none of mt-metrics-eval
     clusters: str | None = None  # document, call, or the column, field or metadata key that says it
     on_missing: OnMissing = "error"
     decimals: int | None = None  # round scores to so many decimals
@@ -127,7 +130,10 @@ class ReaderOptions:
         return name in {given.strip().lower() for given in chosen if given is not None}
 
 
-COLUMN_OPTIONS = ("id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "metric")
+COLUMN_OPTIONS = (
+    "id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "metric", "gold_column",
+    "event_column", "groups",
+)  # fmt: skip
 OPTION_NAMES = tuple(field.name for field in fields(ReaderOptions) if field.name != "max_inflated_bytes")
 _DEFAULTS = ReaderOptions()
 

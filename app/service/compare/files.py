@@ -111,7 +111,7 @@ def _one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Fil
         format_ = catalogue.guess({FILE: source})
     if format_ not in many_systems.FORMATS:
         detail = (
-            f"A file {format_} holds one system: give one part {SYSTEM} for each. Several systems in one file are read as "
+            f"The format {format_} takes a file for each system: give one part {SYSTEM} for each. Several systems in one file are read as "
             f"{', '.join(many_systems.FORMATS)} (format=)."
         )
         raise InvalidTest.at(f"/files/{FILE}", "one_system", detail)

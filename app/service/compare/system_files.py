@@ -40,6 +40,8 @@ SUFFIXES = (
     ".eval",
     ".run",
     ".trec",
+    ".score",
+    ".seg",
 )
 MOST_NOTES = 200
 NAME_CHARS = 40
@@ -163,6 +165,8 @@ class _Side:
     gold: Any
     pairing: Pairing
     weights: Weights | None = None
+    groups: Any = None
+    event: Any = None
 
 
 def _side(reading: Reading, role: str) -> _Side:
@@ -171,9 +175,9 @@ def _side(reading: Reading, role: str) -> _Side:
     values = getattr(data, role)
     if isinstance(data, Counts):
         values = NamedCounts(values)
-    gold = data.gold if isinstance(data, Predictions) else None
-    if isinstance(data, Segments):
-        gold = data.references
+    if isinstance(data, Predictions):
+        return _Side(values, data.gold, data.pairing, None, data.groups, data.event)
+    gold = data.references if isinstance(data, Segments) else None
     return _Side(values, gold, data.pairing, data.weights if isinstance(data, Scores) else None)
 
 
@@ -208,8 +212,10 @@ def _board(own: Mapping[str, _Side], first: Reading, on_missing: OnMissing) -> G
         columns: dict[str, Given] = {name: own[name].values for name in sorted(own)}
         codes = sides[0].pairing.clusters
         clusters: Any = None if codes is None else codes.tolist()
-        own_weights = _written(sides[0])
-        return GivenBoard(columns, sides[0].gold, None, clusters, place, whole, weights=own_weights)
+        return GivenBoard(
+            columns, sides[0].gold, None, clusters, place, whole, weights=_written(sides[0]),
+            groups=_listed(sides[0].groups), event=_listed(sides[0].event),
+        )  # fmt: skip
     keyed: dict[str, Given] = {name: ById(_keys(own[name]), own[name].values) for name in sorted(own)}
     gold = None if sides[0].gold is None else ById(_keys(sides[0]), sides[0].gold)
     by_id = None
@@ -217,7 +223,18 @@ def _board(own: Mapping[str, _Side], first: Reading, on_missing: OnMissing) -> G
         codes = sides[0].pairing.clusters
         assert codes is not None
         by_id = dict(zip(_keys(sides[0]), codes.tolist(), strict=True))
-    return GivenBoard(keyed, gold, None, by_id, place, whole, weights=_weights(own))
+    keys = _keys(sides[0])
+    groups, event = (
+        None if column is None else dict(zip(keys, column.tolist(), strict=True))
+        for column in (sides[0].groups, sides[0].event)
+    )
+    return GivenBoard(
+        keyed, gold, None, by_id, place, whole, weights=_weights(own), groups=groups, event=event
+    )
+
+
+def _listed(column: Any) -> list[Any] | None:
+    return None if column is None else column.tolist()
 
 
 def _written(side: _Side) -> list[str] | None:

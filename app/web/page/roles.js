@@ -1,7 +1,7 @@
 // Which file is what: roles for those whose role nobody has chosen.
 export const SYSTEM = "system"; // of a leaderboard; the only role that several files can have
 const HINTS = [
-  [/qrels/i, "qrels"], [/gold|truth|annotated/i, "gold"], [/(^|[._-])refs?([._-]|$)|reference/i, "ref"],
+  [/qrels/i, "qrels"], [/gold|truth|annotated|^labels?\.|^[a-z]{2,3}-[a-z]{2,3}\..*\.seg\.score/i, "gold"], [/(^|[._-])refs?([._-]|$)|reference/i, "ref"],
   [/document/i, "documents"],
   [/(^|[ ._-])(candidate|new|treatment|pr)([ ._-]|$)/i, "u"], [/(^|[ ._-])(baseline|base|old|control|main)([ ._-]|$)/i, "v"],
 ];

@@ -9,6 +9,7 @@ from app.errors import BodyTooLarge, InputError, InvalidTest
 from app.inputs.formats.catalogue import FORMATS, read
 from app.inputs.formats.reader import ReaderOptions, UploadedFile
 
+EXAMPLES = "../../openapi/examples/files"
 FILES = {
     "conllu": {"gold": "conllu/gold.conllu", "u": "conllu/crf.conllu", "v": "conllu/perceptron.conllu"},
     "conll": {"gold": "uner/gold.iob2", "u": "uner/crf_small.pred.tsv", "v": "uner/crf_large.pred.tsv"},
@@ -19,6 +20,16 @@ FILES = {
     "asr": {"ref": "asr/ref.trn", "u": "asr/google.trn", "v": "asr/amazon.trn"},
     "mt-stats": {"u": "mt/sys1.tsv", "v": "mt/sys2.tsv"},
     "mqm": {"file": "mqm/newstest2020_ende.tsv"},
+    "ranking": {
+        "gold": f"{EXAMPLES}/labels.csv",
+        "u": f"{EXAMPLES}/u.probabilities.jsonl",
+        "v": f"{EXAMPLES}/v.probabilities.jsonl",
+    },
+    "mt-metrics-eval": {
+        "gold": "mtme/small/en-de.mqm.seg.score",
+        "u": "mtme/small/chrF-refA.seg.score",
+        "v": "mtme/small/BLEU-refA.seg.score",
+    },
 }
 SHARDS = (
     b'\n|\t| |,|"|{|}|[|null|NaN|1e999|-1|99999999999999999999|true|\xff|\0|\r|#|1.5|1-2\t|_|{}|I-|all'.split(

@@ -165,7 +165,7 @@ REFUSED: dict[str, tuple[list[Part], dict[str, str], str, str]] = {
     "both ways": ([("system", "a.csv", EARLY), ("file", "b.csv", WIDE)], {}, "/files/system", "unused_file"),
     "the files of two": ([("u", "a.csv", EARLY), ("v", "b.csv", LATE)], {}, "/files/u", "unused_file"),
     "an unused file": (
-        [("system", "a.csv", EARLY), ("system", "b.csv", LATE), ("gold", "g.csv", LATE)], {}, "/files/gold", "unused_file"
+        [("system", "a.csv", EARLY), ("system", "b.csv", LATE), ("documents", "d.csv", LATE)], {}, "/files/documents", "unused_file"
     ),
     "an unused option": (
         [("system", "a.csv", EARLY), ("system", "b.csv", LATE)], {"measure": "map"}, "/options/measure", "unused_option"

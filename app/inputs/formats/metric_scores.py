@@ -1,0 +1,220 @@
+"""Segment scores of mt-metrics-eval: metrics of translation beside human scores.
+
+A line is `SYSTEM SCORE`, separated by blanks, with the segments of a system in order; `None` is a segment without a score.
+u and v are two metrics' files (`BLEU-refA.seg.score`), gold the human scores (`en-de.mqm.seg.score`), which say what is
+compared: systems and segments without a human score are left out, as mt-metrics-eval does. An item is a segment of a
+system. `groups` says which items are compared: those of one segment (WMT's "group by item"), of one system, or all.
+(google-research/mt-metrics-eval: README.md, "File organization and naming convention"; data.py, ReadScoreFile.)
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+
+from ...errors import InvalidTest
+from ...statistics.paired import Predictions, StatisticSpec
+from ..quoting import quoted
+from .beside_gold import OfItems, ValuesById, predictions_by_id
+from .format import FirstLook, Format, Sign
+from .number_text import Number, NumberReader, parsed
+from .reader import ReaderOptions, Reading
+from .roles import needed
+from .source import Source
+
+ROLES = ("u", "v", "gold", "documents")
+USES = frozenset(("clusters", "decimals", "groups", "on_missing"))
+GROUPS = ("segment", "system", "none")
+CLUSTERS = ("segment", "system", "document")
+ENDING = re.compile(r"\.seg\.score(\.gz|\.zst)?\Z")
+NAMED = 5
+MISSING = "None"
+
+Scores = dict[str, list[tuple[Number | None, int]]]
+
+
+def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
+    """Two metrics' scores of the segments that have human scores."""
+    notes: list[str] = []
+    gold, u, v = (needed(files, role, format_) for role in ("gold", "u", "v"))
+    groups = _choice("groups", options.groups or "segment", GROUPS)
+    clusters = None if options.clusters is None else _choice("clusters", options.clusters, CLUSTERS)
+    if (clusters == "document") != ("documents" in files):
+        detail = "clusters=document goes with a file documents: one line `DOMAIN DOCUMENT` a segment."
+        raise InvalidTest.at("/options/clusters", "invalid_option", detail)
+    human = _scores(gold, NumberReader(), notes)
+    metrics = [_scores(source, NumberReader.of(options), notes) for source in (u, v)]
+    systems = _systems(human, metrics, (u, v), notes)
+    columns = [_items(source, scores, systems) for source, scores in zip((u, v), metrics, strict=True)]
+    rated = _rated(gold, human, systems, columns, notes)
+    keys = {
+        f"{name}/{segment}": (name, segment) for name in systems for segment in range(1, len(human[name]) + 1)
+    }
+    kept = set(rated.ids)
+    columns = [_only(column, kept) for column in columns]
+    documents = _documents(files["documents"], human[systems[0]], notes) if clusters == "document" else []
+    labels = {key: _part(name, segment, clusters, documents) for key, (name, segment) in keys.items()}
+    of_items = OfItems(
+        None
+        if groups == "none"
+        else {key: _part(name, segment, groups, []) for key, (name, segment) in keys.items()},
+        None if clusters is None else labels,
+    )
+    predictions = predictions_by_id(rated, columns[0], columns[1], of_items, options.on_missing, notes)
+    notes.append(_compared(groups))
+    notes += NumberReader.of(options).note()
+    return _reading(predictions, (u, v), notes, format_)
+
+
+def _reading(data: Predictions, metrics: tuple[Source, Source], notes: list[str], format_: str) -> Reading:
+    names = [ENDING.sub("", source.name) for source in metrics if ENDING.search(source.name)]
+    different = len(names) == 2 and names[0] != names[1] and all(names)
+    return Reading(
+        "predictions", data, StatisticSpec("kendall"), tuple(notes), format_,
+        names=(names[0], names[1]) if different else None,
+    )  # fmt: skip
+
+
+def _choice(name: str, given: str, allowed: tuple[str, ...]) -> str:
+    if given not in allowed:
+        detail = f"{name} must be one of: {', '.join(allowed)}."
+        raise InvalidTest.at(f"/options/{name}", "invalid_option", detail)
+    return given
+
+
+def _compared(groups: str) -> str:
+    if groups == "none":
+        return "All segments of all systems are compared (groups=none)."
+    other = "systems" if groups == "segment" else "segments"
+    return f"Scores of {other} are compared within each {groups} (groups={groups})."
+
+
+def _scores(source: Source, reader: NumberReader, notes: list[str]) -> Scores:
+    """The scores of each system with their lines, in order; raises InvalidTest."""
+    scores: Scores = {}
+    blank = 0
+    for number, line in enumerate(source.lines(notes), 1):
+        fields = line.split()
+        if not fields:
+            blank += 1
+            continue
+        if len(fields) != 2:
+            detail = (
+                f"there are {len(fields)} fields; a line is a system and its score, as in a .seg.score file."
+            )
+            raise source.refused(number, "wrong_field_count", detail)
+        value = reader.plain(parsed(fields[1]))
+        if value is None and fields[1] != MISSING:
+            value = reader.of_text(fields[1], source.line(number, 2))
+        scores.setdefault(fields[0], []).append((value, number))
+    if blank:
+        notes.append(f"{source.label}: {blank:,} empty lines were skipped.")
+    if not scores:
+        raise source.empty()
+    return scores
+
+
+def _systems(
+    human: Scores, metrics: list[Scores], sources: tuple[Source, Source], notes: list[str]
+) -> list[str]:
+    """The systems that have human scores and both metrics' scores; raises InvalidTest."""
+    for scores, other, source in zip(metrics, metrics[::-1], sources, strict=True):
+        lacking = [name for name in human if name in other and name not in scores]
+        if lacking:
+            detail = f"{source.label}: there are no scores of {_some(lacking)}, which the other metric and the human scores have."
+            raise InvalidTest.at(source.pointer, "missing_system", detail)
+    systems = [name for name in human if name in metrics[0]]
+    if not systems:
+        detail = f"{sources[0].label}: no system has both human scores and scores of the metrics."
+        raise InvalidTest.at(sources[0].pointer, "no_common_ids", detail)
+    unrated = sorted({name for scores in metrics for name in scores} - set(human))
+    unscored = [name for name in human if name not in metrics[0]]
+    if unrated:
+        notes.append(f"{len(unrated):,} systems without human scores were left out: {_some(unrated)}.")
+    if unscored:
+        notes.append(
+            f"{len(unscored):,} systems that no metric scored (references) were left out: {_some(unscored)}."
+        )
+    for name in systems:
+        for scores, source in zip(metrics, sources, strict=True):
+            if len(scores[name]) != len(human[name]):
+                detail = (
+                    f"{source.label}: {quoted(name)} has {len(scores[name]):,} segments here and {len(human[name]):,} in the "
+                    "human scores; segments have no ids, so both must have as many."
+                )
+                raise InvalidTest.at(source.line(scores[name][-1][1]), "length_mismatch", detail)
+    return systems
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(map(quoted, names[:NAMED])) + more
+
+
+def _items(source: Source, scores: Scores, systems: list[str]) -> ValuesById:
+    ids = [f"{name}/{segment}" for name in systems for segment in range(1, len(scores[name]) + 1)]
+    rows = [row for name in systems for row in scores[name]]
+    return ValuesById(source, ids, [value for value, _ in rows], lambda row: source.line(rows[row][1], 2))
+
+
+def _rated(
+    gold: Source, human: Scores, systems: list[str], metrics: list[ValuesById], notes: list[str]
+) -> ValuesById:
+    """The items that have human scores; the others are nobody's mistake."""
+    every = _items(gold, human, systems)
+    rated = _only(
+        every, {key for key, value in zip(every.ids, every.values, strict=True) if value is not None}
+    )
+    unrated = len(every.ids) - len(rated.ids)
+    if unrated:
+        notes.append(
+            f"{unrated:,} of {len(every.ids):,} segments of {len(systems):,} systems have no human score and were left out."
+        )
+    if not rated.ids:
+        raise gold.empty()
+    return rated
+
+
+def _only(items: ValuesById, ids: set[str]) -> ValuesById:
+    keep = [index for index, key in enumerate(items.ids) if key in ids]
+    kept_ids, values = ([column[index] for index in keep] for column in (items.ids, items.values))
+    return ValuesById(items.source, kept_ids, values, lambda row: items.place(keep[row]))
+
+
+def _part(system: str, segment: int, which: str | None, documents: list[str]) -> str:
+    if which == "document":
+        return documents[segment - 1]
+    return system if which == "system" else str(segment)
+
+
+def _documents(source: Source, segments: list[tuple[Number | None, int]], notes: list[str]) -> list[str]:
+    """The document of each segment, the last field of its line; raises InvalidTest."""
+    documents = []
+    for number, line in enumerate(source.lines(notes), 1):
+        fields = line.split()
+        if not fields:
+            raise source.refused(
+                number, "wrong_field_count", "a line is a domain and a document, one for each segment."
+            )
+        documents.append(fields[-1])
+    if len(documents) != len(segments):
+        detail = f"{source.label}: {len(documents):,} lines for {len(segments):,} segments."
+        raise InvalidTest.at(source.pointer, "length_mismatch", detail)
+    return documents
+
+
+def _sign(look: FirstLook) -> Sign:
+    if "gold" not in look.roles or not look.rows:
+        return Sign.NONE
+    complete = look.rows[: -1 if len(look.rows) > 1 else None]
+    fields = [line.split() for line in itertools.islice(complete, 50)]
+    scored = all(len(row) == 2 and (row[1] == MISSING or parsed(row[1]) is not None) for row in fields)
+    named = ENDING.search(look.source.name) is not None
+    return (Sign.MARK if named else Sign.SHAPE) if scored else Sign.NONE
+
+
+FORMAT = Format(
+    "mt-metrics-eval", read, ROLES, USES, "segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold",
+    kinds=("predictions",), aliases=("mtme", "seg.score"), sign=_sign,
+)  # fmt: skip

@@ -1,0 +1,200 @@
+"""Files of scores beside gold over HTTP: they are the JSON request, in tests, gates, plans and boards."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = "/v1/tests/files"
+PREDICTIONS = "/v1/tests/predictions"
+SMALL = ROOT / "tests" / "data" / "mtme" / "small"
+METRICS = {"u": "chrF-refA", "v": "BLEU-refA", "gold": "en-de.mqm"}
+HEADER = "id,time,event,group,cluster"
+
+
+def sent(paths: dict[str, Path]) -> dict[str, tuple[str, bytes]]:
+    return {role: (path.name, path.read_bytes()) for role, path in paths.items()}
+
+
+def metric_files() -> dict[str, tuple[str, bytes]]:
+    return sent({role: SMALL / f"{name}.seg.score" for role, name in METRICS.items()})
+
+
+def rows_of(name: str) -> list[tuple[str, int, float]]:
+    """System, segment and score of the segments that people rated."""
+    counts: dict[str, int] = {}
+    rows = []
+    for line in (SMALL / f"{name}.seg.score").read_text(encoding="utf-8").splitlines():
+        system, score = line.split("\t")
+        counts[system] = counts.get(system, 0) + 1
+        if score != "None":
+            rows.append((system, counts[system], float(score)))
+    return rows
+
+
+def as_request(groups: str, clusters: str | None) -> dict[str, Any]:
+    rows = {role: rows_of(name) for role, name in METRICS.items()}
+    keys = {"segment": [row[1] for row in rows["gold"]], "system": [row[0] for row in rows["gold"]]}
+    body: dict[str, Any] = {role: [row[2] for row in own] for role, own in rows.items()}
+    if groups != "none":
+        body["groups"] = keys[groups]
+    if clusters is not None:
+        body["clusters"] = keys[clusters]
+    return body
+
+
+@pytest.mark.parametrize("groups", ["segment", "system", "none"])
+@pytest.mark.parametrize("clusters", [None, "segment", "system"])
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        {"name": "kendall"},
+        {"name": "kendall", "scale": "standardized", "group_average": "sum"},
+        {"name": "pairwise_accuracy", "epsilon": 2.5},
+        {"name": "spearman", "scale": "raw"},
+    ],
+)
+def test_segment_scores_are_the_request(
+    service: Any, groups: str, clusters: str | None, statistic: dict[str, Any]
+) -> None:
+    fields = {key: str(value) for key, value in statistic.items() if key != "name"}
+    fields |= {"statistic": statistic["name"], "groups": groups}
+    fields |= {} if clusters is None else {"clusters": clusters}
+    answered = service.request("POST", FILES, files=metric_files(), data=fields)
+    assert answered.status_code == 200, answered.text
+    said = answered.json()
+    wanted = service.post(PREDICTIONS, {**as_request(groups, clusters), "statistic": statistic}).json()
+    assert said["reading"] | {"notes": []} == {"format": "mt-metrics-eval", "guessed": True, "notes": []}
+    assert (said["p_value"], said["p_value_bounds"]) == (wanted["p_value"], wanted["p_value_bounds"])
+    assert said["statistic"] == wanted["statistic"]
+    for count in ("n", "clusters"):
+        assert said["items"][count] == wanted["items"][count]
+
+
+def test_a_gate_of_metrics_decides_by_the_same_p_value(service: Any) -> None:
+    fields = {"statistic": "kendall", "policy": "no_regression"}
+    answered = service.request("POST", "/v1/gate", files=metric_files(), data=fields)
+    assert answered.status_code == 200, answered.text
+    body = {**as_request("segment", None), "statistic": {"name": "kendall"}}
+    wanted = service.post("/v1/gate", {"kind": "predictions", "request": body, "policy": "no_regression"})
+    assert answered.json()["verdict"] == wanted.json()["verdict"]
+    assert answered.json()["p_value"] == wanted.json()["p_value"]
+
+
+def survival(n: int = 24) -> dict[str, list[Any]]:
+    return {
+        "id": [f"p{k:02}" for k in range(n)],
+        "time": [(7 * k * k + 3) % 31 for k in range(n)],
+        "event": [int(k % 3 > 0) for k in range(n)],
+        "group": [f"site {k % 2}" for k in range(n)],
+        "u": [(5 * k + 2) % 23 / 4 for k in range(n)],
+        "v": [(11 * k + 7) % 29 / 8 for k in range(n)],
+        "w": [(3 * k + 1) % 17 / 2 for k in range(n)],
+    }
+
+
+def written(columns: dict[str, list[Any]], names: tuple[str, ...], turned: bool = False) -> bytes:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["score" if name in "uvw" else name for name in names])
+    rows = list(zip(*(columns[name] for name in names), strict=True))
+    writer.writerows(rows[::-1] if turned else rows)
+    return stream.getvalue().encode()
+
+
+def test_boards_of_separate_files_keep_groups_and_events(service: Any) -> None:
+    data = survival()
+    gold = ("gold.csv", written(data, ("id", "time", "event", "group")))
+    parts: list[tuple[str, tuple[str, bytes]]] = [("gold", gold)]
+    parts += [
+        ("system", (f"{name}.csv", written(data, ("id", name), turned=name == "v")))
+        for name in ("u", "v", "w")
+    ]
+    answered = service.request("POST", "/v1/compare", files=parts, data={})
+    assert answered.status_code == 200, answered.text
+    pairs = {(pair["u"], pair["v"]): pair for pair in answered.json()["pairs"]}
+    assert len(pairs) == 3
+    for (u, v), pair in pairs.items():
+        body = {
+            "gold": data["time"], "event": data["event"], "groups": data["group"], "u": data[u], "v": data[v],
+            "statistic": {"name": "concordance"},
+        }  # fmt: skip
+        assert pair["p_value"] == pytest.approx(service.post(PREDICTIONS, body).json()["p_value"], rel=1e-12)
+        single = service.request(
+            "POST", FILES, data={}, files={
+                "gold": gold, "u": ("u.csv", written(data, ("id", u))), "v": ("v.csv", written(data, ("id", v), turned=True)),
+            },
+        )  # fmt: skip
+        assert single.json()["p_value"] == pytest.approx(pair["p_value"], rel=1e-12)
+
+
+def test_one_file_of_json_lines_is_the_table(service: Any) -> None:
+    data = survival()
+    rows = [
+        {"id": i, "time": t, "event": bool(e), "group": g, "score_u": u, "score_v": v}
+        for i, t, e, g, u, v in zip(
+            *(data[n] for n in ("id", "time", "event", "group", "u", "v")), strict=True
+        )
+    ]
+    lines = "\n".join(map(json.dumps, rows)).encode()
+    one = service.request("POST", FILES, files={"file": ("scores.jsonl", lines)}, data={})
+    assert one.status_code == 200, one.text
+    header = f"{HEADER},score_u,score_v\n".replace(",cluster", "")
+    table = header + "".join(",".join(str(row[name]) for name in row) + "\n" for row in rows)
+    other = service.request(
+        "POST", FILES, files={"file": ("scores.csv.gz", gzip.compress(table.encode()))}, data={}
+    )
+    assert other.status_code == 200, other.text
+    assert one.json()["p_value"] == other.json()["p_value"]
+    assert one.json()["statistic"]["name"] == "concordance"
+
+
+@pytest.mark.parametrize(
+    ("options", "pointer", "code"),
+    [
+        ({"groups": "sentence"}, "/options/groups", "invalid_option"),
+        ({"gold_column": "label"}, "/options/gold_column", "unused_option"),
+        ({"statistic": "auc"}, "/files/gold", "not_binary"),
+        ({"statistic": "kendall", "epsilon": "1"}, "/options/epsilon", "unknown_parameter"),
+        ({"statistic": "concordance", "test": "bootstrap"}, "/options/test", "not_bootstrapped"),
+    ],
+)
+def test_what_does_not_apply_is_refused(
+    service: Any, options: dict[str, str], pointer: str, code: str
+) -> None:
+    answered = service.request("POST", FILES, files=metric_files(), data=options)
+    assert answered.status_code == 422, answered.text
+    flaw = answered.json()["errors"][0]
+    assert (flaw["pointer"], flaw["code"]) == (pointer, code)
+
+
+def test_an_interval_is_not_there_and_that_is_said(service: Any) -> None:
+    said = service.request("POST", FILES, files=metric_files(), data={"confidence_level": "0.95"}).json()
+    assert said["confidence_interval"] is None
+    assert "interval_not_available" in {warning["code"] for warning in said["warnings"]}
+
+
+def test_raw_scores_of_two_scales_are_a_warning_and_no_gate(service: Any) -> None:
+    data = survival()
+    body: dict[str, Any] = {"gold": data["time"], "u": data["u"], "v": [x + 50 for x in data["v"]]}
+    raw = {**body, "statistic": {"name": "pairwise_accuracy"}}
+    fair = {**body, "statistic": {"name": "pairwise_accuracy", "scale": "standardized"}}
+    codes = [{w["code"] for w in service.post(PREDICTIONS, each).json()["warnings"]} for each in (raw, fair)]
+    assert "scales_differ" in codes[0]
+    assert "scales_differ" not in codes[1]
+    gates = [
+        service.post("/v1/gate", {"kind": "predictions", "request": each, "policy": "no_regression"})
+        for each in (raw, fair)
+    ]
+    assert [gate.status_code for gate in gates] == [422, 200]
+    assert gates[0].json()["errors"][0]["code"] == "scales_differ"
+    # Nor where the numbers mean the same.
+    same = {**body, "v": data["v"], "statistic": {"name": "pairwise_accuracy"}}
+    assert "scales_differ" not in {w["code"] for w in service.post(PREDICTIONS, same).json()["warnings"]}

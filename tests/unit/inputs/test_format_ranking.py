@@ -1,0 +1,172 @@
+"""Scores beside gold: one table, lines of JSON, or a file each; damaged, too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.errors import InputError
+from app.inputs.formats.reader import Reading
+
+from .conftest import ROOT, Read
+
+Refusal = Callable[..., InputError]
+EXAMPLES = ROOT / "openapi" / "examples" / "files"
+THREE = {
+    "gold": EXAMPLES / "labels.csv",
+    "u": EXAMPLES / "u.probabilities.jsonl",
+    "v": EXAMPLES / "v.probabilities.jsonl",
+}
+GOLD = "id,label\na,1\nb,0\nc,1\n"
+SCORES = "id,score\na,0.5\nb,0.25\nc,1\n"
+
+
+def columns(reading: Reading) -> tuple[list[Any], list[float], list[float]]:
+    data: Any = reading.data
+    return list(data.gold), data.u.tolist(), data.v.tolist()
+
+
+@pytest.mark.parametrize(
+    ("header", "statistic"),
+    [
+        ("label,score_u,score_v", "auc"),
+        ("y_true,y_score_u,y_score_v", "auc"),
+        ("target,y_pred_u,y_pred_v", "auc"),
+        ("Label,Score_U,Score_V", "auc"),
+        ("gold,prob_u,prob_v", "auc"),
+        ("labels,probability_u,probability_v", "auc"),
+        ("human_score,pred_u,pred_v", "auc"),
+    ],
+)
+@pytest.mark.parametrize("separator", [",", "\t", ";", "|"])
+def test_headers_of_other_tools_are_known(
+    header: str, statistic: str, separator: str, read_files: Read
+) -> None:
+    text = f"{header}\n1,0.5,0.25\n0,0.125,2\n".replace(",", separator)
+    reading = read_files("auto", {"file": text})
+    assert (reading.format, reading.default_statistic.name) == ("ranking", statistic)
+    assert columns(reading) == ([1, 0], [0.5, 0.125], [0.25, 2.0])
+    assert reading.names is None
+
+
+@pytest.mark.parametrize("header", ["time,event,{},{}", "duration,observed,{},{}", "T,E,{},{}"])
+def test_times_and_events_make_a_concordance(header: str, read_files: Read) -> None:
+    text = header.format("cox_new", "cox_old") + "\n3,1,0.5,1\n5,0,2,2\n5,True,4,1\n"
+    reading = read_files("auto", {"file": text})
+    data: Any = reading.data
+    assert reading.default_statistic.name == "concordance"
+    assert reading.names == ("cox_new", "cox_old")
+    assert data.event.tolist() == [True, False, True]
+    assert columns(reading) == ([3, 5, 5], [0.5, 2.0, 4.0], [1.0, 2.0, 1.0])
+
+
+def test_two_systems_without_roles_are_a_question_of_a_gate(read_files: Read) -> None:
+    text = "id,y_true,gpt,bert\na,1,0.5,0.25\nb,0,0.75,1\n"
+    reading = read_files("ranking", {"file": text})
+    assert reading.names == ("gpt", "bert")
+    assert "candidate" in str(reading.role_question)
+    chosen = read_files("ranking", {"file": text}, system_u="bert", system_v="gpt")
+    assert (chosen.names, chosen.role_question) == (("bert", "gpt"), None)
+    assert columns(chosen)[1:] == (columns(reading)[2], columns(reading)[1])
+
+
+def test_columns_are_chosen_by_options(read_files: Read) -> None:
+    text = "key,fold,died,days,a,b\nx,1,1,3,0.5,1\ny,1,0,4,2,2\nz,2,1,9,1,3\n"
+    options = {
+        "gold_column": "days", "event_column": "died", "groups": "fold", "clusters": "fold", "id_column": "key",
+    }  # fmt: skip
+    data: Any = read_files("ranking", {"file": text}, **options).data
+    assert data.groups.tolist() == data.pairing.clusters.tolist() == [0, 0, 1]
+    assert (list(data.gold), data.event.tolist(), data.pairing.ids) == (
+        [3, 4, 9],
+        [True, False, True],
+        list("xyz"),
+    )
+
+
+def test_lines_of_json_are_the_table(read_files: Read) -> None:
+    rows = [
+        {"id": 1, "label": True, "score_u": 0.5, "score_v": 1, "group": "x"},
+        {"id": 2, "label": False, "score_u": 2, "score_v": 0.25, "group": 7},
+    ]
+    for text in ("\n".join(map(json.dumps, rows)), json.dumps(rows)):
+        reading = read_files("ranking", {"file": text})
+        data: Any = reading.data
+        assert columns(reading) == ([1, 0], [0.5, 2.0], [1.0, 0.25])
+        assert (data.groups.tolist(), data.pairing.ids) == ([0, 1], ["1", "2"])
+    assert read_files("auto", {"file": "\n".join(map(json.dumps, rows))}).format == "ranking"
+
+
+def test_true_and_false_are_one_and_zero(read_files: Read) -> None:
+    reading = read_files("auto", {"file": "label,score_u,score_v\nTrue,1,2\nFALSE,2,1\n"})
+    assert columns(reading)[0] == [1, 0]
+    reading = read_files("auto", {"file": "label,score_u,score_v\nTrue,1,2\nmaybe,2,1\n"})
+    assert columns(reading)[0] == ["True", "maybe"]
+
+
+def test_three_files_are_paired_by_id(read_files: Read) -> None:
+    reading = read_files("auto", THREE)
+    assert (reading.format, reading.default_statistic.name) == ("ranking", "auc")
+    gold = [line.split(",") for line in THREE["gold"].read_text(encoding="utf-8").split()[1:]]
+    u, v = (
+        {
+            row["id"]: row["score"]
+            for row in map(json.loads, THREE[role].read_text(encoding="utf-8").splitlines())
+        }
+        for role in ("u", "v")
+    )
+    ids = [row[0] for row in gold]
+    data: Any = reading.data
+    assert columns(reading) == ([int(row[1]) for row in gold], [u[i] for i in ids], [v[i] for i in ids])
+    assert (data.pairing.ids, data.groups.tolist()) == (ids, [0] * 4 + [1] * 4)
+
+
+def test_items_that_not_all_have_are_dropped_when_told(read_files: Read, refusal: Refusal) -> None:
+    files = {"gold": GOLD + "d,0\ne,\n", "u": SCORES + "d,NaN\ne,3\n", "v": SCORES + "f,1\nd,1\n"}
+    assert refusal("ranking", files).flaws[0].code == "missing_value"
+    reading = read_files("ranking", files, on_missing="drop")
+    assert columns(reading) == ([1, 0, 1], [0.5, 0.25, 1.0], [0.5, 0.25, 1.0])
+    assert sum("left out" in note for note in reading.notes) == 5
+    text = "label,score_u,score_v\n1,0.5,1\n,1,1\n0,NA,2\n0,3,4\n"
+    assert columns(read_files("ranking", {"file": text}, on_missing="drop")) == (
+        [1, 0],
+        [0.5, 3.0],
+        [1.0, 4.0],
+    )
+
+
+ONE = "label,score_u,score_v\n"
+DAMAGES: list[tuple[dict[str, str], str, str]] = [
+    ({"file": ONE + "1,0.5,0.2\n,0.1,0.3\n"}, "missing", "/files/file/line/3/1"),
+    ({"file": ONE + "1,0.5,\n"}, "missing", "/files/file/line/2/3"),
+    ({"file": ONE + "1,high,0.2\n"}, "not_a_number", "/files/file/line/2/2"),
+    ({"file": ONE + "1,0.5\n"}, "wrong_field_count", "/files/file/line/2"),
+    ({"file": "1,0.5,0.2\n0,0.5,0.2\n"}, "missing_column", "/files/file/line/1"),
+    ({"file": "a,b,c\n1,2,3\n"}, "missing_column", "/files/file/line/1"),
+    ({"file": "label,a,b,c\n1,2,3,4\n"}, "choose_system_u", "/files/file"),
+    ({"file": "id,label,score_u,score_v\na,1,2,3\na,0,2,3\n"}, "duplicate_id", "/files/file/line/3/1"),
+    ({"file": "time,event,score_u,score_v\n3,2,1,1\n"}, "not_an_event", "/files/file/line/2/2"),
+    ({"file": '{"label": [1], "score_u": 1, "score_v": 2}\n'}, "not_a_label", "/files/file/line/1/label"),
+    ({"file": '{"label": 1, "score_u": "x", "score_v": 2}\n'}, "not_a_number", "/files/file/line/1/score_u"),
+    ({"gold": GOLD, "u": SCORES, "v": SCORES.replace("c,", "a,")}, "duplicate_id", "/files/v/line/4/2"),
+    ({"gold": GOLD, "u": SCORES.replace("c,", "d,"), "v": SCORES}, "unmatched_ids", "/files/gold"),
+    ({"gold": GOLD, "u": SCORES.replace("0.25", "None"), "v": SCORES}, "missing_value", "/files/u/line/3/2"),
+    ({"gold": GOLD, "u": "score\n1\n2\n3\n", "v": SCORES}, "choose_id_column", "/files/u/line/1"),
+    ({"gold": GOLD, "u": "id,first,second\na,1,2\n", "v": SCORES}, "choose_score_column", "/files/u/line/1"),
+    ({"gold": GOLD, "u": SCORES}, "missing_file", "/files/v"),
+    ({"file": "group,label,score_u,score_v\nx,1,2,3\n ,0,2,3\n"}, "missing", "/files/file/line/3/1"),
+    ({"file": '{"label": 1, "score_u": 1, "score_v": 2, "id": 0.5}\n'}, "not_a_key", "/files/file/line/1/id"),
+    ({"gold": "id,label\na,\n", "u": SCORES, "v": SCORES}, "missing_value", "/files/gold/line/2/2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "code", "pointer"), DAMAGES)
+def test_what_is_damaged_is_refused_where_it_is(
+    files: dict[str, str | Path], code: str, pointer: str, refusal: Refusal
+) -> None:
+    flaw = refusal("ranking", files).flaws[0]
+    assert (flaw.code, flaw.pointer) == (code, pointer)
