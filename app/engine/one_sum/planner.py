@@ -134,7 +134,7 @@ def fft_cost(form: CanonicalForm) -> Cost:
     split = best_split(form)
     blocks, screened, retained = screening(form)
     groups = len(form.weights) - split.heavy
-    each = 130_000 + 4 * blocks + 8 * screened + 120 * groups * retained
+    each = 130_000 + 3_000 * groups + 4 * blocks + 8 * screened + 120 * groups * retained
     held = 64 * min(2 * blocks, 1 << 18) + 80 * blocks + 160 * min(groups * retained, 1 << 19)
     return _cost("fft", split.combinations * each, held)
 
