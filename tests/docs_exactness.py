@@ -81,6 +81,18 @@ def _tags(n: int) -> Paired:
     return Predictions(names[gold].tolist(), names[u].tolist(), names[v].tolist())
 
 
+def _ranked(classes: int, places: int | None) -> Callable[[int], Paired]:
+    """Scores of two systems, with gold of two classes, or of people on a scale of so many steps."""
+
+    def made(n: int) -> Paired:
+        generator = _generator(n)
+        gold = generator.integers(0, classes, n)
+        u, v = gold / classes + generator.normal(0.0, [[0.6], [0.62]], (2, n))
+        return Predictions(gold, *((u, v) if places is None else (np.round(u, places), np.round(v, places))))
+
+    return made
+
+
 def _counts(columns: Callable[[np.random.Generator, int, float], Columns]) -> Callable[[int], Paired]:
     def made(n: int) -> Paired:
         generator = _generator(n)
@@ -146,6 +158,11 @@ CASES: Mapping[tuple[TestKind, Data], tuple[Case, ...]] = {
     ("counts", "segments"): (("counts of segments", _counts(_segments)),),
     ("predictions", "labels"): _LABELS,
     ("predictions", "tags"): (("sentences of tags", _tags),),
+    ("predictions", "rankings"): (
+        ("scores of two decimals, gold of two classes", _ranked(2, 2)),
+        ("scores without ties, gold of two classes", _ranked(2, None)),
+        ("scores without ties, gold scores", _ranked(100, None)),
+    ),
     (
         "predictions",
         "texts",
@@ -157,6 +174,7 @@ _GIVEN: Mapping[str, dict[str, Any]] = {
     "denominator": {"denominator": "words"},
     "expression": {"expression": "tp / (tp + fp + fn)"},
     "positive": {"positive": 1},
+    "q": {"q": 0.95},
 }
 
 
@@ -216,7 +234,8 @@ def _specs(entry: Statistic, title: str) -> Iterator[tuple[str, StatisticSpec]]:
         {} if entry.kind == "effects" else {k: v for name in names for k, v in _GIVEN.get(name, {}).items()}
     )
     averages = next((each.choices for each in entry.parameters if each.name == "average"), ())
-    if not averages:
+    of_two = "positive" in names
+    if not averages and (not of_two or "two classes" in title):
         yield entry.name, StatisticSpec(entry.name, given)
     for average in averages:
         if average != "binary":
