@@ -98,8 +98,8 @@ def frequencies(form: CanonicalForm, length: int) -> tuple[int, int, int]:
     counts = form.counts[order].astype(np.float64)
     limit = _negligible(length)
     groups = np.arange(1, len(counts) + 1)
-    ball = groups * (0.5 * math.log(2.0 * limit / math.pi)) - special.gammaln(0.5 * groups + 1.0)
-    ball -= 0.5 * np.cumsum(np.log(counts))
+    volume = groups * (0.5 * math.log(2.0 * limit / math.pi)) - special.gammaln(0.5 * groups + 1.0)
+    ball = np.asarray(volume - 0.5 * np.cumsum(np.log(counts)), dtype=np.float64)
 
     single = _share_left(counts, limit, math.log(2.0), math.pi**2 / 12.0, ball)
     retained = min(half, 64 + int(half * float(single[-1])))
@@ -109,7 +109,9 @@ def frequencies(form: CanonicalForm, length: int) -> tuple[int, int, int]:
     blocks = half // width + 1
     light = form.counts[form.weights <= 2.0 * _MOVED * length / width][::-1].astype(np.float64)
     left = _share_left(light, limit, _BLOCK_MEAN, _BLOCK_VARIANCE, np.zeros(len(light)))
-    screened = blocks * (1.0 + float(left[:-1].sum())) + half * float(left[-1]) * (1.0 + float(single[:-1].sum()))
+    screened = blocks * (1.0 + float(left[:-1].sum())) + half * float(left[-1]) * (
+        1.0 + float(single[:-1].sum())
+    )
     return blocks, int(screened) + 3 * retained * len(counts), retained
 
 
@@ -182,8 +184,7 @@ def _screen(
     below: float,
     reach: int,
 ) -> NDArray[np.int64]:
-    """Those of `frequencies` that the most influential groups do not prove negligible,
-    with all that are within `reach`."""
+    """Those of `frequencies` that the groups of `order` do not prove negligible with all that are within `reach`."""
     decay = np.zeros(len(frequencies), dtype=np.float32)
     limit = np.float32(below + _SCREEN_MARGIN + 1e-6 * form.nonzero)
     fast = form.weights[order] / float(length)

@@ -31,7 +31,9 @@ def few_light(generator: np.random.Generator, n: int) -> CanonicalForm:
     return canonical_form(np.concatenate([np.arange(1, 20), generator.integers(2 * n, 3 * n, n)]))
 
 
-def all_log_moduli(form: CanonicalForm, law: Tilt, length: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def all_log_moduli(
+    form: CanonicalForm, law: Tilt, length: int
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """log|phi_c| at 0 <= f <= length / 2 from its definition, shape (length // 2 + 1,)."""
     total = np.zeros(length // 2 + 1)
     for weight, count in zip(form.weights.tolist(), form.counts.tolist(), strict=True):
