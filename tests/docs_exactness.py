@@ -86,7 +86,7 @@ def _ranked(classes: int, places: int | None) -> Callable[[int], Paired]:
 
     def made(n: int) -> Paired:
         generator = _generator(n)
-        gold = generator.integers(0, classes, n)
+        gold: Any = generator.integers(0, classes, n)
         u, v = gold / classes + generator.normal(0.0, [[0.6], [0.62]], (2, n))
         return Predictions(gold, *((u, v) if places is None else (np.round(u, places), np.round(v, places))))
 

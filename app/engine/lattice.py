@@ -133,6 +133,8 @@ def exact_total(values: Integers) -> int:
 
 
 def _dot(weights: Integers, counts: Integers) -> int:
+    if float(np.dot(weights.astype(np.float64), counts)) < MAX_TOTAL:
+        return int(np.dot(weights, counts))
     return sum(w * c for w, c in zip(weights.tolist(), counts.tolist(), strict=True))
 
 

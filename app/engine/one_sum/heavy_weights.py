@@ -75,8 +75,8 @@ def best_split(form: CanonicalForm) -> Split:
 
 
 @once_per_form
-def screening(form: CanonicalForm) -> tuple[int, int]:
-    """`spectrum.frequencies` of the light part on its window: (factors screened, frequencies retained)."""
+def screening(form: CanonicalForm) -> tuple[int, int, int]:
+    """`spectrum.frequencies` of the light part on its window: (blocks, factors screened, frequencies retained)."""
     split = best_split(form)
     return frequencies(form.without(split.heavy), split.length)
 

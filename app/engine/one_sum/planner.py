@@ -132,10 +132,10 @@ def cheapest_fraction(form: CanonicalForm, region: Region, budget: Budget) -> Co
 def fft_cost(form: CanonicalForm) -> Cost:
     """The cost of `fft.probability` for one tail, or for two that mirror each other."""
     split = best_split(form)
-    screened, retained = screening(form)
+    blocks, screened, retained = screening(form)
     groups = len(form.weights) - split.heavy
-    each = 130_000 + 2 * split.length + 8 * screened + 120 * groups * retained
-    held = 64 * min(split.length, 1 << 18) + 40 * split.length + 160 * min(groups * retained, 1 << 19)
+    each = 130_000 + 3_000 * groups + 4 * blocks + 8 * screened + 120 * groups * retained
+    held = 64 * min(2 * blocks, 1 << 18) + 80 * blocks + 160 * min(groups * retained, 1 << 19)
     return _cost("fft", split.combinations * each, held)
 
 

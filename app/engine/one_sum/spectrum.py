@@ -7,6 +7,10 @@ For window length L and frequency f the angle is t = 2 pi f / L, and with a_j = 
 is the tilted characteristic function of T - W/2 (Pagano & Tritchler 1983; Hong 2013). Its modulus falls so
 fast that a few dozen of the L/2 frequencies carry everything; the others are dropped as soon as a few groups
 (distinct weights) have shown them to be negligible.
+
+Where there are many groups and a long window, frequencies are dropped by blocks: on the frequencies f - h to f + h the
+angle a_j moves by at most pi h v_j / L, so that its distance to the nearest multiple of pi, with which sin(a_j)**2 grows,
+is at least that at f less so much. Wide blocks are judged by groups of small weights, those that are left in parts.
 """
 
 from __future__ import annotations
@@ -24,9 +28,20 @@ from .tilt import Tilt
 
 # Screening in single precision is off by at most this much in the logarithm: frequencies are dropped that much later.
 _SCREEN_MARGIN = 2.0
-_CHUNK = 1 << 18
+_CHUNK = 1 << 16
 _SMALL_ENOUGH = 1 << 11
 _BLOCK = 1 << 15
+# Angles of a screened batch of groups: as many as stay in the cache.
+_BATCH = 1 << 14
+# Blocks have _PARTS**k frequencies, an odd number. A group may judge them if its angle moves by at most _MOVED half-turns
+# (half a one is all there is), and as many items as drop a typical block, times _ITEMS, must. Fewer groups or points are
+# screened without blocks.
+_PARTS, _MOVED, _ITEMS = 5, 0.14, 8.0
+_GROUPS_OF_BLOCKS, _POINTS_OF_BLOCKS = 64, 1 << 13
+# Mean and variance of -log|z| of a factor of a block.
+_BLOCK_MEAN, _BLOCK_VARIANCE = 0.25, 0.1
+# Rounding of a half-turn to single precision.
+_TURN_ROUNDING = 2.0**-22
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,38 +66,73 @@ class Spectrum:
         return np.where(alone, 1.0, 2.0)
 
 
-def frequencies(form: CanonicalForm, length: int) -> tuple[int, int]:
-    """(factors screened, frequencies retained), both predicted, for the untilted law on `length` points.
+def widest_block(form: CanonicalForm, length: int) -> int:
+    """How many frequencies are judged at once to begin with: a power of _PARTS, 1 where each is by itself."""
+    if len(form.weights) < _GROUPS_OF_BLOCKS or length < _POINTS_OF_BLOCKS:
+        return 1
+    needed = _ITEMS * _negligible(length)
+    light = min(int(np.searchsorted(np.cumsum(form.counts), needed)), len(form.weights) - 1)
+    most = 1 + 2 * int(_MOVED * length / float(form.weights[light]))
+    return int(_PARTS ** int(math.log(most) / math.log(_PARTS)))
+
+
+def _negligible(length: int) -> float:
+    """-log of the modulus below which frequencies are dropped.
+
+    Summed over all of them and over every tail weight, the dropped ones stay below a tenth of a roundoff.
+    """
+    return 39.0 + math.log(length)
+
+
+def frequencies(form: CanonicalForm, length: int) -> tuple[int, int, int]:
+    """(blocks, factors screened, frequencies retained), the last two predicted, for the untilted law on `length` points.
 
     At a typical frequency -log|cos| has mean log 2 and variance pi^2 / 12 per item, so the share left after some
-    groups follows from the normal law. For few groups of many items that is far too much: left are those whose
-    angles, a_j for group j, lie in the ball sum_j c_j a_j^2 / 2 <= limit, a share that soon vanishes.
+    groups follows from the normal law; less in a block. For few groups of many items that is far too much: left are
+    those whose angles, a_j for group j, lie in the ball sum_j c_j a_j^2 / 2 <= limit, a share that soon vanishes.
     """
     half = length // 2 + 1
     if len(form.weights) == 0:
-        return half, half
+        return half, half, half
     order = np.argsort(form.counts * np.square(form.weights.astype(np.float64)))[::-1]
     counts = form.counts[order].astype(np.float64)
-    mean, spread = math.log(2.0) * np.cumsum(counts), math.pi * np.sqrt(np.cumsum(counts * counts) / 12.0)
-    limit = 39.0 + math.log(length)
+    limit = _negligible(length)
     groups = np.arange(1, len(counts) + 1)
-    ball = groups * (0.5 * math.log(2.0 * limit / math.pi)) - special.gammaln(0.5 * groups + 1.0)
-    ball -= 0.5 * np.cumsum(np.log(counts))
-    retained = np.minimum(special.ndtr((limit - mean) / spread), np.exp(np.minimum(ball, 0.0)))
-    screened = half * (1.0 + float(retained[:-1].sum()))
-    return int(screened), min(half, 64 + int(half * float(retained[-1])))
+    volume = groups * (0.5 * math.log(2.0 * limit / math.pi)) - special.gammaln(0.5 * groups + 1.0)
+    ball = np.asarray(volume - 0.5 * np.cumsum(np.log(counts)), dtype=np.float64)
+
+    single = _share_left(counts, limit, math.log(2.0), math.pi**2 / 12.0, ball)
+    retained = min(half, 64 + int(half * float(single[-1])))
+    width = widest_block(form, length)
+    if width == 1:
+        return half, int(half * (1.0 + float(single[:-1].sum()))), retained
+    blocks = half // width + 1
+    light = form.counts[form.weights <= 2.0 * _MOVED * length / width][::-1].astype(np.float64)
+    left = _share_left(light, limit, _BLOCK_MEAN, _BLOCK_VARIANCE, np.zeros(len(light)))
+    screened = blocks * (1.0 + float(left[:-1].sum())) + half * float(left[-1]) * (
+        1.0 + float(single[:-1].sum())
+    )
+    return blocks, int(screened) + 3 * retained * len(counts), retained
+
+
+def _share_left(
+    counts: NDArray[np.float64], limit: float, mean: float, variance: float, ball: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The share of frequencies left after each of the groups, by the normal law of the decay, at most exp(ball)."""
+    total, spread = mean * np.cumsum(counts), np.sqrt(variance * np.cumsum(counts * counts))
+    return np.asarray(np.minimum(special.ndtr((limit - total) / spread), np.exp(np.minimum(ball, 0.0))))
 
 
 def spectrum(form: CanonicalForm, law: Tilt, length: int) -> Spectrum:
     """phi_c on the window of `length` points, without the frequencies of negligible modulus."""
     last = length // 2
-    # Summed over all of them and over every tail weight, the dropped ones stay below a tenth of a roundoff.
-    below = 39.0 + math.log(length)
+    below = _negligible(length)
     influence = form.counts * (law.sech2 * np.square(form.weights.astype(np.float64)))
     order = np.argsort(influence)[::-1]
+    width = widest_block(form, length)
     kept = [
-        _screen(form, law, length, order, (first, min(first + _CHUNK, last + 1)), below)
-        for first in range(0, last + 1, _CHUNK)
+        _within(form, law, length, order, (first, min(first + _CHUNK * width, last + 1)), width, below)
+        for first in range(0, last + 1, _CHUNK * width)
     ]
     frequencies = np.concatenate(kept)
     block = max(_BLOCK // max(len(form.weights), 1), 1)
@@ -98,27 +148,68 @@ def spectrum(form: CanonicalForm, law: Tilt, length: int) -> Spectrum:
     return Spectrum(length, frequencies, log_modulus, phase, error, last + 1 - len(frequencies), below)
 
 
-def _screen(
+def _within(
     form: CanonicalForm,
     law: Tilt,
     length: int,
     order: NDArray[np.intp],
     span: tuple[int, int],
+    width: int,
     below: float,
 ) -> NDArray[np.int64]:
-    """Frequencies of the half-open `span` that the most influential groups do not prove negligible."""
-    frequencies = np.arange(*span, dtype=np.int64)
+    """Frequencies of the half-open `span` that matter, ascending, found by blocks of `width` and then their parts."""
+    first, end = span
+    middles = np.arange(first + width // 2, end + width // 2, width, dtype=np.int64)
+    while True:
+        able = order[form.weights[order] <= 2.0 * _MOVED * length / width] if width > 1 else order
+        parts = range(0, len(middles), _CHUNK)
+        chosen = [
+            _screen(form, law, length, able, middles[at : at + _CHUNK], below, width // 2) for at in parts
+        ]
+        middles = np.concatenate([np.zeros(0, dtype=np.int64), *chosen])
+        if width == 1:
+            return middles
+        width //= _PARTS
+        steps = width * np.arange(-(_PARTS // 2), _PARTS // 2 + 1, dtype=np.int64)
+        middles = np.add.outer(middles, steps).reshape(-1)
+        middles = middles[middles - width // 2 < end]
+
+
+def _screen(
+    form: CanonicalForm,
+    law: Tilt,
+    length: int,
+    order: NDArray[np.intp],
+    frequencies: NDArray[np.int64],
+    below: float,
+    reach: int,
+) -> NDArray[np.int64]:
+    """Those of `frequencies` that the groups of `order` do not prove negligible with all that are within `reach`."""
     decay = np.zeros(len(frequencies), dtype=np.float32)
     limit = np.float32(below + _SCREEN_MARGIN + 1e-6 * form.nonzero)
-    for j in order.tolist():
-        if len(frequencies) * len(order) <= _SMALL_ENOUGH:
-            break
-        # Turns are reduced in double precision; only their fraction is rounded to single.
-        turns = frequencies * (float(form.weights[j]) / (2 * length))
+    fast = form.weights[order] / float(length)
+    moved = (reach * fast + _TURN_ROUNDING).astype(np.float32)
+    sech2 = law.sech2[order].astype(np.float32)
+    halves = (0.5 * form.counts[order]).astype(np.float32)
+    at = 0
+    while at < len(order) and len(frequencies) * len(order) > _SMALL_ENOUGH:
+        batch = slice(at, at + max(_BATCH // len(frequencies), 1))
+        at = batch.stop
+        # Half-turns are reduced in double precision; only their fraction is rounded to single.
+        turns = np.multiply.outer(fast[batch], frequencies)
         turns -= np.rint(turns)
-        sine = np.sin(turns.astype(np.float32) * np.float32(2.0 * math.pi))
-        modulus2 = np.maximum(1.0 - np.float32(law.sech2[j]) * sine * sine, np.float32(1e-10))
-        decay -= np.float32(0.5 * float(form.counts[j])) * np.log(modulus2)
+        sine = turns.astype(np.float32)
+        if reach:
+            np.abs(sine, out=sine)
+            sine -= moved[batch, None]
+            np.maximum(sine, np.float32(0.0), out=sine)
+        sine *= np.float32(math.pi)
+        np.sin(sine, out=sine)
+        sine *= sine
+        sine *= -sech2[batch, None]
+        sine += np.float32(1.0)
+        modulus2 = np.maximum(sine, np.float32(1e-10), out=sine)
+        decay -= halves[batch] @ np.log(modulus2, out=modulus2)
         retained = decay < limit
         if np.count_nonzero(retained) < 0.9 * len(frequencies):
             frequencies, decay = frequencies[retained], decay[retained]

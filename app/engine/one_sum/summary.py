@@ -155,7 +155,7 @@ def predicted_nanoseconds(form: CanonicalForm) -> int:
     if len(form.weights) == 0:
         return 0
     split = best_split(form)
-    screened, retained = screening(form)
+    _, screened, retained = screening(form)
     points = split.length * split.combinations
     return 60 * points + 8 * screened + 120 * (len(form.weights) - split.heavy) * retained
 
