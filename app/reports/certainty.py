@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from ..inference.gate.record import Decision
+from ..inference.gate.record import Decision, MetricRecord
 from ..inference.record import ConfidenceInterval, MonteCarloRecord, TestRecord
 from .number_format import SMALLEST_WRITTEN, enclosing, number, percent, probability
 
 Kind = Literal["exact", "bracketed", "sampled", "asymptotic"]
 
 _EMPTY_TAIL = "bootstrap_empty_tail"
+_CONTROLLED = ", with a control variate"
 
 
 def kind(record: TestRecord) -> Kind:
@@ -23,8 +24,7 @@ def kind(record: TestRecord) -> Kind:
 
 def manner(record: TestRecord) -> str:
     """How certain the p-value is, in some words more where samples had help."""
-    drawn = record.method.monte_carlo
-    return f"{kind(record)}{'' if drawn is None or drawn.control is None else ', with a control variate'}"
+    return f"{kind(record)}{_CONTROLLED if _is_controlled(record) else ''}"
 
 
 def kind_of_decision(decision: Decision) -> Kind:
@@ -34,6 +34,20 @@ def kind_of_decision(decision: Decision) -> Kind:
     if decision.p_value_bounds_kind == "confidence":
         return "sampled"
     return "exact" if decision.exact else "bracketed"
+
+
+def manner_of_decision(metric: MetricRecord) -> str:
+    """How certain the p-value behind a verdict is, in some words more where samples had help.
+
+    Tests of margins are of one sum, whose samples need no control variate: with one, the decision is the test itself.
+    """
+    known = kind_of_decision(metric.decision)
+    return f"{known}{_CONTROLLED if known == 'sampled' and _is_controlled(metric.test) else ''}"
+
+
+def _is_controlled(record: TestRecord) -> bool:
+    drawn = record.method.monte_carlo
+    return drawn is not None and drawn.control is not None
 
 
 def p_text(record: TestRecord) -> str:

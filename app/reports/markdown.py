@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import TestRecord, WarningRecord
-from .certainty import decision_p_text, interval_text, kind_of_decision, manner, p_text, undecided
+from .certainty import decision_p_text, interval_text, manner, manner_of_decision, p_text, undecided
 from .escaping import for_markdown, prose_for_markdown
 from .number_format import apart, exactly, number, percent, probability, signed
 from .sentence import metric_sentences, sentences, summary
@@ -154,7 +154,7 @@ def _cells(gate: GateRecord, metric: MetricRecord) -> dict[str, str]:
         "policy": f"`{terms.policy}`" + (f", margin {exactly(terms.margin)}" if terms.margin else ""),
         "p adjusted"
         if several
-        else "p": f"{decision_p_text(decision, terms.alpha)} ({kind_of_decision(decision)})",
+        else "p": f"{decision_p_text(decision, terms.alpha)} ({manner_of_decision(metric)})",
         **item_cells(metric.test),
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import TestRecord
-from .certainty import decision_p_text, ends, kind_of_decision, manner, p_text
+from .certainty import decision_p_text, ends, manner, manner_of_decision, p_text
 from .escaping import for_line
 from .number_format import apart, enclosing, exactly, number, probability
 from .titles import VERDICTS, head
@@ -87,7 +87,7 @@ def _metric(metric: MetricRecord) -> str:
         f"{terms.policy}{margin}{lower}",
         *([] if metric.against is None else [f"against={for_line(metric.against)}"]),
         f"p={decision_p_text(decision, terms.alpha)}",
-        f"({kind_of_decision(decision)}, {decision.procedure}, {decision.alternative})",
+        f"({manner_of_decision(metric)}, {decision.procedure}, {decision.alternative})",
         f"alpha={exactly(terms.alpha)}",
         *data_words(metric.test),
         *(f"[{warning.code}]" for warning in metric.test.warnings),

@@ -81,6 +81,9 @@ function meaning(answer, names) {
   return `If it did not matter which system gave which answer, ${large} would come about ${often(p, log10)}.`;
 }
 
+/** Whether samples had the help of a control variate. */
+export const isControlled = ({ method }) => Boolean(method.monte_carlo?.control);
+
 /** How sure the p-value itself is. */
 export function certainty(answer) {
   const [low, high] = answer.p_value_bounds;
@@ -92,7 +95,7 @@ export function certainty(answer) {
   const between = `between ${number(low, 5)} and ${number(high, 5)}`;
   if (answer.p_value_bounds_kind === "certified") return `bounded: certainly ${between}`;
   const drawn = method.monte_carlo;
-  const control = drawn && drawn.control ? " and a control variate" : "";
+  const control = isControlled(answer) ? " and a control variate" : "";
   const samples = drawn ? `${count(drawn.samples)} samples, seed ${drawn.seed}${control}; ` : "";
   return `sampled: ${samples}${between} with 99 % confidence`;
 }
