@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 
-
 def labels(control: bool) -> dict[str, Any]:
     """Macro F1 of three classes, which has a linear part; or scores, whose samples need none."""
     draw = random.Random(7)
