@@ -7,7 +7,7 @@ from typing import Literal
 
 from ..inference.gate.record import Decision, MetricRecord
 from ..inference.record import ConfidenceInterval, MonteCarloRecord, TestRecord
-from .number_format import SMALLEST_WRITTEN, enclosing, number, percent, probability
+from .number_format import SMALLEST_WRITTEN, enclosing, exactly, number, percent, probability
 
 Kind = Literal["exact", "bracketed", "sampled", "asymptotic"]
 
@@ -68,9 +68,35 @@ def decision_p_text(decision: Decision, alpha: float) -> str:
 
 
 def undecided(record: TestRecord) -> bool:
-    """Whether alpha lies between the bounds of the p-value, so that significance is open."""
+    """Whether alpha lies between the bounds of the p-value, so that significance is open.
+
+    With missing outcomes the bounds are those over all that these may be.
+    """
+    if record.missing is not None:
+        low, high = record.missing.p_value
+        return low <= record.alpha < high and not record.significant
     low, high = record.p_value_bounds
     return low <= record.alpha < high and low < high
+
+
+def of_the_missing(record: TestRecord) -> str | None:
+    """What missing outcomes leave open, in a sentence; None where none is missing."""
+    missing = record.missing
+    if missing is None:
+        return None
+    worst, best = (number(end, 0.0) for end in missing.difference)
+    low, high = enclosing(*missing.p_value, record.alpha)
+    outcomes = "1 outcome is" if missing.n == 1 else f"{missing.n:,} outcomes are"
+    decided = "significant" if record.significant else "not significant"
+    so = (
+        "whether it is significant depends on them"
+        if undecided(record)
+        else f"whatever they are, it is {decided} at {exactly(record.alpha)}"
+    )
+    return (
+        f"{outcomes} missing, and the numbers above are of the complete items alone. Over all items the difference is between "
+        f"{worst} and {best}, and p between {low} and {high}: {so}."
+    )
 
 
 def with_probability(record: TestRecord) -> str:

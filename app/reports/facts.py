@@ -194,6 +194,19 @@ def _items(record: TestRecord) -> Iterable[Fact]:
     yield Fact(
         "Wins, ties, losses of U", f"{items.wins:,} / {items.ties:,} / {items.losses:,}", f"by {units[:-1]}"
     )
+    yield from _missing(record)
+
+
+def _missing(record: TestRecord) -> Iterable[Fact]:
+    """What missing outcomes leave open."""
+    missing = record.missing
+    if missing is None:
+        return
+    low, high = enclosing(*missing.p_value, record.alpha)
+    worst, best = (number(end, 0.0) for end in missing.difference)
+    yield Fact("Missing outcomes", f"{missing.n:,}", "anything in the range that was given")
+    yield Fact("Difference over all items", f"{worst} to {best}", "worst and best for U")
+    yield Fact("p-value over all items", f"{low} to {high}", "least and greatest, whatever the missing are")
 
 
 def _method(record: TestRecord) -> Iterable[Fact]:

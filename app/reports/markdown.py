@@ -8,7 +8,7 @@ from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import TestRecord, WarningRecord
 from .certainty import decision_p_text, interval_text, manner, manner_of_decision, p_text, undecided
 from .escaping import for_markdown, prose_for_markdown
-from .number_format import apart, exactly, number, percent, probability, signed
+from .number_format import apart, enclosing, exactly, number, percent, probability, signed
 from .sentence import metric_sentences, sentences, summary
 from .titles import SYMBOLS, VERDICTS, head
 
@@ -19,6 +19,9 @@ def markdown(record: TestRecord, test_id: str) -> str:
     metric = record.statistic.metric
     cells = {"metric": for_markdown(metric)} if metric is not None else {}
     cells |= {**score_cells(record), "p-value": p_text(record), **item_cells(record)}
+    if record.missing is not None:
+        low, high = enclosing(*record.missing.p_value, record.alpha)
+        cells |= {"missing": f"{record.missing.n:,}", "p-value over missing": f"{low} to {high}"}
     if record.item_level is not None:
         level = record.item_level
         cells["p-value by item"] = probability(level.p_value, level.log10_p_value, record.alpha)

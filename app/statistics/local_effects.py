@@ -12,7 +12,7 @@ from ..engine.lattice import Integers
 from ..errors import InvalidTest
 from . import formula
 from .additive_problem import Additive, Rounding, clustered, require_items, require_same_length
-from .catalogue import DEFAULT_EXPRESSION
+from .entry_words import DEFAULT_EXPRESSION
 from .expression import POINTER, parse
 from .formula import Call, Linear, Node
 from .joint_problem import Joint

@@ -14,7 +14,7 @@ from typing import get_args
 
 from ...engine.plan import Budget
 from ...errors import InvalidTest
-from ...statistics.catalogue import DEFAULT_EXPRESSION
+from ...statistics.entry_words import DEFAULT_EXPRESSION
 from ...statistics.evenness import is_even
 from ...statistics.expression import POINTER, parse
 from ...statistics.formula import Call

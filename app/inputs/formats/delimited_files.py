@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import cast
 
 from ...errors import InvalidTest, relocated
-from ...statistics.paired import Counts, Scores, StatisticSpec
+from ...statistics.paired import Column, Counts, Scores, StatisticSpec
 from .. import count_table, delimited
 from ..pairing import pair
 from ..quoting import quoted
@@ -29,7 +30,7 @@ from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, FileTable, table, weigh
 ROLES = ("u", "v", "file")
 USES = frozenset(
     (
-        "id_column", "score_column", "system_column", "system_u", "system_v", "delimiter", "clusters", "on_missing",
+        "id_column", "score_column", "system_column", "system_u", "system_v", "delimiter", "clusters", "on_missing", "missing_range",
         "decimals", "metric",
     )
 )  # fmt: skip
@@ -85,7 +86,9 @@ def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | No
         f"v: {len(plain.v):,} items read from {source.label}.",
     )
     pairing = replace(pairing, matched=len(plain.u))
-    return Reading("scores", Scores(plain.u, plain.v, pairing), MEAN, notes, format_)
+    return Reading(
+        "scores", Scores(cast("Column", plain.u), cast("Column", plain.v), pairing), MEAN, notes, format_
+    )
 
 
 def key_columns(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | None]:

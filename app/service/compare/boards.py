@@ -103,8 +103,8 @@ def board_of(
         }
         if systems_kind == "scores":
             by_pointer = {system_pointer(name): column for name, column in columns.items()}
-            where = {system_pointer(name): own for name, own in present.items()}
-            reduced = per_item_systems(by_pointer, where, spec)
+            places = {system_pointer(name): own for name, own in present.items()}
+            reduced = per_item_systems(by_pointer, places, spec)
             columns = {name: reduced[system_pointer(name)] for name in columns}
         if systems_kind == "predictions":
             columns = {name: _outputs(column, spec, system_pointer(name)) for name, column in columns.items()}

@@ -11,8 +11,8 @@ from ...inference.record import WarningRecord
 from ...inputs.formats.reader import Reading
 from ...inputs.formats.roles import roles_of
 from ...inputs.quoting import quoted
-from ...statistics.catalogue import DEFAULT_EXPRESSION
 from ...statistics.direction import of_name
+from ...statistics.entry_words import DEFAULT_EXPRESSION
 from ...statistics.paired import Effects, Scores
 from ..parse import ParsedTest
 from ..pointers import PointerMap
