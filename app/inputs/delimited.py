@@ -34,8 +34,8 @@ MAX_NUMBER_CHARS = 400
 class Table:
     """A delimited body: two columns of numbers and, with a header, ids, cluster keys and weights as written."""
 
-    u: Column | list[Any]
-    v: Column | list[Any]
+    u: Column  # with gaps a list where fields are empty, None for these; the request checks it
+    v: Column
     ids: list[str] | None = None
     clusters: list[str] | None = None
     weights: list[str] | None = None

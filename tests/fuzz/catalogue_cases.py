@@ -80,7 +80,8 @@ def _options(entry: Statistic, *, sided: bool) -> list[str]:
 
 
 def _list(draw: Draw, values: list[Any], n: int) -> list[Any]:
-    return draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))
+    drawn: list[Any] = draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))
+    return drawn
 
 
 def _columns(draw: Draw, entry: Statistic, names: tuple[str, ...], n: int) -> dict[str, Any]:

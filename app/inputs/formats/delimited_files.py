@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import cast
 
 from ...errors import InvalidTest, relocated
-from ...statistics.paired import Column, Counts, Scores, StatisticSpec
+from ...statistics.paired import Counts, Scores, StatisticSpec
 from .. import count_table, delimited
 from ..pairing import pair
 from ..quoting import quoted
@@ -86,9 +85,7 @@ def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | No
         f"v: {len(plain.v):,} items read from {source.label}.",
     )
     pairing = replace(pairing, matched=len(plain.u))
-    return Reading(
-        "scores", Scores(cast("Column", plain.u), cast("Column", plain.v), pairing), MEAN, notes, format_
-    )
+    return Reading("scores", Scores(plain.u, plain.v, pairing), MEAN, notes, format_)
 
 
 def key_columns(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | None]:
