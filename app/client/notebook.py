@@ -76,13 +76,15 @@ def test_sentence(result: TestResult) -> str:
     if statistic.u is not None and statistic.v is not None:
         u, v = ("U", "V") if names is None else (names.u, names.v)
         scores = f" ({u} {_number(statistic.u)}, {v} {_number(statistic.v)})"
-    low, high = result.p_value_bounds
+    missing = result.missing
+    low, high = result.p_value_bounds if missing is None else missing.p_value
     verdict = "significant" if result.significant else "not significant"
-    if low <= result.alpha < high:
+    if low <= result.alpha < high and (missing is None or not result.significant):
         verdict = "undecided"
+    over = "" if missing is None else f"; with {missing.n:,} missing outcomes p lies in [{low!r}, {high!r}]"
     return (
         f"{statistic.metric or statistic.name}: {_number(statistic.observed)}{scores}, p = {_p(result)} "
-        f"({_certainty(result)}, {result.alternative}), {verdict} at {result.alpha!r}."
+        f"({_certainty(result)}, {result.alternative}){over}, {verdict} at {result.alpha!r}."
     )
 
 

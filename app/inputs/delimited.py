@@ -34,15 +34,15 @@ MAX_NUMBER_CHARS = 400
 class Table:
     """A delimited body: two columns of numbers and, with a header, ids, cluster keys and weights as written."""
 
-    u: Column
+    u: Column  # with gaps a list where fields are empty, None for these; the request checks it
     v: Column
     ids: list[str] | None = None
     clusters: list[str] | None = None
     weights: list[str] | None = None
 
 
-def read(body: bytes | bytearray, delimiter: Delimiter) -> Table:
-    """Read a delimited body.
+def read(body: bytes | bytearray, delimiter: Delimiter, *, gaps: bool = False) -> Table:
+    """Read a delimited body; with `gaps` fields of u and v may be empty: these columns are then lists, None where one is.
 
     Raises
     ------
@@ -53,12 +53,12 @@ def read(body: bytes | bytearray, delimiter: Delimiter) -> Table:
     quick = plain_table(body, delimiter)
     if quick is not None:
         return quick
-    names, rows = first_line_and_rows(body, delimiter)
+    names, rows = first_line_and_rows(body, delimiter, gaps=gaps)
     if "u" in names and "v" in names:
-        return _with_header(names, rows[1:])
+        return _with_header(names, rows[1:], gaps=gaps)
     for line, row in rows:
         fields_of(line, row, 2, "a number for each system; or give the header id,u,v")
-    return Table(column_of(rows, 0), column_of(rows, 1))
+    return Table(column_of(rows, 0, gaps=gaps), column_of(rows, 1, gaps=gaps))
 
 
 def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> Table | None:
@@ -125,20 +125,26 @@ def text_of(body: bytes | bytearray) -> str:
         raise MalformedBody(f"The body is not UTF-8 (line {line}, at byte {error.start}).") from None
 
 
-def first_line_and_rows(body: bytes | bytearray, delimiter: Delimiter) -> tuple[list[str], Rows]:
+def first_line_and_rows(
+    body: bytes | bytearray, delimiter: Delimiter, *, gaps: bool = False
+) -> tuple[list[str], Rows]:
     """The fields of the first line, which may be names, in lower case; and all rows. Raises InvalidTest without any."""
-    rows = rows_of(text_of(body), delimiter)
+    rows = rows_of(text_of(body), delimiter, gaps=gaps)
     if not rows:
         raise InvalidTest.at("", "no_items", "There is no line to test; give at least one.")
     return [field.strip().lower() for field in rows[0][1]], rows
 
 
-def rows_of(text: str, delimiter: Delimiter) -> Rows:
-    """Lines with something in them, with their numbers."""
+def rows_of(text: str, delimiter: Delimiter, *, gaps: bool = False) -> Rows:
+    """Lines with something in them, with their numbers; with `gaps` several empty fields are an item, too."""
     if "\0" in text:
         raise MalformedBody("The body has NUL characters; it is not delimited text.")
     try:
-        return [(line, row) for line, row in csv_rows(text, delimiter) if any(field.strip() for field in row)]
+        return [
+            (line, row)
+            for line, row in csv_rows(text, delimiter)
+            if any(field.strip() for field in row) or (gaps and len(row) > 1)
+        ]
     except TooWide as error:
         raise InvalidTest.at(
             f"/line/{error.line}", "too_many_columns", f"Line {error.line} has {error}"
@@ -198,7 +204,7 @@ def csv_rows(text: str, delimiter: str, *, start: int = 0) -> Iterator[tuple[int
         raise NotDelimited(start + reader.line_num, str(error)) from None
 
 
-def _with_header(names: list[str], rows: Rows) -> Table:
+def _with_header(names: list[str], rows: Rows, *, gaps: bool) -> Table:
     for position, name in enumerate(names):
         if name not in HEADER:
             detail = f"Column {position + 1} of the header is not one of {', '.join(HEADER)}."
@@ -212,8 +218,8 @@ def _with_header(names: list[str], rows: Rows) -> Table:
     for line, row in rows:
         fields_of(line, row, len(names), "as many as the header")
     return Table(
-        column_of(rows, index["u"]),
-        column_of(rows, index["v"]),
+        column_of(rows, index["u"], gaps=gaps),
+        column_of(rows, index["v"], gaps=gaps),
         ids=keys_of(rows, index.get("id")),
         clusters=keys_of(rows, index.get("cluster")),
         weights=keys_of(rows, index.get("weight")),
@@ -248,8 +254,15 @@ def number_of(text: str, line: int, field: int) -> int | float:
     raise InvalidTest.at(f"/line/{line}/{field}", "not_a_number", detail)
 
 
-def column_of(rows: Rows, column: int) -> Column:
-    """The numbers in a column, counted from zero; errors point to line and field."""
+def column_of(rows: Rows, column: int, *, gaps: bool = False) -> Any:
+    """The numbers in a column, counted from zero; errors point to line and field.
+
+    With `gaps` a list where fields are empty, None for these.
+    """
+    if gaps and not all(row[column].strip() for _, row in rows):
+        there = [(line, row) for line, row in rows if row[column].strip()]
+        numbers = iter(column_of(there, column).tolist() if there else ())
+        return [next(numbers) if row[column].strip() else None for _, row in rows]
     values = [number_of(row[column], line, column + 1) for line, row in rows]
     try:
         return columns.numbers(values, may_hold_booleans=False)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from ..inference.gate.record import Decision
+from ..inference.gate.record import Decision, MetricRecord
 from ..inference.record import ConfidenceInterval, MonteCarloRecord, TestRecord
-from .number_format import SMALLEST_WRITTEN, enclosing, number, percent, probability
+from .number_format import SMALLEST_WRITTEN, enclosing, exactly, number, percent, probability
 
 Kind = Literal["exact", "bracketed", "sampled", "asymptotic"]
 
 _EMPTY_TAIL = "bootstrap_empty_tail"
+_CONTROLLED = ", with a control variate"
 
 
 def kind(record: TestRecord) -> Kind:
@@ -23,8 +24,7 @@ def kind(record: TestRecord) -> Kind:
 
 def manner(record: TestRecord) -> str:
     """How certain the p-value is, in some words more where samples had help."""
-    drawn = record.method.monte_carlo
-    return f"{kind(record)}{'' if drawn is None or drawn.control is None else ', with a control variate'}"
+    return f"{kind(record)}{_CONTROLLED if _is_controlled(record) else ''}"
 
 
 def kind_of_decision(decision: Decision) -> Kind:
@@ -34,6 +34,20 @@ def kind_of_decision(decision: Decision) -> Kind:
     if decision.p_value_bounds_kind == "confidence":
         return "sampled"
     return "exact" if decision.exact else "bracketed"
+
+
+def manner_of_decision(metric: MetricRecord) -> str:
+    """How certain the p-value behind a verdict is, in some words more where samples had help.
+
+    Tests of margins are of one sum, whose samples need no control variate: with one, the decision is the test itself.
+    """
+    known = kind_of_decision(metric.decision)
+    return f"{known}{_CONTROLLED if known == 'sampled' and _is_controlled(metric.test) else ''}"
+
+
+def _is_controlled(record: TestRecord) -> bool:
+    drawn = record.method.monte_carlo
+    return drawn is not None and drawn.control is not None
 
 
 def p_text(record: TestRecord) -> str:
@@ -54,9 +68,35 @@ def decision_p_text(decision: Decision, alpha: float) -> str:
 
 
 def undecided(record: TestRecord) -> bool:
-    """Whether alpha lies between the bounds of the p-value, so that significance is open."""
+    """Whether alpha lies between the bounds of the p-value, so that significance is open.
+
+    With missing outcomes the bounds are those over all that these may be.
+    """
+    if record.missing is not None:
+        low, high = record.missing.p_value
+        return low <= record.alpha < high and not record.significant
     low, high = record.p_value_bounds
     return low <= record.alpha < high and low < high
+
+
+def of_the_missing(record: TestRecord) -> str | None:
+    """What missing outcomes leave open, in a sentence; None where none is missing."""
+    missing = record.missing
+    if missing is None:
+        return None
+    worst, best = (number(end, 0.0) for end in missing.difference)
+    low, high = enclosing(*missing.p_value, record.alpha)
+    outcomes = "1 outcome is" if missing.n == 1 else f"{missing.n:,} outcomes are"
+    decided = "significant" if record.significant else "not significant"
+    so = (
+        "whether it is significant depends on them"
+        if undecided(record)
+        else f"whatever they are, it is {decided} at {exactly(record.alpha)}"
+    )
+    return (
+        f"{outcomes} missing, and the numbers above are of the complete items alone. Over all items the difference is between "
+        f"{worst} and {best}, and p between {low} and {high}: {so}."
+    )
 
 
 def with_probability(record: TestRecord) -> str:

@@ -12,8 +12,8 @@ from .certainty import (
     decision_p_text,
     interval_text,
     kind,
-    kind_of_decision,
     manner,
+    manner_of_decision,
     of_the_interval,
     p_text,
     plain_probability,
@@ -93,7 +93,7 @@ def key_facts_of_metric(metric: MetricRecord) -> tuple[Fact, ...]:
     decision, terms = metric.decision, metric.terms
     adjusted = decision.p_value_adjusted != decision.p_value
     note = (
-        f"{'Holm-adjusted, ' if adjusted else ''}{kind_of_decision(decision)}; alpha {exactly(terms.alpha)}"
+        f"{'Holm-adjusted, ' if adjusted else ''}{manner_of_decision(metric)}; alpha {exactly(terms.alpha)}"
     )
     return (Fact("p-value", decision_p_text(decision, terms.alpha), note), *_key_estimates(metric.test))
 
@@ -124,7 +124,7 @@ def terms_group(metric: MetricRecord) -> Group:
         Fact("Level alpha", exactly(terms.alpha)),
         Fact("Procedure", _PROCEDURES[decision.procedure]),
         Fact("Hypothesised difference", number(decision.difference), f"against {decision.alternative}"),
-        Fact("p-value", p, f"one-sided, {kind_of_decision(decision)}"),
+        Fact("p-value", p, f"one-sided, {manner_of_decision(metric)}"),
         Fact("p-value, adjusted", decision_p_text(decision, terms.alpha), "compared with alpha"),
     ]
     return Group("Gate", tuple(facts))
@@ -170,7 +170,7 @@ def _discordant(seen: Discordant, interval: ConfidenceInterval | None) -> Fact:
 
 
 def _test(record: TestRecord) -> Iterable[Fact]:
-    yield Fact("p-value", p_text(record), kind(record))
+    yield Fact("p-value", p_text(record), manner(record))
     if kind(record) != "exact" and record.p_value >= SMALLEST_WRITTEN:
         low, high = enclosing(*record.p_value_bounds, record.alpha)
         sure = "99 % confidence" if record.p_value_bounds_kind == "confidence" else "certified"
@@ -194,6 +194,19 @@ def _items(record: TestRecord) -> Iterable[Fact]:
     yield Fact(
         "Wins, ties, losses of U", f"{items.wins:,} / {items.ties:,} / {items.losses:,}", f"by {units[:-1]}"
     )
+    yield from _missing(record)
+
+
+def _missing(record: TestRecord) -> Iterable[Fact]:
+    """What missing outcomes leave open."""
+    missing = record.missing
+    if missing is None:
+        return
+    low, high = enclosing(*missing.p_value, record.alpha)
+    worst, best = (number(end, 0.0) for end in missing.difference)
+    yield Fact("Missing outcomes", f"{missing.n:,}", "anything in the range that was given")
+    yield Fact("Difference over all items", f"{worst} to {best}", "worst and best for U")
+    yield Fact("p-value over all items", f"{low} to {high}", "least and greatest, whatever the missing are")
 
 
 def _method(record: TestRecord) -> Iterable[Fact]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import Moved, TestRecord
-from .certainty import kind, kind_of_decision, of_the_p_value, undecided
+from .certainty import kind, manner_of_decision, of_the_p_value, undecided
 from .escaping import for_sentence, short, single_line
 from .facts import groups, key_facts, key_facts_of_metric, terms_group
 from .markdown import verdict
@@ -87,7 +87,7 @@ def _metric(metric: MetricRecord, picture: str, number: int) -> dict[str, Any]:
         "symbol": SYMBOLS[metric.verdict],
         "policy": terms.policy,
         "key": key_facts_of_metric(metric),
-        "known": kind_of_decision(metric.decision),
+        "known": manner_of_decision(metric),
         "adjusted": metric.decision.p_value_adjusted != metric.decision.p_value,
         "shifted": terms.margin > 0.0,
         "digest": record.digest[:16],

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import TestRecord, WarningRecord
-from .certainty import decision_p_text, interval_text, kind_of_decision, manner, p_text, undecided
+from .certainty import decision_p_text, interval_text, manner, manner_of_decision, p_text, undecided
 from .escaping import for_markdown, prose_for_markdown
-from .number_format import apart, exactly, number, percent, probability, signed
+from .number_format import apart, enclosing, exactly, number, percent, probability, signed
 from .sentence import metric_sentences, sentences, summary
 from .titles import SYMBOLS, VERDICTS, head
 
@@ -19,6 +19,9 @@ def markdown(record: TestRecord, test_id: str) -> str:
     metric = record.statistic.metric
     cells = {"metric": for_markdown(metric)} if metric is not None else {}
     cells |= {**score_cells(record), "p-value": p_text(record), **item_cells(record)}
+    if record.missing is not None:
+        low, high = enclosing(*record.missing.p_value, record.alpha)
+        cells |= {"missing": f"{record.missing.n:,}", "p-value over missing": f"{low} to {high}"}
     if record.item_level is not None:
         level = record.item_level
         cells["p-value by item"] = probability(level.p_value, level.log10_p_value, record.alpha)
@@ -154,7 +157,7 @@ def _cells(gate: GateRecord, metric: MetricRecord) -> dict[str, str]:
         "policy": f"`{terms.policy}`" + (f", margin {exactly(terms.margin)}" if terms.margin else ""),
         "p adjusted"
         if several
-        else "p": f"{decision_p_text(decision, terms.alpha)} ({kind_of_decision(decision)})",
+        else "p": f"{decision_p_text(decision, terms.alpha)} ({manner_of_decision(metric)})",
         **item_cells(metric.test),
     }
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import ItemsRecord, TestRecord
-from .certainty import interval_sentence, undecided, with_probability
+from .certainty import interval_sentence, of_the_missing, undecided, with_probability
 from .escaping import for_sentence
 from .number_format import apart, counted, exactly, number, probability
 from .titles import Names, Say, capitalised, head, names_of, statistic_title
@@ -20,6 +20,7 @@ def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
         chance(record, names_of(record, say)),
         interval_sentence(record),
         _by_item(record),
+        of_the_missing(record),
     ]
     return tuple(part for part in parts if part)
 
@@ -38,7 +39,11 @@ def metric_sentences(metric: MetricRecord, say: Say = for_sentence) -> tuple[str
     """How large the difference of one metric is, as better or worse, and its interval."""
     record = metric.test
     up, down = ("better", "worse") if metric.terms.higher_is_better else ("worse", "better")
-    parts = [estimate(record, names_of(record, say), say, up, down), interval_sentence(record)]
+    parts = [
+        estimate(record, names_of(record, say), say, up, down),
+        interval_sentence(record),
+        _missing_in_gate(record),
+    ]
     return tuple(part for part in parts if part)
 
 
@@ -143,12 +148,24 @@ def _at_least(record: TestRecord, names: Names) -> str:
 def _so(record: TestRecord) -> str:
     alpha = exactly(record.alpha)
     verdict = "significant" if record.significant else "not significant"
+    if record.missing is not None:
+        return "on the complete items alone"
     if undecided(record):
         return f"so whether it is significant at {alpha} is open: alpha lies within the bounds (counted as {verdict})"
     if record.min_attainable_p > record.alpha:
         least = probability(record.min_attainable_p, 0.0, record.alpha)
         return f"so it is {verdict} at {alpha}; no outcome on these items could have had p below {least}"
     return f"so it is {verdict} at {alpha}"
+
+
+def _missing_in_gate(record: TestRecord) -> str | None:
+    """That the difference is not of all items; the reason says what that leaves open."""
+    missing = record.missing
+    if missing is None:
+        return None
+    worst, best = (number(end, 0.0) for end in missing.difference)
+    outcomes = "1 outcome is" if missing.n == 1 else f"{missing.n:,} outcomes are"
+    return f"{outcomes} missing: over all items the difference is between {worst} and {best}."
 
 
 def _by_item(record: TestRecord) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import TestRecord
-from .certainty import decision_p_text, ends, kind_of_decision, manner, p_text
+from .certainty import decision_p_text, ends, manner, manner_of_decision, p_text, undecided
 from .escaping import for_line
 from .number_format import apart, enclosing, exactly, number, probability
 from .titles import VERDICTS, head
@@ -25,13 +25,25 @@ def line(record: TestRecord, test_id: str) -> str:
         *_interval_of_p(record),
         record.alternative,
         *data_words(record),
+        *_missing(record),
     ]
     if record.item_level is not None:
         level = record.item_level
         words.append(f"p_by_item={probability(level.p_value, level.log10_p_value, record.alpha)}")
-    words.append(f"{'significant' if record.significant else 'not significant'} at {exactly(record.alpha)}")
+    decided = "significant" if record.significant else "not significant"
+    if record.missing is not None and undecided(record):
+        decided = "undecided"
+    words.append(f"{decided} at {exactly(record.alpha)}")
     words += [f"[{warning.code}]" for warning in record.warnings]
     return " ".join([*words, test_id, *read(record.notes)])
+
+
+def _missing(record: TestRecord) -> list[str]:
+    """How many outcomes are missing, and the bounds of p over all that they may be."""
+    if record.missing is None:
+        return []
+    low, high = enclosing(*record.missing.p_value, record.alpha)
+    return [f"missing={record.missing.n}", f"p_over_missing=[{low},{high}]"]
 
 
 def _interval_of_p(record: TestRecord) -> list[str]:
@@ -87,9 +99,10 @@ def _metric(metric: MetricRecord) -> str:
         f"{terms.policy}{margin}{lower}",
         *([] if metric.against is None else [f"against={for_line(metric.against)}"]),
         f"p={decision_p_text(decision, terms.alpha)}",
-        f"({kind_of_decision(decision)}, {decision.procedure}, {decision.alternative})",
+        f"({manner_of_decision(metric)}, {decision.procedure}, {decision.alternative})",
         f"alpha={exactly(terms.alpha)}",
         *data_words(metric.test),
+        *_missing(metric.test),
         *(f"[{warning.code}]" for warning in metric.test.warnings),
     ]
     return " ".join(words)

@@ -136,7 +136,10 @@ def _counts_of(table: delimited.Table | CountTable) -> list[str]:
 def _table(
     options: Options, body: bytes | bytearray, kind: TestKind, delimiter: delimited.Delimiter
 ) -> DecodedBody:
-    table = (count_table if kind == "counts" else delimited).read(body, delimiter)
+    gaps = kind == "scores" and options.get("on_missing") == "bounds"
+    table: delimited.Table | CountTable = (
+        count_table.read(body, delimiter) if kind == "counts" else delimited.read(body, delimiter, gaps=gaps)
+    )
     columns = {"u": table.u, "v": table.v, "ids": table.ids, "clusters": table.clusters}
     if not isinstance(table, CountTable) and table.weights is not None:
         columns["weights"] = table.weights
@@ -144,7 +147,7 @@ def _table(
     @cache
     def rows() -> list[tuple[int, list[str]]]:
         """Read again when something is wrong, and only once."""
-        return delimited.rows_of(delimited.text_of(body), delimiter)
+        return delimited.rows_of(delimited.text_of(body), delimiter, gaps=gaps)
 
     def pointer_map(pointer: str) -> str:
         item = item_of(pointer, len(body))

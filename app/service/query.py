@@ -33,7 +33,7 @@ def parameters_of(kind: TestKind) -> tuple[str, ...]:
 
 def known_of(kind: TestKind) -> tuple[str, ...]:
     """Every query parameter of a test whose body cannot hold options."""
-    of_data = ("decimals",) if kind == "scores" else ()
+    of_data = ("decimals", "missing_range") if kind == "scores" else ()
     return ("statistic", *parameters_of(kind), *of_data, *TEXT, *LITERAL, *NAMES, "format", "theme")
 
 
@@ -79,6 +79,8 @@ def _put(options: dict[str, Any], name: str, text: str) -> None:
         options.setdefault("statistic", {})["name"] = text
     elif name in NAMES:
         options.setdefault("names", {})[NAMES[name]] = text
+    elif name == "missing_range":
+        options[name] = [literal(part.strip()) for part in text.split(",")]
     elif name in LITERAL or name == "decimals":
         options[name] = literal(text)
     elif name in TEXT or name in ELSEWHERE or name in OF_A_BOARD:

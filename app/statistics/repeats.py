@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
+from ..engine.lattice import Integers
 from ..errors import InvalidTest
 from .paired import Column, Repeated, Scores, StatisticSpec
 
@@ -22,13 +24,10 @@ def per_item(data: Scores, spec: StatisticSpec) -> Scores:
 
     Raises InvalidTest for samples that are not right or wrong, and for unequal numbers of them.
     """
-    asked = spec.parameters.get("repeats")
-    if asked not in {"all", "any"} or not any(isinstance(side, Repeated) for side in (data.u, data.v)):
+    asked = _asked(spec, (data.u, data.v))
+    if asked is None:
         return data
-    lengths = [
-        side.lengths if isinstance(side, Repeated) else np.ones(len(side), dtype=np.int64)
-        for side in (data.u, data.v)
-    ]
+    lengths = [_lengths(side) for side in (data.u, data.v)]
     if len(lengths[0]) == len(lengths[1]) and (lengths[0] != lengths[1]).any():
         index = int((lengths[0] != lengths[1]).argmax())
         detail = (
@@ -36,15 +35,51 @@ def per_item(data: Scores, spec: StatisticSpec) -> Scores:
             "need as many of every item."
         )
         raise InvalidTest.at(f"/v/{index}", "unequal_repeats", detail)
-    _require_right_or_wrong(data, str(asked))
-    best = np.minimum if asked == "all" else np.maximum
-    u, v = (_reduced(side, best) for side in (data.u, data.v))
+    _require_right_or_wrong((data.u, data.v), asked)
+    u, v = (_reduced(side, asked) for side in (data.u, data.v))
     return replace(data, u=u, v=v)
 
 
-def _require_right_or_wrong(data: Scores, asked: str) -> None:
+def per_item_systems(
+    columns: Mapping[str, Column | Repeated], present: Mapping[str, Integers], spec: StatisticSpec
+) -> Mapping[str, Column | Repeated]:
+    """The same for the columns of many systems, by name; `present` as `Systems` has it.
+
+    Raises InvalidTest with pointers `<name>/<item of its column>`.
+    """
+    asked = _asked(spec, tuple(columns.values()))
+    if asked is None:
+        return columns
+    lengths: dict[int, int] = {}
+    for name, column in columns.items():
+        own = _lengths(column).tolist()
+        where = present[name].tolist() if name in present else range(len(own))
+        for index, (item, length) in enumerate(zip(where, own, strict=True)):
+            others = lengths.setdefault(item, length)
+            if length != others:
+                detail = (
+                    f"This item has {length:,} samples here and {others:,} in another system: with repeats={asked} all systems "
+                    "need as many of every item."
+                )
+                raise InvalidTest.at(f"{name}/{index}", "unequal_repeats", detail)
+    _require_right_or_wrong(tuple(columns.values()), asked)
+    return {name: _reduced(column, asked) for name, column in columns.items()}
+
+
+def _asked(spec: StatisticSpec, columns: Sequence[Column | Repeated]) -> str | None:
+    """`all` or `any`, where there is something to ask it of."""
+    asked = spec.parameters.get("repeats")
+    several = any(isinstance(column, Repeated) for column in columns)
+    return str(asked) if asked in {"all", "any"} and several else None
+
+
+def _lengths(side: Column | Repeated) -> Integers:
+    return side.lengths if isinstance(side, Repeated) else np.ones(len(side), dtype=np.int64)
+
+
+def _require_right_or_wrong(sides: Sequence[Column | Repeated], asked: str) -> None:
     """Refuse samples that are neither 0 nor what a right one scores."""
-    columns = [side.values if isinstance(side, Repeated) else side for side in (data.u, data.v)]
+    columns = [side.values if isinstance(side, Repeated) else side for side in sides]
     for right in _RIGHT:
         if all(bool(((column == 0) | (column == right)).all()) for column in columns):
             return
@@ -52,9 +87,10 @@ def _require_right_or_wrong(data: Scores, asked: str) -> None:
     raise InvalidTest.at("/statistic/repeats", "not_right_or_wrong", detail)
 
 
-def _reduced(side: Column | Repeated, best: np.ufunc) -> Column:
+def _reduced(side: Column | Repeated, asked: str) -> Column:
     if not isinstance(side, Repeated):
         return side
+    best = np.minimum if asked == "all" else np.maximum
     starts = np.cumsum(side.lengths) - side.lengths
     reduced: Column = best.reduceat(side.values, starts)
     return reduced

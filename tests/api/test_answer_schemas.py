@@ -87,7 +87,15 @@ def test_an_answer_with_everything_fits_its_schema_and_each_member_is_needed(ser
     answer = service.post("/v1/tests/scores", {"u": u, "v": v, **more}).json()
     check = validator("TestAnswer")
     check.validate(answer)
-    assert {name for name, value in answer.items() if value is None} == {"reading"}
+    assert {name for name, value in answer.items() if value is None} == {"reading", "repeats", "missing"}
+    # Repeated samples and a missing outcome fill two of them; no answer to JSON has read a file.
+    sampled = {"u": {name: [one, 0] for name, one in u.items()}, "v": {name: [v[name]] for name in "abc"}}
+    asked = {"statistic": {"name": "mean_difference", "repeats": "mean"}, "on_missing": "bounds"}
+    there = service.post("/v1/tests/scores", {**sampled, **asked, "clusters": clusters}).json()
+    check.validate(there)
+    assert None not in (there["repeats"], there["missing"])
+    answer |= {name: there[name] for name in ("repeats", "missing")}
+    check.validate(answer)
     for name in answer:
         assert not check.is_valid({each: value for each, value in answer.items() if each != name}), name
     assert not check.is_valid({**answer, "other": 1})

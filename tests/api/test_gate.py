@@ -290,3 +290,13 @@ def test_the_systems_are_candidate_and_baseline_unless_they_are_named(service: A
     assert "candidate" in ask(service, BETTER, "?format=markdown").text
     named = {**BETTER, "names": {"u": "new", "v": "old"}}
     assert "`new`" in ask(service, named, "?format=markdown").text
+
+
+@pytest.mark.parametrize("alpha", [1e-300, 2.0**-56, 0.5, 0.999])
+def test_an_alpha_that_leaves_no_level_leaves_the_interval_out(service: Any, alpha: float) -> None:
+    """1 - 2 alpha is the level by default, and no level is 1, or 0."""
+    request = {"u": [1, 1, 0, 1, 1], "v": [1, 0, 0, 1, 1]}
+    asked = {"kind": "scores", "request": request, "margin": 0.1, "alpha": alpha}
+    answered = service.post("/v1/gate?fail_status=200", asked)
+    assert answered.status_code == 200, answered.text
+    assert answered.json()["metrics"][0]["test"]["confidence_interval"] is None

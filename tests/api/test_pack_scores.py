@@ -203,16 +203,26 @@ def test_segment_statistics_of_translations(
 
 def test_corpus_bleu_of_the_segment_statistics_is_sacrebleus(roomy: Service) -> None:
     systems = expected("mt_ted_slk_eng")["systems"]
-    said = answer(roomy, SEGMENTS, format="mt-stats", metric="bleu", samples="2000", seed="1")
+    known = answer(roomy, SEGMENTS, format="mt-stats", metric="bleu")
+    asked = {"method": "monte_carlo", "samples": "2000", "seed": "1"}
+    said = answer(roomy, SEGMENTS, format="mt-stats", metric="bleu", **asked)
+    assert said["statistic"] == known["statistic"]
     assert said["statistic"]["u"] == pytest.approx(systems["sys1"]["bleu"], rel=1e-12)
     assert said["statistic"]["v"] == pytest.approx(systems["sys2"]["bleu"], rel=1e-12)
     assert (said["method"]["name"], said["method"]["exact"]) == ("monte_carlo", False)
     drawn = said["method"]["monte_carlo"]
     assert drawn["control"] == "midpoint"
     assert drawn["p_value_plain"] == (drawn["exceedances"] + 1) / 2_001
-    low, high = said["p_value_bounds"]  # Clopper-Pearson: the low end is 0 when no sample is as extreme
+    low, high = said["p_value_bounds"]
     assert said["p_value_bounds_kind"] == "confidence"
     assert 0 <= low <= said["p_value"] <= high < 0.05
+    # Without a method asked for, a rigorous bracket decides; with 99 % confidence the samples agree with it.
+    assert (known["method"]["name"], known["p_value_bounds_kind"]) == ("bounds", "certified")
+    least, greatest = known["p_value_bounds"]
+    assert 0 < least <= known["p_value"] <= greatest < 0.05
+    assert known["significant"]
+    assert low <= greatest
+    assert least <= high
 
 
 # --- human judgement -----------------------------------------------------------------------------------------

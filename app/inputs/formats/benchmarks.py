@@ -23,7 +23,7 @@ from .roles import both
 from .source import Source
 
 ROLES = ("u", "v")
-USES = frozenset(("metric", "on_missing", "decimals"))
+USES = frozenset(("metric", "on_missing", "missing_range", "decimals"))
 Row = dict[str, Any]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from ...errors import InvalidTest
+from ...statistics.paired import Scores
 from ..quoting import quoted
 from . import (
     asr,
@@ -25,6 +26,7 @@ from . import (
     trec,
 )
 from .format import FirstLook, Format, Sign
+from .missing_scores import BOUNDS, no_bounds
 from .reader import Kind, ReaderOptions, Reading, UploadedFile
 from .roles import only
 from .source import Source, sources
@@ -96,6 +98,8 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     if options.delimiter is None and reader.delimiter is not None:
         options = replace(options, delimiter=reader.delimiter)
     reading = reader.read(by_role, options, name)
+    if options.on_missing == BOUNDS and not isinstance(reading.data, Scores):
+        raise no_bounds()
     if "u" in by_role and "v" in by_role:
         reading = replace(reading, file_names=(by_role["u"].name, by_role["v"].name))
     if not guessed:

@@ -29,7 +29,7 @@ from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, FileTable, table, weigh
 ROLES = ("u", "v", "file")
 USES = frozenset(
     (
-        "id_column", "score_column", "system_column", "system_u", "system_v", "delimiter", "clusters", "on_missing",
+        "id_column", "score_column", "system_column", "system_u", "system_v", "delimiter", "clusters", "on_missing", "missing_range",
         "decimals", "metric",
     )
 )  # fmt: skip

@@ -18,7 +18,7 @@ from .roles import needed
 from .source import Source
 
 ROLES = ("u", "v")
-USES = frozenset(("on_missing", "decimals", "clusters"))
+USES = frozenset(("on_missing", "missing_range", "decimals", "clusters"))
 MUST_AGREE = ("task_id", "metric_name")
 
 

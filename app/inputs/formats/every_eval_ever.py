@@ -19,7 +19,7 @@ from .roles import needed
 from .source import Source
 
 ROLES = ("u", "v")
-USES = frozenset(("task", "metric", "clusters", "on_missing", "decimals"))
+USES = frozenset(("task", "metric", "clusters", "on_missing", "missing_range", "decimals"))
 METRICS = ("score", "is_correct")
 
 Records = list[ndjson.Record]

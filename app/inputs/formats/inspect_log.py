@@ -24,7 +24,16 @@ from .source import Source
 
 ROLES = ("u", "v")
 USES = frozenset(
-    ("scorer", "metric", "reduce_epochs", "allow_incomplete", "clusters", "on_missing", "decimals")
+    (
+        "scorer",
+        "metric",
+        "reduce_epochs",
+        "allow_incomplete",
+        "clusters",
+        "on_missing",
+        "missing_range",
+        "decimals",
+    )
 )
 LETTERS: Mapping[str, Number] = {"C": 1, "I": 0, "P": 0.5}
 NO_ANSWER = "N"
@@ -140,7 +149,7 @@ def _reduced(
     numbers = [value for value, _ in runs.values() if isinstance(value, int | float)]
     missing = [index for value, index in runs.values() if value is None]
     first = next(iter(runs.values()))[1]
-    if missing and (not numbers or options.on_missing == "error"):
+    if missing and (not numbers or options.on_missing != "drop"):
         return None, missing[0]
     if missing:
         notes.append(f"{log.source.role}: {len(missing)} epochs of a sample without a score were left out.")

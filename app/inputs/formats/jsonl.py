@@ -35,7 +35,7 @@ from .source import Source
 ROLES = ("u", "v", "file")
 USES = frozenset(
     (
-        "id_column", "score_column", "system_column", "metric", "system_u", "system_v", "clusters", "on_missing",
+        "id_column", "score_column", "system_column", "metric", "system_u", "system_v", "clusters", "on_missing", "missing_range",
         "decimals",
     )
 )  # fmt: skip

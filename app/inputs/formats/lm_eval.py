@@ -25,7 +25,9 @@ from .source import Source
 
 MARKS = ("filter", "doc_hash", "filtered_resps", "metrics")  # beside doc_id
 ROLES = ("u", "v", "file")
-USES = frozenset(("filter", "filter_u", "filter_v", "metric", "on_missing", "decimals", "clusters"))
+USES = frozenset(
+    ("filter", "filter_u", "filter_v", "metric", "on_missing", "missing_range", "decimals", "clusters")
+)
 NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT")
 NO_FILTER = "none"
 MUST_AGREE = ("doc_hash", "target_hash")

@@ -45,7 +45,15 @@ READER_OPTIONS = (
     ),
     ReaderOption(
         "on_missing", "Items only one system has", "Items that only one system has.",
-        {"error": "Refuse, and name them", "drop": "Leave them out, and count them"}, "error",
+        {
+            "error": "Refuse, and name them", "drop": "Leave them out, and count them",
+            "bounds": "Bound the p-value, whatever they are",
+        },
+        "error",
+    ),
+    ReaderOption(
+        "missing_range", "What a missing outcome may be",
+        "Of on_missing bounds: the least and the largest score that there can be, such as 0,1.",
     ),
     ReaderOption("metric", "Metric", "Which of an item's numbers to compare."),
     ReaderOption("measure", "Measure", "trec: which measure, such as map, P_10 or ndcg."),

@@ -13,9 +13,9 @@ from ...statistics.paired import Column, Counts, Pairing, Repeated, Scores, Stat
 from .. import columns
 from ..pairing import NAMED_IDS, ById, OnMissing, pair
 from ..quoting import quoted
-from . import item_weights
+from . import item_weights, missing_scores
 from .number_text import Number, NumberReader
-from .reader import ReaderOptions, Reading
+from .reader import OnMissingOutcome, ReaderOptions, Reading
 from .source import Source
 
 MEAN = StatisticSpec("mean_difference")
@@ -85,7 +85,7 @@ def matched(
     u: SystemOutputs,
     v: SystemOutputs,
     *,
-    on_missing: OnMissing,
+    on_missing: OnMissingOutcome,
     notes: list[str],
     clustered: bool = False,
     check: Check | None = None,
@@ -95,8 +95,24 @@ def matched(
     Raises
     ------
     InvalidTest
-        Values are missing or ids do not match, without on_missing=drop; or clusters differ.
+        Values are missing or ids do not match, without on_missing=drop; or clusters differ. Bounds are of scores alone.
     """
+    if on_missing == "bounds":
+        raise missing_scores.no_bounds()
+    clusters = _checked(u, v, notes, check, clustered=clustered)
+    kept = {role: _with_values(system, on_missing, notes, role) for role, system in (("u", u), ("v", v))}
+    with relocated(_in_files(u, v)):
+        paired = pair(kept, ids=None, clusters=clusters, on_missing=on_missing)
+    order = _order(kept["u"], kept["v"])
+    _note_unmatched(paired.pairing, notes)
+    pairing = replace(paired.pairing, largest=max(len(u), len(v)))
+    return Matched(order, list(paired.columns["u"]), list(paired.columns["v"]), pairing)
+
+
+def _checked(
+    u: SystemOutputs, v: SystemOutputs, notes: list[str], check: Check | None, *, clustered: bool
+) -> dict[str, str] | None:
+    """The clusters by id, where there are any, of systems that can be paired; raises InvalidTest."""
     for system in (u, v):
         if not len(system):
             raise system.source.empty()
@@ -110,13 +126,7 @@ def matched(
     if u.by_order and len(u) != len(v):
         detail = f"u has {len(u):,} items and v has {len(v):,}, and there are no ids to pair them by."
         raise InvalidTest.at(v.source.pointer, "length_mismatch", detail)
-    kept = {role: _with_values(system, on_missing, notes, role) for role, system in (("u", u), ("v", v))}
-    with relocated(_in_files(u, v)):
-        paired = pair(kept, ids=None, clusters=clusters, on_missing=on_missing)
-    order = _order(kept["u"], kept["v"])
-    _note_unmatched(paired.pairing, notes)
-    pairing = replace(paired.pairing, largest=max(len(u), len(v)))
-    return Matched(order, list(paired.columns["u"]), list(paired.columns["v"]), pairing)
+    return clusters
 
 
 def _order(u: ById, v: ById) -> list[str]:
@@ -204,6 +214,15 @@ def scores_reading(
 
     `more_notes` come after those of the pairing; `known` are further fields of `Reading`.
     """
+    if options.on_missing == "bounds":
+        clusters = _checked(u, v, notes, check, clustered=clustered)
+        notes += [
+            f"{role}: {len(side):,} items read from {side.source.label}."
+            for role, side in (("u", u), ("v", v))
+        ]
+        bounded = missing_scores.scores_with_gaps(u, v, clusters, column_of, options.bounds, notes)
+        notes += [*more_notes, *NumberReader.of(options).note()]
+        return Reading("scores", bounded, MEAN, tuple(notes), format_, **known)
     pairs = matched(u, v, on_missing=options.on_missing, notes=notes, clustered=clustered, check=check)
     notes += [*more_notes, *NumberReader.of(options).note()]
     data = replace(scores(pairs), weights=item_weights.item_weights((u, v), pairs.ids))

@@ -25,7 +25,7 @@ from .roles import both, by_names, role_question
 from .source import Source
 
 ROLES = ("u", "v", "file")
-USES = frozenset(("system_u", "system_v", "metric", "clusters", "on_missing", "decimals"))
+USES = frozenset(("system_u", "system_v", "metric", "clusters", "on_missing", "missing_range", "decimals"))
 ERROR = 2
 Row = dict[str, Any]
 

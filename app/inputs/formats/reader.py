@@ -9,10 +9,11 @@ from typing import Literal
 from ...errors import Flaw, InvalidTest
 from ...statistics.paired import Paired, StatisticSpec
 from ..nested import MAX_DECIMALS
-from ..pairing import OnMissing
 from ..quoting import quoted
+from .missing_scores import DEFAULT_RANGE, range_of
 from .options import CHOICES, INTEGERS
 
+OnMissingOutcome = Literal["error", "drop", "bounds"]
 Kind = Literal["scores", "counts", "predictions", "segments", "effects"]
 
 DELIMITERS = {
@@ -68,7 +69,8 @@ class ReaderOptions:
     event_column: str | None = None
     groups: str | None = None  # a column; segment, system or none of mt-metrics-eval
     clusters: str | None = None  # document, call, or the column, field or metadata key that says it
-    on_missing: OnMissing = "error"
+    on_missing: OnMissingOutcome = "error"
+    missing_range: str | None = None  # what a missing outcome may be, with on_missing bounds: "0,1"
     decimals: int | None = None  # round scores to so many decimals
     items: Literal["sentence", "word"] = "sentence"  # CoNLL-U
     ner_mode: Literal["lenient", "strict"] = "lenient"  # strict is scheme IOB2, as seqeval has it
@@ -94,6 +96,18 @@ class ReaderOptions:
                 raise _refused(name, f"{name} must be from {least} to {most}.")
         if self.delimiter is not None and self.delimiter not in DELIMITERS:
             raise _refused("delimiter", "delimiter must be comma, tab, pipe, semicolon or blank.")
+
+        if self.missing_range is not None and self.on_missing != "bounds":
+            detail = "missing_range is of on_missing bounds: set that as well, or leave it out."
+            raise InvalidTest.at("/options/missing_range", "redundant", detail)
+        if range_of(self.missing_range) is None:
+            detail = "missing_range is the least and the largest score that there can be, such as 0,1."
+            raise InvalidTest.at("/options/missing_range", "not_a_range", detail)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What a missing outcome may be."""
+        return range_of(self.missing_range) or DEFAULT_RANGE
 
     @classmethod
     def of_form(

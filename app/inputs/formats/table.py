@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ...errors import InvalidTest
 from ..delimited import MAX_COLUMNS, NotDelimited, TooWide, csv_rows
 from ..quoting import quoted
+from .missing_scores import BOUNDS
 from .number_text import parsed
 from .reader import DELIMITERS, ReaderOptions, choose
 from .source import Source
@@ -90,7 +91,8 @@ def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable
     if skipped == len(lines):
         raise source.empty()
     delimiter = DELIMITERS[options.delimiter] if options.delimiter else _guessed(lines[skipped])
-    rows, numbers = _rows(source, lines, skipped, delimiter, notes)
+    bounded = options.on_missing == BOUNDS
+    rows, numbers = _rows(source, lines, skipped, delimiter, notes, bounded=bounded)
     names = [field.strip() for field in rows[0]]
     if any(parsed(name) is not None for name in names):
         return FileTable(source, None, rows, numbers, delimiter)
@@ -118,14 +120,15 @@ def _guessed(line: str) -> str:
 
 
 def _rows(
-    source: Source, lines: list[str], start: int, delimiter: str, notes: list[str]
+    source: Source, lines: list[str], start: int, delimiter: str, notes: list[str], *, bounded: bool
 ) -> tuple[list[Row], list[int]]:
+    """The rows and their numbers; where missing outcomes are `bounded`, empty fields are an item that both systems lack."""
     rows: list[Row] = []
     numbers: list[int] = []
     empty = 0
     try:
         for number, row in _split(lines, start, delimiter):
-            if not any(field.strip() for field in row):
+            if not any(field.strip() for field in row) and not (bounded and len(row) > 1):
                 empty += 1
                 continue
             if rows and len(row) != len(rows[0]):

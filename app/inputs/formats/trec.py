@@ -21,7 +21,7 @@ from .source import Source
 from .trec_runs import MEASURE, evaluated
 
 ROLES = ("u", "v", "qrels")
-USES = frozenset(("measure", "on_missing", "decimals"))
+USES = frozenset(("measure", "on_missing", "missing_range", "decimals"))
 ALL = "all"
 NO_MEASURES = ("runid", "relstring")
 NEITHER = ("num_ret", "num_rel")  # sizes of the run and of the judgements

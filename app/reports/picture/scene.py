@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ...inference.record import TestRecord
-from ..certainty import kind, p_text
+from ..certainty import kind, manner, p_text
 from ..escaping import single_line
 from ..number_format import number
 from ..titles import measured
@@ -128,7 +128,7 @@ def _subtitle(record: TestRecord, note: str) -> str:
     items = record.items
     clusters = "" if items.clusters is None else f" in {items.clusters:,} clusters"
     return (
-        f"{SIDES[record.alternative]} {record.test} test{note}, {kind(record)} ({record.method.name}), "
+        f"{SIDES[record.alternative]} {record.test} test{note}, {manner(record)} ({record.method.name}), "
         f"n = {items.n:,}{clusters}"
     )
 
@@ -184,5 +184,5 @@ def _description(record: TestRecord, title: str) -> str:
     return (
         f"The null distribution of {_name(record)}: mean {number(null.mean)}, "
         f"{spread}from {number(null.min)} to {number(null.max)}. Observed: {number(record.statistic.observed)}. "
-        f"{title}, {record.alternative}, {kind(record)}.{how}"
+        f"{title}, {record.alternative}, {manner(record)}.{how}"
     )

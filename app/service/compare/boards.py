@@ -16,6 +16,7 @@ from ...inputs.quoting import quoted
 from ...statistics.label_match import GoldLabels
 from ...statistics.paired import StatisticSpec
 from ...statistics.pairwise.gold import PAIRWISE
+from ...statistics.repeats import per_item_systems
 from ...statistics.summary_rows import summary_warning
 from ...statistics.systems import SystemColumn, Systems, SystemsKind
 from ..messages import Limits
@@ -100,6 +101,11 @@ def board_of(
             for name in columns
             if system_pointer(name) in aligned.present
         }
+        if systems_kind == "scores":
+            by_pointer = {system_pointer(name): column for name, column in columns.items()}
+            places = {system_pointer(name): own for name, own in present.items()}
+            reduced = per_item_systems(by_pointer, places, spec)
+            columns = {name: reduced[system_pointer(name)] for name in columns}
         if systems_kind == "predictions":
             columns = {name: _outputs(column, spec, system_pointer(name)) for name, column in columns.items()}
             gold = gold_column(gold, spec, GOLD) if spec.name in PAIRWISE else labels_of(gold, GOLD)

@@ -219,7 +219,7 @@ def _metric(
         options = replace(options, name_u=ROLES[0], name_v=ROLES[1])
     if baseline is not None:
         options = replace(options, name_v=baseline)
-    if "confidence_level" not in given and terms.alpha < 0.5:
+    if "confidence_level" not in given and 0.0 < 1 - 2 * terms.alpha < 1.0:
         # The two-sided interval at 1 - 2 alpha decides a one-sided test at alpha.
         options = replace(options, confidence_level=1 - 2 * terms.alpha)
     name = own.name

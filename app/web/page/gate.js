@@ -1,7 +1,7 @@
 // The result of a gate: pass, fail or inconclusive, and why.
 import { number, percent, probability, shortProbability, signed } from "./numbers.js";
 import { card, keyList, movedCard, notesCard, numbersCard, table, verdictCard, warnings } from "./result.js";
-import { interval } from "./verdict.js";
+import { interval, isControlled } from "./verdict.js";
 import { measured } from "./words.js";
 
 const TITLES = { pass: "Pass", fail: "Fail", inconclusive: "Inconclusive" };
@@ -59,7 +59,7 @@ function key({ decision, test, alpha }, names) {
   const shown = interval(test.confidence_interval, 4);
   const p = shortProbability(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha);
   const cells = [
-    ["p-value of the gate", p, kind(decision)],
+    ["p-value of the gate", p, kind({ decision, test })],
     [`Difference, ${names.u} − ${names.v}`, signed(test.statistic.observed), measured(test.statistic, names.statistic)],
   ];
   if (shown) cells.push([`${percent(test.confidence_interval.level)} interval`, shown.text, ""]);
@@ -67,11 +67,17 @@ function key({ decision, test, alpha }, names) {
 }
 
 const KINDS = { certified: "bounded", confidence: "sampled", asymptotic: "approximate" };
-const kind = (decision) => (decision.exact ? "exact" : KINDS[decision.p_value_bounds_kind]);
+
+/** How certain the p-value behind a verdict is; with a control variate the decision is the test itself. */
+function kind({ decision, test }) {
+  if (decision.exact) return "exact";
+  const known = KINDS[decision.p_value_bounds_kind];
+  return known === "sampled" && isControlled(test) ? "sampled, with a control variate" : known;
+}
 
 function decisionCard(metric, several) {
   const { decision } = metric;
-  const how = `${kind(decision)}, ${decision.procedure.replaceAll("_", " ")}, against α = ${number(metric.alpha)}`;
+  const how = `${kind(metric)}, ${decision.procedure.replaceAll("_", " ")}, against α = ${number(metric.alpha)}`;
   const adjusted = decision.p_value_adjusted !== decision.p_value;
   return card(several ? `${metric.name}: ${TITLES[metric.verdict]}` : "The gate", "", table([
     ["Policy", POLICIES[metric.policy] ?? metric.policy, metric.hypothesis],

@@ -1,7 +1,7 @@
 // The result of a test: the verdict, the numbers, the picture and the warnings.
 import { button, element, icon } from "./dom.js";
 import { count, number, percent, power, probability, shortProbability, signed } from "./numbers.js";
-import { certainty, interval, verdict } from "./verdict.js";
+import { certainty, interval, isControlled, verdict } from "./verdict.js";
 import { measured } from "./words.js";
 
 const QUESTIONS = { "two-sided": "different, either way", greater: "is U greater?", less: "is U less?" };
@@ -122,7 +122,8 @@ function oddsRow({ only_u: u, only_v: v, odds, odds_low: low, odds_high: high },
 
 function methodRows(answer) {
   const { method } = answer;
-  const kind = method.exact ? "exact" : answer.p_value_bounds_kind === "certified" ? "bounded" : "sampled";
+  const kind = method.exact ? "exact" : answer.p_value_bounds_kind === "certified" ? "bounded"
+    : isControlled(answer) ? "sampled, with a control variate" : "sampled";
   const least = answer.min_attainable_p;
   return [
     ["Method", `${method.name.replaceAll("_", " ")} (${kind})`, method.reason],

@@ -5,12 +5,17 @@ import { measured } from "./words.js";
 /** {tone, badge, headline, details} of a test's answer. */
 export function verdict(answer, names) {
   const { p_value: p, log10_p_value: log10, alpha } = answer;
-  const [low, high] = answer.p_value_bounds;
-  const unsure = low <= alpha && alpha < high;
+  const [low, high] = answer.missing ? answer.missing.p_value : answer.p_value_bounds;
+  const unsure = low <= alpha && alpha < high && !(answer.missing && answer.significant);
   const difference = answer.statistic.observed;
   const about = answer.method.exact ? "=" : "≈";
   const pText = `p\u00a0${about}\u00a0${shortProbability(p, log10, alpha)}`;
   const details = [meaning(answer, names)];
+  if (answer.missing) {
+    const [worst, best] = answer.missing.difference.map((end) => number(end, 4));
+    const lacking = `${count(answer.missing.n)} outcomes are missing; these numbers are of the complete items`;
+    details.push(`${lacking}. Over all items the difference lies between ${worst} and ${best}, and p between ${number(low)} and ${number(high)}.`);
+  }
   if (answer.min_attainable_p > alpha && answer.items.nonzero > 0) {
     const least = number(answer.min_attainable_p, 3);
     details.push(`With so few items that differ, no outcome could have had p below ${least}.`);
@@ -81,6 +86,9 @@ function meaning(answer, names) {
   return `If it did not matter which system gave which answer, ${large} would come about ${often(p, log10)}.`;
 }
 
+/** Whether samples had the help of a control variate. */
+export const isControlled = ({ method }) => Boolean(method.monte_carlo?.control);
+
 /** How sure the p-value itself is. */
 export function certainty(answer) {
   const [low, high] = answer.p_value_bounds;
@@ -92,7 +100,7 @@ export function certainty(answer) {
   const between = `between ${number(low, 5)} and ${number(high, 5)}`;
   if (answer.p_value_bounds_kind === "certified") return `bounded: certainly ${between}`;
   const drawn = method.monte_carlo;
-  const control = drawn && drawn.control ? " and a control variate" : "";
+  const control = isControlled(answer) ? " and a control variate" : "";
   const samples = drawn ? `${count(drawn.samples)} samples, seed ${drawn.seed}${control}; ` : "";
   return `sampled: ${samples}${between} with 99 % confidence`;
 }
