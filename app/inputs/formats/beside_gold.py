@@ -13,6 +13,8 @@ from ...statistics.paired import Predictions
 from .. import columns
 from ..pairing import NAMED_IDS, ById, OnMissing, coded, pair
 from ..quoting import quoted
+from . import missing_scores
+from .reader import OnMissingOutcome
 from .source import Source
 
 
@@ -70,15 +72,22 @@ class OfItems:
 
 
 def predictions_by_id(
-    gold: ValuesById, u: ValuesById, v: ValuesById, of_items: OfItems, on_missing: OnMissing, notes: list[str]
+    gold: ValuesById,
+    u: ValuesById,
+    v: ValuesById,
+    of_items: OfItems,
+    on_missing: OnMissingOutcome,
+    notes: list[str],
 ) -> Predictions:
     """Gold and both systems' scores in the order of gold.
 
     Raises
     ------
     InvalidTest
-        Ids repeat or do not match, or values are missing, without on_missing=drop.
+        Ids repeat or do not match, or values are missing, without on_missing=drop. Bounds are of scores without gold.
     """
+    if on_missing == "bounds":
+        raise missing_scores.no_bounds()
     sides = {"gold": gold, "u": u, "v": v}
     kept = {role: side.known(role, on_missing, notes) for role, side in sides.items()}
     for role, column in kept.items():
