@@ -17,7 +17,8 @@ ROWS = list(docs_exactness.rows())
 MEANT = {
     "exact, at thousands of items": {"exact"},
     "exact or bracketed": {"exact", "bracketed"},
-    "sampled, with an interval": {"sampled", "controlled"},
+    "bracketed, or sampled with a control variate": {"bracketed", "controlled"},
+    "bracketed or sampled, with an interval": {"bracketed", "controlled", "sampled"},
 }
 # How the README calls the data of a part of a cell, and how the table does.
 CALLED = {
