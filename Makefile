@@ -43,8 +43,9 @@ test: .venv/.dev ## Run all tests (PYTEST_ARGS="tests/unit -k fft" for some)
 	@$(PY) -m compileall -q app
 	$(PY) -m pytest $(PYTEST_ARGS)
 
-test-fast: .venv/.dev ## Unit and api tests without the slow ones; no server, no browser
-	$(PY) -m pytest tests/unit tests/api -m "not slow and not process and not browser" $(PYTEST_ARGS)
+test-fast: .venv/.dev ## One case of each unit and api test without the slow ones; no server, no browser
+	@$(PY) -m compileall -q app
+	$(PY) -m pytest tests/unit tests/api --one-case -m "not slow and not process and not browser" $(PYTEST_ARGS)
 
 check: lint openapi-check ## What continuous integration runs besides the tests
 

@@ -20,7 +20,17 @@ settings.load_profile("repeatable")
 PACK = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--one-case", action="store_true", help="the first case of each test: see `make test-fast`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("one_case"):
+        first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
+        kept = [item for item in items if first[item.nodeid.partition("[")[0]] is item]
+        rest = set(items) - set(kept)
+        config.hook.pytest_deselected(items=list(rest))
+        items[:] = kept
     if PACK.is_dir():
         return
     missing = pytest.mark.skip(reason="the evaluation data is not in ../shared/data")
