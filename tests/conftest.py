@@ -21,7 +21,9 @@ PACK = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--one-case", action="store_true", help="the first case of each test: see `make test-fast`")
+    parser.addoption(
+        "--one-case", action="store_true", help="the first case of each test: see `make test-fast`"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -134,6 +134,7 @@ def test_the_exported_document_is_up_to_date() -> None:
     assert (ROOT / "openapi" / "openapi.json").read_text(encoding="utf-8") == exported()
 
 
+@pytest.mark.slow
 def test_the_export_check_notices_a_difference(tmp_path: Path) -> None:
     stale = tmp_path / "openapi.json"
     stale.write_text("{}")

@@ -215,6 +215,7 @@ def test_more_ties_than_were_planned_for_are_refused(monkeypatch: pytest.MonkeyP
     assert "tell" in said["detail"]
 
 
+@pytest.mark.slow
 def test_a_sum_on_a_line_is_priced_with_what_it_takes_to_solve_it() -> None:
     random = Random(3)
     stay, swap = ([[random.randint(0, 10**4) for _ in range(2)] for _ in range(64)] for _ in range(2))

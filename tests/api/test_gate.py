@@ -248,6 +248,7 @@ def test_a_mistake_in_a_form_is_named_by_its_field(
     assert said["errors"][0]["pointer"] == pointer
 
 
+@pytest.mark.slow
 def test_every_report_of_a_gate_has_the_same_verdict(worker_service: Any) -> None:
     for request, status, verdict in ((WORSE, 409, "fail"), (BETTER, 200, "pass")):
         reports = {

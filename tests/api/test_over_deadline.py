@@ -74,6 +74,7 @@ def test_it_is_refused_wherever_its_deadline_is_said(asked: Service) -> None:
     assert executor.restarts.total() == 0  # no worker was ended for it
 
 
+@pytest.mark.slow
 def test_the_deadline_that_the_refusal_names_is_enough(asked: Service) -> None:
     body = {**BODY, "timeout_s": planned_s(asked) / 3.5}
     detail = refusal(asked.post(EFFECTS, body), "/timeout_s")
@@ -92,6 +93,7 @@ def test_a_plan_is_answered_whatever_its_deadline(asked: Service) -> None:
     assert asked.post("/v1/plan", {"kind": "effects", "request": wanted}).status_code == 200
 
 
+@pytest.mark.slow
 def test_who_cannot_wait_so_long_leaves_and_who_can_gets_the_answer() -> None:
     """Two ask the same, with other deadlines in the query: they share one computation."""
 

@@ -89,6 +89,7 @@ def test_a_report_is_one_file_that_fetches_and_runs_nothing(service: Any) -> Non
     assert "script" not in response.headers["content-security-policy"]
 
 
+@pytest.mark.slow
 def test_the_web_process_does_not_import_what_draws() -> None:
     code = (
         "import sys; from app.main import create_app; from app.settings import Settings; import app.service.pipeline\n"

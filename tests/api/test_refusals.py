@@ -310,6 +310,7 @@ REQUESTS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(REQUESTS, st.sampled_from(["application/json", "text/plain", "text/markdown", "text/csv"]))
 def test_no_body_of_json_makes_the_service_fail(service: Any, asked: Any, accept: str) -> None:

@@ -213,6 +213,7 @@ def test_a_request_sent_as_lines_is_never_one_item(
     assert service.body(path + query, with_id, "application/x-ndjson").json()["items"]["n"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_random_requests_agree_with_the_json_route(seed: int, service: Any) -> None:
     random_ = random.Random(seed)

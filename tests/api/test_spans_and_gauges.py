@@ -115,6 +115,7 @@ async def leave(service: Service, body: bytes, *, midway: bool) -> None:
     await service.app(scope, receive, send)
 
 
+@pytest.mark.slow
 def test_all_gauges_are_back_at_rest_after_good_bad_large_late_and_leaving_requests(stormed: Service) -> None:
     async def storm() -> None:
         def post(path: str, body: Any, **headers: str) -> Any:

@@ -128,6 +128,7 @@ def test_every_statistic_can_be_asked_for(service: Any, kind: str, name: str) ->
     assert said["p_value_bounds"][0] <= said["p_value"] <= said["p_value_bounds"][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["f1", "precision", "recall"])
 @pytest.mark.parametrize("average", ["micro", "macro"])
 @pytest.mark.parametrize("labels", [None, ["a", "c"]])

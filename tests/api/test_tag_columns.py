@@ -140,6 +140,7 @@ def file_of(rng: random.Random, role: str, tokens: Tags, tags: Tags, options: di
     return "\n".join(lines).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", range(3))
 def test_random_columns_have_the_f1_of_seqeval_or_are_refused(seed: int, service: Any) -> None:

@@ -59,6 +59,7 @@ def held(service: Service) -> int:
     return int(service.app.state.metrics.held_bytes())
 
 
+@pytest.mark.slow
 def test_an_answer_counts_until_it_is_written_and_comes_in_slices(small: Service) -> None:
     async def scenario() -> None:
         first = Client(small)

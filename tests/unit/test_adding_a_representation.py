@@ -94,6 +94,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_a_renderer_and_a_row_are_all_that_a_representation_needs(copy: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", SCRIPT], cwd=copy, capture_output=True, text=True, check=False

@@ -107,6 +107,7 @@ def test_a_refusal_points_at_what_is_wrong(found: dict[str, Any]) -> None:
     assert error.instance
 
 
+@pytest.mark.slow
 def test_a_body_over_the_limit_is_too_large() -> None:
     async def work(client: AsyncClient) -> None:
         with pytest.raises(TooLarge, match="limit"):

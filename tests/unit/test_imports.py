@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 APP = ROOT / "app"
 
@@ -51,6 +53,7 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
     return [sorted(left)] if left else []
 
 
+@pytest.mark.slow
 def test_no_circle_of_files() -> None:
     graph = {name: set(imports(path)) - {name} for name, path in MODULES.items()}
     assert sum(map(len, graph.values())) > 1_000  # it does see the imports

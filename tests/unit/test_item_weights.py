@@ -88,6 +88,7 @@ def test_ways_to_give_weights_in_python() -> None:
     assert refused.value.pointer == "/weights"
 
 
+@pytest.mark.slow
 def test_both_clients_send_them() -> None:
     request = scores(np.array(U), np.array(V), weights=[Fraction(w) for w in WEIGHTS])
     board = compare({name: np.array(column) for name, column in SYSTEMS.items()}, weights=WEIGHTS)

@@ -170,6 +170,7 @@ def test_a_deadline_holds_and_what_was_computing_ends() -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_importing_loads_nothing_but_what_is_used() -> None:
     code = (
         "import sys, app\n"

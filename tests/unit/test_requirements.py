@@ -7,6 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from app import __version__
 from app.extras import EXTRAS
 
@@ -62,6 +64,7 @@ def test_make_serve_installs_what_the_readme_says() -> None:
     assert {"!requirements/main.txt", "!requirements/serve.txt"} <= set(ignored)
 
 
+@pytest.mark.slow
 def test_no_more_of_scipy_is_used_than_the_image_keeps() -> None:
     """The Dockerfile deletes the rest: another import would break the image and nothing else."""
     kept = set(re.findall(r"! -name (\w+)", (ROOT / "Dockerfile").read_text(encoding="utf-8")))

@@ -129,6 +129,7 @@ def test_the_polynomials_alone_hold_every_enumerated_tail(law: str) -> None:
     assert solved > 2
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=1, max_size=9),

@@ -75,6 +75,7 @@ def test_ends_are_where_the_two_sided_p_crosses_alpha(
             assert two_sided(effects, sizes, end - outwards) > alpha
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=60)
 def test_every_method_finds_the_same_ends(data: st.DataObject) -> None:

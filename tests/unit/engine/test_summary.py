@@ -152,6 +152,7 @@ def fine_and_coarse(form: CanonicalForm, monkeypatch: pytest.MonkeyPatch) -> tup
     return fine, coarse
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 900])
 def test_cells_of_a_long_window_add_up_the_points_of_a_fine_one(
     n: int, monkeypatch: pytest.MonkeyPatch

@@ -57,6 +57,7 @@ def cases(draw: st.DrawFn) -> tuple[list[int], list[int], list[int] | None]:
     return [one + near + other for one, other in zip(draw(scores), v, strict=True)], v, codes
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(cases(), st.sampled_from(["0.05", "0.1", "0.3"]), st.sampled_from([0.05, 0.1, 0.25]), st.booleans())
 def test_verdict_and_p_values_are_those_of_the_definition(

@@ -36,6 +36,7 @@ def cases(draw: st.DrawFn) -> tuple[list[int], list[int], list[int] | None]:
     return draw(scores), draw(scores), codes
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(
     cases(),

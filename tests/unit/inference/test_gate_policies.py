@@ -206,6 +206,7 @@ def test_sampled_p_values_must_clear_alpha_with_their_whole_interval() -> None:
     assert clear.verdict == "fail"
 
 
+@pytest.mark.slow
 def test_rigorous_bounds_decide_like_the_exact_test() -> None:
     rng = np.random.default_rng(11)
     u, v = rng.normal(size=60), rng.normal(size=60) + 0.8

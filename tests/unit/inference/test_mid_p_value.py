@@ -37,6 +37,7 @@ def by_listing(d: list[int], alternative: str) -> tuple[Fraction, Fraction]:
     return Fraction(beyond + ties, len(sums)), Fraction(2 * beyond + ties, 2 * len(sums))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.integers(-30, 30), min_size=2, max_size=9),

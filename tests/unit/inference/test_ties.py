@@ -65,6 +65,7 @@ def test_0_1_plus_0_2_ties_with_0_3() -> None:
     assert record.statistic.observed == 0.0
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(
     places=st.integers(1, 6),

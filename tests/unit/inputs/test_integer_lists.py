@@ -22,6 +22,7 @@ def test_a_list_of_integers_is_read_exactly(values: list[int], comma: str) -> No
     assert array.tolist() == values
 
 
+@pytest.mark.slow
 @settings(max_examples=2_000)
 @given(st.text("0019,,--  .e", max_size=8))
 def test_what_is_taken_is_what_the_parser_reads(text: str) -> None:

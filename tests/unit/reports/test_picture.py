@@ -116,6 +116,7 @@ def test_the_words_are_in_the_picture() -> None:
     assert root[1].tag == f"{NAMESPACE}desc"
 
 
+@pytest.mark.slow
 def test_a_picture_is_the_same_bytes_in_another_process() -> None:
     code = (
         "import hashlib; from tests.unit.reports.test_picture import asked\n"

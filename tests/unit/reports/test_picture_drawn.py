@@ -213,6 +213,7 @@ def test_an_empty_tail_of_resamples_shades_nothing() -> None:
     assert scene(replace(shaded, warnings=record.warnings)).tails == ()
 
 
+@pytest.mark.slow
 def test_no_number_of_the_axis_is_cut_at_its_ends() -> None:
     rng = np.random.default_rng(5)
     for top in (9, 90, 900, 9_000, 90_000):

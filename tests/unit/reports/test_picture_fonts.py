@@ -67,6 +67,7 @@ def test_only_what_the_font_lacks_is_replaced() -> None:
     assert printable("a\u0928\u0e20\u7cfb\ud55cz") == "a\ufffd\ufffd\ufffd\ufffdz"
 
 
+@pytest.mark.slow
 def test_it_writes_a_list_of_fonts_to_a_folder_of_its_own_and_nothing_else(
     tmp_path: Path, usual: str
 ) -> None:
@@ -82,10 +83,12 @@ def test_it_writes_a_list_of_fonts_to_a_folder_of_its_own_and_nothing_else(
     assert [path.name.split("-")[0] for path in folder.iterdir()] == ["fontlist"]
 
 
+@pytest.mark.slow
 def test_it_draws_where_nothing_can_be_written(usual: str) -> None:
     assert drawn(Path("/"), REFUSE_WRITES, "assert tried, 'the hook saw nothing'") == usual
 
 
+@pytest.mark.slow
 def test_nobodys_preferences_change_a_picture(tmp_path: Path, usual: str) -> None:
     home = tmp_path / ".config" / "matplotlib"
     home.mkdir(parents=True)
@@ -94,6 +97,7 @@ def test_nobodys_preferences_change_a_picture(tmp_path: Path, usual: str) -> Non
     assert drawn(tmp_path, TMPDIR=str(tmp_path), HOME=str(tmp_path)) == usual
 
 
+@pytest.mark.slow
 def test_the_lock_of_a_worker_that_was_killed_is_removed(tmp_path: Path, usual: str) -> None:
     folder = tmp_path / f"exactperm-matplotlib-{os.getuid()}"
     folder.mkdir(mode=0o700)

@@ -144,6 +144,7 @@ def worked_out(tree: Tree, row: tuple[int, ...]) -> Fraction | None:
 GRID: Integers = np.array(list(itertools.product(range(-1, 4), range(4), range(4))), dtype=np.int64)
 
 
+@pytest.mark.slow
 @given(trees, st.integers(0, len(GRID) - 1))
 @settings(deadline=None, max_examples=200)
 def test_every_tree_compares_as_schoolbook_fractions_do(tree: Tree, start: int) -> None:

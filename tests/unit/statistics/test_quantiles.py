@@ -186,6 +186,7 @@ def test_the_median_is_the_half_quantile_and_the_lower_of_two() -> None:
     assert answered(u, v, {"interpolation": "linear"}).statistic.u == 3.0
 
 
+@pytest.mark.slow
 def test_samples_agree_at_a_thousand_items() -> None:
     rng = np.random.default_rng(11)
     base = rng.lognormal(size=1000)

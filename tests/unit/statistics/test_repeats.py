@@ -53,6 +53,7 @@ def runs(draw: st.DrawFn) -> tuple[list[list[int]], list[list[int]]]:
 ONE: dict[str, Any] = {"mean": lambda item: Fraction(sum(item), len(item)), "all": min, "any": max}
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(runs(), st.sampled_from(["mean", "all", "any"]))
 def test_items_are_right_every_time_or_once(

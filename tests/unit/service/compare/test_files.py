@@ -226,6 +226,7 @@ def test_names_of_files() -> None:
     assert [stem(name) for name in names] == ["gpt-4", "ud-test.crf", "llama-3.1", ".csv", "a"]
 
 
+@pytest.mark.slow
 @pytest.mark.pack
 def test_pack_conllu_of_three_taggers() -> None:
     folder = PACK / "conllu"
