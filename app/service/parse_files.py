@@ -59,6 +59,9 @@ def option_pointer(name: str) -> str:
     return f"/options/{pointer_token(name[:40])}"
 
 
+_OF_RANKINGS = {entry.name for entry in entries("predictions") if "rankings" in entry.data}
+
+
 def parse_files(
     files: Mapping[str, UploadedFile], fields: Sequence[tuple[str, str]], limits: Limits
 ) -> ParsedFiles:
@@ -109,6 +112,8 @@ def spec_of_reading(reading: Reading, name: str | None, parameters: dict[str, An
     if name not in named:
         detail = f"The files were read as {reading.kind}, which have no statistic {quoted(name)}; "
         detail += f"there are {', '.join(sorted(named))}."
+        if name in _OF_RANKINGS:
+            detail += f" {name} compares scores with gold: name its column with gold_column, or send it as the file gold."
         raise InvalidTest.at("/statistic/name", "unknown_statistic", detail)
     statistic = validated(STATISTIC_MODELS[kind], {"name": name, **merged}, prefix="/statistic")
     return spec_of(statistic, kind)

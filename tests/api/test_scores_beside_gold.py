@@ -198,3 +198,23 @@ def test_raw_scores_of_two_scales_are_a_warning_and_no_gate(service: Any) -> Non
     # Nor where the numbers mean the same.
     same = {**body, "v": data["v"], "statistic": {"name": "pairwise_accuracy"}}
     assert "scales_differ" not in {w["code"] for w in service.post(PREDICTIONS, same).json()["warnings"]}
+
+
+def test_a_table_whose_column_of_gold_is_named_is_read_beside_it(service: Any) -> None:
+    table = b"txn,is_fraud,new,old\na,1,0.9,0.4\nb,0,0.3,0.5\nc,0,0.2,0.1\nd,1,0.7,0.6\n"
+    files = {"file": ("fraud.csv", table)}
+    refused = service.post(FILES, files=files, data={"statistic": "auc"})
+    assert refused.status_code == 422
+    assert "gold_column" in refused.json()["detail"]
+    read = service.post(FILES, files=files, data={"statistic": "auc", "gold_column": "is_fraud"}).json()
+    direct = service.post(
+        PREDICTIONS,
+        json={
+            "gold": [1, 0, 0, 1],
+            "u": [0.9, 0.3, 0.2, 0.7],
+            "v": [0.4, 0.5, 0.1, 0.6],
+            "statistic": {"name": "auc"},
+        },
+    ).json()
+    assert read["p_value"] == direct["p_value"]
+    assert (read["statistic"]["u"], read["statistic"]["v"]) == (1.0, 0.75)
