@@ -90,12 +90,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     if guessed:
         name = guess(by_role)
         # Whoever names the column of gold has scores that are compared with it, whatever else the table looks like.
-        beside_gold = options.given() & {"gold_column", "event_column"}
-        if (
-            beside_gold
-            and not beside_gold & FORMATS[name].uses
-            and by_role.keys() <= set(ranking.FORMAT.roles)
-        ):
+        if name in {"csv", "tsv", "jsonl"} and options.given() & {"gold_column", "event_column"}:
             name = ranking.FORMAT.name
     if name not in FORMATS:
         detail = f"There is no format {quoted(format_)}; there are: auto, {', '.join(FORMATS)}."
