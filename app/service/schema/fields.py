@@ -68,7 +68,7 @@ def _effect_array(value: Any, info: ValidationInfo) -> Any:
     raise _refusal("not_a_column", "Give a list with one number, or m numbers, per item.")
 
 
-def _sample_column(value: Any, info: ValidationInfo) -> Given:
+def _sample_column(value: Any, info: ValidationInfo) -> Given | Gapped:
     check = partial(nested.samples, may_hold_booleans=_may_hold_booleans(info))
     bounded = (info.data or {}).get("on_missing") == "bounds"
     if type(value) is dict:
@@ -80,13 +80,13 @@ def _sample_column(value: Any, info: ValidationInfo) -> Given:
     if type(value) is np.ndarray:
         return value
     if type(value) is list and bounded and type(None) in set(map(type, value)):
-        return _gapped(check, value)  # type: ignore[no-any-return]
+        return _gapped(check, value)
     if type(value) is list:
         return _checked(check, value)  # type: ignore[no-any-return]
     raise _refusal("not_a_column", "Give a list with one number per item, or an object with one per id.")
 
 
-def _gapped(check: Callable[[Any], Any], value: list[Any]) -> Any:
+def _gapped(check: Callable[[Any], Any], value: list[Any]) -> Gapped:
     """A list with nulls; pointers of flaws are positions in all of it."""
     positions = [index for index, one in enumerate(value) if one is not None]
     there = _checked(check, [value[index] for index in positions], [str(index) for index in positions])
@@ -136,13 +136,15 @@ def _output_column(value: Any) -> Given:
     return _label_column(value)
 
 
-def _event_column(value: Any) -> Any:
-    """Checked by `service.pairwise` once it is known which items there are."""
-    if type(value) is np.ndarray or (type(value) in {list, dict} and value):
-        return value
-    raise _refusal(
-        "not_a_column", "Give a list with 1 (event) or 0 (censored) per item, or an object with one per id."
-    )
+def _keyed_column(what: str) -> Callable[[Any], Any]:
+    """A column that is checked once it is known which items there are: by `service.pairwise`, by `statistics.weights`."""
+
+    def check(value: Any) -> Any:
+        if type(value) is np.ndarray or (type(value) in {list, dict} and value):
+            return value
+        raise _refusal("not_a_column", f"Give a list with {what} per item, or an object with one per id.")
+
+    return check
 
 
 def _label(value: Any) -> str | int:
@@ -174,15 +176,6 @@ def _key_column(value: Any) -> list[Any] | Mapping[str, Any]:
         _checked(columns.keys, list(value.values()), list(value))
         return value
     return _key_list(value)
-
-
-def _weight_column(value: Any) -> Any:
-    """Checked by `statistics.weights` once it is known which items there are."""
-    if type(value) is np.ndarray or (type(value) in {list, dict} and value):
-        return value
-    raise _refusal(
-        "not_a_column", "Give a list with one positive number per item, or an object with one per id."
-    )
 
 
 def _range(value: Any) -> tuple[float, float]:
@@ -230,7 +223,7 @@ CountColumns = Annotated[
 _WEIGHT = {"type": ["number", "string"]}
 WeightColumn = Annotated[
     Any,
-    PlainValidator(_weight_column),
+    PlainValidator(_keyed_column("one positive number")),
     WithJsonSchema(
         {
             "anyOf": [
@@ -268,7 +261,7 @@ OutputColumn = Annotated[
 _EVENT = {"enum": [0, 1, False, True]}
 EventColumn = Annotated[
     Any,
-    PlainValidator(_event_column),
+    PlainValidator(_keyed_column("1 (event) or 0 (censored)")),
     WithJsonSchema(
         {
             "anyOf": [
