@@ -1,0 +1,1 @@
+"""Power: how likely a test is to find a difference that is there."""

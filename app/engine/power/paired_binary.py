@@ -1,0 +1,216 @@
+"""Power of the exact paired test of right or wrong (McNemar's), before a single item has been seen.
+
+An item is right for U alone with probability p10, for V alone with p01, and else no evidence. Of n items K ~ Bin(n, psi)
+are discordant, psi = p10 + p01, and given K = k the wins of U are B ~ Bin(k, theta), theta = p10 / psi. The test rejects
+where B <= c_k or B >= k - c_k, c_k the largest c with 2 P(Bin(k, 1/2) <= c) <= alpha (one-sided: one of both, without the
+factor), so that
+
+    power(n) = sum_k Bin(k; n, psi) g(k),   g(k) = P(B <= c_k) + P(B >= k - c_k)
+
+(Connor 1987, *Biometrics* 43:207-211; Lachin 1992, *Statistics in Medicine* 11:1239-1251: the exact unconditional power).
+With theta = 1/2 the same sum is the level that the test really has.
+
+Power is a saw-tooth in n, as c_k are integers. Two monotone envelopes bound where it can cross: the randomised test of
+level a is uniformly most powerful unbiased (Lehmann & Romano 2005, section 4.4 to 4.7), and more items cannot hurt it, as
+one of them may be ignored; so its power R_a(n) grows with n. The test itself is, given k, the randomised test of its own
+level a_k <= alpha: R_a(n) - P(K < m) <= power(n) <= R_alpha(n) for a = min a_k over k >= m.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from ..binomial_tails import exact_tail
+from ..lattice import Integers, Reals
+from ..probability import Alternative
+from ..tilting import bernstein_reach
+
+# Mass of K that is left out of a sum, on either side, and what its doubles may be off by.
+_OUTSIDE = 1e-15
+ROUNDING = 1e-11
+# Levels nearer to alpha than this are compared in integers.
+_NEAR = 1e-9
+# Levels of so few discordant items are computed one by one, of four times as many as are asked for, up to so many.
+_COMPUTED = 4_096
+_MOST_COMPUTED = 65_536
+
+
+def critical_counts(flips: Integers, level: float) -> Integers:
+    """The largest c with P(Bin(k, 1/2) <= c) <= `level`, -1 where there is none; shape (M,) of k to shape (M,).
+
+    Compared exactly: 1/16 meets a level of 0.0625. `level` is below 1/2.
+    """
+    flips = np.asarray(flips, dtype=np.int64)
+    # The normal approximation is off by a few at the most; what moves is tried again.
+    near = 0.5 * (flips + float(special.ndtri(level)) * np.sqrt(flips) - 1.0)
+    counts = np.clip(np.floor(near).astype(np.int64), -1, flips)
+    left = np.arange(len(flips))
+    while len(left):
+        left = left[(counts[left] >= 0) & _above(counts[left], flips[left], level)]
+        counts[left] -= 1
+    left = np.arange(len(flips))
+    while len(left):
+        left = left[~_above(counts[left] + 1, flips[left], level)]
+        counts[left] += 1
+    return counts
+
+
+def _above(counts: Integers, flips: Integers, level: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Whether P(Bin(k, 1/2) <= c) > level, exactly."""
+    tails = _lower_tail(counts, flips, 0.5)
+    above = tails > level
+    for at in np.flatnonzero(np.abs(tails - level) <= _NEAR * level).tolist():
+        k, c = int(flips[at]), int(counts[at])
+        above[at] = c >= 0 and Fraction(exact_tail(k, k - c), 1 << k) > Fraction(level)
+    return np.asarray(above)
+
+
+def _lower_tail(counts: Integers, flips: Integers, chance: float) -> Reals:
+    """P(Bin(k, chance) <= c), also for c < 0 and c >= k."""
+    inside = np.clip(counts, 0, np.maximum(flips - 1, 0))
+    tails = np.asarray(special.bdtr(inside.astype(np.float64), flips, chance), dtype=np.float64)
+    return np.where(counts < 0, 0.0, np.where(counts >= flips, 1.0, tails))
+
+
+@dataclass(frozen=True, eq=False)
+class PairedBinary:
+    """A design: the probabilities that only U, or only V, is right on an item; the level, and the side that is tested.
+
+    Raises ValueError for chances that are none, for psi = 0 or more than 1, and for a level outside (0, 1/2].
+    """
+
+    p10: float
+    p01: float
+    alpha: float = 0.05
+    alternative: Alternative = "two-sided"
+    _known: dict[tuple[float, float, bool], Reals] = field(default_factory=dict, repr=False)
+    _levels: dict[int, Reals] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if not (min(self.p10, self.p01) >= 0.0 and 0.0 < self.p10 + self.p01 <= 1.0 + 1e-12):
+            raise ValueError("p10 and p01 are at least 0, and their sum is above 0 and at most 1")
+        if not 0.0 < self.alpha <= 0.5:
+            raise ValueError("alpha is above 0 and at most 0.5")
+
+    @cached_property
+    def discordant(self) -> float:
+        """psi, the probability that exactly one system is right."""
+        return min(self.p10 + self.p01, 1.0)
+
+    @cached_property
+    def theta(self) -> float:
+        """The probability that it is U."""
+        return min(self.p10 / self.discordant, 1.0)
+
+    @property
+    def _tails(self) -> float:
+        return 2.0 if self.alternative == "two-sided" else 1.0
+
+    @property
+    def _tail_level(self) -> float:
+        return self.alpha / self._tails
+
+    def power(self, items: int) -> float:
+        """The probability that the test of `items` items rejects; doubles, right to about 1e-11."""
+        return self._expected(items, self.theta, self._tail_level, randomised=False)
+
+    def level(self, items: int) -> float:
+        """The probability that it rejects where the systems are equally good: at most alpha."""
+        return self._expected(items, 0.5, self._tail_level, randomised=False)
+
+    def randomised_power(self, items: int, level: float) -> float:
+        """R_level(items), the power of the randomised test, which grows with the items."""
+        return self._expected(items, self.theta, level / self._tails, randomised=True)
+
+    def least_level_from(self, flips: int) -> float:
+        """A level that the test has whenever `flips` or more items are discordant: a lower bound of all a_k, k >= flips."""
+        size = max(_COMPUTED, 1 << (4 * flips).bit_length())
+        if size > _MOST_COMPUTED:
+            return self._tail_level * (1.0 - _shortfall(flips, self._tail_level)) * self._tails
+        if size not in self._levels:
+            self._levels[size] = self._least_levels(size)
+        return float(self._levels[size][flips])
+
+    def _least_levels(self, size: int) -> Reals:
+        """`least_level_from` of 0, ..., size - 1."""
+        flips = np.arange(size, dtype=np.int64)
+        tails = _lower_tail(critical_counts(flips, self._tail_level), flips, 0.5) - ROUNDING
+        tails[-1] = min(tails[-1], self._tail_level * (1.0 - _shortfall(size, self._tail_level)))
+        return np.maximum(np.minimum.accumulate(tails[::-1])[::-1], 0.0) * self._tails
+
+    def fewest_discordant(self, items: int) -> int:
+        """m with P(K < m) below 1e-15."""
+        return self._masses(items)[0]
+
+    def _expected(self, items: int, chance: float, tail_level: float, *, randomised: bool) -> float:
+        first, masses = self._masses(items)
+        given = self._given(first + len(masses) - 1, chance, tail_level, randomised)
+        return min(math.fsum((masses * given[first : first + len(masses)]).tolist()), 1.0)
+
+    def _masses(self, items: int) -> tuple[int, Reals]:
+        """The law of K on a window, as the first k and the probabilities from there on."""
+        chance = self.discordant
+        if chance >= 1.0 or items == 0:
+            return items, np.ones(1)
+        # Bernstein's inequality.
+        odds = math.log(1.0 / _OUTSIDE)
+        reach = bernstein_reach(odds, 1.0, items * chance * (1.0 - chance))
+        first = max(math.floor(items * chance - reach), 0)
+        last = min(math.ceil(items * chance + reach), items)
+        k = np.arange(first, last + 1, dtype=np.float64)
+        logs = (
+            special.xlogy(k, chance)
+            + special.xlog1py(items - k, -chance)
+            - special.betaln(k + 1.0, items - k + 1.0)
+        )
+        # Only ratios count: the total takes out what logarithms of large factorials leave in the scale.
+        masses = np.exp(logs - logs.max())
+        return first, masses / math.fsum(masses.tolist())
+
+    def _given(self, most: int, chance: float, tail_level: float, randomised: bool) -> Reals:
+        """g(0), ..., g(most) at least, kept from call to call."""
+        key = (chance, tail_level, randomised)
+        known = self._known.get(key)
+        if known is not None and len(known) > most:
+            return known
+        flips = np.arange(max(most + 1, 0 if known is None else 2 * len(known)), dtype=np.int64)
+        counts = critical_counts(flips, tail_level)
+        given = np.zeros(len(flips))
+        for alternative, wins in (("greater", 1.0 - chance), ("less", chance)):
+            # P(B >= k - c) is P(k - B <= c), and k - B ~ Bin(k, 1 - theta).
+            if self.alternative in {alternative, "two-sided"}:
+                given += _lower_tail(counts, flips, wins)
+                if randomised:
+                    given += _tossed(counts, flips, tail_level, wins)
+        self._known[key] = np.minimum(given, 1.0)
+        return self._known[key]
+
+
+def _tossed(counts: Integers, flips: Integers, level: float, chance: float) -> Reals:
+    """What the randomised test adds: P(Bin(k, chance) = c + 1) times the part of it that the level leaves room for."""
+    below, next_ = _lower_tail(counts, flips, 0.5), _lower_tail(counts + 1, flips, 0.5)
+    part = np.clip((level - below) / np.maximum(next_ - below, np.finfo(float).tiny), 0.0, 1.0)
+    return part * (_lower_tail(counts + 1, flips, chance) - _lower_tail(counts, flips, chance))
+
+
+def _shortfall(flips: int, level: float) -> float:
+    """A bound on (level - P(B <= c_k)) / level for all k >= `flips`; it falls with k.
+
+    With q = c_k + 1, P(B <= q) > level, so that q > k / 2 - sqrt(k ln(1 / level) / 2) (Hoeffding 1963). Of the terms below q
+    each is at least rho times the one above it, rho = (q - L) / (k - q + 1 + L) for the first L of them, so that
+    P(B <= q) >= s P(B = q), s = (1 - rho**L) / (1 - rho). What is missing is less than P(B = q), and that at most
+    P(B <= c_k) / (s - 1) <= level / (s - 1).
+    """
+    length = max(math.floor(0.3 * math.sqrt(flips)), 1)
+    least = math.floor(flips / 2.0 - math.sqrt(0.5 * flips * math.log(1.0 / level))) - length
+    if least <= 0:
+        return 1.0
+    ratio = least / (flips - least + 1.0)
+    terms = (1.0 - ratio**length) / (1.0 - ratio)
+    return min(1.0 / (terms - 1.0), 1.0) if terms > 1.0 else 1.0
