@@ -35,7 +35,9 @@ class SampleSize:
 def sample_size(design: PairedBinary, power: float) -> SampleSize:
     """The items that `design` needs for `power`, which is above alpha and below 1; raises OutOfReachError."""
     if design.p10 == design.p01:
-        raise OutOfReachError("equal systems are found different only by chance, whatever the number of items")
+        raise OutOfReachError(
+            "equal systems are found different only by chance, whatever the number of items"
+        )
     least = _first(lambda n: design.randomised_power(n, design.alpha) >= power - ROUNDING, 1)
     smallest = least
     while design.power(smallest) < power:

@@ -1,0 +1,131 @@
+"""E-values of sign flips: evidence against the null that may be looked at after every item.
+
+With d_n the differences, S their sum and G a grid of tilts,
+
+    E = 1 / (2 |G|) sum_{lambda in G} (exp(lambda S) + exp(-lambda S)) / prod_n cosh(lambda d_n),
+
+one-sided with one of the two exponentials, without the 2. Over all sign flips of the d_n the mean of E is exactly one, as
+E exp(lambda e d) = cosh(lambda d); item after item it is a martingale, so that P(some E >= 1 / alpha) <= alpha (Ville 1939;
+de la Pena 1999, *Annals of Probability* 27:537-564; Ramdas, Ruf, Larsson & Koolen 2020, arXiv 2009.03167; Koning 2023, arXiv
+2310.01153). It depends on S and on the multiset of the |d_n| only, so on no order of items. G = {2**-7, 2**-6.5, ..., 2} / scale; the
+scale must not come from the data.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+import numpy as np
+
+from .lattice import CanonicalForm, Reals
+from .probability import LN2, LN10, UNIT_ROUNDOFF, Alternative
+
+# Tilts are these doubles over the scale, so that the mean is one exactly whatever their last digits are.
+GRID: tuple[float, ...] = tuple(2.0 ** (half / 2.0) for half in range(-14, 3))
+# Terms multiplied before a logarithm is taken: each is at most 2.
+_BLOCK = 512
+_FIRST_BITS, _MOST_BITS = 128, 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class EValue:
+    """The natural logarithm of E, and a bound on its absolute error."""
+
+    log_e: float
+    error: float
+
+    @property
+    def value(self) -> float | None:
+        """E as a double; None beyond what doubles hold."""
+        return math.exp(self.log_e) if -708.0 < self.log_e < 709.0 else None
+
+    @property
+    def log10(self) -> float:
+        """log10 of E."""
+        return self.log_e / LN10
+
+
+def e_value(form: CanonicalForm, observed: int, unit: Fraction, alternative: Alternative) -> EValue:
+    """E of a sum S = offset + step T on the sizes of `form`, whose observed value is `observed`.
+
+    `unit` turns lattice units into differences over the scale: d_n is +-`step` w_n / 2 * `unit`, as swapping changes the sum by twice
+    the difference. The middle of S is taken off.
+    """
+    if form.nonzero == 0:
+        return EValue(0.0, 0.0)
+    size = float(unit * form.step) / 2.0
+    up = (observed - form.offset) // form.step  # the observed T; T - W is what is turned down
+    ends = {"greater": (up,), "less": (form.range - up,), "two-sided": (up, form.range - up)}[alternative]
+    logs, errors = [], []
+    for tilt in GRID:
+        # log(exp(l S) / prod cosh(l d)) = 2 l (T - W) d + n ln 2 - sum c log(1 + exp(-2 l d)).
+        decays, slack = _log_product(form, tilt * size)
+        for end in ends:
+            down = 2.0 * tilt * size * float(form.range - end)
+            logs.append(form.nonzero * LN2 - decays - down)
+            errors.append(slack + UNIT_ROUNDOFF * (6.0 * down + 3.0 * form.nonzero))
+    peak = max(logs)
+    total = math.fsum(math.exp(value - peak) for value in logs)
+    log_e = peak + math.log(total / len(logs))
+    return EValue(log_e, max(errors) + UNIT_ROUNDOFF * (8.0 + 4.0 * abs(log_e)))
+
+
+def _log_product(form: CanonicalForm, tilt: float) -> tuple[float, float]:
+    """sum_j c_j log(1 + exp(-2 tilt w_j)), and a bound on its absolute error."""
+    terms: Reals = np.exp(-2.0 * tilt * form.weights)
+    if len(terms) == form.nonzero:
+        # Every size once: products of blocks, and one logarithm of each.
+        padded = np.ones(-(-len(terms) // _BLOCK) * _BLOCK)
+        padded[: len(terms)] += terms
+        logs = np.log(padded.reshape(-1, _BLOCK).prod(axis=1))
+    else:
+        logs = form.counts * np.log1p(terms)
+    total = math.fsum(logs.tolist())
+    # A relative error of x in the exponent a moves exp(-a) by at most x / e.
+    return total, UNIT_ROUNDOFF * (16.0 * form.nonzero + 4.0 * total)
+
+
+def reaches(
+    form: CanonicalForm,
+    observed: int,
+    unit: Fraction,
+    alternative: Alternative,
+    *,
+    prior_log_e: float = 0.0,
+    level: Fraction,
+) -> bool:
+    """Whether E times exp(`prior_log_e`) is at least 1 / `level`, certainly: in ball arithmetic where doubles do not tell."""
+    found = e_value(form, observed, unit, alternative)
+    wanted = -math.log(level.numerator) + math.log(level.denominator) - prior_log_e
+    margin = found.error + UNIT_ROUNDOFF * (8.0 + 4.0 * abs(wanted) + 4.0 * abs(prior_log_e))
+    if abs(found.log_e - wanted) > margin:
+        return found.log_e > wanted
+    bits = _FIRST_BITS
+    while bits <= _MOST_BITS:
+        with flint.ctx.workprec(bits):
+            ball = _ball(form, observed, unit, alternative)
+            excess = ball * flint.arb(prior_log_e).exp() * level.numerator - level.denominator
+            if excess > 0 or excess < 0:
+                return bool(excess > 0)
+        bits *= 4
+    # Equal to 4,000 digits: equal, which is reached.
+    return True
+
+
+def _ball(form: CanonicalForm, observed: int, unit: Fraction, alternative: Alternative) -> flint.arb:
+    """E in ball arithmetic (Johansson 2017, Arb)."""
+    exact = unit * form.step / 2
+    size = flint.arb(exact.numerator) / exact.denominator
+    up = (observed - form.offset) // form.step
+    sides = {"greater": (1,), "less": (-1,), "two-sided": (1, -1)}[alternative]
+    total = flint.arb(0)
+    for tilt in GRID:
+        product = flint.arb(1)
+        for weight, count in zip(form.weights.tolist(), form.counts.tolist(), strict=True):
+            product *= (flint.arb(tilt) * size * weight).cosh() ** count
+        for side in sides:
+            total += (flint.arb(tilt) * size * (side * (2 * up - form.range))).exp() / product
+    return total / (len(GRID) * len(sides))
