@@ -89,7 +89,7 @@ class PairedBinary:
     p01: float
     alpha: float = 0.05
     alternative: Alternative = "two-sided"
-    _known: dict[tuple[float, float, bool], Reals] = field(default_factory=dict, repr=False)
+    _known: dict[tuple[float, float, bool], tuple[int, Reals]] = field(default_factory=dict, repr=False)
     _levels: dict[int, Reals] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -144,14 +144,20 @@ class PairedBinary:
         tails[-1] = min(tails[-1], self._tail_level * (1.0 - _shortfall(size, self._tail_level)))
         return np.maximum(np.minimum.accumulate(tails[::-1])[::-1], 0.0) * self._tails
 
+    def critical_wins(self, items: int) -> int | None:
+        """The least |wins - losses| that is significant with as many discordant items as are expected; None without any."""
+        flips = round(items * self.discordant)
+        count = int(critical_counts(np.array([flips]), self._tail_level)[0])
+        return None if count < 0 else flips - 2 * count
+
     def fewest_discordant(self, items: int) -> int:
         """m with P(K < m) below 1e-15."""
         return self._masses(items)[0]
 
     def _expected(self, items: int, chance: float, tail_level: float, *, randomised: bool) -> float:
         first, masses = self._masses(items)
-        given = self._given(first + len(masses) - 1, chance, tail_level, randomised)
-        return min(math.fsum((masses * given[first : first + len(masses)]).tolist()), 1.0)
+        given = self._given(first, first + len(masses), (chance, tail_level, randomised))
+        return min(math.fsum((masses * given).tolist()), 1.0)
 
     def _masses(self, items: int) -> tuple[int, Reals]:
         """The law of K on a window, as the first k and the probabilities from there on."""
@@ -173,13 +179,18 @@ class PairedBinary:
         masses = np.exp(logs - logs.max())
         return first, masses / math.fsum(masses.tolist())
 
-    def _given(self, most: int, chance: float, tail_level: float, randomised: bool) -> Reals:
-        """g(0), ..., g(most) at least, kept from call to call."""
-        key = (chance, tail_level, randomised)
+    def _given(self, first: int, end: int, key: tuple[float, float, bool]) -> Reals:
+        """g(first), ..., g(end - 1). What was computed is kept, with room around it, as neighbours are asked for next."""
         known = self._known.get(key)
-        if known is not None and len(known) > most:
-            return known
-        flips = np.arange(max(most + 1, 0 if known is None else 2 * len(known)), dtype=np.int64)
+        if known is None or not known[0] <= first <= end <= known[0] + len(known[1]):
+            room = 0 if known is None else end - first
+            start = max(first - room, 0)
+            known = self._known[key] = start, self._conditional(start, end + room, *key)
+        return known[1][first - known[0] : end - known[0]]
+
+    def _conditional(self, first: int, end: int, chance: float, tail_level: float, randomised: bool) -> Reals:
+        """The power given that k items are discordant, first <= k < end."""
+        flips = np.arange(first, end, dtype=np.int64)
         counts = critical_counts(flips, tail_level)
         given = np.zeros(len(flips))
         for alternative, wins in (("greater", 1.0 - chance), ("less", chance)):
@@ -188,8 +199,7 @@ class PairedBinary:
                 given += _lower_tail(counts, flips, wins)
                 if randomised:
                     given += _tossed(counts, flips, tail_level, wins)
-        self._known[key] = np.minimum(given, 1.0)
-        return self._known[key]
+        return np.minimum(given, 1.0)
 
 
 def _tossed(counts: Integers, flips: Integers, level: float, chance: float) -> Reals:

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, special
 
-from ..lattice import CanonicalForm
+from ..lattice import CanonicalForm, Integers, once_per_form
 from ..one_sum import fft, rational
-from ..one_sum.spectrum import spectrum
+from ..one_sum.spectrum import Spectrum, spectrum
 from ..one_sum.tilt import tilt_at
 from ..probability import Alternative, Probability, Region, clipped_region
 
@@ -28,6 +28,11 @@ _OUTSIDE = 1e-16
 # Tails of so few bits are compared with alpha in integers, where doubles cannot tell.
 _MOST_BITS = 50_000_000
 _ROOT = 1e-13
+# How near to the wanted power a tilt comes.
+_POWER = 1e-12
+_MOST_STEPS = 200
+# Errors of the null on one window that decide about alpha, relative to it.
+_ABSOLUTE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +54,20 @@ def rejection(form: CanonicalForm, alpha: float, alternative: Alternative) -> Re
     cheap, else by the certified upper bound, so that a region is never too large.
     """
     two_sided = alternative == "two-sided"
+    if form.range == 0 or not _at_most(form, _tail(form, form.range, two_sided=two_sided), alpha):
+        return None
+    window = _null_window(form)
 
     def rejects(least: int) -> bool:
-        return _at_most(form, _tail(form, least, two_sided=two_sided), alpha)
+        tail = _tail(form, least, two_sided=two_sided)
+        p, error = _on(window, form, tail)
+        if error <= _ABSOLUTE * alpha and abs(p - alpha) > error:
+            return p < alpha
+        return _at_most(form, tail, alpha)
 
-    low, high = form.range // 2, form.range + 1
-    if form.range == 0 or not rejects(form.range):
-        return None
-    guess = _normal_quantile(form, alpha / 2.0 if two_sided else alpha)
-    step = 1
-    while low < guess < high and high - low > 1:
+    low, high = form.range // 2, form.range
+    guess, step = _normal_quantile(form, alpha / 2.0 if two_sided else alpha), 1
+    while low < guess < high:
         # Outwards from the guess until both ends are known.
         if rejects(guess):
             high, guess = guess, guess - step
@@ -74,17 +83,40 @@ def rejection(form: CanonicalForm, alpha: float, alternative: Alternative) -> Re
 
 def power(form: CanonicalForm, region: Region, theta: float) -> float:
     """P(T in region) with the tilt `theta` >= 0, shape-free; right to about 1e-12."""
+    return min(max(_on(_window(form, theta), form, region)[0], 0.0), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The characteristic function of a tilted law on the values `first` to `last`, which hold nearly all of its mass."""
+
+    phi: Spectrum
+    first: int
+    last: int
+
+
+def _window(form: CanonicalForm, theta: float) -> _Window:
     law = tilt_at(form, theta)
-    low, high = fft.window(form, law, _OUTSIDE)
-    length = high - low + 1
-    phi = spectrum(form, law, length + 1 - length % 2)
-    parts = []
+    first, last = fft.window(form, law, _OUTSIDE)
+    length = last - first + 1
+    return _Window(spectrum(form, law, length + 1 - length % 2), first, last)
+
+
+@once_per_form
+def _null_window(form: CanonicalForm) -> _Window:
+    return _window(form, 0.0)
+
+
+def _on(window: _Window, form: CanonicalForm, region: Region) -> tuple[float, float]:
+    """(probability of the region, bound on its absolute error)."""
+    parts, errors = [0.0], _OUTSIDE
     for first, last in region.intervals:
-        start, end = max(first, low), min(last, high)
+        start, end = max(first, window.first), min(last, window.last)
         if start <= end:
-            total, _ = fft.contract(phi, form.range, start, end - start + 1, 0.0)
+            total, error = fft.contract(window.phi, form.range, start, end - start + 1, 0.0)
             parts.append(total)
-    return min(max(math.fsum(parts), 0.0), 1.0)
+            errors += error
+    return math.fsum(parts), errors
 
 
 def mean(form: CanonicalForm, theta: float) -> float:
@@ -101,13 +133,30 @@ def tilt_of_power(form: CanonicalForm, region: Region, wanted: float) -> float |
         return 0.0
     # By then every coin falls its likelier side.
     most = 60.0 / float(form.weights[0])
-    high = min(1.0 / math.sqrt(form.variance), most)
-    while power(form, region, high) < wanted:
-        if high >= most:
-            return None
-        high = min(2.0 * high, most)
-    root = optimize.brentq(lambda theta: power(form, region, theta) - wanted, 0.0, high, xtol=_ROOT * high)
-    return float(root)
+    low, high, theta = 0.0, math.inf, min(1.0 / math.sqrt(form.variance), most)
+    aim = float(special.ndtri(wanted))
+    before: tuple[float, float] | None = None
+    for _ in range(_MOST_STEPS):
+        found = power(form, region, theta)
+        if abs(found - wanted) <= _POWER:
+            return theta
+        if found < wanted:
+            if theta >= most:
+                return None
+            low = theta
+        else:
+            high = theta
+        # Power is nearly Phi(a + b theta): the secant in normal quantiles, kept inside what is known.
+        here = (theta, float(special.ndtri(min(max(found, 1e-300), 1.0 - 1e-16))))
+        step = math.inf
+        if before is not None and here[1] != before[1]:
+            step = theta + (aim - here[1]) * (theta - before[0]) / (here[1] - before[1])
+        if not low < step < high:
+            step = 0.5 * (low + high) if math.isfinite(high) else 2.0 * theta
+        before, theta = here, min(step, most)
+        if math.isfinite(high) and high - low <= _ROOT * high:
+            break
+    return theta
 
 
 def tilt_of_mean(form: CanonicalForm, excess: float) -> float | None:
@@ -130,9 +179,12 @@ def resized(form: CanonicalForm, items: int) -> CanonicalForm:
     order = np.argsort(-(shares - counts), kind="stable")
     counts[order[: items - int(counts.sum())]] += 1
     kept = np.flatnonzero(counts[:-1])
-    weights, counts = form.weights[kept], counts[:-1][kept]
-    range_ = int(np.dot(weights, counts))
-    return CanonicalForm(-form.step * range_ // 2, form.step, weights, counts, items)
+    return centred(form.weights[kept], counts[:-1][kept], form.step, items)
+
+
+def centred(weights: Integers, counts: Integers, step: int, items: int) -> CanonicalForm:
+    """The form of sums of signed sizes, `step` w_j / 2 each, shape (U,)."""
+    return CanonicalForm(-step * int(np.dot(weights, counts)) // 2, step, weights, counts, items)
 
 
 def _tail(form: CanonicalForm, least: int, *, two_sided: bool) -> Region:

@@ -1,0 +1,1 @@
+"""Planning: what a test of so many items can find, and how many items a difference needs."""
