@@ -48,7 +48,7 @@ def add_routes(
 
 
 def test_router(endpoint: TestEndpoint) -> APIRouter:
-    """`POST /v1/tests/{effects,scores,counts,predictions,files}`, `/v1/plan`, `/v1/compare` and `/v1/gate`."""
+    """`POST /v1/tests/{effects,scores,counts,predictions,files}`, `/v1/plan`, `/v1/compare`, `/v1/gate` and `/v1/power`."""
     router = APIRouter(prefix="/v1")
 
     async def effects(request: Request) -> Response:
@@ -83,9 +83,13 @@ def test_router(endpoint: TestEndpoint) -> APIRouter:
         """Compare many systems: an exact test of each pair, adjusted p-values, rank ranges, groups, the best set."""
         return await endpoint.answer(request, "compare")
 
+    async def power(request: Request) -> Response:
+        """Which true difference a test finds, how likely, and how many items that takes."""
+        return await endpoint.answer(request, "power")
+
     # `openapi.document` describes them.
     for test in (effects, scores, counts, predictions, files):
         router.add_api_route(f"/tests/{test.__name__}", test, methods=["POST"], response_model=None)
-    for other in (plan, compare, gate):
+    for other in (plan, compare, gate, power):
         router.add_api_route(f"/{other.__name__}", other, methods=["POST"], response_model=None)
     return router

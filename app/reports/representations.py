@@ -14,6 +14,7 @@ from typing import Literal
 
 from ..inference.compare.record import CompareRecord
 from ..inference.gate.record import GateRecord, MetricRecord
+from ..inference.power.record import PowerRecord
 from ..inference.record import TestRecord
 from .compare.html import compare_html
 from .compare.markdown import compare_markdown
@@ -25,7 +26,10 @@ from .junit import junit
 from .markdown import gate_markdown, markdown
 from .picture.board_picture import board_png, board_svg, inline_board
 from .picture.picture import inline_svg, png, svg
+from .picture.power_picture import inline_power, power_png, power_svg
 from .picture.style import Theme
+from .power.html import power_html
+from .power.text import power_csv, power_line, power_markdown
 from .text import gate_line, line
 
 # Pictures and reports bring their own style; nothing else is loaded.
@@ -62,7 +66,7 @@ class Representation:
         What a person calls it.
     suffixes
         The endings of its files; the first is the usual one.
-    test, gate, compare
+    test, gate, compare, power
         The renderers, None where there is none. Those of JSON are in `service`: it alone has the time of computing.
     is_binary
         Not text in any coding.
@@ -83,6 +87,7 @@ class Representation:
     test: Callable[[TestRecord, ReportContext], bytes] | None = None
     gate: Callable[[GateRecord, ReportContext], bytes] | None = None
     compare: Callable[[CompareRecord, ReportContext], bytes] | None = None
+    power: Callable[[PowerRecord, ReportContext], bytes] | None = None
     is_binary: bool = False
     is_drawn: bool = False
     is_themed: bool = False
@@ -110,6 +115,11 @@ class Representation:
         """Whether a comparison is answered in it."""
         return self.compare is not None or self.name == JSON
 
+    @property
+    def of_power(self) -> bool:
+        """Whether a question about power is answered in it."""
+        return self.power is not None or self.name == JSON
+
 
 def _html(record: TestRecord, context: ReportContext) -> bytes:
     return html(record, context.id, context.signature, inline_svg(record)).encode()
@@ -126,6 +136,10 @@ def _compare_html(record: CompareRecord, context: ReportContext) -> bytes:
     return compare_html(record, context.id, context.signature, partial(inline_board, record)).encode()
 
 
+def _power_html(record: PowerRecord, context: ReportContext) -> bytes:
+    return power_html(record, context.id, context.signature, inline_power(record)).encode()
+
+
 def _note(metric: MetricRecord) -> str:
     """The picture shows the test of no difference, even where a margin decides."""
     return " without the margin" if metric.terms.margin else ""
@@ -140,18 +154,21 @@ REPRESENTATIONS = (
         lambda record, context: f"{line(record, context.id)}\n".encode(),
         lambda gate, context: f"{gate_line(gate, context.id)}\n".encode(),
         lambda board, context: f"{compare_line(board, context.id)}\n".encode(),
+        lambda power, context: f"{power_line(power, context.id)}\n".encode(),
     ),
     Representation(
         "markdown", "text/markdown", "Markdown", (".md",),
         lambda record, context: markdown(record, context.id).encode(),
         lambda gate, context: gate_markdown(gate, context.id).encode(),
         lambda board, context: compare_markdown(board, context.id).encode(),
+        lambda power, context: power_markdown(power, context.id).encode(),
     ),
     Representation(
         "csv", "text/csv", "CSV", (".csv",),
         lambda record, context: row(record, context.id).encode(),
         lambda gate, context: gate_rows(gate, context.id).encode(),
         lambda board, context: compare_csv(board, context.id, context.table).encode(),
+        lambda power, context: power_csv(power, context.id).encode(),
         is_table=True,
     ),
     Representation(
@@ -159,6 +176,7 @@ REPRESENTATIONS = (
         lambda record, context: svg(record, context.theme),
         lambda gate, context: svg(gate.deciding.test, context.theme, _note(gate.deciding)),
         lambda board, context: board_svg(board, context.picture, context.theme),
+        lambda power, context: power_svg(power, context.theme),
         is_drawn=True, is_themed=True, content_security_policy=_OWN_STYLE_ONLY,
     ),
     Representation(
@@ -166,10 +184,11 @@ REPRESENTATIONS = (
         lambda record, context: png(record, context.theme),
         lambda gate, context: png(gate.deciding.test, context.theme, _note(gate.deciding)),
         lambda board, context: board_png(board, context.picture, context.theme),
+        lambda power, context: power_png(power, context.theme),
         is_binary=True, is_drawn=True, is_themed=True,
     ),
     Representation(
-        "html", "text/html", "Report", (".html", ".htm"), _html, _gate_html, _compare_html,
+        "html", "text/html", "Report", (".html", ".htm"), _html, _gate_html, _compare_html, _power_html,
         is_drawn=True, content_security_policy=_OWN_STYLE_ONLY,
     ),
     Representation(
@@ -180,4 +199,5 @@ BY_NAME: Mapping[str, Representation] = {one.name: one for one in REPRESENTATION
 BY_SUFFIX: Mapping[str, Representation] = {suffix: one for one in REPRESENTATIONS for suffix in one.suffixes}
 OF_A_TEST = tuple(one.name for one in REPRESENTATIONS if one.of_test)
 OF_A_GATE = tuple(one.name for one in REPRESENTATIONS if one.of_gate)
+OF_POWER = tuple(one.name for one in REPRESENTATIONS if one.of_power)
 OF_A_COMPARISON = tuple(one.name for one in REPRESENTATIONS if one.of_compare)

@@ -18,6 +18,7 @@ from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.options import Method
 from ..inference.paired_test import ALGORITHM_VERSION
 from ..inference.plan_record import PlannedMethod, PlanRecord
+from ..inference.power.record import PowerRecord
 from ..inference.record import Fraction2, NullRecord, TestRecord
 from .messages import TestKind
 
@@ -83,6 +84,16 @@ class CompareAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class PowerAnswer:
+    """The answer to a question about power. Everything but `runtime` is a function of the request."""
+
+    record: PowerRecord
+    runtime: Runtime
+    versions: Versions
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
 class PlanAnswer:
     """What a test would do and cost, and what the alternatives would."""
 
@@ -139,6 +150,7 @@ def _quantiles(quantiles: tuple[tuple[str, float], ...] | None) -> dict[str, flo
 
 TestId = Annotated[str, {"pattern": "^t_[0-9a-f]{16}$"}, "From the canonical request and the algorithm."]
 CompareId = Annotated[str, {"pattern": "^c_[0-9a-f]{16}$"}, "From the canonical request and the algorithm."]
+PowerId = Annotated[str, {"pattern": "^w_[0-9a-f]{16}$"}, "From the canonical request and the algorithm."]
 GateId = Annotated[str, {"pattern": "^g_[0-9a-f]{16}$"}]
 Decimal = Annotated[str, {"pattern": r"^\d+$"}, "In decimal, as a string: it may have any length."]
 COSTS = ("operations", "bytes", "seconds")
@@ -146,6 +158,7 @@ PLANS = (PlannedMethod, PlanRecord)
 FORMS: dict[tuple[type, str], Form] = {
     (TestRecord, "digest"): Form("id", TestId, lambda digest: f"t_{digest[:16]}"),
     (GateRecord, "digest"): Form("id", GateId, lambda digest: f"g_{digest[:16]}"),
+    (PowerRecord, "digest"): Form("id", PowerId, lambda digest: f"w_{digest[:16]}"),
     (CompareRecord, "digest"): Form("id", CompareId, lambda digest: f"c_{digest[:16]}"),
     (Fraction2, "numerator"): Form("numerator", Decimal, decimal),
     (NullRecord, "quantiles"): Form("quantiles", dict[str, float] | None, _quantiles),
@@ -162,6 +175,7 @@ INLINE: frozenset[tuple[type, str]] = frozenset(
     {
         (TestAnswer, "record"),
         (GateAnswer, "record"),
+        (PowerAnswer, "record"),
         (CompareAnswer, "record"),
         (CompareRecord, "board"),
         (PlanAnswer, "record"),

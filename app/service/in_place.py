@@ -23,6 +23,7 @@ from ..statistics.paired import (
 from .compare.parse import ParsedCompare
 from .gate.parse import ParsedGate
 from .parse import ParsedTest, n_items
+from .power.parse import ParsedPower
 
 # Their costs are numbers of steps; those of other methods depend on the data.
 METHODS = frozenset({"auto", "fft", "dp", "enumeration", "meet_in_the_middle", "monte_carlo"})
@@ -38,8 +39,10 @@ MOST_PAIRS = 100
 MOST_VALUES = 5_000
 
 
-def may_run_in_place(parsed: ParsedTest | ParsedGate | ParsedCompare) -> bool:
+def may_run_in_place(parsed: ParsedTest | ParsedGate | ParsedCompare | ParsedPower) -> bool:
     """Whether a request is certain to be prepared within milliseconds."""
+    if isinstance(parsed, ParsedPower):
+        return parsed.pilot is None or may_run_in_place(parsed.pilot)
     if isinstance(parsed, ParsedCompare):
         return _is_small(parsed.comparison)
     if isinstance(parsed, ParsedGate):

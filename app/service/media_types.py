@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..reports.representations import JSON as JSON_NAME, OF_A_COMPARISON, OF_A_GATE, OF_A_TEST
+from ..reports.representations import JSON as JSON_NAME, OF_A_COMPARISON, OF_A_GATE, OF_A_TEST, OF_POWER
 from .messages import Kind
 
 JSON = "application/json"
@@ -23,6 +23,7 @@ CONSUMED: Mapping[Kind, tuple[str, ...]] = {
     "plan": (JSON,),
     "gate": (JSON, MULTIPART),
     "compare": (JSON, CSV, TSV, NDJSON, NPY, MULTIPART),
+    "power": (JSON,),
 }
 OFFERED: Mapping[Kind, tuple[str, ...]] = {
     "effects": OF_A_TEST,
@@ -33,4 +34,5 @@ OFFERED: Mapping[Kind, tuple[str, ...]] = {
     "plan": (JSON_NAME,),
     "gate": OF_A_GATE,
     "compare": OF_A_COMPARISON,
+    "power": OF_POWER,
 }

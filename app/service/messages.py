@@ -9,7 +9,7 @@ from ..reports.picture.style import Theme
 from ..reports.representations import BoardPicture, BoardTable
 
 TestKind = Literal["effects", "scores", "counts", "predictions"]
-Kind = TestKind | Literal["files", "plan", "gate", "compare"]
+Kind = TestKind | Literal["files", "plan", "gate", "compare", "power"]
 Source = Literal["computed", "kept", "shared"]
 
 

@@ -38,12 +38,15 @@ from .media_types import JSON as JSON_BODY, MULTIPART
 from .messages import Job, RenderedResponse, TestKind
 from .parse import ParsedTest, inflated, parse_test
 from .parse_plan import parse_plan
+from .power.parse import ParsedPower, parse_power
+from .power.run import PreparedPower, prepare_power, run_power
 from .render_json import (
     answer_id,
     render_compare,
     render_compare_plan,
     render_gate,
     render_plan,
+    render_power,
     render_test,
 )
 from .rendered import content_of, encode, rendered
@@ -58,8 +61,8 @@ class Later:
     timeout_s: float | None = None
 
 
-Parsed = ParsedTest | ParsedGate | ParsedCompare
-Planned = Prepared | PreparedGate | PreparedCompare
+Parsed = ParsedTest | ParsedGate | ParsedCompare | ParsedPower
+Planned = Prepared | PreparedGate | PreparedCompare | PreparedPower
 Answered = TypeVar("Answered", RenderedResponse, RenderedResponse | Later, RenderedResponse | Split)
 
 WARM_UP_BODY = b'{"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}'
@@ -179,6 +182,8 @@ def _parsed(job: Job, body: bytes | bytearray) -> Parsed:
         return parse_gate(job, body)
     if job.kind == "compare":
         return parse_compare(job, body)
+    if job.kind == "power":
+        return parse_power(job, body)
     if job.kind == "plan" and job.body.media_type == JSON_BODY:
         return parse_plan(job, body)
     return parse_test(job, body)
@@ -189,6 +194,8 @@ def _prepared(job: Job, parsed: Parsed) -> Planned:
         return prepare_gate(job, parsed)
     if isinstance(parsed, ParsedCompare):
         return prepare_comparison(job, parsed)
+    if isinstance(parsed, ParsedPower):
+        return prepare_power(job, parsed)
     limits = job.limits
     budget = Budget(limits.engine_budget_operations, limits.engine_budget_bytes)
     with relocated(parsed.pointer_map):
@@ -217,6 +224,12 @@ def _finished(
             return rendered(job, content, (), JSON, started)
         with relocated(parsed.pointer_map):
             return _compared(job, prepared, told(parsed), started, planning)
+    if isinstance(prepared, PreparedPower):
+        power = run_power(prepared)
+        content = content_of(job, power, render_power, BY_NAME[job.representation].power, started, planning)
+        etag = (("etag", f'W/"{answer_id(power)}"'),)
+        computed = ("power", power.solution.n or 0)
+        return rendered(job, content, etag, job.representation, started, computed=computed)
     assert isinstance(parsed, ParsedTest)
     if job.kind == "plan":
         kind = cast("TestKind", parsed.kind)  # segments come from files alone, which only the CLI plans

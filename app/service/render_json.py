@@ -17,6 +17,7 @@ from ..inference.compare.record import CompareRecord
 from ..inference.gate.record import GateRecord
 from ..inference.paired_test import ALGORITHM_VERSION
 from ..inference.plan_record import PlanRecord
+from ..inference.power.record import PowerRecord
 from ..inference.record import TestRecord
 from .answers import (
     FORMS,
@@ -26,6 +27,7 @@ from .answers import (
     ComparePlanAnswer,
     GateAnswer,
     PlanAnswer,
+    PowerAnswer,
     Runtime,
     TestAnswer,
 )
@@ -138,15 +140,17 @@ def versions() -> dict[str, str]:
     return dict(as_json(VERSIONS))
 
 
-def answer_id(record: TestRecord | GateRecord | CompareRecord) -> str:
+def answer_id(record: TestRecord | GateRecord | CompareRecord | PowerRecord) -> str:
     """Equal for equal requests under the same algorithm version."""
     return str(FORMS[type(record), "digest"].write(record.digest))
 
 
-def signature(record: TestRecord | GateRecord | CompareRecord) -> str:
+def signature(record: TestRecord | GateRecord | CompareRecord | PowerRecord) -> str:
     """What was done, in one line for a paper's appendix."""
     if isinstance(record, CompareRecord):
         return _signed(_compared(record), record.digest)
+    if isinstance(record, PowerRecord):
+        return _signed(["power", record.solve, record.alternative, record.method.name], record.digest)
     if isinstance(record, GateRecord):
         parts = ["gate", record.verdict, f"metrics:{len(record.metrics)}"]
     else:
@@ -195,6 +199,11 @@ def render_compare(record: CompareRecord, runtime: Runtime) -> dict[str, Any]:
     if record.board is not None:
         record = replace(record, warnings=(*record.warnings, *record.board.warnings))
     return dict(as_json(CompareAnswer(record, runtime, VERSIONS, signature(record))))
+
+
+def render_power(record: PowerRecord, runtime: Runtime) -> dict[str, Any]:
+    """The JSON answer to a question about power."""
+    return dict(as_json(PowerAnswer(record, runtime, VERSIONS, signature(record))))
 
 
 def render_compare_plan(plan: ComparePlanRecord) -> dict[str, Any]:

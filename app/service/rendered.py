@@ -11,6 +11,7 @@ from pydantic_core import to_json
 
 from ..inference.compare.record import CompareRecord
 from ..inference.gate.record import GateRecord
+from ..inference.power.record import PowerRecord
 from ..inference.record import TestRecord
 from ..reports.representations import BY_NAME, JSON, ReportContext
 from .answers import Runtime
@@ -18,7 +19,7 @@ from .messages import Job, RenderedResponse, WorkStats
 from .render_json import answer_id, signature
 
 Content = tuple[bytes, bytes, bytes]  # before, own and after of `RenderedResponse`
-Record = TypeVar("Record", TestRecord, GateRecord, CompareRecord)
+Record = TypeVar("Record", TestRecord, GateRecord, CompareRecord, PowerRecord)
 
 
 def content_of(

@@ -15,6 +15,7 @@ from ... import __version__
 from ...service.schema.compare import CompareRequest, Dataset
 from ...service.schema.gate import GateRequest
 from ...service.schema.plan import PlanEnvelope
+from ...service.schema.power import PowerRequest
 from ...service.schema.requests import REQUEST_MODELS
 from .compare_operations import compare_operation
 from .gate_operations import gate_operation
@@ -26,6 +27,7 @@ from .operations import (
     test_operation,
 )
 from .parameters import REF
+from .power_operations import power_operation
 from .schemas import ANSWERS, Health
 
 TITLE = "exactperm"
@@ -37,6 +39,7 @@ TAGS = [
     {"name": "tests", "description": "Test, or plan a test."},
     {"name": "compare", "description": "Rank and group many systems."},
     {"name": "gate", "description": "Decide a pull request."},
+    {"name": "power", "description": "How many items, and what they can find."},
     {"name": "meta", "description": "What this server can do."},
     {"name": "health", "description": "For load balancers and orchestrators."},
 ]
@@ -57,6 +60,7 @@ OPERATIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "/v1/plan": plan_operation,
     "/v1/compare": compare_operation,
     "/v1/gate": gate_operation,
+    "/v1/power": power_operation,
 }
 
 
@@ -64,7 +68,7 @@ def document(app: FastAPI) -> dict[str, Any]:
     """The document of an application, complete and always the same."""
     routes = [_described(route) for route in iter_route_contexts(app.routes)]
     openapi = get_openapi(title=TITLE, version=__version__, description=DESCRIPTION, routes=routes, tags=TAGS)
-    models = (*REQUEST_MODELS.values(), PlanEnvelope, GateRequest, CompareRequest, Dataset)
+    models = (*REQUEST_MODELS.values(), PlanEnvelope, GateRequest, CompareRequest, Dataset, PowerRequest)
     requests = [(model, "validation") for model in models]
     answers = [(model, "serialization") for model in ANSWERS]
     _, schemas = models_json_schema([*requests, *answers], ref_template=REF)  # type: ignore[list-item]

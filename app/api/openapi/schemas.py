@@ -23,6 +23,7 @@ from ...service.answers import (
     GateAnswer as GateRecords,
     Mass,
     PlanAnswer as PlanRecords,
+    PowerAnswer as PowerRecords,
     Runtime,
     TestAnswer as TestRecords,
     Versions,
@@ -88,6 +89,7 @@ TestAnswer = model_of(TestRecords)
 GateAnswer = model_of(GateRecords)
 CompareAnswer = model_of(CompareRecords)
 PlanAnswer = model_of(PlanRecords)
+PowerAnswer = model_of(PowerRecords)
 ComparePlanAnswer = model_of(ComparePlanRecords)
 Problem = model_of(ProblemRecord)
-ANSWERS = (TestAnswer, PlanAnswer, GateAnswer, CompareAnswer, ComparePlanAnswer, Problem, Health)
+ANSWERS = (TestAnswer, PlanAnswer, GateAnswer, CompareAnswer, PowerAnswer, ComparePlanAnswer, Problem, Health)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Self
 
 from ...engine.power.paired_binary import PairedBinary
@@ -85,6 +86,11 @@ class BinaryDesign:
         return PairedBinary(self.discordant - p01, p01, self.alpha, side)
 
 
+def as_written(first: float, second: float, sign: int) -> float:
+    """The sum or the difference of two decimals: 0.83 - 0.8 is 0.03."""
+    return float(Fraction(repr(first)) + sign * Fraction(repr(second)))
+
+
 def from_accuracies(
     u: float, v: float, discordance: float | None, correlation: float | None
 ) -> tuple[float, float]:
@@ -92,7 +98,7 @@ def from_accuracies(
 
     Raises InvalidTest where no two systems can be so.
     """
-    difference = u - v
+    difference = as_written(u, v, -1)
     if discordance is None:
         assert correlation is not None
         both = u * v + correlation * math.sqrt(u * (1.0 - u) * v * (1.0 - v))

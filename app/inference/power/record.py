@@ -9,7 +9,7 @@ from ..options import Alternative
 from ..record import WarningRecord
 
 Solve = Literal["power", "n", "effect"]
-Probability = Annotated[float, {"ge": 0, "le": 1}]
+_CHANCE = {"ge": 0, "le": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class PowerPoint:
 
     n: int
     effect: float
-    power: Probability
+    power: Annotated[float, _CHANCE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class PowerRecord:
     digest: str
     solve: Solve
     solution: Solution
-    wanted_power: Annotated[Probability | None, "The power asked for; null where power was solved."]
+    wanted_power: Annotated[float | None, _CHANCE, "The power asked for; null where power was solved."]
     alpha: float
     comparisons: int
     alternative: Alternative
@@ -64,7 +64,7 @@ class PowerRecord:
         float | None, "The least |difference| of n items with p at most alpha; null where none has."
     ]
     actual_alpha: Annotated[
-        Probability | None, "The probability of a false alarm that the test really has: at most alpha."
+        float | None, _CHANCE, "The probability of a false alarm that the test really has: at most alpha."
     ]
     curve: tuple[PowerPoint, ...]
     method: PowerMethod

@@ -1,0 +1,1 @@
+"""Answers about power, as text, tables and a page."""

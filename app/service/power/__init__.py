@@ -1,0 +1,1 @@
+"""Questions about power, from bytes to a record."""

@@ -1,0 +1,156 @@
+"""A body becomes a question about power: a design, and which of its numbers is asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from ...errors import Flaw, InvalidTest, relocated
+from ...inference.paired_test import ALGORITHM_VERSION
+from ...inference.power.binary import BinaryDesign, as_written, from_accuracies
+from ...inference.power.design import Question
+from ...inference.power.normal import NormalDesign
+from ...inputs import json_body
+from ..body_decoders import DecodedBody
+from ..messages import Job
+from ..parse import ParsedTest, parse_request
+from ..pointers import prefixed
+from ..query import ELSEWHERE, options_of_query
+from ..schema.fields import NO_BOOLEANS
+from ..schema.power import Design, PowerRequest
+from ..schema.requests import REQUEST_MODELS
+from ..validation import validated
+
+REQUEST = "/design/request"
+DEFAULT_POWER = 0.8
+# The fields of a design by its kind, in the sets that go together.
+_SETS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "binary": (("p10", "p01"), ("u", "v", "discordance"), ("u", "v", "correlation")),
+    "pilot": (("request_kind", "request"),),
+    "sd": (("sd",),),
+}
+_NAMES = {"binary": "A binary", "pilot": "A pilot", "sd": "An sd"}
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPower:
+    """A question that was validated: of a design, or of a `pilot` that has yet to be reduced."""
+
+    question: Question
+    design: BinaryDesign | NormalDesign | None
+    pilot: ParsedTest | None
+    digest: str
+    timeout_s: float | None
+
+    @property
+    def counting_seconds(self) -> float:
+        """Predicted seconds of a pilot's preparation."""
+        return 0.0 if self.pilot is None else self.pilot.counting_seconds
+
+
+def parse_power(job: Job, body: bytes | bytearray) -> ParsedPower:
+    """Decode and validate a JSON body; raises InputError."""
+    read = json_body.decode(body)
+    options_of_query(job.query, ELSEWHERE)
+    request = validated(PowerRequest, read.value)
+    _require_a_set(request.design)
+    question = _question(request)
+    pilot = None
+    if request.design.kind == "pilot":
+        pilot = _pilot(request.design, job, {NO_BOOLEANS: read.no_booleans})
+    asked = [seconds for seconds in (request.timeout_s, job.timeout_s) if seconds is not None]
+    return ParsedPower(
+        question=question,
+        design=_design(request.design, question),
+        pilot=pilot,
+        digest=_digest(request),
+        timeout_s=min([job.limits.max_timeout_s, *asked]) if asked else None,
+    )
+
+
+def _question(request: PowerRequest) -> Question:
+    """The question; raises InvalidTest for numbers that contradict what is asked for."""
+    solve = request.solve
+    if getattr(request, solve) is not None:
+        detail = f"{solve} is what is asked for (solve): leave it out, or solve for another number."
+        raise InvalidTest.at(f"/{solve}", "redundant", detail)
+    power = None if solve == "power" else DEFAULT_POWER if request.power is None else request.power
+    if power is not None and power <= request.alpha:
+        detail = "A test finds what is not there with probability alpha: the power wanted must be more."
+        raise InvalidTest.at("/power", "out_of_range", detail)
+    return Question(
+        solve=solve,
+        n=() if request.n is None else request.n,
+        power=power,
+        effect=request.effect,
+        alpha=request.alpha,
+        alternative=request.alternative,
+        comparisons=request.comparisons,
+    )
+
+
+def _require_a_set(design: Design) -> None:
+    """Exactly the fields of one way to give a design of its kind."""
+    given = {name for name in design.model_fields_set if name != "kind" and getattr(design, name) is not None}
+    sets = _SETS[design.kind]
+    if any(given == set(names) for names in sets):
+        return
+    ways = "; or ".join(", ".join(names) for names in sets)
+    own = set().union(*sets)
+    flaws = [
+        Flaw(f"/design/{name}", "superfluous", f"{_NAMES[design.kind]} design has {ways}.")
+        for name in sorted(given - own)
+    ]
+    if not flaws:
+        flaws = [
+            Flaw("/design", "incomplete", f"{_NAMES[design.kind]} design needs exactly one of these: {ways}.")
+        ]
+    raise InvalidTest(f"At {flaws[0].pointer}: {flaws[0].detail}", flaws=tuple(flaws))
+
+
+def _design(design: Design, question: Question) -> BinaryDesign | NormalDesign | None:
+    if design.kind == "sd":
+        assert design.sd is not None
+        return NormalDesign(design.sd, question.level, question.alternative)
+    if design.kind == "pilot":
+        return None
+    if design.p10 is not None and design.p01 is not None:
+        p10, p01 = design.p10, design.p01
+    else:
+        assert design.u is not None
+        assert design.v is not None
+        p10, p01 = from_accuracies(design.u, design.v, design.discordance, design.correlation)
+    if not 0.0 < p10 + p01 <= 1.0 + 1e-12:
+        detail = (
+            "The systems differ on some items, and on no more than all: p10 + p01 is above 0 and at most 1."
+        )
+        raise InvalidTest.at("/design", "not_attainable", detail)
+    return BinaryDesign(
+        min(as_written(p10, p01, 1), 1.0), as_written(p10, p01, -1), question.level, question.alternative
+    )
+
+
+def _pilot(design: Design, job: Job, context: dict[str, bool]) -> ParsedTest:
+    """The test whose data is the pilot; its own alpha and alternative are those of its p-value, and not used."""
+    assert design.request_kind is not None
+    inner = validated(REQUEST_MODELS[design.request_kind], design.request, prefix=REQUEST, context=context)
+    pointer_map = prefixed(REQUEST)
+    if inner.test == "bootstrap":
+        with relocated(pointer_map):
+            raise InvalidTest.at(
+                "/test", "no_power", "Power is that of the permutation test: leave test out."
+            )
+    return parse_request(DecodedBody(design.request_kind, inner, pointer_map), job)
+
+
+def _digest(request: PowerRequest) -> str:
+    named = request.model_dump(exclude={"timeout_s"})
+    return hashlib.sha256(
+        json.dumps([named, ALGORITHM_VERSION], sort_keys=True, default=_plain).encode()
+    ).hexdigest()
+
+
+def _plain(value: object) -> object:
+    """Columns as lists."""
+    return value.tolist() if hasattr(value, "tolist") else repr(value)

@@ -1,0 +1,160 @@
+"""The request for power: what is known before a test, and which of the four numbers is asked for."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from ...inference.options import Alternative
+from ...inference.power.record import Solve
+from ..messages import TestKind
+from .fields import Wire
+from .requests import REQUEST_MODELS, SMALL_SCORES
+
+MOST_NUMBERS = 50
+MOST_N = 10_000_000
+DesignKind = Literal["binary", "pilot", "sd"]
+Chance = Annotated[float | None, Field(ge=0, le=1)]
+
+
+def _numbers(value: Any) -> Any:
+    values = value if type(value) is list else [value]
+    if (
+        not values
+        or len(values) > MOST_NUMBERS
+        or not all(type(n) is int and 1 <= n <= MOST_N for n in values)
+    ):
+        raise PydanticCustomError(
+            "numbers_of_items",
+            f"Give a whole number from 1 to {MOST_N:,}, or a list of at most {MOST_NUMBERS} of them",
+        )
+    return tuple(values)
+
+
+def _effect(value: Any) -> Any:
+    if value == "observed":
+        raise PydanticCustomError(
+            "observed_effect",
+            "Power at the observed difference says nothing that its p-value does not say already (Hoenig & Heisey 2001): give the "
+            "least difference that would matter to you",
+        )
+    if type(value) not in {int, float}:
+        raise PydanticCustomError("float_type", "This must be a number")
+    return float(value)
+
+
+_N = {"type": "integer", "minimum": 1, "maximum": MOST_N}
+Numbers = Annotated[
+    Any,
+    PlainValidator(_numbers),
+    WithJsonSchema({"anyOf": [_N, {"type": "array", "items": _N, "minItems": 1, "maxItems": MOST_NUMBERS}]}),
+]
+Effect = Annotated[Any, PlainValidator(_effect), WithJsonSchema({"type": "number"})]
+
+
+class Design(Wire):
+    """What is known before the test; the fields depend on the kind."""
+
+    kind: Annotated[
+        DesignKind,
+        Field(
+            description="binary: items are right or wrong; pilot: a test whose data is there; sd: only the standard deviation of "
+            "an item's difference is known (normal approximation)."
+        ),
+    ]
+    p10: Annotated[Chance, Field(description="binary: the probability that U alone is right on an item.")] = (
+        None
+    )
+    p01: Annotated[Chance, Field(description="binary: the probability that V alone is right.")] = None
+    u: Annotated[
+        Chance, Field(description="binary: U's accuracy, with v, and discordance or correlation.")
+    ] = None
+    v: Annotated[Chance, Field(description="binary: V's accuracy.")] = None
+    discordance: Annotated[
+        Chance, Field(description="binary: the probability that exactly one system is right: p10 + p01.")
+    ] = None
+    correlation: Annotated[
+        float | None,
+        Field(ge=-1, le=1, description="binary: the correlation of being right, instead of discordance."),
+    ] = None
+    request_kind: Annotated[
+        TestKind | None, Field(description="pilot: which of the tests the request is.")
+    ] = None
+    request: Annotated[
+        dict[str, Any] | None,
+        Field(
+            description="pilot: the body of a test.",
+            json_schema_extra={
+                "anyOf": [
+                    *(
+                        {"$ref": f"#/components/schemas/{model.__name__}"}
+                        for model in REQUEST_MODELS.values()
+                    ),
+                    {"type": "null"},
+                ]
+            },
+        ),
+    ] = None
+    sd: Annotated[
+        float | None, Field(gt=0, description="sd: the standard deviation of one item's difference.")
+    ] = None
+
+
+EXAMPLES: list[Any] = [
+    {
+        "design": {"kind": "binary", "p10": 0.08, "p01": 0.05},
+        "solve": "effect",
+        "n": [100, 300, 1000],
+        "power": 0.8,
+    },
+    {"design": {"kind": "binary", "u": 0.83, "v": 0.8, "discordance": 0.13}, "solve": "n"},
+    {
+        "design": {"kind": "pilot", "request_kind": "scores", "request": SMALL_SCORES},
+        "solve": "power",
+        "n": 50,
+        "effect": 0.02,
+    },
+    {"design": {"kind": "sd", "sd": 0.3}, "solve": "n", "effect": 0.05, "comparisons": 3},
+]
+
+
+class PowerRequest(Wire):
+    """Which true difference a test finds, with which probability, with how many items: two of the three give the third."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES})
+
+    design: Annotated[Design, Field(description="What is known before the test.")]
+    solve: Annotated[
+        Solve,
+        Field(description="Which number is asked for: power, n (items) or effect (the true difference)."),
+    ]
+    n: Annotated[
+        Numbers | None,
+        Field(
+            description="Numbers of items; of a pilot its own if left out. `solution` is of the first, `curve` has all."
+        ),
+    ] = None
+    power: Annotated[
+        float | None,
+        Field(
+            gt=0, lt=1, description="The probability with which the difference is to be found. Default 0.8."
+        ),
+    ] = None
+    effect: Annotated[
+        Effect | None,
+        Field(
+            description="The true difference U - V, in the statistic's units; of binary designs theirs if left out."
+        ),
+    ] = None
+    alpha: Annotated[
+        float, Field(gt=0, le=0.5, description="Significance level of all comparisons together.")
+    ] = 0.05
+    alternative: Annotated[Alternative, Field(description="As in the test.")] = "two-sided"
+    comparisons: Annotated[
+        int, Field(ge=1, le=1_000_000, description="How many tests share alpha (Bonferroni).")
+    ] = 1
+    timeout_s: Annotated[
+        float | None, Field(gt=0, description="Deadline in seconds, clamped by the server.")
+    ] = None
