@@ -46,6 +46,9 @@ def request_digest(
 def options_by_name(options: Options) -> dict[str, Any]:
     """The options by name; what was measured and its direction only where the answer differs for them."""
     named = members(options)
+    for later in ("power", "sequential"):
+        if named[later] is None:
+            del named[later]  # ids are as old as tests without them
     metric, higher = named.pop("metric"), named.pop("higher_is_better")
     if metric is not None or higher is False:
         named |= {"metric": metric, "higher_is_better": higher}

@@ -12,7 +12,24 @@ Method = Literal[
 ]
 Resampling = Literal["permutation", "bootstrap"]
 Significance = Literal["p", "mid_p"]
+SequentialMode = Literal["anytime"]
 PmfDetail = Literal["none", "summary", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sequential:
+    """How a test that is asked again and again is to be answered (`inference.sequential`).
+
+    `scale` is what differences of swapping units are measured in, chosen before any data; None for 1 where they lie in
+    [-1, 1]. `prior_log_e` is the natural logarithm of the e-value of earlier, independent batches. `planned_n` and
+    `max_difference` say how many items there will be at the most, and how much one can differ.
+    """
+
+    mode: SequentialMode = "anytime"
+    scale: float | None = None
+    prior_log_e: float = 0.0
+    planned_n: int | None = None
+    max_difference: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +49,8 @@ class Options:
     alpha: float = 0.05
     significance: Significance = "p"
     confidence_level: float | None = None
+    power: float | None = None
+    sequential: Sequential | None = None
     pmf: PmfDetail = "summary"
     exact_fraction: bool = False
     name_u: str = "U"

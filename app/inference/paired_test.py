@@ -47,6 +47,8 @@ from .record_parts import (
     repeats_record,
     rounding_warnings,
 )
+from .sensitivity import PlannedSensitivity, planned_sensitivity
+from .sequential import SequentialTest, sequential_test
 from .warnings import warnings_of
 
 # Part of every id: raised whenever the same request would give other bytes.
@@ -70,13 +72,22 @@ class Prepared:
     dust: Dust | None = None
     fillings: Fillings | None = None
     counting: float = 0.0
+    sensitivity: PlannedSensitivity | None = None
+    sequential: SequentialTest | None = None
 
     @property
     def seconds(self) -> float:
         """Predicted engine time of the whole answer."""
         parts = [
             part.seconds
-            for part in (self.test, self.item_level, self.interval, self.dust, self.fillings)
+            for part in (
+                self.test,
+                self.item_level,
+                self.interval,
+                self.dust,
+                self.fillings,
+                self.sensitivity,
+            )
             if part is not None
         ]
         described = 0.0 if self.interval is None else _SECONDS_PER_ITEM * self.test.problem.items
@@ -139,7 +150,40 @@ def prepare(
     interval = planned_interval(options, budget, test)
     dust = planned_dust(data, spec, options, partial(planned_test, budget=budget))
     warned = data_warnings(data, spec)
-    return Prepared(given, given_spec, options, test, item_level, interval, warned, dust, fillings, counting)
+    sensitivity = None if options.power is None else _planned_sensitivity(test, options, budget)
+    sequential = None if options.sequential is None else _sequential(test, options, fillings)
+    return Prepared(
+        given,
+        given_spec,
+        options,
+        test,
+        item_level,
+        interval,
+        warned,
+        dust,
+        fillings,
+        counting,
+        sensitivity,
+        sequential,
+    )
+
+
+def _planned_sensitivity(test: PlannedTest, options: Options, budget: Budget) -> PlannedSensitivity:
+    assert options.power is not None
+    if options.test == "bootstrap":
+        raise InvalidTest.at("/power", "no_power", "Power is that of the permutation test: leave power out.")
+    if options.power <= options.alpha:
+        detail = "A test finds what is not there with probability alpha: the power must be more."
+        raise InvalidTest.at("/power", "out_of_range", detail)
+    return planned_sensitivity(test.problem, options.power, options.alpha, options.alternative, budget)
+
+
+def _sequential(test: PlannedTest, options: Options, fillings: Fillings | None) -> SequentialTest:
+    assert options.sequential is not None
+    if options.test == "bootstrap" or options.significance == "mid_p" or fillings is not None:
+        detail = "E-values are of the permutation test of complete data: leave test, significance and on_missing bounds out."
+        raise InvalidTest.at("/sequential", "not_available", detail)
+    return sequential_test(test.problem, options.sequential, options.alternative)
 
 
 def planned_test(data: Paired, spec: StatisticSpec, options: Options, budget: Budget) -> PlannedTest:
@@ -195,6 +239,8 @@ def finish(prepared: Prepared) -> TestRecord:
     missing, certain = None, significant(answer, options.alpha, options.significance)
     if prepared.fillings is not None:
         missing, certain = prepared.fillings.solve(options)
+    if prepared.sequential is not None:
+        certain = prepared.sequential.rejects(options.alpha)
     return TestRecord(
         digest=request_digest(prepared.data, prepared.spec, options, ALGORITHM_VERSION, changed),
         p_value=answer.p_value,
@@ -235,6 +281,8 @@ def finish(prepared: Prepared) -> TestRecord:
         confidence_interval=interval.interval,
         effect_size=sizes,
         moved=changed,
+        sensitivity=None if prepared.sensitivity is None else prepared.sensitivity.solve(),
+        sequential=None if prepared.sequential is None else prepared.sequential.record(options.alpha),
     )
 
 

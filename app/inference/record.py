@@ -216,11 +216,40 @@ class WarningRecord:
     detail: str
 
 
+@dataclass(frozen=True, slots=True)
+class SensitivityRecord:
+    """What the test could have found on these items, as sizes without a sign; null is what no outcome, no difference has."""
+
+    power: Annotated[float, {"gt": 0, "lt": 1}, "The probability with which a difference is to be found."]
+    critical_difference: Annotated[float | None, "The least |difference| that is significant."]
+    minimum_detectable_effect: Annotated[
+        float | None,
+        "The true difference that is found with this probability, given the sizes of the differences.",
+    ]
+    method: Annotated[str, "tilted_sum, tilted_sum_rounded or midpoint, as of /v1/power."]
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialRecord:
+    """The evidence of a test that may be looked at after every item; null where it was not asked for."""
+
+    e_value: Annotated[float | None, "At least 1 / alpha is significant at any look; null beyond doubles."]
+    log10_e_value: float
+    p_anytime: Annotated[PValue, "1 / e_value, at most 1: a p-value at any look."]
+    log10_p_anytime: Log10PValue
+    curtailed: Annotated[
+        bool | None,
+        "Whether no completion to planned_n items can change what the test of that size says; null without planned_n and max_difference.",
+    ] = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestRecord:
     """The result of a test: a function of the request alone.
 
-    `confidence_interval`, `effect_size` and `moved` are there when a `confidence_level` was requested.
+    `confidence_interval`, `effect_size` and `moved` are there when a `confidence_level` was requested, `sensitivity` when a
+    `power` was, and e-values when `sequential` was: then they decide `significant`.
     """
 
     __test__ = False  # pytest would collect it by its name
@@ -253,6 +282,8 @@ class TestRecord:
     confidence_interval: ConfidenceInterval | None = None
     effect_size: EffectSize | None = None
     moved: Moved | None = None
+    sensitivity: SensitivityRecord | None = None
+    sequential: SequentialRecord | None = None
     reading: ReadingRecord | None = None
     warnings: tuple[WarningRecord, ...]
 

@@ -174,6 +174,7 @@ FORMS: dict[tuple[type, str], Form] = {
 INLINE: frozenset[tuple[type, str]] = frozenset(
     {
         (TestAnswer, "record"),
+        (TestRecord, "sequential"),
         (GateAnswer, "record"),
         (PowerAnswer, "record"),
         (CompareAnswer, "record"),

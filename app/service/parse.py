@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import BodyTooLarge, InvalidTest, relocated
 from ..extras import require
-from ..inference.options import Options, Resampling
+from ..inference.options import Options, Resampling, Sequential
 from ..inference.record import ReadingRecord, WarningRecord
 from ..inputs import encodings, nested
 from ..inputs.formats.reader import Kind, Reading
@@ -299,5 +299,7 @@ def _options(request: Choices, names: tuple[str, str] | None = None) -> Options:
     name_u, name_v = request.names.u, request.names.v
     if names is not None and "names" not in request.model_fields_set:
         name_u, name_v = names
-    chosen = {name: getattr(request, name) for name in _CHOSEN}
-    return Options(**chosen, name_u=name_u, name_v=name_v)
+    chosen = {name: getattr(request, name) for name in _CHOSEN if name != "sequential"}
+    asked = request.sequential
+    sequential = None if asked is None else Sequential(**asked.model_dump())
+    return Options(**chosen, sequential=sequential, name_u=name_u, name_v=name_v)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from operator import attrgetter
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ..inference.compare.plan_record import ComparePlanRecord
 from ..inference.compare.record import CompareRecord
@@ -132,7 +132,15 @@ def _inner_types(record: type, name: str, kind: Any) -> dict[str, Any]:
     inner = next(part for part in get_args(kind) if part is not type(None)) if optional else kind
     own = {field.name for field in fields(record)} - {name}
     types = {member: of for member, of in json_types(inner).items() if member not in own}
-    return {member: of | None for member, of in types.items()} if optional else types
+    return {member: _or_null(of) for member, of in types.items()} if optional else types
+
+
+def _or_null(kind: Any) -> Any:
+    """The type, or null; what is said of it stays outside, as bounds cannot be hashed."""
+    if get_origin(kind) is not Annotated:
+        return kind | None
+    own, *notes = get_args(kind)
+    return Annotated[own | None, *notes]
 
 
 def versions() -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from ...inference.options import Alternative, Method, PmfDetail, Resampling, Significance
+from ...inference.options import Alternative, Method, PmfDetail, Resampling, SequentialMode, Significance
 from ...inputs.nested import MAX_DECIMALS
 from ...inputs.pairing import OnMissing
 from ..messages import TestKind
@@ -60,6 +60,33 @@ class Names(Wire):
     v: Annotated[str, Field(description="Name of system V, the baseline in a gate.")] = "V"
 
 
+class SequentialChoice(Wire):
+    """A test that is asked again as items come in: its e-value is evidence at every look."""
+
+    mode: Annotated[
+        SequentialMode, Field(description="anytime: evidence holds at every look, planned or not.")
+    ]
+    scale: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            description="What differences are measured in, chosen before there was any data; 1 if left out, where all lie in [-1, 1].",
+        ),
+    ] = None
+    prior_log_e: Annotated[
+        float,
+        Field(
+            ge=-1e6, le=1e6, description="Natural logarithm of the e-value of earlier, independent batches."
+        ),
+    ] = 0.0
+    planned_n: Annotated[
+        int | None, Field(ge=1, le=10_000_000, description="How many items there will be at the most.")
+    ] = None
+    max_difference: Annotated[
+        float | None, Field(gt=0, description="How much an item can differ; with planned_n, for `curtailed`.")
+    ] = None
+
+
 class Choices(Wire):
     """Options of every test, however its data is sent. All optional."""
 
@@ -98,6 +125,18 @@ class Choices(Wire):
             lt=1,
             description="Requests a confidence interval of the difference, effect sizes, and the ids that moved most.",
         ),
+    ] = None
+    power: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            lt=1,
+            description="Requests `sensitivity`: the difference that this test finds with this probability, such as 0.8.",
+        ),
+    ] = None
+    sequential: Annotated[
+        SequentialChoice | None,
+        Field(description="Requests e-values, which may be looked at after every item, of all items so far."),
     ] = None
     pmf: Annotated[PmfDetail, Field(description="How much of the null distribution to return.")] = "summary"
     exact_fraction: Annotated[bool, Field(description="Also return the p-value as an exact fraction.")] = (
