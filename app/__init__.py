@@ -1,6 +1,6 @@
 """exactperm: exact paired-permutation tests, in this process, on the command line and over HTTP.
 
-`from exactperm import test, gate, compare` computes here; `exactperm.client` asks a server. Names are imported when they are
+`from exactperm import test, gate, compare, power` computes here; `exactperm.client` asks a server. Names are imported when they are
 first used, so that importing the package costs nothing.
 """
 
@@ -11,16 +11,18 @@ if TYPE_CHECKING:
     from .client.compare_requests import compare_files
     from .client.compare_results import CompareResult
     from .client.gate_results import GateResult
+    from .client.power_results import PowerResult
     from .client.requests import counts, effects, files, metric, predictions, scores
     from .client.results import TestResult
     from .client.sync_client import Client
-    from .local.run import compare, gate, test
+    from .local.run import compare, gate, power, test
 
 __version__ = "0.1.0"
 __all__ = [
     "Client",
     "CompareResult",
     "GateResult",
+    "PowerResult",
     "TestResult",
     "compare",
     "compare_files",
@@ -29,6 +31,7 @@ __all__ = [
     "files",
     "gate",
     "metric",
+    "power",
     "predictions",
     "scores",
     "test",
@@ -39,7 +42,8 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(
-        import_module(".local.run" if name in {"compare", "gate", "test"} else ".client", __name__), name
+        import_module(".local.run" if name in {"compare", "gate", "power", "test"} else ".client", __name__),
+        name,
     )
     globals()[name] = value
     return value

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from .. import __version__
-from . import compare_options, options
+from . import compare_options, options, power_options
 from .options import Sectioned
 from .output import ERROR, INTERRUPTED, PASSED
 
@@ -54,6 +54,16 @@ Examples:
   exactperm compare board.csv -o board.svg --picture heatmap
 
 Long tables may have columns dataset and cluster: then there is a board for each data set, and one over all.
+
+"""
+POWER_EXAMPLES = """\b
+Examples:
+  exactperm power --solve effect --p10 0.08 --p01 0.05 -n 100,300,1000
+  exactperm power --solve n --u 0.83 --v 0.80 --discordance 0.13
+  exactperm power --solve n --effect 0.02 new.jsonl old.jsonl    two systems like these, a pilot
+  exactperm power --solve power --effect 0.5 --sd 3 -n 200 -o power.svg
+
+Files are a pilot: the sizes of its differences are what power is computed from; how large the difference is you have to say.
 
 """
 PLAN_EXAMPLES = """\b
@@ -143,6 +153,12 @@ def compare(**given: Any) -> None:
     _run("compare", given)
 
 
+@_asks("power", POWER_EXAMPLES + EXIT, *power_options.OF_POWER_COMMAND)
+def power(**given: Any) -> None:
+    """Say how many items a test needs, or what it can find."""
+    _run("power", given)
+
+
 @_asks("plan", PLAN_EXAMPLES + EXIT, *OF_A_TEST)
 def plan(**given: Any) -> None:
     """Show the method and the predicted cost of a test, without running it."""
@@ -178,7 +194,7 @@ def _require(extra: str) -> None:
 def _run(what: str, given: dict[str, Any]) -> NoReturn:
     if given.get("input") is not None:  # as rycolab/paired-perm-test names the file
         given["paths"] = (*given["paths"], given["input"])
-    if not given["paths"]:
+    if not given["paths"] and what != "power":
         several = "Give one file with all systems, or a file for each."
         two = "Give one file with both systems, or two files: U first, then V."
         raise click.UsageError(several if what == "compare" else two)

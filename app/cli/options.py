@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -44,6 +44,12 @@ TEST = (
     Field("alpha", "Significance level [0.05].", "NUMBER"),
     Field("significance", "Which p-value decides [p].", choices=("p", "mid_p")),
     Field("confidence_level", "Confidence level of an interval for the difference, such as 0.95.", "NUMBER"),
+    Field("power", "Say which difference this test finds with this probability, such as 0.8.", "NUMBER"),
+    Field(
+        "sequential",
+        'E-values, for looking again as items come in: {"mode":"anytime"}, with scale, planned_n, max_difference.',
+        "JSON",
+    ),
     Field("method", "How to compute: auto, fft, dp, rational, bounds, monte_carlo, … [auto].", "NAME"),
     Field("test", "Null model [permutation].", choices=("permutation", "bootstrap")),
     Field("samples", "Samples of method monte_carlo [20000].", "NUMBER"),
@@ -146,11 +152,12 @@ class Sectioned(click.Command):
                 formatter.write_dl(records)
 
 
-def of_fields(*sections: str) -> Iterator[Callable[[Any], Any]]:
-    """An option for each field of these sections."""
+def of_fields(*sections: str, but: Collection[str] = ()) -> Iterator[Callable[[Any], Any]]:
+    """An option for each field of these sections, `but` a few."""
     for section in sections:
         for field in SECTIONS[section]:
-            yield of_field(section, field)
+            if field.name not in but:
+                yield of_field(section, field)
 
 
 def of_field(section: str, field: Field) -> Callable[[Any], Any]:

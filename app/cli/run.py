@@ -1,4 +1,4 @@
-"""Run `test`, `gate`, `compare` or `plan` here or on a server, write the answer, and return the exit status.
+"""Run `test`, `gate`, `compare`, `power` or `plan` here or on a server, write the answer, and return the exit status.
 
 Even here the request is encoded and parsed as HTTP would have it, so that the answers are the same bytes.
 """
@@ -6,7 +6,6 @@ Even here the request is encoded and parsed as HTTP would have it, so that the a
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -23,11 +22,11 @@ from .arguments import PREFIX, Form, form_of, read
 from .output import ERROR, FAILED, PASSED, complain, format_of, in_words, write
 from .progress import Progress, duration
 
-GATE, COMPARE, PLAN = "gate", "compare", "plan"
+GATE, COMPARE, PLAN, POWER = "gate", "compare", "plan", "power"
 LOCAL = "http://in-process"
 DEFAULT_ALPHA = 0.05
-COMPARISON = re.compile(r'W/"c_[0-9a-f]+"')
-VERDICTS = ("pass", "fail", "inconclusive")
+OUTCOMES = {"c": "compared", "w": "computed"}  # by the first letter of an id
+VERDICTS = ("pass", "fail", "inconclusive", "continue")
 GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metrics", "names")
 
 
@@ -65,6 +64,11 @@ def run_command(what: str, given: Mapping[str, Any]) -> int:
 
 def _call(what: str, given: Mapping[str, Any]) -> tuple[Call, Form]:
     """The call to send, and the form that it was made from."""
+    if what == POWER:
+        from .power_arguments import power_request
+
+        question, form = power_request(given)
+        return call_of(question), form
     if given.get("kind") is not None:
         return _json_call(what, given)
     if what == PLAN and given["url"] is not None:
@@ -147,9 +151,8 @@ def _say_outcome(response: httpx.Response, given: Mapping[str, Any], format_: st
         return
     where = f"; see {given['output']}" if given["output"] is not None else ""
     verdict = response.headers.get(VERDICT)
-    if COMPARISON.fullmatch(response.headers.get("etag", "")):
-        outcome = "compared"
-    else:
+    outcome = OUTCOMES.get(response.headers.get("etag", "").removeprefix('W/"')[:1], "")
+    if not outcome:
         chance = _p_value(response, given)
         outcome = f"{verdict} ({chance})" if verdict is not None else chance
     click.echo(f"exactperm: {outcome}{where}", err=True)

@@ -38,6 +38,8 @@ from .errors import (
     UnsupportedMedia,
 )
 from .gate_results import GateResult, Meta, MetricResult, Plan
+from .power_requests import power
+from .power_results import PowerResult
 from .requests import counts, effects, files, gate, metric, predictions, scores
 from .results import Interval, TestResult
 from .retries import Retries
@@ -66,6 +68,7 @@ __all__ = [
     "PairResult",
     "Plan",
     "PlanTooLarge",
+    "PowerResult",
     "ProblemError",
     "Retries",
     "ServiceFailed",
@@ -83,6 +86,7 @@ __all__ = [
     "files",
     "gate",
     "metric",
+    "power",
     "predictions",
     "scores",
 ]

@@ -9,12 +9,14 @@ from typing import Any, Self, Unpack, overload
 
 import httpx
 
-from . import calls, compare_requests, requests
+from . import calls, compare_requests, power_requests, requests
 from .calls import Call
 from .compare_requests import CompareOptions, CompareRequest
 from .compare_results import ComparePlan, CompareResult
 from .connection import TIMEOUT_S, Connection
 from .gate_results import GateResult, Meta, Plan
+from .power_requests import PowerRequest, Solve
+from .power_results import PowerResult
 from .requests import FileLike, GateRequest, GateTerms, Metric, Options, TestRequest
 from .results import TestResult
 from .retries import Retries
@@ -121,6 +123,16 @@ class AsyncClient(Connection):
             return calls.compare_plan_result(response)
         return calls.plan_result(response)
 
+    async def power(
+        self,
+        design: Mapping[str, Any] | TestRequest | PowerRequest,
+        solve: Solve | None = None,
+        **given: Any,
+    ) -> PowerResult:
+        """As `Client.power`."""
+        request = power_requests.given(design, solve, given)
+        return calls.power_result(await self.send(calls.power_call(request)))
+
     async def meta(self) -> Meta:
         """As `Client.meta`."""
         return calls.meta_result(await self.send(Call("/v1/meta", "GET")))
@@ -128,7 +140,7 @@ class AsyncClient(Connection):
     @overload
     async def report(
         self,
-        request: TestRequest | GateRequest | CompareRequest,
+        request: TestRequest | GateRequest | CompareRequest | PowerRequest,
         format: TextFormat,
         *,
         table: str | None = None,
@@ -136,7 +148,7 @@ class AsyncClient(Connection):
     @overload
     async def report(
         self,
-        request: TestRequest | GateRequest | CompareRequest,
+        request: TestRequest | GateRequest | CompareRequest | PowerRequest,
         format: BytesFormat,
         *,
         theme: Theme | None = None,
@@ -145,7 +157,7 @@ class AsyncClient(Connection):
     @overload
     async def report(
         self,
-        request: TestRequest | GateRequest | CompareRequest,
+        request: TestRequest | GateRequest | CompareRequest | PowerRequest,
         format: str,
         *,
         theme: Theme | None = None,
@@ -154,7 +166,7 @@ class AsyncClient(Connection):
     ) -> str | bytes: ...
     async def report(
         self,
-        request: TestRequest | GateRequest | CompareRequest,
+        request: TestRequest | GateRequest | CompareRequest | PowerRequest,
         format: str,  # noqa: A002
         *,
         theme: Theme | None = None,

@@ -18,6 +18,8 @@ from .data import board_npy, encoded, npy, table
 from .decode import decode
 from .errors import Flaw, ProblemError, UnreadableAnswer, kind_of
 from .gate_results import GateResult, Meta, Plan
+from .power_requests import PowerRequest
+from .power_results import PowerResult
 from .requests import IN_A_BODY_ONLY, GateRequest, Metric, TestRequest, form_fields
 from .results import TestResult
 from .retries import retry_after
@@ -25,7 +27,7 @@ from .retries import retry_after
 JSON = "application/json"
 NPY = "application/x-npy"
 PROBLEM = "application/problem+json"
-ANSWER = re.compile(r'W/"[tgc]_[0-9a-f]+"')  # the ETag of every answer: its id
+ANSWER = re.compile(r'W/"[tgcw]_[0-9a-f]+"')  # the ETag of every answer: its id
 VERDICT = "x-verdict"
 MAX_QUERY_CHARS = 4_000  # what every proxy lets through
 
@@ -119,14 +121,26 @@ def plan_call(request: TestRequest | CompareRequest) -> Call:
     return Call("/v1/plan", content=encoded({"kind": request.kind, "request": request.body}))
 
 
-def call_of(request: TestRequest | GateRequest | CompareRequest) -> Call:
-    """The call for a test, a gate or a comparison."""
+def power_call(request: PowerRequest) -> Call:
+    """The call for a question about power."""
+    pilot, timeout_s = request.pilot, _deadline(request)
+    if pilot is not None and pilot.kind == "files":
+        # `power` and `alpha` are of the question.
+        own = {name: value for name, value in pilot.options.items() if name not in request.members}
+        return _form("/v1/power", pilot, {**own, **request.members}, timeout_s)
+    return Call("/v1/power", content=encoded(request.body), timeout_s=timeout_s)
+
+
+def call_of(request: TestRequest | GateRequest | CompareRequest | PowerRequest) -> Call:
+    """The call for a test, a gate, a comparison or a question about power."""
+    if isinstance(request, PowerRequest):
+        return power_call(request)
     if isinstance(request, CompareRequest):
         return compare_call(request)
     return gate_call(request) if isinstance(request, GateRequest) else test_call(request)
 
 
-def _deadline(request: TestRequest | CompareRequest) -> float | None:
+def _deadline(request: TestRequest | CompareRequest | PowerRequest) -> float | None:
     """The deadline that a request asks for; the server judges whether it is valid."""
     try:
         return float(request.options["timeout_s"])
@@ -239,6 +253,11 @@ def compare_plan_result(response: httpx.Response) -> ComparePlan:
 def plan_result(response: httpx.Response) -> Plan:
     """The plan of a test."""
     return decode(Plan, _json(response))
+
+
+def power_result(response: httpx.Response) -> PowerResult:
+    """The answer to a question about power."""
+    return decode(PowerResult, _json(response))
 
 
 def meta_result(response: httpx.Response) -> Meta:

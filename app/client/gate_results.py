@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .notebook import GateInNotebook, one_line
-from .results import Runtime, TestResult, Versions
+from .results import Runtime, Sensitivity, TestResult, Versions
 
-Verdict = Literal["pass", "fail", "inconclusive"]
+Verdict = Literal["pass", "fail", "inconclusive", "continue"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,12 @@ class MetricResult:
     alpha: float
     higher_is_better: bool
     decision: Decision
+    sensitivity: Sensitivity | None = None
+    e_value: float | None = None
+    log10_e_value: float | None = None
+    p_anytime: float | None = None
+    log10_p_anytime: float | None = None
+    curtailed: bool | None = None
     test: TestResult
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
@@ -75,6 +81,11 @@ class GateResult(GateInNotebook):
     correction: str | None = None
     p_value: float
     log10_p_value: float
+    e_value: float | None = None
+    log10_e_value: float | None = None
+    p_anytime: float | None = None
+    log10_p_anytime: float | None = None
+    curtailed: bool | None = None
     metrics: tuple[MetricResult, ...]
     runtime: Runtime | None = None
     versions: Versions | None = None

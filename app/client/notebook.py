@@ -19,7 +19,7 @@ WIDTH, HEIGHT, BASE = 480, 130, 108  # of the picture; its axis is at BASE
 REACH = 4.75  # standard deviations of the null on both sides; what lies further out cannot be seen
 TAIL, REST, INK = "#c0392b", "#8aa1b8", "currentColor"
 SMALLEST = 1e-300
-VERDICTS = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE"}
+VERDICTS = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE", "continue": "CONTINUE"}
 
 
 class TestInNotebook:

@@ -44,6 +44,8 @@ class Options(TypedDict, total=False):
     alpha: float
     significance: Literal["p", "mid_p"]
     confidence_level: float
+    power: float
+    sequential: Mapping[str, Any]
     ids: Any
     clusters: Any
     weights: Any

@@ -201,6 +201,17 @@ class EffectSize:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sensitivity:
+    """What a test could have found on its items, as sizes without a sign; None is what no outcome, no difference has."""
+
+    power: float
+    critical_difference: float | None
+    minimum_detectable_effect: float | None
+    method: str
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
     """Ids of the items that moved most, largest first."""
 
@@ -272,6 +283,12 @@ class TestResult(TestInNotebook):
     confidence_interval: Interval | None = None
     effect_size: EffectSize | None = None
     moved: Moved | None = None
+    sensitivity: Sensitivity | None = None
+    e_value: float | None = None
+    log10_e_value: float | None = None
+    p_anytime: float | None = None
+    log10_p_anytime: float | None = None
+    curtailed: bool | None = None
     reading: Reading | None = None
     warnings: tuple[ResultWarning, ...] = ()
     runtime: Runtime | None = None

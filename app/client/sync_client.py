@@ -9,12 +9,14 @@ from typing import Any, Literal, Self, Unpack, overload
 
 import httpx
 
-from . import calls, compare_requests, requests
+from . import calls, compare_requests, power_requests, requests
 from .calls import Call
 from .compare_requests import CompareOptions, CompareRequest
 from .compare_results import ComparePlan, CompareResult
 from .connection import TIMEOUT_S, Connection
 from .gate_results import GateResult, Meta, Plan
+from .power_requests import PowerRequest, Solve
+from .power_results import PowerResult
 from .requests import FileLike, GateRequest, GateTerms, Metric, Options, TestRequest
 from .results import TestResult
 from .retries import Retries
@@ -148,6 +150,16 @@ class Client(Connection):
             return calls.compare_plan_result(response)
         return calls.plan_result(response)
 
+    def power(
+        self,
+        design: Mapping[str, Any] | TestRequest | PowerRequest,
+        solve: Solve | None = None,
+        **given: Any,
+    ) -> PowerResult:
+        """Which true difference a test finds, how likely, or how many items that takes; see `requests.power`."""
+        request = power_requests.given(design, solve, given)
+        return calls.power_result(self.send(calls.power_call(request)))
+
     def meta(self) -> Meta:
         """What the server can do: its limits, methods, statistics and formats."""
         return calls.meta_result(self.send(Call("/v1/meta", "GET")))
@@ -155,7 +167,7 @@ class Client(Connection):
     @overload
     def report(
         self,
-        request: TestRequest | GateRequest | CompareRequest,
+        request: TestRequest | GateRequest | CompareRequest | PowerRequest,
         format: TextFormat,
         *,
         table: str | None = None,
@@ -163,7 +175,7 @@ class Client(Connection):
     @overload
     def report(
         self,
-        request: TestRequest | GateRequest | CompareRequest,
+        request: TestRequest | GateRequest | CompareRequest | PowerRequest,
         format: BytesFormat,
         *,
         theme: Theme | None = None,
@@ -172,7 +184,7 @@ class Client(Connection):
     @overload
     def report(
         self,
-        request: TestRequest | GateRequest | CompareRequest,
+        request: TestRequest | GateRequest | CompareRequest | PowerRequest,
         format: str,
         *,
         theme: Theme | None = None,
@@ -181,7 +193,7 @@ class Client(Connection):
     ) -> str | bytes: ...
     def report(
         self,
-        request: TestRequest | GateRequest | CompareRequest,
+        request: TestRequest | GateRequest | CompareRequest | PowerRequest,
         format: str,  # noqa: A002
         *,
         theme: Theme | None = None,

@@ -12,11 +12,13 @@ from typing import Any, Literal, Unpack
 
 import httpx
 
-from ..client import compare_requests, requests
-from ..client.calls import Call, call_of, compare_result, gate_result, test_result
+from ..client import compare_requests, power_requests, requests
+from ..client.calls import Call, call_of, compare_result, gate_result, power_result, test_result
 from ..client.compare_requests import CompareOptions
 from ..client.compare_results import CompareResult
 from ..client.gate_results import GateResult
+from ..client.power_requests import PowerRequest, Solve
+from ..client.power_results import PowerResult
 from ..client.requests import GateRequest, GateTerms, Metric, Options, Policy, TestRequest
 from ..client.results import TestResult
 
@@ -139,6 +141,27 @@ def compare(
     """
     request = compare_requests.given(systems, scores, gold=gold, datasets=datasets, **options)
     return compare_result(_response(call_of(request)))
+
+
+def power(
+    design: Mapping[str, Any] | TestRequest | PowerRequest, solve: Solve | None = None, **given: Any
+) -> PowerResult:
+    """Which true difference a test finds, how likely, or how many items that takes.
+
+    Parameters
+    ----------
+    design
+        {"kind": "binary", "p10": 0.08, "p01": 0.05}, {"kind": "sd", "sd": 0.3}, or a test made by `scores(…)` or one of
+        its siblings.
+    solve
+        Which number is asked for: "power", "n" or "effect".
+    given
+        n, power, effect, alpha, alternative, comparisons, timeout_s: see `exactperm.client.power`.
+
+    >>> power({"kind": "binary", "p10": 0.08, "p01": 0.05}, "n").solution.n
+    1185
+    """
+    return power_result(_response(call_of(power_requests.given(design, solve, given))))
 
 
 def _is_made(value: Any) -> bool:

@@ -29,6 +29,7 @@ PATHS: dict[str, Kind] = {
     "/v1/plan": "plan",
     "/v1/compare": "compare",
     "/v1/gate": "gate",
+    "/v1/power": "power",
     "/v1/tests/files": "files",
     **{f"/v1/tests/{kind}": kind for kind in get_args(TestKind)},
 }

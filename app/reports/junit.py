@@ -38,7 +38,9 @@ def _outcome(gate: GateRecord, metric: MetricRecord) -> str | None:
     """The element that says that the metric did not pass; None where it did."""
     if metric.verdict == "pass":
         return None
-    lenient = metric.verdict == "inconclusive" and gate.on_inconclusive == "pass"
+    lenient = metric.verdict == "continue" or (
+        metric.verdict == "inconclusive" and gate.on_inconclusive == "pass"
+    )
     return "skipped" if lenient else "failure"
 
 

@@ -109,7 +109,7 @@ def quoted(warnings: Iterable[WarningRecord]) -> list[str]:
     return [f"> **{warning.code}**: {prose_for_markdown(warning.detail)}" for warning in warnings]
 
 
-_MARKS = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️"}
+_MARKS = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️", "continue": "⏳"}
 
 
 def gate_markdown(gate: GateRecord, gate_id: str) -> str:

@@ -43,8 +43,24 @@ def metric_sentences(metric: MetricRecord, say: Say = for_sentence) -> tuple[str
         estimate(record, names_of(record, say), say, up, down),
         interval_sentence(record),
         _missing_in_gate(record),
+        sensitivity_sentence(metric),
     ]
     return tuple(part for part in parts if part)
+
+
+def sensitivity_sentence(metric: MetricRecord) -> str:
+    """What the deciding test could have found, unless it found something."""
+    found = metric.sensitivity
+    if found is None or metric.decision.significant:
+        return ""
+    if found.minimum_detectable_effect is None:
+        return "No difference on these items could have been found so often as to be relied on."
+    beyond = " beyond the margin" if metric.terms.margin else ""
+    about = "" if found.exact else " about"
+    return (
+        f"The test could have found a true difference of{about} {number(found.minimum_detectable_effect)}{beyond} with "
+        f"probability {exactly(found.power)}."
+    )
 
 
 def estimate(record: TestRecord, names: Names, say: Say, up: str = "higher", down: str = "lower") -> str:
@@ -77,6 +93,7 @@ _VERBS = {
     "pass": ("passes", "pass"),
     "fail": ("fails", "fail"),
     "inconclusive": ("is undecided", "are undecided"),
+    "continue": ("waits for more items", "wait for more items"),
 }
 _MEANS_AND_SUMS = {"mean_difference": "in mean", "sum_difference": "in total"}
 

@@ -19,8 +19,13 @@ _TITLES = {
 }
 del _TITLES["expression"]
 _ROLES = ("candidate", "baseline")
-VERDICTS: dict[Verdict, str] = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE"}
-SYMBOLS: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?"}  # fmt: skip
+VERDICTS: dict[Verdict, str] = {
+    "pass": "PASS",
+    "fail": "FAIL",
+    "inconclusive": "INCONCLUSIVE",
+    "continue": "CONTINUE",
+}
+SYMBOLS: dict[Verdict, str] = {"pass": "✓", "fail": "✗", "inconclusive": "?", "continue": "…"}  # fmt: skip
 
 
 class Names(NamedTuple):

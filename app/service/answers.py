@@ -182,6 +182,8 @@ INLINE: frozenset[tuple[type, str]] = frozenset(
         (PlanAnswer, "record"),
         (ComparePlanAnswer, "record"),
         (GateRecord, "terms"),
+        (GateRecord, "sequential"),
+        (MetricRecord, "sequential"),
         (MetricRecord, "terms"),
     }
 )

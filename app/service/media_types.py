@@ -23,7 +23,7 @@ CONSUMED: Mapping[Kind, tuple[str, ...]] = {
     "plan": (JSON,),
     "gate": (JSON, MULTIPART),
     "compare": (JSON, CSV, TSV, NDJSON, NPY, MULTIPART),
-    "power": (JSON,),
+    "power": (JSON, MULTIPART),
 }
 OFFERED: Mapping[Kind, tuple[str, ...]] = {
     "effects": OF_A_TEST,

@@ -40,7 +40,14 @@ from .parse_files import ParsedFiles, parse_files, read_form
 from .pointers import PointerMap, by_id, chained
 from .query import ELSEWHERE, options_of_query
 from .request_file import decode_request_file, reading_of, request_in
-from .schema.requests import AnyRequest, Choices, CountsRequest, EffectsRequest, ScoresRequest
+from .schema.requests import (
+    AnyRequest,
+    Choices,
+    CountsRequest,
+    EffectsRequest,
+    ScoresRequest,
+    SequentialChoice,
+)
 from .schema.statistics import spec_of
 from .segments import TEXT_STATISTICS, as_gold, segments
 from .weights import weights_for
@@ -291,6 +298,11 @@ def _data(request: AnyRequest, columns: dict[str, Any], pairing: Pairing) -> Pai
     return Predictions(columns["gold"], columns["u"], columns["v"], pairing, groups, event)
 
 
+def sequential_of(given: SequentialChoice) -> Sequential:
+    """How a test is asked again."""
+    return Sequential(**given.model_dump())
+
+
 _CHOSEN = tuple(option.name for option in fields(Options) if option.name in Choices.model_fields)
 
 
@@ -300,6 +312,5 @@ def _options(request: Choices, names: tuple[str, str] | None = None) -> Options:
     if names is not None and "names" not in request.model_fields_set:
         name_u, name_v = names
     chosen = {name: getattr(request, name) for name in _CHOSEN if name != "sequential"}
-    asked = request.sequential
-    sequential = None if asked is None else Sequential(**asked.model_dump())
+    sequential = None if request.sequential is None else sequential_of(request.sequential)
     return Options(**chosen, sequential=sequential, name_u=name_u, name_v=name_v)

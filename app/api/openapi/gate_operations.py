@@ -18,8 +18,8 @@ FAIL_STATUS = parameter(
 )
 HEADERS = {
     "X-Verdict": {
-        "description": "pass, fail or inconclusive.",
-        "schema": {"type": "string", "enum": ["pass", "fail", "inconclusive"]},
+        "description": "pass, fail or inconclusive; continue where more items are to come.",
+        "schema": {"type": "string", "enum": ["pass", "fail", "inconclusive", "continue"]},
     },
     "X-P-Value": header("The p-value that decided, adjusted where there are several metrics.", "number"),
 }

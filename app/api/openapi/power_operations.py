@@ -6,15 +6,29 @@ from typing import Any
 
 from ...reports.representations import OF_POWER
 from ...service import media_types
-from ...service.schema.power import PowerRequest
-from .operations import json_content, operation, reference, report_content
+from ...service.schema.power import PowerFields, PowerRequest
+from .operations import as_text, form_schema, json_content, operation, reference, report_content
 from .parameters import RUNNING, format_parameter
 from .schemas import PowerAnswer
 
 
 def power_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for power."""
-    content = {media_types.JSON: json_content(PowerRequest)}
+    content: dict[str, Any] = {
+        media_types.JSON: json_content(PowerRequest),
+        media_types.MULTIPART: {"schema": _form()},
+    }
     answers = {media_types.JSON: {"schema": reference(PowerAnswer)}, **report_content(OF_POWER)}
     parameters = [format_parameter(OF_POWER), *RUNNING]
     return operation("Plan how many items", "power", content, answers, parameters)
+
+
+def _form() -> dict[str, Any]:
+    """The files of a pilot, the fields of its test, and those of the question."""
+    own = {name: as_text(member) for name, member in PowerFields.model_json_schema()["properties"].items()}
+    return {
+        "type": "object",
+        "properties": {**form_schema(), **own},
+        "required": ["solve"],
+        "additionalProperties": False,
+    }

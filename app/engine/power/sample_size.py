@@ -7,13 +7,11 @@ computed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scipy import optimize
-
 from ..probability import Alternative
+from ..root import root
 from .paired_binary import ROUNDING, PairedBinary
 
 # Beyond so many items nothing is searched.
@@ -92,5 +90,4 @@ def detectable_difference(
         raise OutOfReachError(f"{items} items with so few discordant ones cannot have this power")
     if missing(0.0) >= 0.0:
         return 0.0
-    root, _ = optimize.brentq(missing, 0.0, discordant, xtol=1e-14, rtol=8.9e-16, full_output=True)
-    return math.nextafter(float(root), math.inf)
+    return root(missing, 0.0, discordant, tolerance=1e-15)

@@ -15,13 +15,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from ..lattice import CanonicalForm, Integers, once_per_form
 from ..one_sum import fft, rational
 from ..one_sum.spectrum import Spectrum, spectrum
 from ..one_sum.tilt import tilt_at
 from ..probability import Alternative, Probability, Region, clipped_region
+from ..root import root
 
 # Tilted mass that a window leaves out; powers are right to about 1e-12.
 _OUTSIDE = 1e-16
@@ -168,7 +169,7 @@ def tilt_of_mean(form: CanonicalForm, excess: float) -> float | None:
     high = excess / form.variance
     while mean(form, high) < excess:
         high *= 2.0
-    return float(optimize.brentq(lambda theta: mean(form, theta) - excess, 0.0, high, xtol=_ROOT * high))
+    return root(lambda theta: mean(form, theta) - excess, 0.0, high, tolerance=_ROOT * high)
 
 
 def resized(form: CanonicalForm, items: int) -> CanonicalForm:

@@ -107,15 +107,19 @@ def _finding(low: float, high: float, attainable: float, alpha: float) -> Findin
     return "unattainable" if attainable > alpha else "not_shown"
 
 
-def verdict_of(policy: Policy, finding: Finding, *, beyond: bool, differ: bool) -> Verdict:
+def verdict_of(
+    policy: Policy, finding: Finding, *, beyond: bool, differ: bool, waiting: bool = False
+) -> Verdict:
     """The policy's verdict.
 
     non_inferior and improve pass only when shown. no_regression fails only when a regression is shown; it cannot
     tell when the bounds straddle alpha, and when the estimate itself is a regression (`beyond`) on systems that
     differ, but too few items do for any outcome to show it. equivalent passes when both its tests are shown, fails when a
     difference of at least the margin is, and is inconclusive between the two. Whatever depends on what missing outcomes are
-    is inconclusive.
+    is inconclusive. A gate that is asked again is `waiting` until all planned items are there: what is not shown yet continues.
     """
+    if waiting and finding != "shown":
+        return "continue"
     if finding == "missing_straddle":
         return "inconclusive"
     if policy == "equivalent":
@@ -130,6 +134,6 @@ def verdict_of(policy: Policy, finding: Finding, *, beyond: bool, differ: bool) 
 
 
 def overall(verdicts: Sequence[Verdict]) -> Verdict:
-    """Fail when one fails, else inconclusive when one is, else pass."""
-    worst: tuple[Verdict, ...] = ("fail", "inconclusive")
+    """Fail when one fails, else inconclusive when one is, else continue when one waits, else pass."""
+    worst: tuple[Verdict, ...] = ("fail", "inconclusive", "continue")
     return next((verdict for verdict in worst if verdict in verdicts), "pass")

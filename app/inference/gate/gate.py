@@ -19,12 +19,15 @@ from ...statistics.evenness import is_even
 from ...statistics.expression import POINTER, parse
 from ...statistics.formula import Call
 from ...statistics.paired import Effects, Paired, StatisticSpec
+from ...statistics.problem import Problem
 from ..additive_test import AdditiveTest
 from ..data_warnings import refuse_undecidable
 from ..options import Options
 from ..paired_test import Prepared, finish, prepare
 from ..record import TestRecord
 from ..rounded_test import RoundedTest
+from ..sensitivity import PlannedSensitivity, sensitivity_if_any
+from .anytime import AnytimeTest, anytime_test
 from .decision import Judgement, judgements, overall, verdict_of
 from .equivalence import EquivalenceTest, equivalence_test
 from .fillings import over_fillings
@@ -32,6 +35,9 @@ from .margin import Question, ShiftedTest, margin_test, question_of, without_mar
 from .outcome import MarginTest, Outcome
 from .record import GateRecord, GateTerms, MetricRecord, OnInconclusive, Policy, deciding, family_of
 from .sentences import hypothesis, overall_reason, reason
+
+# Reports say what was found 4 times in 5, unless another power was asked for; seconds that this may take.
+_POWER, _LONGEST_S = 0.8, 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +64,14 @@ class PreparedMetric:
     terms: GateTerms
     question: Question
     test: Prepared
-    margin: MarginTest | EquivalenceTest | None
+    margin: MarginTest | EquivalenceTest | AnytimeTest | None
     against: str | None = None
+    sensitivity: PlannedSensitivity | None = None
 
     @property
     def seconds(self) -> float:
         """Predicted time of both its tests."""
-        return self.test.seconds + (self.margin.seconds if self.margin else 0.0)
+        return sum(part.seconds for part in (self.test, self.margin, self.sensitivity) if part is not None)
 
     @property
     def longest_seconds(self) -> float:
@@ -95,8 +102,36 @@ def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
     test = prepare(metric.data, metric.spec, options, budget)
     refuse_undecidable(test.data_warnings)
     _require_direction(test)
-    margin = _margin(test, terms, question, budget)
-    return PreparedMetric(metric.name, terms, question, test, margin, metric.against)
+    margin: MarginTest | EquivalenceTest | AnytimeTest | None
+    if options.sequential is not None:
+        margin = anytime_test(test, terms, question, options.sequential)
+    else:
+        margin = _margin(test, terms, question, budget)
+    sensitivity = _sensitivity(test, margin, terms, budget)
+    return PreparedMetric(metric.name, terms, question, test, margin, metric.against, sensitivity)
+
+
+def _sensitivity(
+    test: Prepared,
+    margin: MarginTest | EquivalenceTest | AnytimeTest | None,
+    terms: GateTerms,
+    budget: Budget,
+) -> PlannedSensitivity | None:
+    """What the deciding permutation test could have found, where that is quickly said: a report of a gate says so unasked."""
+    options = test.options
+    problem: Problem
+    if isinstance(margin, ShiftedTest):
+        problem = margin.test.problem
+    elif margin is None and options.test == "permutation":
+        problem = test.test.problem
+    else:
+        return None
+    power = _POWER if options.power is None else options.power
+    if power <= terms.alpha:
+        return None
+    planned = sensitivity_if_any(problem, power, terms.alpha, options.alternative, budget)
+    # A margin's lattice may be fine; nobody waits for a sentence.
+    return planned if planned is not None and planned.seconds <= _LONGEST_S else None
 
 
 def _margin(
@@ -183,7 +218,11 @@ def _metric_record(
     metric: PreparedMetric, record: TestRecord, outcome: Outcome, judgement: Judgement, family: str | None
 ) -> MetricRecord:
     verdict = verdict_of(
-        metric.terms.policy, judgement.finding, beyond=outcome.beyond, differ=record.items.nonzero > 0
+        metric.terms.policy,
+        judgement.finding,
+        beyond=outcome.beyond,
+        differ=record.items.nonzero > 0,
+        waiting=outcome.waiting,
     )
     return MetricRecord(
         name=metric.name,
@@ -193,6 +232,8 @@ def _metric_record(
         verdict=verdict,
         reason=reason(metric.terms, judgement, record, family, metric.against),
         decision=judgement.decision,
+        sensitivity=None if metric.sensitivity is None else metric.sensitivity.solve(),
+        sequential=metric.margin.record() if isinstance(metric.margin, AnytimeTest) else None,
         test=record,
     )
 

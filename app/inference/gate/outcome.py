@@ -12,12 +12,14 @@ from .record import EquivalenceRecord, OneSidedTest
 class Outcome(OneSidedTest):
     """The one-sided test of one metric. `beyond`: the estimate lies on the side of the alternative.
 
-    `equivalence` has the other tests of the policy equivalent; `missing`: bounds hold whatever missing outcomes are.
+    `equivalence` has the other tests of the policy equivalent; `missing`: bounds hold whatever missing outcomes are;
+    `waiting`: evidence is still coming in (`anytime`).
     """
 
     beyond: bool
     equivalence: EquivalenceRecord | None = None
     missing: bool = False
+    waiting: bool = False
 
 
 class MarginTest(Protocol):

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from ..options import Alternative
-from ..record import BoundsKind, Log10PValue, PValue, TestRecord
+from ..record import BoundsKind, Log10PValue, PValue, SensitivityRecord, SequentialRecord, TestRecord
 
 Policy = Literal["no_regression", "non_inferior", "improve", "equivalent"]
-Verdict = Literal["pass", "fail", "inconclusive"]
+Verdict = Literal["pass", "fail", "inconclusive", "continue"]
 OnInconclusive = Literal["pass", "fail"]
-Procedure = Literal["permutation", "bootstrap", "tango_score"]
+Procedure = Literal["permutation", "bootstrap", "tango_score", "e_value"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,25 +92,33 @@ class MetricRecord:
     hypothesis: str
     terms: GateTerms
     decision: Decision
+    sensitivity: Annotated[
+        SensitivityRecord | None,
+        "What the deciding test could have found, with a margin beyond it; null where that is not known or took too long.",
+    ] = None
+    sequential: SequentialRecord | None = None
     test: TestRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRecord:
-    """The answer of a gate: fail when a metric fails, else inconclusive when one is, else pass.
+    """The answer of a gate: fail when a metric fails, else inconclusive when one is, else continue when one waits, else pass.
 
     The terms and the p-value are those of the metric that decided.
     """
 
     digest: str
     verdict: Verdict
-    passed: Annotated[bool, "Whether the status is 200: a pull request may go on."]
+    passed: Annotated[
+        bool, "Whether the status is 200: a pull request may go on, or more items are to come (continue)."
+    ]
     reason: str
     terms: GateTerms
     on_inconclusive: OnInconclusive
     correction: Literal["holm"] | None
     p_value: Annotated[PValue, "The one that decided, adjusted."]
     log10_p_value: Log10PValue
+    sequential: SequentialRecord | None = None
     metrics: tuple[MetricRecord, ...]
 
     @classmethod
@@ -128,13 +136,15 @@ class GateRecord:
         return cls(
             digest=digest,
             verdict=verdict,
-            passed=verdict == "pass" or (verdict == "inconclusive" and on_inconclusive == "pass"),
+            passed=verdict in {"pass", "continue"}
+            or (verdict == "inconclusive" and on_inconclusive == "pass"),
             reason=reason,
             terms=metric.terms,
             on_inconclusive=on_inconclusive,
             correction="holm" if len(metrics) > 1 else None,
             p_value=metric.decision.p_value_adjusted,
             log10_p_value=metric.decision.log10_p_value_adjusted,
+            sequential=metric.sequential,
             metrics=metrics,
         )
 

@@ -32,7 +32,12 @@ _NOT_SHOWN: dict[Policy, str] = {
     "improve": "the candidate is not significantly better than {baseline}{by}",
     "equivalent": "neither a difference below {margin} from {baseline} is shown, nor one of at least that",
 }
-_HEADS: dict[Verdict, str] = {"pass": "Passed", "fail": "Failed", "inconclusive": "Inconclusive"}
+_HEADS: dict[Verdict, str] = {
+    "pass": "Passed",
+    "fail": "Failed",
+    "inconclusive": "Inconclusive",
+    "continue": "Undecided yet",
+}
 
 
 def hypothesis(terms: GateTerms, statistic: str, against: str | None = None) -> str:
@@ -98,6 +103,8 @@ def _procedure(terms: GateTerms, judgement: Judgement, record: TestRecord) -> li
     decision = judgement.decision
     if decision.procedure == "bootstrap":
         return ["By the paired bootstrap."]
+    if decision.procedure == "e_value":
+        return ["By an e-value, which holds however often it is looked at; p is its inverse."]
     if decision.procedure == "tango_score":
         return ["By Tango's score test of paired proportions, which is asymptotic."]
     if not terms.margin:

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Self
 
-from scipy import optimize, special
+from scipy import special
 
+from ...engine.root import root
 from ..options import Alternative
 from .design import Needed
 from .record import PowerMethod
@@ -57,7 +58,7 @@ class NormalDesign:
         """The standardised difference that has the power."""
         if self._found(0.0) >= power:
             return 0.0
-        return float(optimize.brentq(lambda shift: self._found(shift) - power, 0.0, 100.0, xtol=1e-13))
+        return root(lambda shift: self._found(shift) - power, 0.0, 100.0, tolerance=1e-13)
 
     def detectable(self, n: int, power: float) -> float | None:
         """See `Design`."""

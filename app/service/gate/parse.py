@@ -15,7 +15,14 @@ from ..body_decoders import DecodedBody
 from ..media_types import MULTIPART
 from ..messages import Job
 from ..multipart import Form
-from ..parse import ParsedTest, parse_reading, parse_request, read_from_file, with_picture_data
+from ..parse import (
+    ParsedTest,
+    parse_reading,
+    parse_request,
+    read_from_file,
+    sequential_of,
+    with_picture_data,
+)
 from ..parse_files import in_form, parse_files, read_form
 from ..pointers import PointerMap, chained, in_query
 from ..query import ELSEWHERE, literal, options_of_query
@@ -127,11 +134,23 @@ def _parse_metric(
                 detail = "alpha is given twice, with different values: give it once, next to the policy."
                 raise InvalidTest.at(f"{prefix}/request/alpha", "alpha_given_twice", detail)
             alpha = test.options.alpha if gate.alpha is None else gate.alpha
-            test = replace(test, options=replace(test.options, alpha=alpha))
+            sequential = test.options.sequential
+            if gate.sequential is not None and sequential is not None:
+                detail = "sequential is given twice: give it once, next to the policy."
+                raise InvalidTest.at(f"{prefix}/request/sequential", "given_twice", detail)
+            if gate.sequential is not None:
+                sequential = sequential_of(gate.sequential)
+                test = replace(test, pointer_map=_outside("/sequential", test.pointer_map))
+            test = replace(test, options=replace(test.options, alpha=alpha, sequential=sequential))
             given = request.model_fields_set
             parsed.append(_metric(job, metric, gate, test, pointer_map, given, one.against))
     refusals.raise_all()
     return parsed
+
+
+def _outside(name: str, inside: PointerMap) -> PointerMap:
+    """The map of a test one of whose options stands next to the policy."""
+    return lambda pointer: pointer if pointer.startswith(name) else inside(pointer)
 
 
 def _parse_form(job: Job, body: bytes | bytearray) -> ParsedGate:

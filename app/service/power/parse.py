@@ -7,23 +7,27 @@ import json
 from dataclasses import dataclass
 
 from ...errors import Flaw, InvalidTest, relocated
+from ...inference.digest import request_digest
 from ...inference.paired_test import ALGORITHM_VERSION
 from ...inference.power.binary import BinaryDesign, as_written, from_accuracies
 from ...inference.power.design import Question
 from ...inference.power.normal import NormalDesign
 from ...inputs import json_body
 from ..body_decoders import DecodedBody
+from ..media_types import MULTIPART
 from ..messages import Job
-from ..parse import ParsedTest, parse_request
+from ..parse import ParsedTest, parse_reading, parse_request
+from ..parse_files import parse_files, read_form
 from ..pointers import prefixed
-from ..query import ELSEWHERE, options_of_query
+from ..query import ELSEWHERE, literal, options_of_query
 from ..schema.fields import NO_BOOLEANS
-from ..schema.power import Design, PowerRequest
+from ..schema.power import FIELDS, Design, PowerFields, PowerRequest
 from ..schema.requests import REQUEST_MODELS
 from ..validation import validated
 
 REQUEST = "/design/request"
 DEFAULT_POWER = 0.8
+_TEXTS = ("solve", "alternative")
 # The fields of a design by its kind, in the sets that go together.
 _SETS: dict[str, tuple[tuple[str, ...], ...]] = {
     "binary": (("p10", "p01"), ("u", "v", "discordance"), ("u", "v", "correlation")),
@@ -50,7 +54,9 @@ class ParsedPower:
 
 
 def parse_power(job: Job, body: bytes | bytearray) -> ParsedPower:
-    """Decode and validate a JSON body; raises InputError."""
+    """Decode and validate a body: JSON, or a form with the files of a pilot; raises InputError."""
+    if job.body.media_type == MULTIPART:
+        return _parse_form(job, body)
     read = json_body.decode(body)
     options_of_query(job.query, ELSEWHERE)
     request = validated(PowerRequest, read.value)
@@ -59,17 +65,45 @@ def parse_power(job: Job, body: bytes | bytearray) -> ParsedPower:
     pilot = None
     if request.design.kind == "pilot":
         pilot = _pilot(request.design, job, {NO_BOOLEANS: read.no_booleans})
-    asked = [seconds for seconds in (request.timeout_s, job.timeout_s) if seconds is not None]
     return ParsedPower(
         question=question,
         design=_design(request.design, question),
         pilot=pilot,
-        digest=_digest(request),
-        timeout_s=min([job.limits.max_timeout_s, *asked]) if asked else None,
+        digest=_digest(request.model_dump(exclude={"timeout_s"})),
+        timeout_s=_deadline(request, job),
     )
 
 
-def _question(request: PowerRequest) -> Question:
+def _parse_form(job: Job, body: bytes | bytearray) -> ParsedPower:
+    """Files of a pilot; the fields of the question, then those of the test."""
+    options_of_query(job.query, ELSEWHERE)
+    form = read_form(job, body)
+    own = {name: text for name, text in form.fields if name in FIELDS}
+    others = [(name, text) for name, text in form.fields if name not in FIELDS]
+    values = {name: text if name in _TEXTS else literal(text) for name, text in own.items()}
+    with relocated(lambda pointer: f"/options{pointer}"):
+        request = validated(PowerFields, values)
+        question = _question(request)
+    pilot = parse_reading(parse_files(form.files, others, job.limits), job)
+    return ParsedPower(
+        question=question,
+        design=None,
+        pilot=pilot,
+        digest=_digest([request.model_dump(exclude={"timeout_s"}), _digest_of(pilot)]),
+        timeout_s=_deadline(request, job),
+    )
+
+
+def _digest_of(pilot: ParsedTest) -> str:
+    return request_digest(pilot.data, pilot.spec, pilot.options, ALGORITHM_VERSION)
+
+
+def _deadline(request: PowerFields, job: Job) -> float | None:
+    asked = [seconds for seconds in (request.timeout_s, job.timeout_s) if seconds is not None]
+    return min([job.limits.max_timeout_s, *asked]) if asked else None
+
+
+def _question(request: PowerFields) -> Question:
     """The question; raises InvalidTest for numbers that contradict what is asked for."""
     solve = request.solve
     if getattr(request, solve) is not None:
@@ -144,8 +178,7 @@ def _pilot(design: Design, job: Job, context: dict[str, bool]) -> ParsedTest:
     return parse_request(DecodedBody(design.request_kind, inner, pointer_map), job)
 
 
-def _digest(request: PowerRequest) -> str:
-    named = request.model_dump(exclude={"timeout_s"})
+def _digest(named: object) -> str:
     return hashlib.sha256(
         json.dumps([named, ALGORITHM_VERSION], sort_keys=True, default=_plain).encode()
     ).hexdigest()

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from ...inference.gate.record import OnInconclusive, Policy
 from ..messages import TestKind
 from .fields import Wire
-from .requests import REQUEST_MODELS, SMALL_SCORES
+from .requests import REQUEST_MODELS, SMALL_SCORES, SequentialChoice
 
 POLICY = (
     "no_regression: fail only when the candidate U is significantly worse than the baseline V by more than margin; "
@@ -139,6 +139,12 @@ class GateRequest(Terms):
     ] = None
     alpha: Annotated[
         float | None, Field(gt=0, lt=1, description="One-sided level. The requests' own (0.05) if left out.")
+    ] = None
+    sequential: Annotated[
+        SequentialChoice | None,
+        Field(
+            description="A gate that is asked again as items come in; of all metrics. The verdict may be continue (200)."
+        ),
     ] = None
     on_inconclusive: Annotated[OnInconclusive | None, Field(description=INCONCLUSIVE)] = None
     fail_status: Annotated[Status | None, Field(description=FAIL)] = None

@@ -120,12 +120,9 @@ EXAMPLES: list[Any] = [
 ]
 
 
-class PowerRequest(Wire):
-    """Which true difference a test finds, with which probability, with how many items: two of the three give the third."""
+class PowerFields(Wire):
+    """What is asked of a design: two of power, n and effect give the third."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES})
-
-    design: Annotated[Design, Field(description="What is known before the test.")]
     solve: Annotated[
         Solve,
         Field(description="Which number is asked for: power, n (items) or effect (the true difference)."),
@@ -158,3 +155,14 @@ class PowerRequest(Wire):
     timeout_s: Annotated[
         float | None, Field(gt=0, description="Deadline in seconds, clamped by the server.")
     ] = None
+
+
+class PowerRequest(PowerFields):
+    """Which true difference a test finds, with which probability, with how many items: two of the three give the third."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES})
+
+    design: Annotated[Design, Field(description="What is known before the test.")]
+
+
+FIELDS = tuple(PowerFields.model_fields)

@@ -65,7 +65,7 @@ class SequentialChoice(Wire):
 
     mode: Annotated[
         SequentialMode, Field(description="anytime: evidence holds at every look, planned or not.")
-    ]
+    ] = "anytime"
     scale: Annotated[
         float | None,
         Field(

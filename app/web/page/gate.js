@@ -4,8 +4,8 @@ import { card, keyList, movedCard, notesCard, numbersCard, table, verdictCard, w
 import { interval, isControlled } from "./verdict.js";
 import { measured } from "./words.js";
 
-const TITLES = { pass: "Pass", fail: "Fail", inconclusive: "Inconclusive" };
-const TONES = { pass: "yes", fail: "no", inconclusive: "" };
+const TITLES = { pass: "Pass", fail: "Fail", inconclusive: "Inconclusive", continue: "Continue" };
+const TONES = { pass: "yes", fail: "no", inconclusive: "", continue: "" };
 const POLICIES = { no_regression: "no regression", non_inferior: "not inferior", improve: "improvement", equivalent: "equivalence" };
 
 export function gateCards(answer, names) {

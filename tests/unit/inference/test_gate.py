@@ -238,4 +238,7 @@ def test_the_margins_own_test_is_part_of_the_predicted_time() -> None:
     plain = prepare_metric(metric(u.tolist(), v.tolist()), Budget())
     shifted = prepare_metric(metric(u.tolist(), v.tolist(), margin=0.013), Budget())
     assert shifted.margin is not None
-    assert shifted.seconds == plain.seconds + shifted.margin.seconds > plain.seconds
+    assert shifted.sensitivity is not None
+    own = shifted.margin.seconds + shifted.sensitivity.seconds
+    assert shifted.seconds == pytest.approx(plain.test.seconds + own)
+    assert shifted.seconds > plain.test.seconds

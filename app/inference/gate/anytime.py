@@ -1,0 +1,85 @@
+"""A gate that is asked again as items come in: an e-value in the place of the p-value, which holds at every look."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ...errors import InvalidTest
+from ..options import Sequential
+from ..paired_test import Prepared
+from ..record import SequentialRecord
+from ..sequential import SequentialTest, sequential_test
+from .margin import Question
+from .outcome import Outcome
+from .record import GateTerms
+
+# Logarithms of e-values take next to no time.
+_SECONDS = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class AnytimeTest:
+    """The policy's one-sided question, put to the e-value of the differences less the margin."""
+
+    question: Question
+    test: SequentialTest
+    alpha: float
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time."""
+        return _SECONDS
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all items that were planned are there, so that the verdict can wait no longer."""
+        planned = self.test.asked.planned_n
+        return planned is not None and self.test.items >= planned
+
+    def record(self) -> SequentialRecord:
+        """The e-value as the answer says it."""
+        return self.test.record(self.alpha)
+
+    def run(self) -> Outcome:
+        """The p-value of any time, 1 / e; its upper bound is at most alpha only where the e-value is certain to reach 1 / alpha."""
+        found = self.test.e_value()
+        most = self.test.e_value(self._most())
+        low, high = (min(1.0, math.exp(-max(found.log_e + sign * found.error, -700.0))) for sign in (1, -1))
+        if self.test.rejects(self.alpha):
+            high = min(high, self.alpha)
+        else:
+            high = max(high, math.nextafter(self.alpha, 1.0))
+            low = max(low, math.nextafter(self.alpha, 1.0)) if low <= self.alpha < high else low
+        record = self.record()
+        return Outcome(
+            procedure="e_value",
+            alternative=self.question.alternative,
+            difference=float(self.question.difference),
+            p_value=min(max(record.p_anytime, low), high),
+            log10_p_value=record.log10_p_anytime,
+            p_value_bounds=(max(low, 5e-324), high),
+            p_value_bounds_kind="certified",
+            exact=True,
+            min_attainable_p=min(1.0, math.exp(-max(most.log_e, -700.0))),
+            beyond=self._beyond(),
+            waiting=not self.is_complete,
+        )
+
+    def _most(self) -> int:
+        """The sum with every difference on the side of the alternative."""
+        size = int(abs(self.test.effects).sum())
+        return size if self.question.alternative == "greater" else -size
+
+    def _beyond(self) -> bool:
+        observed = self.test.observed
+        return observed > 0 if self.question.alternative == "greater" else observed < 0
+
+
+def anytime_test(prepared: Prepared, terms: GateTerms, question: Question, asked: Sequential) -> AnytimeTest:
+    """Plan it; raises InvalidTest for what has no e-value."""
+    if terms.policy == "equivalent":
+        detail = "There is no e-value of equivalence: leave sequential out, or choose another policy."
+        raise InvalidTest.at("/sequential", "not_available", detail)
+    test = sequential_test(prepared.test.problem, asked, question.alternative, question.difference)
+    return AnytimeTest(question, test, terms.alpha)
