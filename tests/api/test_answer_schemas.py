@@ -25,12 +25,14 @@ DOCUMENT = json.loads((ROOT / "openapi" / "openapi.json").read_text(encoding="ut
 SCHEMAS = DOCUMENT["components"]["schemas"]
 SMALL = sorted((ROOT / "openapi" / "examples" / "small").glob("*.json"))
 TERMS = {"policy", "margin", "alpha", "higher_is_better"}
+E_VALUES = {"e_value", "log10_e_value", "p_anytime", "log10_p_anytime", "curtailed"}
 # Where a field of a record is not a member of its own name, and what is there instead.
 OTHERWISE = {
     (TestRecord, "digest"): {"id"},
     (GateRecord, "digest"): {"id"},
     (GateRecord, "terms"): TERMS,
     (MetricRecord, "terms"): TERMS,
+    **{(record, "sequential"): E_VALUES for record in (TestRecord, GateRecord, MetricRecord)},
 }
 
 
@@ -84,10 +86,12 @@ def test_an_answer_with_everything_fits_its_schema_and_each_member_is_needed(ser
     u, v = {"a": 1, "b": 1, "c": 1, "d": 0}, {"b": 0, "a": 0, "c": 1, "d": 0}
     clusters = {"a": 1, "b": 2, "c": 2, "d": 3}
     more = {"clusters": clusters, "confidence_level": 0.9, "exact_fraction": True, "pmf": "full"}
+    more |= {"power": 0.8, "sequential": {"scale": 2}}
     answer = service.post("/v1/tests/scores", {"u": u, "v": v, **more}).json()
     check = validator("TestAnswer")
     check.validate(answer)
-    assert {name for name, value in answer.items() if value is None} == {"reading", "repeats", "missing"}
+    left = {"reading", "repeats", "missing", "curtailed"}
+    assert {name for name, value in answer.items() if value is None} == left
     # Repeated samples and a missing outcome fill two of them; no answer to JSON has read a file.
     sampled = {"u": {name: [one, 0] for name, one in u.items()}, "v": {name: [v[name]] for name in "abc"}}
     asked = {"statistic": {"name": "mean_difference", "repeats": "mean"}, "on_missing": "bounds"}

@@ -74,7 +74,7 @@ def test_the_document_describes_every_route_and_every_error(service: Any) -> Non
     said = service.get("/openapi.json").json()
     assert set(said["paths"]) == {
         "/v1/tests/effects", "/v1/tests/scores", "/v1/tests/counts", "/v1/tests/predictions", "/v1/tests/files",
-        "/v1/plan", "/v1/compare", "/v1/gate", "/v1/meta", "/livez", "/readyz", "/healthz", "/metrics",
+        "/v1/plan", "/v1/compare", "/v1/gate", "/v1/power", "/v1/meta", "/livez", "/readyz", "/healthz", "/metrics",
     }  # fmt: skip
     scores = said["paths"]["/v1/tests/scores"]["post"]
     assert set(scores["requestBody"]["content"]) == {

@@ -15,11 +15,12 @@ import pytest
 
 import app.client
 from app.cli.local_transport import InProcess
-from app.client import Client, UnreadableAnswer, effects, gate, gate_results, results, scores
+from app.client import Client, UnreadableAnswer, effects, gate, gate_results, power_results, results, scores
 from app.client.decode import decode
 from app.client.sync_client import BytesFormat, TextFormat, Theme
 from app.inference import data_record, plan_record, record
 from app.inference.gate import record as gate_record
+from app.inference.power import record as power_record
 from app.reports.picture import style
 from app.reports.representations import BY_NAME, OF_A_GATE
 from app.service import answers as wire
@@ -47,6 +48,7 @@ WIRE: dict[type[Any], type[Any]] = {
     results.Discordant: record.Discordant,
     results.EffectSize: record.EffectSize,
     results.Moved: record.Moved,
+    results.Sensitivity: record.SensitivityRecord,
     results.Reading: record.ReadingRecord,
     results.ResultWarning: record.WarningRecord,
     results.Runtime: wire.Runtime,
@@ -58,6 +60,10 @@ WIRE: dict[type[Any], type[Any]] = {
     gate_results.GateResult: wire.GateAnswer,
     gate_results.PlannedMethod: plan_record.PlannedMethod,
     gate_results.Plan: wire.PlanAnswer,
+    power_results.Solution: power_record.Solution,
+    power_results.PowerPoint: power_record.PowerPoint,
+    power_results.PowerMethod: power_record.PowerMethod,
+    power_results.PowerResult: wire.PowerAnswer,
 }
 
 
@@ -69,7 +75,7 @@ def client() -> Client:
 def test_every_answer_of_the_client_is_on_the_list() -> None:
     defined = {
         one
-        for module in (results, gate_results)
+        for module in (results, gate_results, power_results)
         for one in vars(module).values()
         if dataclasses.is_dataclass(one) and isinstance(one, type) and one.__module__ == module.__name__
     }
@@ -131,6 +137,15 @@ def test_nothing_of_a_gates_answer_is_lost(client: Client) -> None:
     assert as_json(result, result.raw) == result.raw
     assert result.metrics[0].test.raw == result.raw["metrics"][0]["test"]
     assert (result.verdict, result.passed) == ("pass", True)
+
+
+def test_nothing_of_an_answer_about_power_is_lost(client: Client) -> None:
+    result = client.power({"kind": "binary", "p10": 0.3, "p01": 0.1}, "n")
+    assert as_json(result, result.raw) == result.raw
+    pilot = client.power(scores([3, 1, 4, 1, 5, 9, 2], [2, 7, 1, 8, 2, 8, 1]), "power", effect=1.5, n=[7, 50])
+    assert [point.n for point in pilot.curve] == [7, 50]
+    assert "true difference" in str(pilot)
+    assert list(pilot.to_frame().columns) == ["n", "effect", "power"]
 
 
 def test_nothing_of_a_plan_is_lost(client: Client) -> None:

@@ -1,0 +1,159 @@
+"""Tests and gates that are asked again: e-values over HTTP."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+ANYTIME = {"mode": "anytime"}
+U, V = [1] * 10 + [0] * 2, [0] * 10 + [1] * 2
+
+
+def answer_of(service: Any, **body: Any) -> Any:
+    response = service.post("/v1/tests/scores", {"u": U, "v": V, **body})
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def decided(service: Any, u: Any, v: Any, **terms: Any) -> Any:
+    return service.post("/v1/gate", {"kind": "scores", "request": {"u": u, "v": v}, **terms})
+
+
+def test_wins_and_losses_have_their_e_value(service: Any) -> None:
+    answer = answer_of(service, sequential=ANYTIME)
+    assert answer["e_value"] == pytest.approx(2.7033072, abs=5e-8)
+    assert answer["log10_e_value"] == pytest.approx(math.log10(answer["e_value"]))
+    assert answer["p_anytime"] == pytest.approx(1 / answer["e_value"])
+    assert answer["p_value"] < 0.05
+    assert not answer["significant"]
+
+
+def test_without_it_there_are_none(service: Any) -> None:
+    answer = answer_of(service)
+    assert {answer[name] for name in ("e_value", "log10_e_value", "p_anytime", "curtailed")} == {None}
+    assert answer["significant"]
+
+
+def test_the_mean_over_all_exchanges_of_the_request_is_one(service: Any) -> None:
+    u, v = [3, 1, 4, 1, 5], [2, 7, 1, 8, 2]
+    values = []
+    for swaps in itertools.product((False, True), repeat=5):
+        a, b = zip(*((y, x) if swap else (x, y) for x, y, swap in zip(u, v, swaps, strict=True)), strict=True)
+        body = {
+            "u": list(a),
+            "v": list(b),
+            "sequential": {"scale": 7},
+            "alternative": "greater",
+            "pmf": "none",
+        }
+        values.append(service.post("/v1/tests/scores", body).json()["e_value"])
+    assert math.fsum(values) / 32 == pytest.approx(1.0, abs=1e-12)
+
+
+def test_earlier_batches_multiply(service: Any) -> None:
+    alone = answer_of(service, sequential=ANYTIME)["e_value"]
+    after = answer_of(service, sequential={**ANYTIME, "prior_log_e": math.log(10)})
+    assert after["e_value"] == pytest.approx(10 * alone)
+    assert after["significant"]
+
+
+def _significant(u: Any, v: Any) -> bool:
+    """The two-sided sign flip test at 0.05, by all flips."""
+    d = np.array(u) - np.array(v)
+    signs = np.array(list(itertools.product((1, -1), repeat=len(d))))
+    return bool(np.mean(np.abs(signs @ d) >= abs(d.sum())) <= 0.05)
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(6, 0), (5, 1), (4, 1), (3, 3), (7, 0), (1, 0)])
+@pytest.mark.parametrize("left", [0, 1, 2, 3])
+def test_curtailed_means_that_no_completion_changes_the_verdict(
+    service: Any, wins: int, losses: int, left: int
+) -> None:
+    u, v = [1] * wins + [0] * losses, [0] * wins + [1] * losses
+    planned = {"planned_n": len(u) + left, "max_difference": 1}
+    said = service.post("/v1/tests/scores", {"u": u, "v": v, "sequential": planned}).json()["curtailed"]
+    completions = itertools.combinations_with_replacement(((1, 0), (0, 1), (1, 1), (0.5, 0)), left)
+    verdicts = {
+        _significant([*u, *(a for a, _ in rest)], [*v, *(b for _, b in rest)]) for rest in completions
+    }
+    # These are some of the completions: a verdict that changes among them is open.
+    assert not (said and len(verdicts) > 1)
+    if left == 0:
+        assert said
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer", "code"),
+    [
+        ({"u": [5 * x for x in U]}, "/sequential/scale", "missing"),
+        ({"clusters": [1] * 6 + [2] * 6}, "/sequential/scale", "missing"),
+        ({"statistic": {"name": "signed_rank"}}, "/sequential", "not_available"),
+        ({"test": "bootstrap"}, "/sequential", "not_available"),
+        ({"sequential": {"planned_n": 5}}, "/sequential/planned_n", "exceeded"),
+        ({"sequential": {"planned_n": 50, "max_difference": 0.5}}, "/sequential/max_difference", "exceeded"),
+        ({"sequential": {"mode": "peeking"}}, "/sequential/mode", "literal_error"),
+    ],
+)
+def test_what_has_no_e_value_is_refused(service: Any, change: Any, pointer: str, code: str) -> None:
+    response = service.post("/v1/tests/scores", {"u": U, "v": V, "sequential": ANYTIME, **change})
+    assert response.status_code == 422
+    problem = response.json()
+    assert (problem["errors"][0]["pointer"], problem["errors"][0]["code"]) == (pointer, code)
+
+
+@pytest.mark.parametrize(
+    ("policy", "factor", "planned", "verdict", "status"),
+    [
+        ("improve", 1, None, "continue", 200),
+        ("improve", 8, None, "pass", 200),
+        ("improve", 1, 12, "fail", 409),
+        ("improve", -8, None, "continue", 200),
+        ("non_inferior", 8, None, "pass", 200),
+        ("no_regression", 8, None, "continue", 200),
+        ("no_regression", -8, None, "fail", 409),
+        ("no_regression", 1, 12, "pass", 200),
+    ],
+)
+def test_a_gate_passes_fails_or_goes_on(
+    service: Any, policy: str, factor: int, planned: int | None, verdict: str, status: int
+) -> None:
+    u, v = (U, V) if factor > 0 else (V, U)
+    sequential = ANYTIME if planned is None else {**ANYTIME, "planned_n": planned}
+    response = decided(service, u * abs(factor), v * abs(factor), policy=policy, sequential=sequential)
+    assert (response.status_code, response.headers["x-verdict"]) == (status, verdict)
+    answer = response.json()
+    assert answer["verdict"] == verdict
+    assert (answer["e_value"] >= 20) == (verdict in {"pass", "fail"} and planned is None)
+    assert answer["metrics"][0]["decision"]["procedure"] == "e_value"
+
+
+def test_a_margin_is_taken_off_every_item_first(service: Any) -> None:
+    terms = {"policy": "non_inferior", "margin": 0.25, "sequential": {"scale": 2}}
+    answer = decided(service, U, V, **terms).json()
+    # The same by hand: every difference plus a quarter.
+    shifted = service.post(
+        "/v1/tests/scores",
+        {"u": [x + 0.25 for x in U], "v": V, "alternative": "greater", "sequential": {"scale": 2}},
+    ).json()
+    assert answer["e_value"] == pytest.approx(shifted["e_value"], rel=1e-12)
+
+
+def test_false_alarms_over_all_looks_stay_below_alpha(service: Any) -> None:
+    """A martingale by its definition: over all flips of twelve items, looked at after every item."""
+    alarms = 0
+    for signs in itertools.islice(itertools.product((1, -1), repeat=12), 0, 4096, 16):
+        body = [
+            {"u": [max(s, 0) for s in signs[:n]], "v": [max(-s, 0) for s in signs[:n]]} for n in (6, 9, 12)
+        ]
+        values = [
+            service.post(
+                "/v1/tests/scores", {**one, "sequential": ANYTIME, "alpha": 0.25, "pmf": "none"}
+            ).json()
+            for one in body
+        ]
+        alarms += any(value["significant"] for value in values)
+    assert alarms / 256 <= 0.25
