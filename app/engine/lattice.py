@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, wraps
 from typing import Any, TypeVar, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,15 +77,15 @@ class CanonicalForm:
 
 
 def once_per_form(function: Callable[[CanonicalForm], Value]) -> Callable[[CanonicalForm], Value]:
-    """Cache a function of a form for as long as the form lives: planning and running need the same values."""
-    known: WeakKeyDictionary[CanonicalForm, Value] = WeakKeyDictionary()
+    """Cache a function of a form in the form: planning and running need the same values."""
+    name = f"{function.__module__}.{function.__qualname__}"  # no attribute has a dot
 
     @wraps(function)
     def cached(form: CanonicalForm) -> Value:
-        value = known.get(form)
-        if value is None:
-            value = known[form] = function(form)
-        return value
+        known = form.__dict__
+        if name not in known:
+            known[name] = function(form)
+        return cast(Value, known[name])
 
     return cached
 

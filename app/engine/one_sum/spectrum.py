@@ -123,29 +123,42 @@ def _share_left(
     return np.asarray(np.minimum(special.ndtr((limit - total) / spread), np.exp(np.minimum(ball, 0.0))))
 
 
-def spectrum(form: CanonicalForm, law: Tilt, length: int) -> Spectrum:
-    """phi_c on the window of `length` points, without the frequencies of negligible modulus."""
+def spectrum(form: CanonicalForm, law: Tilt, length: int, *, bounded: bool = True) -> Spectrum:
+    """phi_c on the window of `length` points, without the frequencies of negligible modulus.
+
+    Unless `bounded` there is no `error`, for whoever asks for none.
+    """
     last = length // 2
     below = _negligible(length)
-    influence = form.counts * (law.sech2 * np.square(form.weights.astype(np.float64)))
-    order = np.argsort(influence)[::-1]
-    width = widest_block(form, length)
-    kept = [
-        _within(form, law, length, order, (first, min(first + _CHUNK * width, last + 1)), width, below)
-        for first in range(0, last + 1, _CHUNK * width)
-    ]
-    frequencies = np.concatenate(kept)
+    frequencies = _screened(form, law, length, below)
     block = max(_BLOCK // max(len(form.weights), 1), 1)
     parts = [
-        _evaluate(form, law, length, frequencies[start : start + block])
+        _evaluate(form, law, length, frequencies[start : start + block], bounded=bounded)
         for start in range(0, len(frequencies), block)
     ]
-    log_modulus, phase, error = (np.concatenate(part) for part in zip(*parts, strict=True))
+    log_modulus, phase, error = (
+        parts[0] if len(parts) == 1 else tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+    )
     large = log_modulus > -below
     if not large.all():
         frequencies, log_modulus = frequencies[large], log_modulus[large]
-        phase, error = phase[large], error[large]
+        phase, error = phase[large], error[large] if bounded else error
     return Spectrum(length, frequencies, log_modulus, phase, error, last + 1 - len(frequencies), below)
+
+
+def _screened(form: CanonicalForm, law: Tilt, length: int, below: float) -> NDArray[np.int64]:
+    """The frequencies that screening leaves; all of them where it would cost more than it saves."""
+    end = length // 2 + 1
+    width = widest_block(form, length)
+    if width == 1 and end * len(form.weights) <= _SMALL_ENOUGH:
+        return np.arange(end, dtype=np.int64)
+    influence = form.counts * (law.sech2 * np.square(form.weights.astype(np.float64)))
+    order = np.argsort(influence)[::-1]
+    kept = [
+        _within(form, law, length, order, (first, min(first + _CHUNK * width, end)), width, below)
+        for first in range(0, end, _CHUNK * width)
+    ]
+    return np.concatenate(kept)
 
 
 def _within(
@@ -217,12 +230,13 @@ def _screen(
 
 
 def _evaluate(
-    form: CanonicalForm, law: Tilt, length: int, frequencies: NDArray[np.int64]
+    form: CanonicalForm, law: Tilt, length: int, frequencies: NDArray[np.int64], *, bounded: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Log-modulus, phase and relative error of phi_c from all groups; shape (F,) each."""
+    """Log-modulus, phase and relative error of phi_c from all groups; shape (F,) each, the error only if `bounded`."""
     # Angles are reduced exactly, in integers, to [-pi, pi): f v / L half-turns modulo two.
     turns = np.multiply.outer(form.weights % (2 * length), frequencies) % (2 * length)
-    angle = (math.pi / length) * np.where(turns > length, turns - 2 * length, turns)
+    np.subtract(turns, 2 * length, out=turns, where=turns > length)
+    angle = (math.pi / length) * turns
     sine, cosine = np.sin(angle), np.cos(angle)
     tau, sech2 = law.tau[:, None], law.sech2[:, None]
     counts = form.counts.astype(np.float64)
@@ -231,6 +245,8 @@ def _evaluate(
     turn = np.arctan2(tau * sine, cosine)
     log_modulus = counts @ log_factor
     phase = counts @ turn
+    if not bounded:
+        return log_modulus, phase, np.zeros(0)
     error = counts @ factor_error(angle, sine, cosine, turn, modulus2, tau, sech2)
     tilt_rounding = 4.0 + law.theta * float(form.weights[-1])
     error = UNIT_ROUNDOFF * (error * tilt_rounding / 4.0 + 8.0 * np.abs(log_modulus) + 16.0)
