@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ..errors import FractionOverBudget
 from ..lattice import CanonicalForm
 from ..plan import INEXACT_METHODS, Budget, Cost, Plan
@@ -177,8 +179,9 @@ def bounds_cost(form: CanonicalForm, region: Region, precision: float) -> Cost:
 
 
 def _monte_carlo(form: CanonicalForm, samples: int) -> Cost:
-    counted = int(form.counts[form.counts <= COUNTED_BITS].sum())
-    drawn = int((form.counts > COUNTED_BITS).sum())
+    few = form.counts <= COUNTED_BITS
+    drawn = len(few) - int(np.count_nonzero(few))
+    counted = int(form.counts[few].sum()) if drawn else form.nonzero
     draws = 3 * len(form.weights) + 2 * (counted // 64 + 1) + 40 * drawn
     return _cost("monte_carlo", (samples + 4096) * draws + 30_000, 4096 * 64)
 

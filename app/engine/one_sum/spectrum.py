@@ -40,6 +40,7 @@ _PARTS, _MOVED, _ITEMS = 5, 0.14, 8.0
 _GROUPS_OF_BLOCKS, _POINTS_OF_BLOCKS = 64, 1 << 13
 # Mean and variance of -log|z| of a factor of a block.
 _BLOCK_MEAN, _BLOCK_VARIANCE = 0.25, 0.1
+_FIRST = (np.arange(1, 65), special.gammaln(0.5 * np.arange(1, 65) + 1.0))
 # Rounding of a half-turn to single precision.
 _TURN_ROUNDING = 2.0**-22
 
@@ -94,18 +95,19 @@ def frequencies(form: CanonicalForm, length: int) -> tuple[int, int, int]:
     half = length // 2 + 1
     if len(form.weights) == 0:
         return half, half, half
-    order = np.argsort(form.counts * np.square(form.weights.astype(np.float64)))[::-1]
+    order = (form.counts * np.square(form.weights.astype(np.float64))).argsort()[::-1]
     counts = form.counts[order].astype(np.float64)
     limit = _negligible(length)
-    groups = np.arange(1, len(counts) + 1)
-    volume = groups * (0.5 * math.log(2.0 * limit / math.pi)) - special.gammaln(0.5 * groups + 1.0)
-    ball = np.asarray(volume - 0.5 * np.cumsum(np.log(counts)), dtype=np.float64)
+    groups, log_gamma = _groups(len(counts))
+    volume = groups * (0.5 * math.log(2.0 * limit / math.pi)) - log_gamma
+    ball = volume - 0.5 * np.log(counts).cumsum()
 
     single = _share_left(counts, limit, math.log(2.0), math.pi**2 / 12.0, ball)
     retained = min(half, 64 + int(half * float(single[-1])))
     width = widest_block(form, length)
     if width == 1:
-        return half, int(half * (1.0 + float(single[:-1].sum()))), retained
+        before = float(single[:-1].sum()) if len(single) > 1 else 0.0
+        return half, int(half * (1.0 + before)), retained
     blocks = half // width + 1
     light = form.counts[form.weights <= 2.0 * _MOVED * length / width][::-1].astype(np.float64)
     left = _share_left(light, limit, _BLOCK_MEAN, _BLOCK_VARIANCE, np.zeros(len(light)))
@@ -115,11 +117,19 @@ def frequencies(form: CanonicalForm, length: int) -> tuple[int, int, int]:
     return blocks, int(screened) + 3 * retained * len(counts), retained
 
 
+def _groups(number: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """1, 2, ..., and the logarithms of Gamma(1 + k / 2) of them."""
+    if number > len(_FIRST[0]):
+        groups = np.arange(1, number + 1)
+        return groups, special.gammaln(0.5 * groups + 1.0)
+    return _FIRST[0][:number], _FIRST[1][:number]
+
+
 def _share_left(
     counts: NDArray[np.float64], limit: float, mean: float, variance: float, ball: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The share of frequencies left after each of the groups, by the normal law of the decay, at most exp(ball)."""
-    total, spread = mean * np.cumsum(counts), np.sqrt(variance * np.cumsum(counts * counts))
+    total, spread = mean * counts.cumsum(), np.sqrt(variance * (counts * counts).cumsum())
     return np.asarray(np.minimum(special.ndtr((limit - total) / spread), np.exp(np.minimum(ball, 0.0))))
 
 
