@@ -238,6 +238,8 @@ def _paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
     given = {name: getattr(request, name) for name in _columns(request)}
     for name, column in given.items():
         _refuse_too_many(f"{name} has", len(column), limits)
+    if request.ids is None and request.clusters is None and _in_order(given):
+        return _data(request, given, Pairing()), ({} if _by_item(request) else None)
     # Positions are paired, not values: a column may be anything that has a length.
     positions: dict[str, Given] = {
         name: ById(column.ids, np.arange(len(column))) if isinstance(column, ById) else range(len(column))
@@ -252,6 +254,12 @@ def _paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
         if isinstance(column, ById)
     }
     return _data(request, columns, paired.pairing), order or ({} if _by_item(request) else None)
+
+
+def _in_order(columns: dict[str, Any]) -> bool:
+    """Whether the columns are paired by their order and of one length: most are, and then there is nothing to do."""
+    lengths = {None if isinstance(column, ById) else len(column) for column in columns.values()}
+    return len(lengths) == 1 and lengths.isdisjoint((None, 0))
 
 
 def _columns(request: AnyRequest) -> list[str]:
