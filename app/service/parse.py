@@ -147,7 +147,7 @@ def parse_request(decoded: DecodedBody, job: Job) -> ParsedTest:
             data = segments(data)
         elif isinstance(data, Predictions):
             data = typed(data, spec)
-        options = replace(_options(request), higher_is_better=direction.of_test(data, spec, None))
+        options = _options(request, higher=direction.of_test(data, spec, None))
     if isinstance(data, Segments):
         pointer_map = chained(as_gold, pointer_map)
     return ParsedTest(decoded.kind, data, spec, options, _deadline(request, job), pointer_map)
@@ -302,10 +302,12 @@ def _data(request: AnyRequest, columns: dict[str, Any], pairing: Pairing) -> Pai
 _CHOSEN = tuple(option.name for option in fields(Options) if option.name in Choices.model_fields)
 
 
-def _options(request: Choices, names: tuple[str, str] | None = None) -> Options:
+def _options(
+    request: Choices, names: tuple[str, str] | None = None, higher: bool | None = None
+) -> Options:
     """The options; `names` are those the files give to the systems, used where the request has none."""
     name_u, name_v = request.names.u, request.names.v
     if names is not None and "names" not in request.model_fields_set:
         name_u, name_v = names
     chosen = {name: getattr(request, name) for name in _CHOSEN}
-    return Options(**chosen, name_u=name_u, name_v=name_v)
+    return Options(**chosen, name_u=name_u, name_v=name_v, higher_is_better=higher)
