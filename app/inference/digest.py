@@ -88,6 +88,6 @@ def _narrowed(column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         if not (np.array_equal(whole, column) and np.abs(column).max(initial=0.0) < 2**53):
             return column.astype("<f8") + 0.0  # minus zero is zero
         column = whole.astype(np.int64)
-    low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
+    low, high = (int(np.minimum.reduce(column, axis=None)), int(np.maximum.reduce(column, axis=None))) if column.size else (0, 0)
     narrow = next((kind for kind, least, most in _NARROW if least <= low and high <= most), np.dtype("<i8"))
     return column.astype(narrow)

@@ -28,7 +28,7 @@ from .parse import ParsedTest, n_items
 METHODS = frozenset({"auto", "fft", "dp", "enumeration", "meet_in_the_middle", "monte_carlo"})
 LABEL_STATISTICS = frozenset({"accuracy", "exact_match", "token_accuracy"})
 COUNT_STATISTICS = frozenset({"f1", "precision", "recall", "accuracy", "jaccard", "ratio"})
-ADDITIVE_EXPRESSIONS = frozenset({None, "x1"})
+ADDITIVE_EXPRESSIONS = frozenset({None, "x1", "abs(x1)"})
 MOST_JOINT_ITEMS = 500  # the lattice of several sums comes from all their columns together
 MOST_INTERVAL_ITEMS = 500
 MOST_METRICS = 4

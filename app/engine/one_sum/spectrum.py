@@ -248,8 +248,12 @@ def _evaluate(
     np.subtract(turns, 2 * length, out=turns, where=turns > length)
     angle = (math.pi / length) * turns
     sine, cosine = np.sin(angle), np.cos(angle)
-    tau, sech2 = law.tau[:, None], law.sech2[:, None]
     counts = form.counts.astype(np.float64)
+    if law.theta == 0.0 and not bounded:  # every factor is a cosine
+        log_factor = log_moduli(sine, np.maximum(cosine * cosine, 1e-300), 1.0)
+        turn = np.copysign(math.pi * (cosine < 0.0), sine)
+        return counts @ log_factor, counts @ turn, np.zeros(0)
+    tau, sech2 = law.tau[:, None], law.sech2[:, None]
     modulus2 = np.maximum(cosine * cosine + tau * tau * sine * sine, 1e-300)
     log_factor = log_moduli(sine, modulus2, sech2)
     turn = np.arctan2(tau * sine, cosine)
@@ -264,7 +268,7 @@ def _evaluate(
 
 
 def log_moduli(
-    sine: NDArray[np.float64], modulus2: NDArray[np.float64], sech2: NDArray[np.float64]
+    sine: NDArray[np.float64], modulus2: NDArray[np.float64], sech2: NDArray[np.float64] | float
 ) -> NDArray[np.float64]:
     """log|z| of factors: from 1 - |z|**2 where that is small, else from |z|**2; shape (U, F)."""
     missing = sech2 * sine * sine
