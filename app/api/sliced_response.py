@@ -23,7 +23,9 @@ class SlicedResponse(Response):
         # Not by Response.__init__, which would look through all headers for each.
         self.status_code, self.background, self.body = rendered.status, None, b""
         headers = {"content-length": str(rendered.size), **dict(rendered.headers)}
-        self.raw_headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        self.raw_headers = [
+            (name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()
+        ]
         self._rendered = rendered
         self._reservation = reservation
         self._turns = turns

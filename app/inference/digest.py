@@ -13,7 +13,6 @@ from ..statistics.paired import Gaps, Paired, Pairing, Repeated, StatisticSpec, 
 from .options import Options
 from .record import Moved, members
 
-
 _SETTINGS = json.JSONEncoder(sort_keys=True, default=str)
 # The integer types of 1, 2 and 4 bytes, and the least and the largest number of each.
 _NARROW = tuple((np.dtype(f"<i{size}"), -(1 << 8 * size - 1), (1 << 8 * size - 1) - 1) for size in (1, 2, 4))
@@ -37,9 +36,7 @@ def request_digest(
         if value is None and name in {"weights", "groups", "event", "gaps"}:
             continue  # ids are as old as tests without them
         digest.update(f"|{type(data).__name__}.{name}:".encode())
-        if isinstance(value, Pairing):
-            value = value.clusters
-        for chunk in canonical(value):
+        for chunk in canonical(value.clusters if isinstance(value, Pairing) else value):
             digest.update(chunk)
     if moved is not None:
         digest.update(json.dumps([moved.toward_u, moved.toward_v]).encode())
@@ -88,6 +85,10 @@ def _narrowed(column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         if not (np.array_equal(whole, column) and np.abs(column).max(initial=0.0) < 2**53):
             return column.astype("<f8") + 0.0  # minus zero is zero
         column = whole.astype(np.int64)
-    low, high = (int(np.minimum.reduce(column, axis=None)), int(np.maximum.reduce(column, axis=None))) if column.size else (0, 0)
+    low, high = (
+        (int(np.minimum.reduce(column, axis=None)), int(np.maximum.reduce(column, axis=None)))
+        if column.size
+        else (0, 0)
+    )
     narrow = next((kind for kind, least, most in _NARROW if least <= low and high <= most), np.dtype("<i8"))
     return column.astype(narrow)

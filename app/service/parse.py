@@ -302,9 +302,7 @@ def _data(request: AnyRequest, columns: dict[str, Any], pairing: Pairing) -> Pai
 _CHOSEN = tuple(option.name for option in fields(Options) if option.name in Choices.model_fields)
 
 
-def _options(
-    request: Choices, names: tuple[str, str] | None = None, higher: bool | None = None
-) -> Options:
+def _options(request: Choices, names: tuple[str, str] | None = None, higher: bool | None = None) -> Options:
     """The options; `names` are those the files give to the systems, used where the request has none."""
     name_u, name_v = request.names.u, request.names.v
     if names is not None and "names" not in request.model_fields_set:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
@@ -111,7 +112,7 @@ def _off_by(error: int, effects: int) -> Rounding | None:
 def total_of(column: Whole) -> int:
     """The exact sum, shape (N,) with N < 2**31."""
     if column.dtype == np.int64:
-        return exact_total(column)
+        return exact_total(cast(Integers, column))
     return sum(int(x) for x in column.tolist())
 
 
@@ -121,7 +122,7 @@ def _have_room(columns: tuple[Integers, ...]) -> bool:
 
 
 def _refuse_beyond(column: Column, limit: int) -> None:
-    if len(column) and largest_size(column) > limit:
+    if len(column) and largest_size(cast(Integers, column)) > limit:
         raise InvalidTest.at(
             "",
             "integer_too_large",

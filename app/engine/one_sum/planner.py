@@ -8,6 +8,7 @@ memory: run it after changing a method or a constant of this file.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -86,13 +87,18 @@ def plan(
             decisive = _far(form, region, alpha)
     elif not any(cost.method == method and cost.fits(budget) for cost in candidates):
         candidates = (*candidates, bounds_cost(form, region, precision))
+    endless = None if method == "auto" else _endless(form, candidates)
+    return choose(candidates, budget, method=method, endless=endless, decisive=decisive)
+
+
+def _endless(form: CanonicalForm, candidates: Sequence[Cost]) -> dict[str, str]:
+    """Why methods that are no candidates would never end."""
     listed = {cost.method for cost in candidates}
-    endless = {
+    return {
         name: f"{name} takes 2**n steps in n non-zero effects, and there are {form.nonzero}."
         for name in ("enumeration", "meet_in_the_middle")
         if name not in listed
     }
-    return choose(candidates, budget, method=method, endless=endless, decisive=decisive)
 
 
 def narrowest_bracket(form: CanonicalForm, region: Region, precision: float, budget: Budget) -> Cost:

@@ -45,8 +45,7 @@ def test_short_turns_share_what_one_may_take_and_then_the_loop_goes_round() -> N
     assert [name for name, _ in taken] == list(range(30))
     rounds = [at for _, at in taken]
     assert all(
-        later - earlier >= ROUNDS
-        for earlier, later in zip(rounds, rounds[together + 1 :], strict=False)
+        later - earlier >= ROUNDS for earlier, later in zip(rounds, rounds[together + 1 :], strict=False)
     )
     assert rounds[-1] - rounds[0] < 29 * ROUNDS
 
