@@ -163,13 +163,7 @@ def _screened(form: CanonicalForm, law: Tilt, length: int, below: float) -> NDAr
     if width == 1 and end * len(form.weights) <= _SMALL_ENOUGH:
         return np.arange(end, dtype=np.int64)
     influence = form.counts * (law.sech2 * np.square(form.weights.astype(np.float64)))
-    order = influence.argsort()[::-1]
-    if width == 1 and end * len(order) <= _BATCH:
-        # Two groups show most of them to be negligible; what is left is decided by all groups, as it would be anyway.
-        likely = _screen(
-            form, law, length, order[:2], np.arange(end, dtype=np.int64), below + 1.0, 0, enough=0
-        )
-        return _screen(form, law, length, order, likely, below, 0, enough=0)
+    order = np.argsort(influence)[::-1]
     kept = [
         _within(form, law, length, order, (first, min(first + _CHUNK * width, end)), width, below)
         for first in range(0, end, _CHUNK * width)
@@ -212,12 +206,8 @@ def _screen(
     frequencies: NDArray[np.int64],
     below: float,
     reach: int,
-    enough: int = _SMALL_ENOUGH,
 ) -> NDArray[np.int64]:
-    """Those of `frequencies` that the groups of `order` do not prove negligible with all that are within `reach`.
-
-    It ends when at most `enough` factors would be left to evaluate.
-    """
+    """Those of `frequencies` that the groups of `order` do not prove negligible with all that are within `reach`."""
     decay = np.zeros(len(frequencies), dtype=np.float32)
     limit = np.float32(below + _SCREEN_MARGIN + 1e-6 * form.nonzero)
     fast = form.weights[order] / float(length)
@@ -225,7 +215,7 @@ def _screen(
     sech2 = law.sech2[order].astype(np.float32)
     halves = (0.5 * form.counts[order]).astype(np.float32)
     at = 0
-    while at < len(order) and len(frequencies) * len(order) > enough:
+    while at < len(order) and len(frequencies) * len(order) > _SMALL_ENOUGH:
         batch = slice(at, at + max(_BATCH // len(frequencies), 1))
         at = batch.stop
         # Half-turns are reduced in double precision; only their fraction is rounded to single.
