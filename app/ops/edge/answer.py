@@ -87,7 +87,9 @@ class Answer:
 def response_of(status: int, headers: Pairs) -> h11.Response:
     """A response with these headers; h11 checks them unless it has seen all names, and what they are is plain to see."""
     names, values = zip(*headers, strict=True) if headers else ((), ())
-    if _checked.issuperset(names) and CLEAR.match(b"".join(values)) and names.count(LENGTH) <= 1:
+    lengths = [value for name, value in headers if name == LENGTH]
+    plain = len(lengths) <= 1 and b"".join(lengths).isdigit() == bool(lengths)
+    if plain and _checked.issuperset(names) and CLEAR.match(b"".join(values)):
         known = Headers([(name, name, value) for name, value in headers])
         return h11.Response(status_code=status, headers=known, reason=STATUS_PHRASES[status])
     response = h11.Response(status_code=status, headers=headers, reason=STATUS_PHRASES[status])
