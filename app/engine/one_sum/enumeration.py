@@ -39,7 +39,7 @@ def ways_to_sums(groups: Iterable[tuple[int, int]]) -> dict[int, int]:
     """{sum: number of subsets} of groups (weight, count) of equal weights, in Python integers."""
     ways = {0: 1}
     for weight, count in groups:
-        choices = [(weight * chosen, times) for chosen, times in enumerate(_binomials(count))]
+        choices = [(weight * chosen, times) for chosen, times in enumerate(binomials(count))]
         if len(ways) == 1:  # most have but one group
             ((total, number),) = ways.items()
             ways = {total + more: number * times for more, times in choices}
@@ -52,7 +52,7 @@ def ways_to_sums(groups: Iterable[tuple[int, int]]) -> dict[int, int]:
     return ways
 
 
-def _binomials(count: int) -> list[int]:
+def binomials(count: int) -> list[int]:
     """The binomial coefficients of `count`, one from the other: math.comb would begin anew for each."""
     row = [1]
     for chosen in range(count // 2):
