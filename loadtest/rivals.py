@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from loadtest.paper import IntArray
+from loadtest.paper import FloatArray, IntArray
 
 R_TURNS = 200
 R_PACKAGE = "PoissonBinomial"
@@ -68,17 +68,7 @@ def algorithm_3_compiled() -> Rival | None:
     if package is None:
         return None
 
-    @package.njit  # type: ignore[misc]  # numba is not there when types are checked
-    def cells(weights: IntArray) -> Any:
-        mass = np.zeros(weights.sum() + 1)
-        mass[0], top = 1.0, 0
-        for weight in weights:
-            top += weight
-            for at in range(top, weight - 1, -1):
-                mass[at] = 0.5 * (mass[at] + mass[at - weight])
-            for at in range(weight - 1, -1, -1):
-                mass[at] *= 0.5
-        return mass
+    cells: Callable[[IntArray], FloatArray] = package.njit(_cells)
 
     def p_value(stay: IntArray, swap: IntArray) -> float:
         weights = np.abs(stay - swap)
@@ -87,6 +77,19 @@ def algorithm_3_compiled() -> Rival | None:
         return float(mass[np.abs(support) >= abs(int(stay.sum()))].sum())
 
     return p_value
+
+
+def _cells(weights: IntArray) -> FloatArray:
+    """Algorithm 3 as numba compiles it."""
+    mass = np.zeros(weights.sum() + 1)
+    mass[0], top = 1.0, 0
+    for weight in weights:
+        top += weight
+        for at in range(top, weight - 1, -1):
+            mass[at] = 0.5 * (mass[at] + mass[at - weight])
+        for at in range(weight - 1, -1, -1):
+            mass[at] *= 0.5
+    return mass
 
 
 def poisson_binomial_in_r(stay: IntArray, method: str = "DivideFFT") -> Answered | None:

@@ -15,7 +15,7 @@ from ..probability import CERTAIN, IMPOSSIBLE, Probability, Region, from_fractio
 from .enumeration import binomials
 
 # Integers of more bits are FLINT's.
-_FEW_COINS = 4_096
+FEW_COINS = 4_096
 Ways = flint.fmpz_poly | list[int]
 
 
@@ -43,7 +43,7 @@ def coefficients(form: CanonicalForm, region: Region) -> int:
 
 def _ways(form: CanonicalForm, length: int) -> Ways:
     """In how many ways T is 0, 1, ..., `length` - 1: of equal weights binomial coefficients, which need no polynomial."""
-    if len(form.weights) == 1 and form.weights[0] == 1 and form.nonzero <= _FEW_COINS:
+    if len(form.weights) == 1 and form.weights[0] == 1 and form.nonzero <= FEW_COINS:
         return binomials(form.nonzero)
     return counting_polynomial(form, length)
 
