@@ -14,6 +14,7 @@ from fastapi.telemetry import TelemetryConfig
 from prometheus_client import disable_created_metrics
 
 from . import __version__
+from .api.direct import DirectMiddleware
 from .api.error_middleware import ErrorMiddleware
 from .api.routes import add_routes
 from .errors import ExactpermError
@@ -93,8 +94,9 @@ def create_app(
     app.state.executor = executor
     app.state.drain = drain
     app.state.metrics = metrics
-    add_routes(app, settings, executor, health, metrics)
+    direct = add_routes(app, settings, executor, health, metrics)
     # The last added is the outermost.
+    app.add_middleware(DirectMiddleware, handlers=direct)
     app.add_middleware(HeadMiddleware)
     app.add_middleware(AuthMiddleware, keys=Keys.of(settings.api_key_digests))
     app.add_middleware(ErrorMiddleware, drain=drain)

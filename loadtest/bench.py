@@ -24,6 +24,7 @@ from loadtest import (
     memory_bench,
     plan_bench,
     readme_figures,
+    small_bench,
     steadiness,
     workload,
 )
@@ -56,6 +57,7 @@ SECTIONS: dict[str, tuple[Measure, str]] = {
     "plan": (plan_bench.measure, "What the planner predicts beside what it then takes."),
     "http": (http_bench.measure, "A whole request beside work done in process."),
     "latency": (latency_bench.measure, "Requests beside an echo of the same bodies, one client and eight."),
+    "small": (small_bench.measure, "Small tests beside other programs and an echo, with their goals."),
     "edge": (_edge, "What the service adds to a test, with the goals that were set for it."),
     "memory": (memory_bench.measure, "The most that the processes ever held."),
     "growth": (growth_bench.measure, "Cost against the number of items."),

@@ -26,6 +26,7 @@ BODIES = 16
 PATH = "/v1/tests/effects"
 OURS, ECHO, BARE = "exactperm", "echo", "echo, json.dumps alone"
 FEW_FOR_P99 = 100
+BURSTS = 100
 SETTINGS = {"cache_entries": 0, "keep_alive_s": 600}
 
 
@@ -72,11 +73,11 @@ def measure(options: Options) -> Iterator[Table]:
     """A table for every size: exactperm and two echoes, one client and eight."""
     with running_process(SETTINGS) as (url, _), running_echo() as echo:
         for items in SIZES:
-            bodies = _bodies(items, options)
+            bodies = bodies_of(items, options)
             rows = [
                 row
                 for clients in CLIENTS
-                for row in _rows(_in_turns(url, echo, bodies, clients, options.quick), clients)
+                for row in rows_of(in_turns(url, echo, bodies, clients, options.quick), clients)
             ]
             header = ["clients", "p50", "p99", "requests/s", "of the echo", "requests"]
             notes = [
@@ -85,7 +86,7 @@ def measure(options: Options) -> Iterator[Table]:
             yield Table(f"N = {items:,}: JSON of {len(bodies[0]):,} bytes", header, rows, notes)
 
 
-def _bodies(items: int, options: Options) -> list[bytes]:
+def bodies_of(items: int, options: Options) -> list[bytes]:
     """Bodies that differ in their seed, which an exact method ignores: identical ones would be computed once."""
     load = workload.accuracy(items, options.seed, options.law)
     fields = {"stay": load.stay, "swap": load.swap, "statistic": {"expression": "abs(x1)"}}
@@ -94,7 +95,8 @@ def _bodies(items: int, options: Options) -> list[bytes]:
     ]
 
 
-def _in_turns(url: str, echo: str, bodies: list[bytes], clients: int, quick: bool) -> list[Crowd]:
+def in_turns(url: str, echo: str, bodies: list[bytes], clients: int, quick: bool) -> list[Crowd]:
+    """The clients of exactperm, of the echo and of the bare echo, after their turns."""
     rounds, seconds = (2, 0.1) if quick else (7, 0.5)
     crowds = [
         Crowd(name, base, path, bodies, clients)
@@ -110,7 +112,8 @@ def _in_turns(url: str, echo: str, bodies: list[bytes], clients: int, quick: boo
     return crowds
 
 
-def _rows(crowds: list[Crowd], clients: int) -> list[list[str]]:
+def rows_of(crowds: list[Crowd], clients: int) -> list[list[str]]:
+    """A row for each kind of server."""
     rates = {crowd.name: statistics.median(crowd.rates) for crowd in crowds}
     return [
         [
@@ -130,3 +133,15 @@ def _p99(seconds: list[float]) -> str:
     if len(seconds) < FEW_FOR_P99:
         return f"max {duration(max(seconds))}"
     return duration(float(np.quantile(seconds, 0.99)))
+
+
+def quietest_p50(link: Link, bodies: Sequence[bytes]) -> float:
+    """The least median of bursts of requests, one after the other: on a shared machine the others are of its neighbours."""
+    requests = [post(PATH, body) for body in bodies]
+    return min(statistics.median(_asked(link, request) for request in requests) for _ in range(BURSTS))
+
+
+def _asked(link: Link, request: bytes) -> float:
+    began = time.perf_counter()
+    link.ask(request)
+    return time.perf_counter() - began

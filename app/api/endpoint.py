@@ -88,7 +88,7 @@ class TestEndpoint:
 
     def _head(self, request: Request, kind: Kind, request_id: str, received_at: float) -> Job:
         """What is known about the request before its body; invalid heads are refused here."""
-        query = tuple(request.query_params.multi_items())
+        query = tuple(request.query_params.multi_items()) if request.scope["query_string"] else ()
         accept = ",".join(request.headers.getlist("accept")) or None
         answer_in = representation(accept, _only(query, "format"), OFFERED[kind])
         return Job(
@@ -125,7 +125,9 @@ class TestEndpoint:
         predicted, asked_s = predicted_s(job, len(body)), job.timeout_s
         answered = None
         if not self.executor.under_way(key):
+            before_s = self.in_place.seconds
             answered = self.in_place.try_to(job, body, full=self.executor.full)
+            self.turns.spend(self.in_place.seconds - before_s)
         if isinstance(answered, RenderedResponse):
             return answered
         if answered is not None:

@@ -11,9 +11,10 @@ from ..errors import InvalidTest, MalformedBody, NotAcceptable, UnsupportedMedia
 from ..inputs.encodings import CODINGS
 from ..reports.picture.style import Theme
 from ..reports.representations import BY_NAME, BoardPicture, BoardTable
-from ..service.media_types import CONSUMED, MULTIPART
+from ..service.media_types import CONSUMED, JSON, MULTIPART
 from ..service.messages import Body, Kind
 
+PLAIN = Body(JSON)
 MAX_ACCEPT_CHARS = 1_000
 MAX_BOUNDARY_CHARS = 70  # RFC 2046, section 5.1.1
 UTF8_NAMES = frozenset({"utf-8", "utf8", "us-ascii"})
@@ -123,6 +124,8 @@ def body_of(content_type: str | None, content_encoding: str | None, kind: Kind) 
         The boundary of a multipart body is missing.
     """
     readable = CONSUMED[kind]
+    if content_type == PLAIN.media_type and not content_encoding and PLAIN.media_type in readable:
+        return PLAIN
     media, _, _ = (content_type or "").partition(";")
     media = media.strip().lower()
     if media not in readable:

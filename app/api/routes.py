@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,6 +18,7 @@ from ..service.limits import limits_of
 from ..service.messages import RenderedResponse
 from ..settings import Settings
 from .admission import InPlace
+from .direct import Handler
 from .docs import add_docs
 from .endpoint import TestEndpoint
 from .exception_handlers import add_handlers
@@ -27,17 +30,16 @@ from .request_body import ByteBudget
 
 def add_routes(
     app: FastAPI, settings: Settings, executor: Executor, health: HealthChecks, metrics: Metrics
-) -> None:
-    """Add all routes and exception handlers."""
+) -> Mapping[str, Handler]:
+    """Add all routes and exception handlers; return what answers a POST without the framework's help, by path."""
     cache: Cache[RenderedResponse] = Cache(settings.cache_bytes, settings.cache_entries)
     most = max(settings.bodies_bytes, settings.max_body_bytes)
     budget = ByteBudget(most, partial(metrics.refused, "bodies_bytes"))
     in_place = InPlace(settings)
     metrics.held_bytes = lambda: budget.held
     metrics.in_place_seconds = lambda: in_place.seconds
-    app.include_router(
-        test_router(TestEndpoint(settings, executor, limits_of(settings), cache, budget, in_place))
-    )
+    router = test_router(TestEndpoint(settings, executor, limits_of(settings), cache, budget, in_place))
+    app.include_router(router)
     app.include_router(meta_router(settings))
     app.include_router(health_router(health, settings.retry_after_s))
     app.include_router(metrics_router(metrics))
@@ -45,6 +47,7 @@ def add_routes(
     add_docs(app)
     add_document(app)
     add_handlers(app)
+    return {route.path: route.endpoint for route in router.routes if isinstance(route, APIRoute)}
 
 
 def test_router(endpoint: TestEndpoint) -> APIRouter:

@@ -20,10 +20,12 @@ class SlicedResponse(Response):
     """A rendered answer with exactly its headers; `reservation` is released when it is sent."""
 
     def __init__(self, rendered: RenderedResponse, reservation: Reservation, turns: Turns) -> None:
-        super().__init__(status_code=rendered.status)
-        self.headers["content-length"] = str(rendered.size)
-        for name, value in rendered.headers:
-            self.headers[name] = value
+        # Not by Response.__init__, which would look through all headers for each.
+        self.status_code, self.background, self.body = rendered.status, None, b""
+        headers = {"content-length": str(rendered.size), **dict(rendered.headers)}
+        self.raw_headers = [
+            (name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()
+        ]
         self._rendered = rendered
         self._reservation = reservation
         self._turns = turns

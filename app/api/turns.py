@@ -6,14 +6,23 @@ import asyncio
 
 # A health probe needs a few iterations of the loop: its connection, its bytes, its task, its answer.
 ROUNDS = 4
+# Turns that take less than this together are like one: small tests in a row need not wait for nobody.
+ONE_TURN_S = 0.002
+# A turn takes at least so long: a head is checked, or a slice of an answer sent.
+LEAST_S = 0.0002
 
 
 class Turns:
-    """First in, first out; between two turns the loop iterates `ROUNDS` times."""
+    """First in, first out; before every turn the loop iterates `ROUNDS` times, unless it did so `ONE_TURN_S` of turns ago."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._number = 0
+        self._spent_s = ONE_TURN_S
+
+    def spend(self, seconds: float) -> None:
+        """Note that the current turn computed for so long."""
+        self._spent_s += seconds
 
     async def mine(self, number: int = 0) -> int:
         """Wait for the caller's turn, which lasts until it next awaits something; return the number of the turn.
@@ -23,7 +32,10 @@ class Turns:
         if number and number == self._number:
             return number
         async with self._lock:
-            for _ in range(ROUNDS):
-                await asyncio.sleep(0)
+            if self._spent_s >= ONE_TURN_S:
+                for _ in range(ROUNDS):
+                    await asyncio.sleep(0)
+                self._spent_s = 0.0
+            self._spent_s += LEAST_S
             self._number += 1
             return self._number

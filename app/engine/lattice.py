@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, wraps
 from typing import Any, TypeVar, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +31,8 @@ DIGITS = 15
 EXACT_DOUBLE = 2**53
 # Sums of effects must stay inside int64 with a bit to spare for stay - swap.
 MAX_TOTAL = 2**61
+# Python adds so many integers as quickly as NumPy, and exactly.
+_FEW = 256
 # Below this many buckets per item, counting beats sorting.
 _BUCKETS_PER_ITEM = 4
 
@@ -73,20 +74,22 @@ class CanonicalForm:
 
     def without(self, heaviest: int) -> CanonicalForm:
         """The same sum with the `heaviest` largest distinct weights left out (offset kept)."""
+        if heaviest == 0:
+            return self
         keep = len(self.weights) - heaviest
         return CanonicalForm(self.offset, self.step, self.weights[:keep], self.counts[:keep], self.items)
 
 
 def once_per_form(function: Callable[[CanonicalForm], Value]) -> Callable[[CanonicalForm], Value]:
-    """Cache a function of a form for as long as the form lives: planning and running need the same values."""
-    known: WeakKeyDictionary[CanonicalForm, Value] = WeakKeyDictionary()
+    """Cache a function of a form in the form: planning and running need the same values."""
+    name = f"{function.__module__}.{function.__qualname__}"  # no attribute has a dot
 
     @wraps(function)
     def cached(form: CanonicalForm) -> Value:
-        value = known.get(form)
-        if value is None:
-            value = known[form] = function(form)
-        return value
+        known = form.__dict__
+        if name not in known:
+            known[name] = function(form)
+        return cast(Value, known[name])
 
     return cached
 
@@ -110,8 +113,7 @@ def _offset_and_magnitudes(stay: Integers, swap: Integers, mirrored: bool) -> tu
     """sum of min(stay, swap) and |stay - swap|, the latter halved when swap is -stay (`mirrored`)."""
     if len(stay) == 0:
         return 0, stay
-    # Python integers: |-2**63| has no int64.
-    largest = max(-int(stay.min()), int(stay.max()), -int(swap.min()), int(swap.max()))
+    largest = largest_size(stay) if mirrored else max(largest_size(stay), largest_size(swap))
     if largest >= MAX_TOTAL:
         raise LatticeOverflowError("an effect is 2**61 or more")
     magnitudes = np.abs(stay if mirrored else stay - swap)
@@ -122,11 +124,16 @@ def _offset_and_magnitudes(stay: Integers, swap: Integers, mirrored: bool) -> tu
     return offset, magnitudes
 
 
+def largest_size(values: Integers) -> int:
+    """The largest |value|, shape (N,), N > 0, as a Python integer: |-2**63| has no int64."""
+    return max(-int(np.minimum.reduce(values)), int(np.maximum.reduce(values)))
+
+
 def exact_total(values: Integers) -> int:
-    """The exact sum of int64 values, shape (N,)."""
-    if len(values) == 0:
-        return 0
-    if max(-int(values.min()), int(values.max())) < (1 << 62) // len(values):
+    """The exact sum of int64 values, shape (N,), N < 2**31."""
+    if len(values) <= _FEW:
+        return sum(values.tolist())
+    if largest_size(values) < (1 << 62) // len(values):
         return int(values.sum())
     # Halves are added apart, so that nothing overflows for N < 2**31.
     return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
@@ -143,12 +150,12 @@ def _distinct(magnitudes: Integers) -> tuple[Integers, Integers]:
     if len(magnitudes) == 0:
         empty = np.zeros(0, dtype=np.int64)
         return empty, empty
-    largest = int(magnitudes.max())
+    largest = int(np.maximum.reduce(magnitudes))
     if largest <= max(_BUCKETS_PER_ITEM * len(magnitudes), 1024):
-        histogram = np.bincount(magnitudes)
+        histogram = np.bincount(magnitudes).astype(np.int64, copy=False)
         histogram[0] = 0
-        values = np.flatnonzero(histogram).astype(np.int64)
-        return values, histogram[values].astype(np.int64)
+        values = histogram.nonzero()[0].astype(np.int64, copy=False)
+        return values, histogram[values]
     values, counts = np.unique(magnitudes, return_counts=True)
     first = 1 if values[0] == 0 else 0
     return values[first:], counts[first:].astype(np.int64)

@@ -40,11 +40,14 @@ def choose(
         chosen = next((cost for cost in ordered if cost.fits(budget)), None)
         if chosen is None:
             raise NothingFits(ordered[-1], budget)
-        bracket = next((cost for cost in ordered if cost.method == "bounds" and cost.fits(budget)), None)
-        if decisive and bracket is not None and _takes_much_longer(chosen, bracket):
+        bracket = None
+        if decisive:
+            bracket = next((cost for cost in ordered if cost.method == "bounds" and cost.fits(budget)), None)
+        if bracket is not None and _takes_much_longer(chosen, bracket):
             return Plan(bracket, _quick(bracket, chosen), _without(ordered, bracket), budget)
-        reason = _why(chosen, _without(ordered, chosen), budget)
-        return Plan(chosen, f"{where}: {reason}" if where else reason, _without(ordered, chosen), budget)
+        others = _without(ordered, chosen)
+        reason = _why(chosen, others, budget)
+        return Plan(chosen, f"{where}: {reason}" if where else reason, others, budget)
     requested = next((cost for cost in ordered if cost.method == method), None)
     if requested is None:
         raise _unavailable(method, ordered, endless or {}, budget)

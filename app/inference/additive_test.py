@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..engine import methods
 from ..engine.lattice import CanonicalForm, LatticeOverflowError, canonical_form, exact_total
@@ -108,7 +108,7 @@ class AdditiveTest:
             return certified(methods.exactly(by.method, self.form, self.region), self._fraction())
         ties = ties_of(self.form, self.observed, options.alternative, absolute=problem.absolute)
         found, tied = methods.with_ties(method, self.form, self.region, ties)
-        return replace(certified(found, self._fraction()), mid=without_half(found, tied))
+        return certified(found, self._fraction(), without_half(found, tied))
 
     def _least_log10(self) -> float:
         """log10 of the observed assignment's own probability, 2**-n; it must be in the region."""

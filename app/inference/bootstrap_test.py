@@ -19,7 +19,6 @@ from ..engine.lattice import (
     MAX_TOTAL,
     Integers,
     Reals,
-    canonical_form,
     exact_total,
 )
 from ..engine.plan import Budget, Cost, Plan
@@ -34,7 +33,7 @@ from ..statistics.linear_forms import in_linear_forms
 from .bootstrap_null import NANOSECONDS_PER_DRAW, SAMPLED, NullLook, look_at, null_of
 from .certificate import certified_by
 from .exactness import MOST_ERROR
-from .items import additive_items, joint_items, statistic_record
+from .items import items_record, joint_items, statistic_record
 from .null_record import sampled_null_record
 from .options import Options
 from .p_value import Answer, bracketed, certified, sampled
@@ -91,7 +90,7 @@ class BootstrapTest:
             by=by,
             lattice=LatticeRecord(float(self.unit * form.step), len(form.values), form.range),
             attainable=one,
-            items=additive_items(problem, canonical_form(problem.stay, problem.swap)),
+            items=items_record(problem, problem.stay, problem.swap, _moving(problem)),
             statistic=statistic_record(problem, value),
             null=null_of(form, self.unit, self.look, self.options),
             warnings=warnings,
@@ -154,6 +153,11 @@ def bootstrap_test(
     plan = choose((exact, drawing), budget, method=options.method)
     look = look_at(form, options, budget, plan.chosen.seconds)
     return BootstrapTest(options, problem, form, problem.unit * 2**bits, plan, look, off)
+
+
+def _moving(problem: Additive) -> int:
+    """How many units a swap changes; their sums may be larger than any lattice of the permutation test."""
+    return int(np.count_nonzero(problem.stay if problem.swap is None else problem.stay != problem.swap))
 
 
 def _one_resample(draws: int) -> tuple[float, float]:

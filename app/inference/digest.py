@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,10 @@ import numpy as np
 from ..statistics.paired import Gaps, Paired, Pairing, Repeated, StatisticSpec, Weights
 from .options import Options
 from .record import Moved, members
+
+_SETTINGS = json.JSONEncoder(sort_keys=True, default=str)
+# The integer types of 1, 2 and 4 bytes, and the least and the largest number of each.
+_NARROW = tuple((np.dtype(f"<i{size}"), -(1 << 8 * size - 1), (1 << 8 * size - 1) - 1) for size in (1, 2, 4))
 
 
 def request_digest(
@@ -28,15 +31,12 @@ def request_digest(
         "options": options_by_name(options),
         "algorithm": algorithm,
     }
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
-    for field in fields(data):
-        value = getattr(data, field.name)
-        if value is None and field.name in {"weights", "groups", "event", "gaps"}:
+    digest = hashlib.sha256(_SETTINGS.encode(settings).encode())
+    for name, value in members(data).items():
+        if value is None and name in {"weights", "groups", "event", "gaps"}:
             continue  # ids are as old as tests without them
-        digest.update(f"|{type(data).__name__}.{field.name}:".encode())
-        if isinstance(value, Pairing):
-            value = value.clusters
-        for chunk in canonical(value):
+        digest.update(f"|{type(data).__name__}.{name}:".encode())
+        for chunk in canonical(value.clusters if isinstance(value, Pairing) else value):
             digest.update(chunk)
     if moved is not None:
         digest.update(json.dumps([moved.toward_u, moved.toward_v]).encode())
@@ -62,7 +62,7 @@ def canonical(value: object) -> Iterator[bytes]:
     elif isinstance(value, np.ndarray):
         column = _narrowed(value)
         yield f"{column.dtype.str}{column.shape}".encode()
-        yield np.ascontiguousarray(column).tobytes()
+        yield column.tobytes()
     elif isinstance(value, Repeated):
         yield from canonical(value.values)
         yield from canonical(value.lengths)
@@ -88,8 +88,10 @@ def _narrowed(column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         if not (np.array_equal(whole, column) and np.abs(column).max(initial=0.0) < 2**53):
             return column.astype("<f8") + 0.0  # minus zero is zero
         column = whole.astype(np.int64)
-    low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
-    for size in (1, 2, 4):
-        if -(1 << (8 * size - 1)) <= low and high < 1 << (8 * size - 1):
-            return column.astype(f"<i{size}")
-    return column.astype("<i8")
+    low, high = (
+        (int(np.minimum.reduce(column, axis=None)), int(np.maximum.reduce(column, axis=None)))
+        if column.size
+        else (0, 0)
+    )
+    narrow = next((kind for kind, least, most in _NARROW if least <= low and high <= most), np.dtype("<i8"))
+    return column.astype(narrow)

@@ -43,7 +43,7 @@ def items_record(
     `nonzero` counts the units that a swap changes: those that win or lose unless it is given.
     """
     other = 0 if swap is None else swap
-    wins, losses = int((stay > other).sum()), int((stay < other).sum())
+    wins, losses = int(np.count_nonzero(stay > other)), int(np.count_nonzero(stay < other))
     differ = wins + losses if nonzero is None else nonzero
     return ItemsRecord(problem.items, differ, problem.clusters, wins, len(stay) - wins - losses, losses)
 

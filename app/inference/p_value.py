@@ -61,7 +61,9 @@ def undecided(answer: Answer, alpha: float) -> bool:
     return answer.fraction is None and low <= alpha < high
 
 
-def certified(probability: Probability, fraction: Fraction2 | None = None) -> Answer:
+def certified(
+    probability: Probability, fraction: Fraction2 | None = None, mid: Probability | None = None
+) -> Answer:
     """An exact p-value and the interval that its certificate proves; `fraction` is its value, if known.
 
     Nothing is checked here: `certificate` does, before the answer is used.
@@ -75,7 +77,7 @@ def certified(probability: Probability, fraction: Fraction2 | None = None) -> An
         high = min(math.nextafter(p * (1.0 + bound), 1.0), 1.0)
     if probability.fraction is not None:
         fraction = Fraction2(*probability.fraction)
-    return Answer(p, log10_p, (low, high), bound + rounded_to_subnormal(p, log10_p), fraction)
+    return Answer(p, log10_p, (low, high), bound + rounded_to_subnormal(p, log10_p), fraction, mid=mid)
 
 
 def mid_p_value(answer: Answer) -> float | None:

@@ -307,4 +307,6 @@ def reported(
     record: TestRecord, reading: ReadingRecord | None, warnings: Sequence[WarningRecord]
 ) -> TestRecord:
     """The record with how its data was read, and with the warnings about that before its others."""
+    if reading is None and not warnings:
+        return record
     return replace(record, reading=reading, warnings=(*warnings, *record.warnings))

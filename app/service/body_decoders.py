@@ -76,6 +76,8 @@ def _refuse_contradictions(options: Options, request: AnyRequest, kind: TestKind
 
     A JSON body holds all its options; a page may still repeat its defaults in the query.
     """
+    if not options:
+        return
     statistic = spec_of(request.statistic, kind)
     parameters = {"name": statistic.name, **request.statistic.model_dump(), **statistic.parameters}
     nested = {"statistic": parameters, "names": request.names.model_dump()}

@@ -30,6 +30,7 @@ METHODS = frozenset({"auto", "fft", "dp", "enumeration", "meet_in_the_middle", "
 LABEL_STATISTICS = frozenset({"accuracy", "exact_match", "token_accuracy"})
 COUNT_STATISTICS = frozenset({"f1", "precision", "recall", "accuracy", "jaccard", "ratio"})
 ADDITIVE_EXPRESSIONS = frozenset({None, "x1"})
+SIZE = "abs(x1)"
 MOST_JOINT_ITEMS = 500  # the lattice of several sums comes from all their columns together
 MOST_INTERVAL_ITEMS = 500
 MOST_METRICS = 4
@@ -56,7 +57,22 @@ def may_run_in_place(parsed: ParsedTest | ParsedGate | ParsedCompare | ParsedPow
         and options.pmf != "full"
         and not options.exact_fraction
         and (options.confidence_level is None or items <= MOST_INTERVAL_ITEMS)
-        and _simple(parsed.data, parsed.spec, items)
+        and (_simple(parsed.data, parsed.spec, items) or _is_tail_of_size(parsed))
+    )
+
+
+def _is_tail_of_size(parsed: ParsedTest) -> bool:
+    """Whether |S| is tested for being large, which is S in two tails.
+
+    A test for being small takes what no plan knows: the least |S| that there is, and its law even where none is shown.
+    """
+    data, options = parsed.data, parsed.options
+    return (
+        isinstance(data, Effects)
+        and data.stay.ndim == 1
+        and parsed.spec.parameters.get("expression") == SIZE
+        and options.alternative != "less"
+        and options.pmf == "summary"
     )
 
 

@@ -154,7 +154,7 @@ def parse_request(decoded: DecodedBody, job: Job) -> ParsedTest:
             data = segments(data)
         elif isinstance(data, Predictions):
             data = typed(data, spec)
-        options = replace(_options(request), higher_is_better=direction.of_test(data, spec, None))
+        options = _options(request, higher=direction.of_test(data, spec, None))
     if isinstance(data, Segments):
         pointer_map = chained(as_gold, pointer_map)
     return ParsedTest(decoded.kind, data, spec, options, _deadline(request, job), pointer_map)
@@ -245,6 +245,8 @@ def _paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
     given = {name: getattr(request, name) for name in _columns(request)}
     for name, column in given.items():
         _refuse_too_many(f"{name} has", len(column), limits)
+    if request.ids is None and request.clusters is None and _in_order(given):
+        return _data(request, given, Pairing()), ({} if _by_item(request) else None)
     # Positions are paired, not values: a column may be anything that has a length.
     positions: dict[str, Given] = {
         name: ById(column.ids, np.arange(len(column))) if isinstance(column, ById) else range(len(column))
@@ -259,6 +261,12 @@ def _paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
         if isinstance(column, ById)
     }
     return _data(request, columns, paired.pairing), order or ({} if _by_item(request) else None)
+
+
+def _in_order(columns: dict[str, Any]) -> bool:
+    """Whether the columns are paired by their order and of one length: most are, and then there is nothing to do."""
+    lengths = {None if isinstance(column, ById) else len(column) for column in columns.values()}
+    return len(lengths) == 1 and lengths.isdisjoint((None, 0))
 
 
 def _columns(request: AnyRequest) -> list[str]:
@@ -306,11 +314,11 @@ def sequential_of(given: SequentialChoice) -> Sequential:
 _CHOSEN = tuple(option.name for option in fields(Options) if option.name in Choices.model_fields)
 
 
-def _options(request: Choices, names: tuple[str, str] | None = None) -> Options:
+def _options(request: Choices, names: tuple[str, str] | None = None, higher: bool | None = None) -> Options:
     """The options; `names` are those the files give to the systems, used where the request has none."""
     name_u, name_v = request.names.u, request.names.v
     if names is not None and "names" not in request.model_fields_set:
         name_u, name_v = names
     chosen = {name: getattr(request, name) for name in _CHOSEN if name != "sequential"}
     sequential = None if request.sequential is None else sequential_of(request.sequential)
-    return Options(**chosen, sequential=sequential, name_u=name_u, name_v=name_v)
+    return Options(**chosen, sequential=sequential, name_u=name_u, name_v=name_v, higher_is_better=higher)

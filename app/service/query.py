@@ -56,6 +56,8 @@ def options_of_query(
     ------
         InvalidTest: a parameter is unknown or given twice; pointers are `/?name`.
     """
+    if not query:
+        return {}
     known = known_of(kind) if known is None else known
     options = options_of(query, known, "query parameter", lambda name: f"/?{name[:40]}")
     for name in ("format", "theme", *OF_A_BOARD):

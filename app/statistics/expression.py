@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import NoReturn
 
 from ..errors import InvalidTest
@@ -23,6 +24,7 @@ MAX_DEPTH = 40
 MAX_TOKENS = 400
 MAX_NUMBER_CHARS = 100
 MAX_EXPONENT = 300
+_SHORT = 100
 _NAMES_SHOWN = 20
 _NAME_CHARS_SHOWN = 40
 
@@ -49,7 +51,19 @@ def parse(text: str, names: Sequence[str]) -> Node:
     """
     if len(text) > MAX_CHARS:
         _refuse("expression_too_long", f"An expression has at most {MAX_CHARS:,} characters.")
+    if len(text) <= _SHORT and len(names) == 1:
+        return _parsed_short(text, names[0])
+    return _parsed(text, names)
+
+
+def _parsed(text: str, names: Sequence[str]) -> Node:
     return _Parser(_tokens(text), {name: index for index, name in enumerate(names)}).parsed()
+
+
+@lru_cache(maxsize=_SHORT)
+def _parsed_short(text: str, name: str) -> Node:
+    """Of one sum there are few expressions: S, |S| and their like come again and again."""
+    return _parsed(text, [name])
 
 
 def _refuse(code: str, detail: str) -> NoReturn:

@@ -99,4 +99,4 @@ def missing_outcomes(data: Scores) -> int:
 
 def complete(data: Scores) -> Scores:
     """The items that both systems have."""
-    return replace(data, gaps=None)
+    return data if data.gaps is None else replace(data, gaps=None)

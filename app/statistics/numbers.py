@@ -5,11 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
 from ..engine.decimals import narrowed, rounded, wide_binaries, wide_decimals
-from ..engine.lattice import EXACT_DOUBLE, Integers, Reals, Whole, decimal_lattice
+from ..engine.lattice import (
+    EXACT_DOUBLE,
+    Integers,
+    Reals,
+    Whole,
+    decimal_lattice,
+    exact_total,
+    largest_size,
+)
 from ..errors import InvalidTest
 from .additive_problem import Rounding, is_integral
 from .paired import Column
@@ -101,9 +110,9 @@ def _off_by(error: int, effects: int) -> Rounding | None:
 
 
 def total_of(column: Whole) -> int:
-    """The exact sum, shape (N,) with N < 2**31; 64-bit integers are added in halves, which cannot overflow."""
+    """The exact sum, shape (N,) with N < 2**31."""
     if column.dtype == np.int64:
-        return (int((column >> 32).sum()) << 32) + int((column & 0xFFFFFFFF).sum())
+        return exact_total(cast(Integers, column))
     return sum(int(x) for x in column.tolist())
 
 
@@ -113,7 +122,7 @@ def _have_room(columns: tuple[Integers, ...]) -> bool:
 
 
 def _refuse_beyond(column: Column, limit: int) -> None:
-    if len(column) and not -limit <= int(column.min()) <= int(column.max()) <= limit:
+    if len(column) and largest_size(cast(Integers, column)) > limit:
         raise InvalidTest.at(
             "",
             "integer_too_large",

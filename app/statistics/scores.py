@@ -62,6 +62,9 @@ def reduce_scores(data: Scores, spec: StatisticSpec) -> Additive:
 
 def _all_right(columns: tuple[Whole, Whole], unit: Fraction, base: Fraction) -> Fraction | None:
     """`Additive.all_right` of single items scored 1 or 0, or 100 or 0; None for any other scores."""
+    most = max(int(column.max()) for column in columns) * unit.numerator
+    if most and all(most != right * unit.denominator for right in _RIGHT):
+        return None
     for right in _RIGHT:
         score = right / unit
         # Integers are compared with an integer: with a fraction, NumPy would compare one by one.

@@ -25,11 +25,13 @@ class Bins:
 
 def trimmed(law: Law) -> Law:
     """The law without the outer values, which hold at most 1e-12 of the mass on either side."""
-    first = int(np.searchsorted(np.cumsum(law.masses), _TRIMMED, side="right"))
-    last = len(law.masses) - 1 - int(np.searchsorted(np.cumsum(law.masses[::-1]), _TRIMMED, side="right"))
+    masses = law.masses
+    first = int(masses.cumsum().searchsorted(_TRIMMED, side="right"))
+    last = len(masses) - 1 - int(masses[::-1].cumsum().searchsorted(_TRIMMED, side="right"))
     kept = slice(first, max(last, first) + 1)
-    positive = law.masses[kept] > 0.0
-    return Law(law.values[kept][positive], law.masses[kept][positive], law.width)
+    values, masses = law.values[kept], masses[kept]
+    positive = masses > 0.0
+    return Law(values[positive], masses[positive], law.width)
 
 
 def binned(law: Law, spacing: int, max_bins: int = MAX_BINS) -> Bins:
@@ -42,8 +44,8 @@ def binned(law: Law, spacing: int, max_bins: int = MAX_BINS) -> Bins:
     first = int(law.values[0]) - spacing * ((number * each - points) // 2)
     index = (law.values - first) // width
     masses = np.asarray(np.bincount(index, weights=law.masses), dtype=np.float64)
-    filled = np.flatnonzero(masses > 0.0)
-    return Bins(first + filled.astype(np.int64) * width, masses[filled], width)
+    (filled,) = masses.nonzero()  # none is negative
+    return Bins(first + filled * width, masses[filled], width)
 
 
 def _even_number(points: int, each: int) -> int:

@@ -76,7 +76,7 @@ def cells_of(form: CanonicalForm, region: Region) -> int:
 def additions(form: CanonicalForm, cells: int) -> int:
     """How many additions all items take: beyond the sum of the weights so far every cell is still zero."""
     weights, counts = form.weights.astype(np.float64), form.counts.astype(np.float64)
-    reached = np.minimum(np.cumsum(weights * counts), cells)
+    reached = np.minimum((weights * counts).cumsum(), cells)
     return int(np.dot(counts, np.maximum(reached - weights, 0.0)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -40,10 +39,22 @@ def ways_to_sums(groups: Iterable[tuple[int, int]]) -> dict[int, int]:
     """{sum: number of subsets} of groups (weight, count) of equal weights, in Python integers."""
     ways = {0: 1}
     for weight, count in groups:
-        choices = [(weight * chosen, math.comb(count, chosen)) for chosen in range(count + 1)]
+        choices = [(weight * chosen, times) for chosen, times in enumerate(binomials(count))]
+        if len(ways) == 1:  # most have but one group
+            ((total, number),) = ways.items()
+            ways = {total + more: number * times for more, times in choices}
+            continue
         spread: dict[int, int] = {}
         for total, number in ways.items():
             for more, times in choices:
                 spread[total + more] = spread.get(total + more, 0) + number * times
         ways = spread
     return ways
+
+
+def binomials(count: int) -> list[int]:
+    """The binomial coefficients of `count`, one from the other: math.comb would begin anew for each."""
+    row = [1]
+    for chosen in range(count // 2):
+        row.append(row[-1] * (count - chosen) // (chosen + 1))
+    return row + row[: (count + 1) // 2][::-1]

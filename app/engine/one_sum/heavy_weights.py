@@ -26,6 +26,8 @@ _PER_GROUP = 4_000
 # them are always enumerated.
 MAX_HUMPS = 512
 _HUMP = 6.0
+# A difference of variances that is more than this share of them has lost no digit that matters.
+_CLEARLY = 1e-6
 _LOG_ODDS = 42.0  # log(2 / 1e-18), as in the window
 
 
@@ -59,11 +61,14 @@ def best_split(form: CanonicalForm) -> Split:
     """
     best = _cost(form, 0, 1)
     combinations = 1
+    rest = form.variance
     for heavy in range(1, len(form.weights) + 1):
-        combinations *= int(form.counts[-heavy]) + 1
+        weight, count = float(form.weights[-heavy]), int(form.counts[-heavy])
+        combinations *= count + 1
         if combinations > MAX_COMBINATIONS:
             break
-        towers = combinations <= MAX_HUMPS and _towers(form, heavy)
+        rest -= 0.25 * count * weight * weight
+        towers = combinations <= MAX_HUMPS and _towers(form, heavy, rest)
         if not towers and combinations * _PER_SOLVE > best.nanoseconds:
             if combinations > MAX_HUMPS:
                 break
@@ -81,10 +86,15 @@ def screening(form: CanonicalForm) -> tuple[int, int, int]:
     return frequencies(form.without(split.heavy), split.length)
 
 
-def _towers(form: CanonicalForm, heavy: int) -> bool:
-    """Whether the lightest of the heavy weights exceeds _HUMP standard deviations of the rest."""
-    rest = form.without(heavy)
-    return float(form.weights[-heavy]) > _HUMP * math.sqrt(rest.variance)
+def _towers(form: CanonicalForm, heavy: int, about: float) -> bool:
+    """Whether the lightest of the heavy weights exceeds _HUMP standard deviations of the rest.
+
+    `about` is the variance of the rest, less exactly where the heavy ones have nearly all of it.
+    """
+    lightest = float(form.weights[-heavy])
+    if about > _CLEARLY * form.variance and (1.0 - _CLEARLY) * about * _HUMP**2 > lightest * lightest:
+        return False
+    return lightest > _HUMP * math.sqrt(form.without(heavy).variance)
 
 
 def _cost(form: CanonicalForm, heavy: int, combinations: int) -> Split:

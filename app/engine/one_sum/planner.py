@@ -8,6 +8,9 @@ memory: run it after changing a method or a constant of this file.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+
+import numpy as np
 
 from ..errors import FractionOverBudget
 from ..lattice import CanonicalForm
@@ -84,13 +87,18 @@ def plan(
             decisive = _far(form, region, alpha)
     elif not any(cost.method == method and cost.fits(budget) for cost in candidates):
         candidates = (*candidates, bounds_cost(form, region, precision))
+    endless = None if method == "auto" else _endless(form, candidates)
+    return choose(candidates, budget, method=method, endless=endless, decisive=decisive)
+
+
+def _endless(form: CanonicalForm, candidates: Sequence[Cost]) -> dict[str, str]:
+    """Why methods that are no candidates would never end."""
     listed = {cost.method for cost in candidates}
-    endless = {
+    return {
         name: f"{name} takes 2**n steps in n non-zero effects, and there are {form.nonzero}."
         for name in ("enumeration", "meet_in_the_middle")
         if name not in listed
     }
-    return choose(candidates, budget, method=method, endless=endless, decisive=decisive)
 
 
 def narrowest_bracket(form: CanonicalForm, region: Region, precision: float, budget: Budget) -> Cost:
@@ -177,8 +185,9 @@ def bounds_cost(form: CanonicalForm, region: Region, precision: float) -> Cost:
 
 
 def _monte_carlo(form: CanonicalForm, samples: int) -> Cost:
-    counted = int(form.counts[form.counts <= COUNTED_BITS].sum())
-    drawn = int((form.counts > COUNTED_BITS).sum())
+    few = form.counts <= COUNTED_BITS
+    drawn = len(few) - int(np.count_nonzero(few))
+    counted = int(form.counts[few].sum()) if drawn else form.nonzero
     draws = 3 * len(form.weights) + 2 * (counted // 64 + 1) + 40 * drawn
     return _cost("monte_carlo", (samples + 4096) * draws + 30_000, 4096 * 64)
 

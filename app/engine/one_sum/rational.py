@@ -12,6 +12,11 @@ import flint
 
 from ..lattice import CanonicalForm
 from ..probability import CERTAIN, IMPOSSIBLE, Probability, Region, from_fraction
+from .enumeration import binomials
+
+# Integers of more bits are FLINT's.
+FEW_COINS = 4_096
+Ways = flint.fmpz_poly | list[int]
 
 
 def probability(form: CanonicalForm, region: Region) -> Probability:
@@ -22,7 +27,7 @@ def probability(form: CanonicalForm, region: Region) -> Probability:
 def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
     """P(T in region) and P(T in ties), values of T, as exact fractions from one polynomial."""
     places = [min(value, form.range - value) for value in ties]
-    ways = counting_polynomial(form, max([coefficients(form, region), *(place + 1 for place in places)]))
+    ways = _ways(form, max([coefficients(form, region), *(place + 1 for place in places)]))
     numerator = sum(
         _at_most(form, ways, high) - _at_most(form, ways, low - 1) for low, high in region.intervals
     )
@@ -36,12 +41,21 @@ def coefficients(form: CanonicalForm, region: Region) -> int:
     return 1 + max((min(end, form.range - 1 - end) for end in ends), default=0)
 
 
-def _at_most(form: CanonicalForm, ways: flint.fmpz_poly, value: int) -> int:
+def _ways(form: CanonicalForm, length: int) -> Ways:
+    """In how many ways T is 0, 1, ..., `length` - 1: of equal weights binomial coefficients, which need no polynomial."""
+    if len(form.weights) == 1 and form.weights[0] == 1 and form.nonzero <= FEW_COINS:
+        return binomials(form.nonzero)
+    return counting_polynomial(form, length)
+
+
+def _at_most(form: CanonicalForm, ways: Ways, value: int) -> int:
     """In how many ways T is at most `value`."""
     if value < 0:
         return 0
     if 2 * value >= form.range:
         return (1 << form.nonzero) - _at_most(form, ways, form.range - 1 - value)
+    if isinstance(ways, list):
+        return sum(ways[: value + 1])
     return int(ways.truncate(value + 1)(1))
 
 

@@ -40,6 +40,7 @@ _PARTS, _MOVED, _ITEMS = 5, 0.14, 8.0
 _GROUPS_OF_BLOCKS, _POINTS_OF_BLOCKS = 64, 1 << 13
 # Mean and variance of -log|z| of a factor of a block.
 _BLOCK_MEAN, _BLOCK_VARIANCE = 0.25, 0.1
+_FIRST = (np.arange(1, 65), special.gammaln(0.5 * np.arange(1, 65) + 1.0))
 # Rounding of a half-turn to single precision.
 _TURN_ROUNDING = 2.0**-22
 
@@ -94,18 +95,19 @@ def frequencies(form: CanonicalForm, length: int) -> tuple[int, int, int]:
     half = length // 2 + 1
     if len(form.weights) == 0:
         return half, half, half
-    order = np.argsort(form.counts * np.square(form.weights.astype(np.float64)))[::-1]
+    order = (form.counts * np.square(form.weights.astype(np.float64))).argsort()[::-1]
     counts = form.counts[order].astype(np.float64)
     limit = _negligible(length)
-    groups = np.arange(1, len(counts) + 1)
-    volume = groups * (0.5 * math.log(2.0 * limit / math.pi)) - special.gammaln(0.5 * groups + 1.0)
-    ball = np.asarray(volume - 0.5 * np.cumsum(np.log(counts)), dtype=np.float64)
+    groups, log_gamma = _groups(len(counts))
+    volume = groups * (0.5 * math.log(2.0 * limit / math.pi)) - log_gamma
+    ball = volume - 0.5 * np.log(counts).cumsum()
 
     single = _share_left(counts, limit, math.log(2.0), math.pi**2 / 12.0, ball)
     retained = min(half, 64 + int(half * float(single[-1])))
     width = widest_block(form, length)
     if width == 1:
-        return half, int(half * (1.0 + float(single[:-1].sum()))), retained
+        before = float(single[:-1].sum()) if len(single) > 1 else 0.0
+        return half, int(half * (1.0 + before)), retained
     blocks = half // width + 1
     light = form.counts[form.weights <= 2.0 * _MOVED * length / width][::-1].astype(np.float64)
     left = _share_left(light, limit, _BLOCK_MEAN, _BLOCK_VARIANCE, np.zeros(len(light)))
@@ -115,37 +117,58 @@ def frequencies(form: CanonicalForm, length: int) -> tuple[int, int, int]:
     return blocks, int(screened) + 3 * retained * len(counts), retained
 
 
+def _groups(number: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """1, 2, ..., and the logarithms of Gamma(1 + k / 2) of them."""
+    if number > len(_FIRST[0]):
+        groups = np.arange(1, number + 1)
+        return groups, special.gammaln(0.5 * groups + 1.0)
+    return _FIRST[0][:number], _FIRST[1][:number]
+
+
 def _share_left(
     counts: NDArray[np.float64], limit: float, mean: float, variance: float, ball: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The share of frequencies left after each of the groups, by the normal law of the decay, at most exp(ball)."""
-    total, spread = mean * np.cumsum(counts), np.sqrt(variance * np.cumsum(counts * counts))
+    total, spread = mean * counts.cumsum(), np.sqrt(variance * (counts * counts).cumsum())
     return np.asarray(np.minimum(special.ndtr((limit - total) / spread), np.exp(np.minimum(ball, 0.0))))
 
 
-def spectrum(form: CanonicalForm, law: Tilt, length: int) -> Spectrum:
-    """phi_c on the window of `length` points, without the frequencies of negligible modulus."""
+def spectrum(form: CanonicalForm, law: Tilt, length: int, *, bounded: bool = True) -> Spectrum:
+    """phi_c on the window of `length` points, without the frequencies of negligible modulus.
+
+    Unless `bounded` there is no `error`, for whoever asks for none.
+    """
     last = length // 2
     below = _negligible(length)
-    influence = form.counts * (law.sech2 * np.square(form.weights.astype(np.float64)))
-    order = np.argsort(influence)[::-1]
-    width = widest_block(form, length)
-    kept = [
-        _within(form, law, length, order, (first, min(first + _CHUNK * width, last + 1)), width, below)
-        for first in range(0, last + 1, _CHUNK * width)
-    ]
-    frequencies = np.concatenate(kept)
+    frequencies = _screened(form, law, length, below)
     block = max(_BLOCK // max(len(form.weights), 1), 1)
     parts = [
-        _evaluate(form, law, length, frequencies[start : start + block])
+        _evaluate(form, law, length, frequencies[start : start + block], bounded=bounded)
         for start in range(0, len(frequencies), block)
     ]
-    log_modulus, phase, error = (np.concatenate(part) for part in zip(*parts, strict=True))
+    log_modulus, phase, error = (
+        parts[0] if len(parts) == 1 else tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+    )
     large = log_modulus > -below
     if not large.all():
         frequencies, log_modulus = frequencies[large], log_modulus[large]
-        phase, error = phase[large], error[large]
+        phase, error = phase[large], error[large] if bounded else error
     return Spectrum(length, frequencies, log_modulus, phase, error, last + 1 - len(frequencies), below)
+
+
+def _screened(form: CanonicalForm, law: Tilt, length: int, below: float) -> NDArray[np.int64]:
+    """The frequencies that screening leaves; all of them where it would cost more than it saves."""
+    end = length // 2 + 1
+    width = widest_block(form, length)
+    if width == 1 and end * len(form.weights) <= _SMALL_ENOUGH:
+        return np.arange(end, dtype=np.int64)
+    influence = form.counts * (law.sech2 * np.square(form.weights.astype(np.float64)))
+    order = np.argsort(influence)[::-1]
+    kept = [
+        _within(form, law, length, order, (first, min(first + _CHUNK * width, end)), width, below)
+        for first in range(0, end, _CHUNK * width)
+    ]
+    return np.concatenate(kept)
 
 
 def _within(
@@ -217,20 +240,27 @@ def _screen(
 
 
 def _evaluate(
-    form: CanonicalForm, law: Tilt, length: int, frequencies: NDArray[np.int64]
+    form: CanonicalForm, law: Tilt, length: int, frequencies: NDArray[np.int64], *, bounded: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Log-modulus, phase and relative error of phi_c from all groups; shape (F,) each."""
+    """Log-modulus, phase and relative error of phi_c from all groups; shape (F,) each, the error only if `bounded`."""
     # Angles are reduced exactly, in integers, to [-pi, pi): f v / L half-turns modulo two.
     turns = np.multiply.outer(form.weights % (2 * length), frequencies) % (2 * length)
-    angle = (math.pi / length) * np.where(turns > length, turns - 2 * length, turns)
+    np.subtract(turns, 2 * length, out=turns, where=turns > length)
+    angle = (math.pi / length) * turns
     sine, cosine = np.sin(angle), np.cos(angle)
-    tau, sech2 = law.tau[:, None], law.sech2[:, None]
     counts = form.counts.astype(np.float64)
+    if law.theta == 0.0 and not bounded:  # every factor is a cosine
+        log_factor = log_moduli(sine, np.maximum(cosine * cosine, 1e-300), 1.0)
+        turn = np.copysign(math.pi * (cosine < 0.0), sine)
+        return counts @ log_factor, counts @ turn, np.zeros(0)
+    tau, sech2 = law.tau[:, None], law.sech2[:, None]
     modulus2 = np.maximum(cosine * cosine + tau * tau * sine * sine, 1e-300)
     log_factor = log_moduli(sine, modulus2, sech2)
     turn = np.arctan2(tau * sine, cosine)
     log_modulus = counts @ log_factor
     phase = counts @ turn
+    if not bounded:
+        return log_modulus, phase, np.zeros(0)
     error = counts @ factor_error(angle, sine, cosine, turn, modulus2, tau, sech2)
     tilt_rounding = 4.0 + law.theta * float(form.weights[-1])
     error = UNIT_ROUNDOFF * (error * tilt_rounding / 4.0 + 8.0 * np.abs(log_modulus) + 16.0)
@@ -238,7 +268,7 @@ def _evaluate(
 
 
 def log_moduli(
-    sine: NDArray[np.float64], modulus2: NDArray[np.float64], sech2: NDArray[np.float64]
+    sine: NDArray[np.float64], modulus2: NDArray[np.float64], sech2: NDArray[np.float64] | float
 ) -> NDArray[np.float64]:
     """log|z| of factors: from 1 - |z|**2 where that is small, else from |z|**2; shape (U, F)."""
     missing = sech2 * sine * sine

@@ -74,14 +74,14 @@ class Law:
         Where P(T <= value) is q itself, the mean of that value and the next one (definition 2 of Hyndman & Fan
         1996), so that the quantiles of a symmetric law are symmetric.
         """
-        reached, last = np.cumsum(self.masses), len(self.values) - 1
-        middle = Fraction(self.width - 1, 2)
-        values = []
-        for q in wanted:
-            ends = (np.searchsorted(reached, q - _TIE), np.searchsorted(reached, q + _TIE))
-            low, high = (int(self.values[min(int(end), last)]) for end in ends)
-            values.append(Fraction(low + high, 2) + middle)
-        return values
+        return [Fraction(twice, 2) for twice in self.doubled_quantiles(wanted)]
+
+    def doubled_quantiles(self, wanted: Sequence[float]) -> list[int]:
+        """Twice the `quantiles`, which are integers."""
+        ends = [q + slack for q in wanted for slack in (-_TIE, _TIE)]
+        at = np.minimum(self.masses.cumsum().searchsorted(ends), len(self.values) - 1)
+        values: list[int] = self.values[at].tolist()
+        return [low + high + self.width - 1 for low, high in zip(values[::2], values[1::2], strict=True)]
 
     def mirrored(self) -> Law:
         """The law with each probability the mean of its own and its mirror image's; the values are symmetric."""
@@ -109,11 +109,21 @@ def law(form: CanonicalForm, *, rounded: bool = False, listed: bool = False) -> 
     if split.length * split.combinations > MAX_POINTS:
         return None
     light = _window_law(form.without(split.heavy))
-    ways, items = heavy_sums(form, split.heavy)
-    values = np.concatenate([light.values + total for total in ways])
-    weights = [math.exp(math.log(number) - items * LN2) for number in ways.values()]
-    merged = _merge(values, np.concatenate([light.masses * weight for weight in weights]), light.width)
+    sums, weights = _heavy_law(form, split.heavy)
+    if len(light.values) == 1:
+        order = sums.argsort()
+        return Law(sums[order], weights[order]).mirrored()
+    values = np.add.outer(sums, light.values).ravel()
+    merged = _merge(values, np.multiply.outer(weights, light.masses).ravel(), light.width)
     return merged.mirrored()
+
+
+def _heavy_law(form: CanonicalForm, heavy: int) -> tuple[Integers, NDArray[np.float64]]:
+    """The sums of the heavy part and their probabilities; shape (S,) each."""
+    ways, items = heavy_sums(form, heavy)
+    # Mirror images have the same number of ways.
+    known = {number: math.exp(math.log(number) - items * LN2) for number in set(ways.values())}
+    return np.array(list(ways), dtype=np.int64), np.array([known[number] for number in ways.values()])
 
 
 def few_sums(form: CanonicalForm) -> int | None:
@@ -195,7 +205,7 @@ def _window_law(form: CanonicalForm) -> Law:
     low -= (width * keep - points) // 2
     cells = transform.next_fast_len(points, real=True) if width == 1 else GRID_CELLS
     length = cells * width
-    phi = spectrum(form, untilted, length)
+    phi = spectrum(form, untilted, length, bounded=False)
     turns = (phi.frequencies * ((2 * low - form.range) % (2 * length))) % (2 * length)
     line = np.exp(phi.log_modulus - 1j * (phi.phase - (math.pi / length) * turns))
     if width > 1:

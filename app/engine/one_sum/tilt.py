@@ -42,6 +42,15 @@ class Tilt:
 def tilt_at(form: CanonicalForm, theta: float) -> Tilt:
     """The law of T tilted by `theta`."""
     weights = form.weights.astype(np.float64)
+    if theta == 0.0:
+        flat = np.ones(len(weights))
+        return Tilt(
+            theta,
+            np.zeros(len(weights)),
+            flat,
+            0.0,
+            0.25 * float(np.dot(form.counts * weights * weights, flat)),
+        )
     half = 0.5 * theta * weights
     decay = np.exp(-2.0 * half)
     tau = np.tanh(half)

@@ -24,6 +24,7 @@ import h11
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol, RequestResponseCycle
 
+from .answer import Answer
 from .flow import Flow
 from .h11_connection import Framing
 from .limits import CROWDED, CROWDED_HEAD_BYTES, CROWDED_HEAD_S, SLOW_HEAD, Edge
@@ -76,7 +77,7 @@ class EdgeProtocol(H11Protocol):
         scope[CONNECTION] = self._connection
         cycle: RequestResponseCycle = self.cycle
         try:
-            await self._served(scope, receive, send)
+            await self._served(scope, receive, Answer(cycle, self.loop).send)
         except asyncio.CancelledError:  # at the end of the grace period, when the response had started
             cycle.disconnected = True
             self.transport.abort()

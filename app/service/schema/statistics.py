@@ -6,6 +6,7 @@ A model has every parameter that some statistic of its kind takes; whether the o
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, create_model
@@ -100,11 +101,16 @@ else:
 def spec_of(statistic: NamedStatistic, kind: TestKind) -> StatisticSpec:
     """The statistic as inference takes it; a choice that was left out is its default, so that ids agree."""
     given = {name: value for name, value in statistic if name != "name" and value is not None}
-    defaults = {
+    return StatisticSpec(statistic.name, {**_default_choices(kind, statistic.name), **given})
+
+
+@cache
+def _default_choices(kind: TestKind, name: str) -> dict[str, Any]:
+    """What the choices of a statistic are where they are left out."""
+    return {
         parameter.name: parameter.default
         for entry in entries(kind)
-        if entry.name == statistic.name
+        if entry.name == name
         for parameter in entry.parameters
         if parameter.choices and parameter.default is not None
     }
-    return StatisticSpec(statistic.name, {**defaults, **given})

@@ -3,10 +3,12 @@ from __future__ import annotations
 import asyncio
 import itertools
 
-from app.api.turns import ROUNDS, Turns
+from app.api.turns import LEAST_S, ONE_TURN_S, ROUNDS, Turns
 
 
-def test_turns_come_in_order_and_the_loop_goes_round_between_two_of_them() -> None:
+def taken_in_turns(seconds: float) -> list[tuple[int, int]]:
+    """(name, how often the loop has gone round) of thirty turns that compute for so long each."""
+
     async def scenario() -> list[tuple[int, int]]:
         turns, taken, rounds, done = Turns(), [], 0, False
 
@@ -18,6 +20,7 @@ def test_turns_come_in_order_and_the_loop_goes_round_between_two_of_them() -> No
 
         async def work(name: int) -> None:
             await turns.mine()
+            turns.spend(seconds)
             taken.append((name, rounds))
 
         counting = asyncio.ensure_future(count())
@@ -26,10 +29,25 @@ def test_turns_come_in_order_and_the_loop_goes_round_between_two_of_them() -> No
         await counting
         return taken
 
-    taken = asyncio.run(scenario())
+    return asyncio.run(scenario())
+
+
+def test_turns_come_in_order_and_the_loop_goes_round_between_two_of_them() -> None:
+    taken = taken_in_turns(ONE_TURN_S)
     assert [name for name, _ in taken] == list(range(30))
     rounds = [at for _, at in taken]
     assert all(later - earlier >= ROUNDS for earlier, later in itertools.pairwise(rounds))
+
+
+def test_short_turns_share_what_one_may_take_and_then_the_loop_goes_round() -> None:
+    together = 4
+    taken = taken_in_turns(ONE_TURN_S / together - LEAST_S)
+    assert [name for name, _ in taken] == list(range(30))
+    rounds = [at for _, at in taken]
+    assert all(
+        later - earlier >= ROUNDS for earlier, later in zip(rounds, rounds[together + 1 :], strict=False)
+    )
+    assert rounds[-1] - rounds[0] < 29 * ROUNDS
 
 
 def test_a_turn_lasts_until_somebody_else_has_one() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -11,8 +12,9 @@ from hypothesis import given, settings, strategies as st
 
 from app.engine import methods
 from app.engine.lattice import canonical_form, sum_by_cluster
+from app.engine.one_sum import rational
 from app.engine.one_sum.planner import EXACT_METHODS, FRACTION_METHODS
-from app.engine.probability import Region, region
+from app.engine.probability import Probability, Region, region
 from tests.unit.engine.cases import cases, posed
 from tests.unit.engine.exact_null import Case, Sums, check, enumerated, exact_p
 
@@ -121,3 +123,21 @@ def test_items_of_a_cluster_swap_together(data: st.DataObject) -> None:
     tail = region(form, case.observed, case.alternative, absolute=case.absolute)
     for method in ("fft", "dp", "rational") if form.range <= RANGE else ("enumeration",):
         check(methods.exactly(method, form, tail), enumerated(merged), within=CLOSE)
+
+
+@pytest.mark.parametrize("coins", [1, 2, 3, 64, 488, rational.FEW_COINS, rational.FEW_COINS + 1])
+def test_coins_alone_have_binomial_tails_and_ties(coins: int) -> None:
+    form = canonical_form(np.ones(coins, dtype=np.int64))
+    near = {0, min(7, coins - 1), *((coins // 3, coins // 2) if coins < 500 else ())}
+    for high in {*near, coins - 1 - min(near), coins - 1 - max(near)}:
+        below, above = range(high + 1), range(high + 1, coins + 1)
+        few = sum(math.comb(coins, heads) for heads in min(below, above, key=len))
+        tail = few if len(below) <= len(above) else 2**coins - few
+        inside, tied = rational.with_ties(form, Region(((0, high),)), (high,))
+        assert fraction_of(inside) == Fraction(tail, 2**coins)
+        assert fraction_of(tied) == Fraction(math.comb(coins, high), 2**coins)
+
+
+def fraction_of(probability: Probability) -> Fraction:
+    assert probability.fraction is not None
+    return Fraction(probability.fraction[0], 2 ** probability.fraction[1])

@@ -61,6 +61,18 @@ def test_resampling_agrees_with_the_exact_bootstrap_within_its_own_interval() ->
     assert low <= exact.p_value <= high
 
 
+def test_effects_whose_sum_no_lattice_holds_have_the_p_value_of_their_multiples() -> None:
+    """Differences of up to 5e17 on a hundred items; they were answered with a 500."""
+    generator = np.random.default_rng(9)
+    u, v = generator.integers(0, 500, (2, 100))
+    spec, options = StatisticSpec("mean_difference"), Options(test="bootstrap")
+    small, large = (run_test(Scores(u * by, v * by), spec, options, Budget()) for by in (1, 10**15))
+    low, high = large.p_value_bounds
+    assert low <= small.p_value <= high
+    assert large.p_value == pytest.approx(small.p_value, rel=1e-2)
+    assert large.items == small.items
+
+
 def test_identical_systems_have_a_bootstrap_p_value_of_one_for_sums_and_for_ratios() -> None:
     counts = {"tp": np.array([3, 1, 4], dtype=np.int64), "incorrect": np.array([1, 5, 9], dtype=np.int64)}
     options = Options(test="bootstrap", samples=500)

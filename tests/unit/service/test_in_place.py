@@ -20,6 +20,9 @@ COUNTS = {"tp": [1, 0, 1, 1], "fp": [0, 1, 0, 0], "fn": [0, 1, 0, 1]}
 LATER: list[tuple[Kind, dict[str, Any]]] = [
     ("effects", {"stay": [[1, 2]] * 3, "swap": [[2, 1]] * 3, "statistic": {"expression": "x1/x2"}}),
     ("effects", {"stay": [1, 2], "statistic": {"expression": "x1*1e300*1e300"}}),
+    ("effects", {"stay": [5, -3, 2], "statistic": {"expression": "abs(x1)"}, "alternative": "less"}),
+    ("effects", {"stay": [5, -3, 2], "statistic": {"expression": "abs(x1)"}, "pmf": "none"}),
+    ("effects", {"stay": [[5], [-3]], "statistic": {"expression": "abs(x1) * 2"}}),
     ("counts", {"u": COUNTS, "v": COUNTS, "statistic": {"name": "expression", "expression": "tp/(tp+fp)"}}),
     ("counts", {"u": COUNTS, "v": COUNTS, "statistic": {"name": "fbeta", "beta": 0.5}}),
     ("counts", {"u": {"edits": [1], "ref_len": [2]}, "v": {"edits": [1], "ref_len": [2]}, "statistic": {"name": "ter"}}),
@@ -39,6 +42,7 @@ LATER: list[tuple[Kind, dict[str, Any]]] = [
 NOW: list[tuple[Kind, dict[str, Any]]] = [
     ("effects", {"stay": [5, -3, 2]}),
     ("effects", {"stay": [5, -3, 2], "statistic": {"expression": "x1"}}),
+    ("effects", {"stay": [5, -3, 2], "statistic": {"expression": "abs(x1)"}}),
     ("scores", {"u": U, "v": V, "confidence_level": 0.9}),
     ("counts", {"u": COUNTS, "v": COUNTS, "statistic": {"name": "f1"}}),
     (
