@@ -92,7 +92,9 @@ def kendall(other: Facts, own: Facts) -> Pairs:
 def pairwise_accuracy(other: Facts, own: Facts) -> Pairs:
     """1 where x_i and y are in the order of gold, or tie where gold does."""
     tied = (other.rank == own.rank).view(np.int8)
-    below, above = ((one > two).view(np.int8) for one, two in ((own.rank, other.rank), (other.rank, own.rank)))
+    below, above = (
+        (one > two).view(np.int8) for one, two in ((own.rank, other.rank), (other.rank, own.rank))
+    )
     return Pairs(below - tied, above - tied, tied)
 
 

@@ -17,8 +17,7 @@ from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.statistics.additive_problem import Additive
 from app.statistics.paired import Pairing, Predictions, StatisticSpec
-from app.statistics.pairwise import blocks
-from app.statistics.pairwise import reduce as module
+from app.statistics.pairwise import blocks, reduce as module
 from app.statistics.pairwise.dominance import prefix_counts
 from app.statistics.pairwise.kernels import Gold
 from app.statistics.pairwise.order import Placed, placed
