@@ -42,6 +42,8 @@ _LEAST_LOG_P = -500.0
 _TELLING, _INTERVAL = 1.0, 5.15
 # The tails are known to this part of the likely width.
 _FINELY = 0.02
+# Steps of `bounds` that a node of the formula takes each time.
+_PER_NODE = 9_000
 _U = 2.0**-52
 
 
@@ -49,7 +51,8 @@ _U = 2.0**-52
 class JointBracket:
     """What is bracketed, and how wide the bracket is likely to be, relative to its lower end.
 
-    `size` is |t| / 2 as observed, `error` what it is off by, `sign` that of t.
+    `size` is |t| / 2 as observed, `error` what it is off by, `sign` that of t; `searched` are the steps that were taken
+    to find the bounds, which whoever runs the plan takes again.
     """
 
     part: LinearPart
@@ -60,6 +63,7 @@ class JointBracket:
     side: Alternative
     likely: tuple[float, float]
     held: int = 0
+    searched: int = 0
 
     @property
     def width(self) -> float:
@@ -69,9 +73,9 @@ class JointBracket:
 
     @property
     def cost(self) -> Cost:
-        """Of both tails of the linear part."""
+        """Of both tails of the linear part, and of the bounds before them."""
         cost = self.part.cost(self.size, self.precision)
-        return replace(cost, bytes=cost.bytes + self.held)
+        return replace(cost, operations=cost.operations + self.searched, bytes=cost.bytes + self.held)
 
     @property
     def precision(self) -> float:
@@ -105,7 +109,8 @@ def joint_bracket(problem: Joint, side: Alternative) -> JointBracket | None:
     distance = replace(best.distance, absolute=best.distance.absolute + best.factor * part.norm)
     likely = _on_the_side(best, side, observed[2])
     # The differences of the counts, once more as doubles, and their sizes.
-    return JointBracket(part, distance, *observed, side, likely, 32 * midpoint.differences.size)
+    held, searched = 32 * midpoint.differences.size, (2 + len(_SHARES)) * _PER_NODE * best.nodes
+    return JointBracket(part, distance, *observed, side, likely, held, searched)
 
 
 def worth_it(low: float, high: float, options: Options) -> bool:
@@ -128,6 +133,7 @@ class _Likely:
 
     slope: Reals
     factor: float
+    nodes: int
     distance: Distance
     low: float
     high: float
@@ -205,4 +211,6 @@ def _likely(midpoint: Midpoint, found: Remainder, size: float, log_outside: floa
     outside = math.exp(log_outside)
     low, high = (2.0 * math.exp(float(log_ndtr(-end / deviation))) for end in (far, near))
     distance = Distance(found.relative, found.absolute, log_outside)
-    return _Likely(found.slope, found.reaches.factor, distance, max(low - outside, 0.0), high + outside)
+    return _Likely(
+        found.slope, found.reaches.factor, found.nodes, distance, max(low - outside, 0.0), high + outside
+    )

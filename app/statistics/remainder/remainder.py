@@ -33,13 +33,14 @@ _WIDER = 1.0 + 1e-6
 class Remainder:
     """|t / 2 - slope . s| <= relative |slope . s| + absolute, but for a probability of exp(log_outside).
 
-    Under these bounds the statistic has a value. `reaches` goes on counting events.
+    Under these bounds the statistic has a value. `reaches` goes on counting events; `nodes` are those of the formula.
     """
 
     slope: Reals
     relative: float
     absolute: float
     reaches: Reaches
+    nodes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,7 @@ class Midpoint:
         absolute = _WIDER * (absolute + part.rest.constant)
         if not (relative < 1.0 and math.isfinite(absolute) and part.reach > 0.0):
             return None
-        return Remainder(part.slope, relative, absolute, reaches)
+        return Remainder(part.slope, relative, absolute, reaches, walk.nodes)
 
 
 def midpoint_of(problem: Joint) -> Midpoint | None:
@@ -98,6 +99,11 @@ class _Walk:
         self._do, self._twice, self._lines = arithmetic, twice, lines
         # By identity: a formula is a tree, and to hash a node is to walk what is under it.
         self._known: dict[int, Part] = {}
+
+    @property
+    def nodes(self) -> int:
+        """How many there were."""
+        return len(self._known)
 
     def visit(self, node: Node) -> Part:
         known = self._known.get(id(node))
