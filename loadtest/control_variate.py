@@ -6,7 +6,6 @@ statistics, corpus BLEU is of real translations, else of drawn ones.
 """
 
 import argparse
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from app.inference.paired_test import run_test
 from app.inference.record import MonteCarloRecord
 from app.statistics.corpus import BLEU_NAMES
 from app.statistics.paired import Counts, Paired, Predictions, StatisticSpec
+from loadtest.segments import segments_of
 from loadtest.table import Table
 
 SAMPLES = 200_000
@@ -41,7 +41,7 @@ def main() -> None:
 
 def _cases(pack: Path | None) -> Iterator[tuple[str, Paired, StatisticSpec]]:
     draw = np.random.default_rng(0)
-    segments = _drawn_segments(draw) if pack is None else _segments_of(pack)
+    segments = _drawn_segments(draw) if pack is None else segments_of(pack)
     whole = len(segments[0])
     for size in (100, whole):
         chosen = np.sort(draw.choice(whole, size, replace=False))
@@ -55,10 +55,10 @@ def _cases(pack: Path | None) -> Iterator[tuple[str, Paired, StatisticSpec]]:
             yield f"BLEU, N = {size:,}, mixed, {turn + 1}", Counts(one, other), BLEU
     for classes in (3, 5, 10):
         even = np.full(classes, 1.0 / classes)
-        yield f"macro F1, {classes} classes", _labels(draw, even), MACRO
-        yield f"MCC, {classes} classes", _labels(draw, even), MCC
+        yield f"macro F1, {classes} classes", labels(draw, even), MACRO
+        yield f"MCC, {classes} classes", labels(draw, even), MCC
     skewed = 0.6 ** np.arange(10)
-    yield "macro F1, 10 skewed classes", _labels(draw, skewed / skewed.sum()), MACRO
+    yield "macro F1, 10 skewed classes", labels(draw, skewed / skewed.sum()), MACRO
 
 
 def _row(name: str, data: Paired, spec: StatisticSpec, samples: int) -> list[str]:
@@ -95,11 +95,13 @@ def _counted(count: int | None) -> int:
     return 0 if count is None else count
 
 
-def _labels(draw: np.random.Generator, law: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Predictions:
+def labels(
+    draw: np.random.Generator, law: np.ndarray[tuple[int], np.dtype[np.float64]], items: int = ITEMS
+) -> Predictions:
     """Two systems of some 70 % and 66 % accuracy."""
-    gold = draw.choice(len(law), ITEMS, p=law)
+    gold = draw.choice(len(law), items, p=law)
     systems = [
-        np.where(draw.random(ITEMS) < right, gold, draw.choice(len(law), ITEMS, p=law))
+        np.where(draw.random(items) < right, gold, draw.choice(len(law), items, p=law))
         for right in (0.66, 0.62)
     ]
     return Predictions(gold.tolist(), systems[0].tolist(), systems[1].tolist())
@@ -116,15 +118,6 @@ def _drawn_segments(draw: np.random.Generator) -> list[np.ndarray[tuple[int, int
         for total in totals[1:]:
             correct.append(np.minimum(draw.binomial(correct[-1], quality), total))
         systems.append(np.column_stack([length, reference, *correct, *totals]).astype(np.int64))
-    return systems
-
-
-def _segments_of(pack: Path) -> list[np.ndarray[tuple[int, int], np.dtype[np.int64]]]:
-    systems = []
-    for path in sorted(pack.glob("*.segment-stats.tsv"))[:2]:
-        with path.open(encoding="utf-8", newline="") as lines:
-            rows = [[int(row[name]) for name in BLEU_NAMES] for row in csv.DictReader(lines, delimiter="\t")]
-        systems.append(np.array(rows, dtype=np.int64))
     return systems
 
 

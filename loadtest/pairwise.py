@@ -3,13 +3,15 @@
 Tests run in process, from arrays to the p-value. Set OPENBLAS_NUM_THREADS=1, as workers do. How much a control variate saves
 is measured by `loadtest.control_variate`. The sampled contender works as google-research/mt-metrics-eval does: swap every
 segment's scores at random, compute both systems' average correlation, and count; it is written in NumPy from its
-description, and timed on some swaps.
+description, and timed on some swaps. With --pack, the folder of an evaluation pack's segment statistics, BLEU is of real
+translations: segments of both systems are mixed so that p is near what the row says.
 """
 
 import argparse
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +21,17 @@ from app.engine.plan import Budget
 from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.inference.record import TestRecord
+from app.statistics.corpus import BLEU_NAMES
 from app.statistics.paired import Counts, Paired, Predictions, Scores, StatisticSpec
+from loadtest.control_variate import MACRO, MCC, labels
+from loadtest.segments import mixed, segments_of
 from loadtest.table import Table, duration
 
 GROUP = 15
 SAMPLED = 1_000
+BRACKETED = frozenset(("bleu", "f1", "mcc"))
 Draw = np.random.Generator
+Case = tuple[str, Paired, StatisticSpec, str]
 
 
 def ranked(draw: Draw, n: int) -> Predictions:
@@ -89,23 +96,51 @@ def best(call: Callable[[], TestRecord], rounds: int) -> tuple[float, TestRecord
     return min(times), record
 
 
-def table(*, quick: bool, seed: int = 0) -> Table:
+def brackets(pack: Path, draw: Draw) -> list[Case]:
+    """Real segments: of some sizes, and for p-values near those of the titles."""
+    systems = segments_of(pack)
+    sizes = [size for size in (100, 500, 2_000) if size < len(systems[0])]
+    found: list[Case] = []
+    for size in (*sizes, len(systems[0])):
+        chosen = np.sort(draw.choice(len(systems[0]), size, replace=False))
+        for share in (0.05, 0.001):
+            u, v = mixed([rows[chosen] for rows in systems], share, draw)
+            goal = "200 ms" if (size, share) == (2_000, 0.05) else ""
+            one, other = (dict(zip(BLEU_NAMES, rows.T, strict=True)) for rows in (u, v))
+            data = Counts(one, other)
+            found.append((f"BLEU, N = {size:,}, p near {share}", data, StatisticSpec("bleu"), goal))
+    return found
+
+
+def of_classes(draw: Draw) -> list[Case]:
+    """Labels of two systems, whose scores are functions of many sums."""
+    found: list[Case] = []
+    for classes, items, spec in ((5, 1_000, MACRO), (10, 1_000, MACRO), (10, 5_000, MCC)):
+        name = "macro F1" if spec is MACRO else "MCC"
+        data = labels(draw, np.full(classes, 1.0 / classes), items)
+        found.append((f"{name}, {classes} classes, N = {items:,}", data, spec, ""))
+    return found
+
+
+def table(*, quick: bool, pack: Path | None = None, seed: int = 0) -> Table:
     """One row for each goal."""
     draw = np.random.default_rng(seed)
     grouped = segments(draw, 18_000)
     u, v = np.round(draw.lognormal(0.0, 0.5, (2, 1_000)), 4)
-    cases: list[tuple[str, Paired, StatisticSpec, str]] = [
+    cases: list[Case] = [
         ("AUC, N = 10,000", ranked(draw, 10_000), StatisticSpec("auc"), "100 ms"),
         ("AUC, N = 100,000", ranked(draw, 100_000), StatisticSpec("auc"), "2 s"),
         ("Kendall, 18,000 in groups of 15", grouped, StatisticSpec("kendall"), "50 ms"),
         ("Spearman, 18,000 in groups of 15", grouped, StatisticSpec("spearman"), "50 ms"),
         ("BLEU, N = 2,000", translated(draw, 2_000), StatisticSpec("bleu"), "200 ms"),
+        *([] if pack is None else brackets(pack, draw)),
+        *of_classes(draw),
         ("quantile 0.95, N = 1,000", Scores(u, v), StatisticSpec("quantile_difference", {"q": 0.95}), "2 s"),
         ("median, N = 1,000", Scores(u, v), StatisticSpec("median_difference"), "2 s"),
     ]
     rows = []
     for title, data, spec, goal in cases:
-        options = Options(pmf="none", method="bounds" if spec.name == "bleu" else "auto")
+        options = Options(pmf="none", method="bounds" if spec.name in BRACKETED else "auto")
         seconds, record = best(partial(run_test, data, spec, options, Budget()), 2 if quick else 5)
         low, high = record.p_value_bounds
         width = f"{(high - low) / record.p_value:.1e}"
@@ -121,7 +156,9 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m loadtest.pairwise", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    print(table(quick=parser.parse_args().quick).text())
+    parser.add_argument("--pack", type=Path, help="a folder with *.segment-stats.tsv of two systems")
+    asked = parser.parse_args()
+    print(table(quick=asked.quick, pack=asked.pack).text())
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from app.inference.paired_test import prepare
 from app.inference.prepared import PlannedTest
 from app.inference.rounded_test import RoundedTest
 from app.statistics.paired import Counts, Effects, Paired, StatisticSpec
-from loadtest import workload
+from loadtest import answers_plan, workload
 from loadtest.measure import Contender, interleave
 from loadtest.options import Options
 from loadtest.table import Table, duration, goal
@@ -137,6 +137,7 @@ def measure(options: Options) -> Iterator[Table]:
         f"held: arrays and objects as tracemalloc counts them; the goal leaves {OBJECTS:,} bytes for objects",
     ]
     yield Table("Predicted and taken", header, rows, notes)
+    yield from answers_plan.measure(options)
 
 
 def _solve_next(planned: list[PlannedTest]) -> object:

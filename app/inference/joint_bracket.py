@@ -1,12 +1,14 @@
 """A rigorous bracket of a statistic of several sums: how wide it will be, and the bracket itself.
 
 The less may lie outside of the bounds of the remainder (`statistics.remainder`), the wider these are: several chances are
-tried, and that with the narrowest bracket by the normal law is taken.
+tried, and that with the narrowest bracket by the normal law is taken. Each is tried twice: bounds of all deviations leave
+open what a thin strip of them does, and bounds of the deviations in that strip are a fraction as wide.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -25,11 +27,12 @@ from ..statistics.exact_value import ball, sign_of
 from ..statistics.joint_problem import Joint
 from ..statistics.midpoint import rounded_line
 from ..statistics.remainder.remainder import Midpoint, Remainder, midpoint_of
+from ..statistics.remainder.spread import Strip
 from ..statistics.sum_function import FunctionOf
 from .options import Options
 
-# What lies outside, against the p-value: the shares that are tried, from many to few.
-_SHARES = (10.0**-1.5, 10.0**-2.5, 10.0**-3.5)
+# What lies outside, against the p-value: the shares that are tried. The least of them that has bounds bounds all deviations.
+_SHARES = (10.0**-4.0, 10.0**-3.0, 10.0**-2.0)
 # Events are some dozens; each has this part of what lies outside at first.
 _EVENTS = 40.0
 # Below this, probabilities of what lies outside are no doubles.
@@ -39,6 +42,8 @@ _LEAST_LOG_P = -500.0
 _TELLING, _INTERVAL = 1.0, 5.15
 # The tails are known to this part of the likely width.
 _FINELY = 0.02
+# Steps of `bounds` that a node of the formula takes each time.
+_PER_NODE = 9_000
 _U = 2.0**-52
 
 
@@ -46,7 +51,8 @@ _U = 2.0**-52
 class JointBracket:
     """What is bracketed, and how wide the bracket is likely to be, relative to its lower end.
 
-    `size` is |t| / 2 as observed, `error` what it is off by, `sign` that of t.
+    `size` is |t| / 2 as observed, `error` what it is off by, `sign` that of t; `searched` are the steps that were taken
+    to find the bounds, which whoever runs the plan takes again.
     """
 
     part: LinearPart
@@ -57,6 +63,7 @@ class JointBracket:
     side: Alternative
     likely: tuple[float, float]
     held: int = 0
+    searched: int = 0
 
     @property
     def width(self) -> float:
@@ -66,9 +73,9 @@ class JointBracket:
 
     @property
     def cost(self) -> Cost:
-        """Of both tails of the linear part."""
+        """Of both tails of the linear part, and of the bounds before them."""
         cost = self.part.cost(self.size, self.precision)
-        return replace(cost, bytes=cost.bytes + self.held)
+        return replace(cost, operations=cost.operations + self.searched, bytes=cost.bytes + self.held)
 
     @property
     def precision(self) -> float:
@@ -92,19 +99,18 @@ def joint_bracket(problem: Joint, side: Alternative) -> JointBracket | None:
     log_p = _log_expected(midpoint, observed[0])
     if log_p < _LEAST_LOG_P:
         return None
-    found = [midpoint.remainder(math.log(_EVENTS / share) - log_p) for share in _SHARES]
-    tried = [_likely(midpoint, one, observed[0]) for one in found if one is not None]
+    tried = list(_tried(midpoint, log_p, observed[0], observed[1]))
     if not tried:
         return None
     best = max(tried, key=lambda one: one.low / one.high)
-    part = _linear_part(midpoint, best.remainder.slope)
+    part = _linear_part(midpoint, best.slope)
     if part is None:
         return None
-    reaches, distance = best.remainder.reaches, best.distance
-    distance = replace(distance, absolute=distance.absolute + reaches.factor * part.norm)
+    distance = replace(best.distance, absolute=best.distance.absolute + best.factor * part.norm)
     likely = _on_the_side(best, side, observed[2])
     # The differences of the counts, once more as doubles, and their sizes.
-    return JointBracket(part, distance, *observed, side, likely, 32 * midpoint.differences.size)
+    held, searched = 32 * midpoint.differences.size, (2 + len(_SHARES)) * _PER_NODE * best.nodes
+    return JointBracket(part, distance, *observed, side, likely, held, searched)
 
 
 def worth_it(low: float, high: float, options: Options) -> bool:
@@ -120,12 +126,36 @@ def worth_it(low: float, high: float, options: Options) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Likely:
-    """The two-sided bracket by the normal law, with bounds of the remainder."""
+    """The two-sided bracket by the normal law, with bounds of the remainder.
 
-    remainder: Remainder
+    `factor` is how many standard deviations of what rounding moves the bounds allow.
+    """
+
+    slope: Reals
+    factor: float
+    nodes: int
     distance: Distance
     low: float
     high: float
+
+
+def _tried(midpoint: Midpoint, log_p: float, size: float, error: float) -> Iterator[_Likely]:
+    """By bounds of all deviations, and by those in the strip that such bounds leave open."""
+    wide: Remainder | None = None
+    for share in _SHARES:
+        log_odds = math.log(_EVENTS / share) - log_p
+        if wide is None:
+            wide = midpoint.remainder(log_odds)
+            if wide is None:
+                continue
+            outside = wide.reaches.log_outside
+            yield _likely(midpoint, wide, size, outside)
+            most = (size + error + wide.absolute) / (1.0 - wide.relative) * (1.0 + 1e-9)
+            strip = Strip(wide.slope, most, midpoint.spread)
+        inside = midpoint.remainder(log_odds, strip)
+        # Both must be about one linear form, or they say nothing together.
+        if inside is not None and np.array_equal(inside.slope, wide.slope):
+            yield _likely(midpoint, inside, size, float(np.logaddexp(outside, inside.reaches.log_outside)))
 
 
 def _observed(problem: Joint) -> tuple[float, float, int] | None:
@@ -172,13 +202,15 @@ def _on_the_side(both: _Likely, side: Alternative, sign: int) -> tuple[float, fl
     return (0.5 * low, 0.5 * high) if towards else (1.0 - 0.5 * high, 1.0 - 0.5 * low)
 
 
-def _likely(midpoint: Midpoint, found: Remainder, size: float) -> _Likely:
+def _likely(midpoint: Midpoint, found: Remainder, size: float, log_outside: float) -> _Likely:
     deviation = math.sqrt(midpoint.spread.variance(found.slope))
     near = max(size - found.absolute, 0.0) / (1.0 + found.relative)
     far = (size + found.absolute) / (1.0 - found.relative)
     # One more event: what rounding to a lattice moves.
-    log_outside = float(np.logaddexp(found.reaches.log_outside, -found.reaches.log_odds)) + 1e-9
+    log_outside = float(np.logaddexp(log_outside, -found.reaches.log_odds)) + 1e-9
     outside = math.exp(log_outside)
     low, high = (2.0 * math.exp(float(log_ndtr(-end / deviation))) for end in (far, near))
     distance = Distance(found.relative, found.absolute, log_outside)
-    return _Likely(found, distance, max(low - outside, 0.0), high + outside)
+    return _Likely(
+        found.slope, found.reaches.factor, found.nodes, distance, max(low - outside, 0.0), high + outside
+    )

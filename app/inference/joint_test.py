@@ -228,8 +228,10 @@ def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:
     fraction_by = None
     if options.exact_fraction and not planner.gives_fraction(form, plan.chosen.method):
         fraction_by = planner.cheapest_fraction(form, budget, price.work)
-    allowed = _LOOK_S if options.pmf == "none" else max(_LOOK_S, plan.chosen.seconds)
-    look = law.plan_law(form, allowed, price.value_ns, gridded=plan.chosen.method == "grid")
+    allowed, most = (_LOOK_S, law.MOMENTS)
+    if options.pmf != "none":
+        allowed, most = max(_LOOK_S, plan.chosen.seconds), law.SAMPLES
+    look = law.plan_law(form, allowed, price.value_ns, gridded=plan.chosen.method == "grid", most=most)
     expected, longest = _exact_seconds(form, options, plan.chosen, price)
     control = None
     if plan.chosen.method == "monte_carlo":

@@ -97,7 +97,7 @@ def plain_table(body: bytes | bytearray, delimiter: Delimiter) -> Table | None:
         return None  # the slow reader names the line
 
 
-def is_grid(text: bytes, names: list[str], delimiter: Delimiter) -> bool:
+def is_grid(text: bytes, names: list[str], delimiter: str) -> bool:
     """Whether every line has one field per name: a line's end must be every k-th separator and no other."""
     if b'"' in text or b"\r" in text or b"\0" in text:
         return False

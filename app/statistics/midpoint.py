@@ -91,7 +91,11 @@ def rounded_line(
     if most == 0 or sum(sizes) > _ROOM:
         return None
     fine = _power_of_two(Fraction(_ROOM) / most)
-    factors = np.array([round(slope * fine) for slope in slopes], dtype=np.int64)
+    # A sum that no swap moves may have any slope.
+    factors = np.array(
+        [round(slope * fine) if size else 0 for slope, size in zip(slopes, sizes, strict=True)],
+        dtype=np.int64,
+    )
     effects = vectors @ factors
     size = _root_mean_square(effects, counts)
     shift = max(int(size * math.sqrt(int(counts.sum())) / spread).bit_length() - 1, 0)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..engine.lattice import Integers, Whole
+from ..engine.lattice import Integers, Reals, Whole
 from ..errors import InvalidTest
 from .additive_problem import Additive, clustered, single_items
 from .numbers import effects_on, total_of
@@ -119,7 +119,7 @@ def signed_ranks(difference: Whole, zero_method: str) -> tuple[Integers, int]:
     return signed, int(doubled[difference == 0].sum()) if zero_method == "zsplit" else 0
 
 
-def doubled_midranks(values: Whole) -> Integers:
+def doubled_midranks(values: Whole | Reals) -> Integers:
     """Twice the average ranks (1-based) of `values`, ties sharing theirs; shape (N,)."""
     _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)

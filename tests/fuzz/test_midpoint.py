@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 from hypothesis import given, strategies as st
+from numpy.typing import NDArray
 
 from app.engine.errors import EngineError
 from app.engine.plan import Budget
@@ -15,7 +16,8 @@ from app.inference.options import Alternative, Options
 from app.inference.paired_test import run_test
 from app.statistics.joint_problem import Joint
 from app.statistics.reducers import reduce
-from app.statistics.remainder.remainder import midpoint_of
+from app.statistics.remainder.remainder import Remainder, midpoint_of
+from app.statistics.remainder.spread import Strip
 from tests.fuzz.amount import GENERATED, examples
 from tests.fuzz.midpoint_cases import midpoint_case, p_values
 
@@ -57,9 +59,8 @@ def test_no_more_swaps_than_proven_are_farther_from_the_linear_part(seed: int) -
     except InvalidTest:
         return
     midpoint = midpoint_of(problem) if isinstance(problem, Joint) else None
-    found = (
-        None if midpoint is None else midpoint.remainder(chance.choice((0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 20.0)))
-    )
+    log_odds = chance.choice((0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 20.0))
+    found = None if midpoint is None else midpoint.remainder(log_odds)
     if midpoint is None or found is None:
         return
     try:
@@ -71,8 +72,26 @@ def test_no_more_swaps_than_proven_are_farther_from_the_linear_part(seed: int) -
     signs = 1 - 2 * np.array(np.meshgrid(*[[0, 1]] * len(moving), indexing="ij")).reshape(len(moving), -1)
     line = (found.slope @ moving.T @ signs) / 2.0
     t = np.array(values)
-    # Floats of the test are a little off as well.
-    off = np.abs(t / 2.0 - line) > found.relative * np.abs(line) + found.absolute + 1e-12 * (1.0 + np.abs(t))
+    off = _beyond(found, line, t)
     assert off.mean() <= math.exp(found.reaches.log_outside), (seed, off.mean(), found)
     if off.any():
         GENERATED["remainders that some swaps exceed"] += 1
+    # Between two planes: any line, and of it those swaps that stay below one of its values.
+    form = found.slope if chance.random() < 0.7 else np.array([chance.gauss(0.0, 1.0) for _ in found.slope])
+    heights = np.abs(form @ moving.T @ signs) / 2.0
+    most = float(chance.choice(np.unique(heights))) * chance.choice((1.0, 1.001))
+    inside = midpoint.remainder(log_odds, Strip(form, most, midpoint.spread))
+    if inside is None:
+        return
+    GENERATED["remainders in a strip"] += 1
+    line = (inside.slope @ moving.T @ signs) / 2.0
+    off = _beyond(inside, line, t) & (heights <= most)
+    assert off.mean() <= math.exp(inside.reaches.log_outside), (seed, off.mean(), inside)
+    if np.array_equal(inside.slope, found.slope) and inside.absolute < 0.5 * found.absolute:
+        GENERATED["remainders that a strip halves"] += 1
+
+
+def _beyond(found: Remainder, line: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which swaps are farther from the line than they should be; floats of the test are a little off as well."""
+    allowed = found.relative * np.abs(line) + found.absolute + 1e-12 * (1.0 + np.abs(t))
+    return np.asarray(np.abs(t / 2.0 - line) > allowed)

@@ -12,11 +12,13 @@ from ..quoting import escaped, quoted
 from .format import FirstLook
 from .json_records import Records, key_of, read_records
 from .number_text import Number, NumberReader, is_missing, parsed
+from .plain_table import plain_columns, plain_numbers
 from .reader import ReaderOptions, choose
 from .source import Source
 from .table import FileTable, table
 
 TRUTH = {"true": 1, "false": 0}
+EVENT = {"1": True, "0": False, "true": True, "false": False, "1.0": True, "0.0": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +57,31 @@ class NamedFields:
     def labels(self, name: str) -> list[Any]:
         """Labels: numbers where all are numbers, 1 and 0 where all are true or false, else as written; None is missing."""
         values = self.column(name)
+        kinds = set(map(type, values))
+        if kinds <= {str}:
+            plain = plain_numbers(values)
+            return _labels_of_texts(values) if plain is None else list(plain)
+        if not kinds.isdisjoint((list, dict)):
+            row = next(row for row, value in enumerate(values) if isinstance(value, list | dict))
+            raise self.refused(row, name, "not_a_label", "a label is a text or a number.")
         texts = [value.strip() if isinstance(value, str) else value for value in values]
-        for row, value in enumerate(texts):
-            if isinstance(value, list | dict):
-                raise self.refused(row, name, "not_a_label", "a label is a text or a number.")
         gaps = [_is_gap(value) for value in texts]
         known = [value for value, gap in zip(texts, gaps, strict=True) if not gap]
         if all(isinstance(value, str) for value in known):
-            numbers = [parsed(value) for value in known]
-            truths = [TRUTH.get(value.lower()) for value in known]
-            written: list[Any] = next((row for row in (numbers, truths) if None not in row), known)
+            written = iter(_labels_of_texts(known))
         else:
-            written = [int(value) if isinstance(value, bool) else value for value in known]
-        left = iter(written)
-        return [None if gap else next(left) for gap in gaps]
+            written = iter([int(value) if isinstance(value, bool) else value for value in known])
+        return [None if gap else next(written) for gap in gaps]
 
     def numbers(self, name: str, options: ReaderOptions) -> list[Number | None]:
         """Numbers, None where there is none; raises InvalidTest."""
-        reader, numbers = NumberReader.of(options), []
-        for row, value in enumerate(self.column(name)):
+        reader, values = NumberReader.of(options), self.column(name)
+        if set(map(type, values)) == {str}:
+            plain = plain_numbers(values)
+            if plain is not None and (read := reader.plain_column(plain)) is not None:
+                return read
+        numbers = []
+        for row, value in enumerate(values):
             number = reader.plain(parsed(value.strip()) if isinstance(value, str) else value)
             if number is None:
                 pointer = self.place(row, name)
@@ -87,8 +95,11 @@ class NamedFields:
 
     def keys(self, name: str) -> list[str]:
         """Ids, groups or clusters as text; raises InvalidTest."""
+        values = self.column(name)
+        if set(map(type, values)) == {str} and all(stripped := list(map(str.strip, values))):
+            return stripped
         keys = []
-        for row, value in enumerate(self.column(name)):
+        for row, value in enumerate(values):
             if isinstance(value, str) and not value.strip():
                 raise self.refused(row, name, "missing", f"there is no {name[:40]}.")
             text = value if isinstance(value, str) else key_of(value, self.source, self._path(row), name)
@@ -100,15 +111,23 @@ class NamedFields:
 
     def events(self, name: str) -> list[bool]:
         """Which times are of events; raises InvalidTest."""
-        known = {"1": True, "0": False, "true": True, "false": False, "1.0": True, "0.0": False}
-        events = []
-        for row, value in enumerate(self.column(name)):
-            text = str(value).strip().lower()
-            if text not in known:
-                detail = "an event is 1 or true, and a censored item 0 or false."
-                raise self.refused(row, name, "not_an_event", detail)
-            events.append(known[text])
-        return events
+        texts = list(map(str, self.column(name)))
+        known = {text: EVENT.get(text.strip().lower()) for text in set(texts)}
+        if None in known.values():
+            row = next(row for row, text in enumerate(texts) if known[text] is None)
+            detail = "an event is 1 or true, and a censored item 0 or false."
+            raise self.refused(row, name, "not_an_event", detail)
+        return [bool(known[text]) for text in texts]
+
+
+def _labels_of_texts(values: list[str]) -> list[Any]:
+    """See `NamedFields.labels`; each different text is looked at once."""
+    texts = {value: value.strip() for value in set(values)}
+    known = {value: text for value, text in texts.items() if not is_missing(text)}
+    numbers = {value: parsed(text) for value, text in known.items()}
+    truths = {value: TRUTH.get(text.lower()) for value, text in known.items()}
+    written: dict[str, Any] = next((by for by in (numbers, truths) if None not in by.values()), known)
+    return [written.get(value) for value in values]
 
 
 def _is_gap(value: Any) -> bool:
@@ -127,7 +146,19 @@ def named_fields(source: Source, options: ReaderOptions, notes: list[str]) -> Na
     """
     if FirstLook({source.role: source}).is_json:
         return _of_records(read_records(source, notes))
-    return _of_table(table(source, options, notes))
+    plain = plain_columns(source, options)
+    return _of_table(table(source, options, notes)) if plain is None else _of_columns(source, plain)
+
+
+def _of_columns(source: Source, columns: dict[str, list[str]]) -> NamedFields:
+    """A table of which line 2 is the first row."""
+    at = {name: index for index, name in enumerate(columns)}
+    rows = len(next(iter(columns.values())))
+
+    def place(row: int, name: str) -> str:
+        return source.line(row + 2, at[name] + 1) if name else source.line(row + 2)
+
+    return NamedFields(source, tuple(columns), rows, source.line(1), columns.__getitem__, place)
 
 
 def _of_table(data: FileTable) -> NamedFields:

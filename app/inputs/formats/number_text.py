@@ -64,6 +64,13 @@ class NumberReader:
             return number if -INT64 <= number < INT64 else None
         return number if type(number) is float and math.isfinite(number) else None
 
+    def plain_column(self, numbers: list[Number]) -> list[Number | None] | None:
+        """The numbers where `plain` takes them all, else None."""
+        if self.decimals is not None:
+            return None
+        integers = [number for number in numbers if type(number) is int]
+        return list(numbers) if not integers or -INT64 <= min(integers) <= max(integers) < INT64 else None
+
     @classmethod
     def of(cls, options: ReaderOptions) -> NumberReader:
         """The reader for these options."""

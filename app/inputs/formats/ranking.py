@@ -93,7 +93,8 @@ def _one_file(data: NamedFields, options: ReaderOptions, format_: str, notes: li
     gold = data.labels(gold_name)
     columns = {"gold": gold, **{role: data.numbers(getattr(systems, role), options) for role in ("u", "v")}}
     names = {"gold": gold_name, "u": systems.u, "v": systems.v}
-    gaps = sorted({row for column in columns.values() for row, value in enumerate(column) if value is None})
+    lacking = [column for column in columns.values() if None in column]
+    gaps = sorted({row for column in lacking for row, value in enumerate(column) if value is None})
     if gaps and options.on_missing == "error":
         role = next(role for role, column in columns.items() if column[gaps[0]] is None)
         raise data.refused(
@@ -110,7 +111,7 @@ def _one_file(data: NamedFields, options: ReaderOptions, format_: str, notes: li
         raise data.source.empty()
 
     def kept(values: list[Any] | None) -> list[Any] | None:
-        return None if values is None else [values[row] for row in keep]
+        return None if values is None else [values[row] for row in keep] if gaps else values
 
     ids = kept(None if roles.id is None else data.keys(roles.id))
     if ids is not None:

@@ -90,7 +90,7 @@ def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable
         notes.append(f"{source.label}: {skipped:,} comment or empty lines on top were skipped.")
     if skipped == len(lines):
         raise source.empty()
-    delimiter = DELIMITERS[options.delimiter] if options.delimiter else _guessed(lines[skipped])
+    delimiter = DELIMITERS[options.delimiter] if options.delimiter else guessed_delimiter(lines[skipped])
     bounded = options.on_missing == BOUNDS
     rows, numbers = _rows(source, lines, skipped, delimiter, notes, bounded=bounded)
     names = [field.strip() for field in rows[0]]
@@ -115,7 +115,8 @@ def _comments_on_top(lines: list[str]) -> int:
     return len(lines)
 
 
-def _guessed(line: str) -> str:
+def guessed_delimiter(line: str) -> str:
+    """What separates the fields of a table's first line."""
     return next((delimiter for delimiter in GUESSED_DELIMITERS if delimiter in line.strip()), ",")
 
 

@@ -31,6 +31,11 @@ class Gold:
     rank: Integers
     event: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None
 
+    def take(self, at: Integers) -> Gold:
+        """Of the items at these positions, all or none of each group."""
+        event = None if self.event is None else self.event[at]
+        return Gold(self.group[at], self.n_groups, self.rank[at], event)
+
 
 @dataclass(frozen=True, slots=True)
 class Pool:
@@ -122,7 +127,7 @@ def pairwise_accuracy(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], 
 
 def spearman(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gold) -> Integers:
     """(G_i - G_y) sgn(x_i - y) over the pool, with G twice the mid-ranks of gold within the group."""
-    doubled = _midranks_by_group(gold)
+    doubled = midranks_by_group(gold)
     kept = Pool.of(pool_of, Gold(gold.group, gold.n_groups, doubled))
     start, end, *bounds = kept.prefixes(systems, gold.group, np.arange(len(gold.group)))
     sums = np.concatenate([[0], np.cumsum(kept.rank)])
@@ -133,7 +138,7 @@ def spearman(pool_of: tuple[Placed, ...], systems: tuple[Placed, ...], gold: Gol
     return np.stack(rows)
 
 
-def _midranks_by_group(gold: Gold) -> Integers:
+def midranks_by_group(gold: Gold) -> Integers:
     """Twice the mid-ranks of gold within each group, from 2; shape (n,)."""
     sizes = np.bincount(gold.group, minlength=gold.n_groups)
     before = np.cumsum(sizes) - sizes

@@ -33,6 +33,10 @@ class Placed:
     below: Integers
     upto: Integers
 
+    def take(self, at: Integers) -> Placed:
+        """Of the items at these positions."""
+        return Placed(self.code[at], self.below[at], self.upto[at])
+
 
 def placed(u: Column, v: Column, scale: str, epsilon: Fraction) -> tuple[Placed, Placed]:
     """Both systems' values, shape (n,) each, in one order; epsilon is in units of the scale.
@@ -43,12 +47,17 @@ def placed(u: Column, v: Column, scale: str, epsilon: Fraction) -> tuple[Placed,
         (u_places, v_places) = standardized(u, v, epsilon)
         return Placed(*u_places), Placed(*v_places)
     if scale == "ranks":
-        one, other = (doubled_midranks(np.unique(x, return_inverse=True)[1].reshape(-1)) for x in (u, v))
-        return _on_integers(one, other, int(2 * epsilon))
+        within = min(int(2 * epsilon), 2 * len(u))
+        return _on_ranks(doubled_midranks(u), within), _on_ranks(doubled_midranks(v), within)
     if epsilon == 0 and u.dtype == v.dtype:
         return _on_integers(u, v, 0)  # doubles compare as the decimals that they print as
     unit, columns = as_printed(u, v)
     return _on_integers(columns[0], columns[1], int(epsilon / unit))
+
+
+def _on_ranks(doubled: Integers, within: int) -> Placed:
+    """Integers from 2 to 2 n, which are their own codes."""
+    return Placed(doubled, np.maximum(doubled - within, 0), doubled + within + 1)
 
 
 def _on_integers(u: Whole | Reals, v: Whole | Reals, within: int) -> tuple[Placed, Placed]:

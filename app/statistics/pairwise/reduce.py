@@ -26,10 +26,11 @@ from ...errors import InvalidTest
 from ..additive_problem import Additive, clustered, require_items, require_same_length
 from ..numbers import MAX_INTEGER, effects_on
 from ..paired import Predictions, StatisticSpec
-from . import kernels
+from . import blocks, kernels
 from .gold import gold_of, scores_of
 from .kernels import Gold, Kernel
 from .order import placed
+from .worth import worth_of
 
 # Bits of all effects over a common denominator, as Python integers: 50 MB.
 _MOST_BITS = 400_000_000
@@ -37,19 +38,20 @@ _MOST_BITS = 400_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
-    """`whole`: the sum of the kernel's numbers over one system in a group, over the group's value of 1."""
+    """A statistic's kernel, and its form for blocks of small groups."""
 
     kernel: Kernel
+    pairs: blocks.Worth
     scale: str = "ranks"
     own: int = 0  # what an item's kernel with itself adds
 
 
 _DEFINITIONS: Mapping[str, _Definition] = {
-    "auc": _Definition(kernels.auc),
-    "concordance": _Definition(kernels.concordance),
-    "kendall": _Definition(kernels.kendall),
-    "pairwise_accuracy": _Definition(kernels.pairwise_accuracy, "raw", 1),
-    "spearman": _Definition(kernels.spearman),
+    "auc": _Definition(kernels.auc, blocks.auc),
+    "concordance": _Definition(kernels.concordance, blocks.concordance),
+    "kendall": _Definition(kernels.kendall, blocks.kendall),
+    "pairwise_accuracy": _Definition(kernels.pairwise_accuracy, blocks.pairwise_accuracy, "raw", 1),
+    "spearman": _Definition(kernels.spearman, blocks.spearman),
 }
 
 
@@ -66,9 +68,9 @@ def reduce_pairwise(data: Predictions, spec: StatisticSpec) -> Additive:
     counted = np.array([size > 0 for size in whole], dtype=bool)
     if not counted.any():
         raise InvalidTest.at("/gold", "no_comparable_pair", _NO_PAIR[spec.name])
-    of_u, of_v = definition.kernel((u, v), (u, v), gold)
-    effects = np.where(counted[gold.group], of_u - of_v, 0)
-    totals = [_by_group(definition.kernel((own,), (own,), gold)[0] - definition.own, gold) for own in (u, v)]
+    worth = worth_of(definition.kernel, definition.pairs, u, v, gold)
+    effects = np.where(counted[gold.group], worth.of_u - worth.of_v, 0)
+    totals = [_by_group(own - definition.own, gold) for own in (worth.own_u, worth.own_v)]
     moved = zip(_by_group(effects, gold), *totals, whole, strict=True)
     if any(effect != of_u - of_v for effect, of_u, of_v, size in moved if size):
         raise ArithmeticError("the effects of pairs do not add up to the difference of the scores")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -21,7 +21,7 @@ from ..sum_function import FunctionOf
 from .arithmetic import Arithmetic, UnboundedError
 from .part import Part
 from .smooth import score_node
-from .spread import Reaches, Spread, spread_of
+from .spread import Reaches, Spread, Strip, spread_of
 
 # Covariances of more sums, or of so many units, take long (additions), and so do longer formulas.
 MOST_SUMS, _MOST_ADDED, _MOST_NODES = 128, 400_000_000, 512
@@ -33,13 +33,14 @@ _WIDER = 1.0 + 1e-6
 class Remainder:
     """|t / 2 - slope . s| <= relative |slope . s| + absolute, but for a probability of exp(log_outside).
 
-    Under these bounds the statistic has a value. `reaches` goes on counting events.
+    Under these bounds the statistic has a value. `reaches` goes on counting events; `nodes` are those of the formula.
     """
 
     slope: Reals
     relative: float
     absolute: float
     reaches: Reaches
+    nodes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +51,15 @@ class Midpoint:
     twice: tuple[int, ...]
     differences: Integers
     spread: Spread
+    # Of the formula's linear forms, by identity, for all bounds that are tried.
+    lines: dict[int, tuple[float, Reals]] = field(default_factory=dict)
 
-    def remainder(self, log_odds: float) -> Remainder | None:
-        """The bounds where each event has the probability exp(-log_odds); None where there are none."""
-        reaches = Reaches(self.spread, log_odds)
+    def remainder(self, log_odds: float, strip: Strip | None = None) -> Remainder | None:
+        """The bounds where each event has the probability exp(-log_odds), in a strip; None where there are none."""
+        reaches = Reaches(self.spread, log_odds, strip)
         try:
             with np.errstate(all="ignore"):
-                walk = _Walk(Arithmetic(reaches), self.twice)
+                walk = _Walk(Arithmetic(reaches), self.twice, self.lines)
                 part = walk.visit(self.node)
             relative = reaches.of_squares(part.relative.squares) if part.relative.squares else 0.0
             absolute = reaches.of_squares(part.rest.squares) if part.rest.squares else 0.0
@@ -66,7 +69,7 @@ class Midpoint:
         absolute = _WIDER * (absolute + part.rest.constant)
         if not (relative < 1.0 and math.isfinite(absolute) and part.reach > 0.0):
             return None
-        return Remainder(part.slope, relative, absolute, reaches)
+        return Remainder(part.slope, relative, absolute, reaches, walk.nodes)
 
 
 def midpoint_of(problem: Joint) -> Midpoint | None:
@@ -90,10 +93,17 @@ def midpoint_of(problem: Joint) -> Midpoint | None:
 class _Walk:
     """The formula in parts, each node once."""
 
-    def __init__(self, arithmetic: Arithmetic, twice: Sequence[int]) -> None:
-        self._do, self._twice = arithmetic, twice
+    def __init__(
+        self, arithmetic: Arithmetic, twice: Sequence[int], lines: dict[int, tuple[float, Reals]]
+    ) -> None:
+        self._do, self._twice, self._lines = arithmetic, twice, lines
         # By identity: a formula is a tree, and to hash a node is to walk what is under it.
         self._known: dict[int, Part] = {}
+
+    @property
+    def nodes(self) -> int:
+        """How many there were."""
+        return len(self._known)
 
     def visit(self, node: Node) -> Part:
         known = self._known.get(id(node))
@@ -106,7 +116,9 @@ class _Walk:
     def _visit(self, node: Node) -> Part:
         do = self._do
         if isinstance(node, Linear):
-            return self._linear(node)
+            if id(node) not in self._lines:
+                self._lines[id(node)] = self._line(node)
+            return do.linear(*self._lines[id(node)])
         if isinstance(node, Sum):
             return do.add([self.visit(part) for part in node.parts])
         if isinstance(node, Product):
@@ -115,12 +127,13 @@ class _Walk:
             return do.divide(self.visit(node.numerator), self.visit(node.denominator))
         return self._call(node)
 
-    def _linear(self, node: Linear) -> Part:
+    def _line(self, node: Linear) -> tuple[float, Reals]:
+        """Its value at the midpoint, and its coefficients, each rounded once."""
         middle = Fraction(node.constant) + Fraction(sum(c * self._twice[i] for i, c in node.terms), 2)
         slope = np.zeros(len(self._twice))
         for index, coefficient in node.terms:
             slope[index] = float(Fraction(coefficient, node.divisor))
-        return self._do.linear(float(middle / node.divisor), slope)
+        return float(middle / node.divisor), slope
 
     def _call(self, node: Call) -> Part:
         do, arguments = self._do, [self.visit(argument) for argument in node.arguments]

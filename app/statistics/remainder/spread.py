@@ -1,7 +1,9 @@
 """Where the deviations s of k sums are, but for a proven little: bounds of linear forms of s and of their squares.
 
 s = sum_n e_n d_n / 2 with random signs e_n and d_n = stay_n - swap_n. Each bound that is asked for holds outside of an
-event of probability at most exp(-log_odds) (`engine.rademacher`); the events are counted.
+event of probability at most exp(-log_odds) (`engine.rademacher`); the events are counted. Between two planes, where one
+linear form l . s is known to be small (`Strip`), any other form g is share l + rest: the first part is known, and the
+second is nearly uncorrelated with it and so much smaller.
 """
 
 from __future__ import annotations
@@ -53,11 +55,30 @@ def spread_of(differences: Integers) -> Spread:
     return Spread(covariance, deviation, most * (1.0 + 1e-6), rounding)
 
 
-class Reaches:
-    """Bounds that all hold together outside of `events` events of probability exp(-log_odds) each at most."""
+class Strip:
+    """All s with |form . s| <= `most`; other forms are parted into a share of `form` and a rest."""
 
-    def __init__(self, spread: Spread, log_odds: float) -> None:
-        self.spread = spread
+    def __init__(self, form: Reals, most: float, spread: Spread) -> None:
+        self.form, self.most = form, most
+        moved = spread.covariance @ form
+        variance = float(form @ moved)
+        self._share = moved / variance if variance > 0.0 else np.zeros(len(form))
+
+    def parts(self, forms: Reals) -> tuple[Reals, Reals, Reals]:
+        """(shares, rests, what both together are off by, in sizes) of forms, shape (J, k): (J,), (J, k) and (J, k)."""
+        shares = forms @ self._share
+        moved = shares[:, None] * self.form
+        return shares, forms - moved, 2.0 * _U * (np.abs(forms) + np.abs(moved))
+
+
+class Reaches:
+    """Bounds that all hold together outside of `events` events of probability exp(-log_odds) each at most.
+
+    With a `strip` they are of the s in it.
+    """
+
+    def __init__(self, spread: Spread, log_odds: float, strip: Strip | None = None) -> None:
+        self.spread, self._strip = spread, strip
         self._log_odds = log_odds
         self._factor = reach(log_odds)
         self._forms: list[Reals] = []
@@ -68,7 +89,8 @@ class Reaches:
     @property
     def log_outside(self) -> float:
         """The logarithm of the probability that some bound does not hold, rounded up."""
-        events = len(self._linear) + len(self._squares)
+        each = 1 if self._strip is None else 2
+        events = len(self._linear) + each * len(self._squares)
         return math.log(events) + 1e-9 - self._log_odds if events else -math.inf
 
     @property
@@ -92,9 +114,23 @@ class Reaches:
     def of(self, index: int) -> float:
         """At least |form . s|."""
         if index not in self._linear:
-            size = math.sqrt(self.spread.variance(self._forms[index])) * (1.0 + 1e-12)
-            self._linear[index] = self._factor * size
+            form = self._forms[index]
+            whole = self._factor * self._deviation(form)
+            self._linear[index] = (
+                whole if self._strip is None else min(whole, self._in_strip(self._strip, form))
+            )
         return self._linear[index]
+
+    def _deviation(self, form: Reals) -> float:
+        """Of form . s, rounded up."""
+        return math.sqrt(self.spread.variance(form)) * (1.0 + 1e-12)
+
+    def _in_strip(self, strip: Strip, form: Reals) -> float:
+        (share,), (rest,), (off,) = strip.parts(form[None])
+        rounded = float(off @ self.spread.most)
+        return (abs(float(share)) * strip.most + self._factor * self._deviation(rest) + rounded) * (
+            1.0 + 1e-12
+        )
 
     def of_squares(self, weights: Mapping[int, float]) -> float:
         """At least the sum of weight (form . s)**2 over the forms."""
@@ -105,7 +141,11 @@ class Reaches:
             return math.fsum(weight * self.of(index) ** 2 for index, weight in weights.items())
         key = tuple(weights.items())
         if key not in self._squares:
-            self._squares[key] = self._of_squares(weights)
+            roots = np.sqrt(np.array(list(weights.values())))
+            scaled = np.array([self._forms[index] for index in weights]) * roots[:, None]
+            whole = self._of_squares(scaled)
+            inside = math.inf if self._strip is None else self._squares_in(self._strip, scaled)
+            self._squares[key] = min(whole, inside)
         known = [self._linear.get(index) for index in weights]
         each = math.fsum(
             weight * one**2 if one is not None else math.inf
@@ -113,9 +153,20 @@ class Reaches:
         )
         return min(self._squares[key], each)
 
-    def _of_squares(self, weights: Mapping[int, float]) -> float:
-        forms = np.array([self._forms[index] for index in weights])
-        scaled = forms * np.sqrt(np.array(list(weights.values())))[:, None]
-        covariances = scaled @ self.spread.covariance @ scaled.T
-        sizes = (np.abs(scaled) @ self.spread.deviation) ** 2
+    def _of_squares(self, forms: Reals) -> float:
+        """At least the sum of (form . s)**2, `forms` of shape (J, k)."""
+        covariances = forms @ self.spread.covariance @ forms.T
+        sizes = (np.abs(forms) @ self.spread.deviation) ** 2
         return reach_of_squares(covariances, 2.0 * self.spread.rounding * float(sizes.sum()), self._log_odds)
+
+    def _squares_in(self, strip: Strip, forms: Reals) -> float:
+        """The same in a strip: (share l . s)**2 + 2 (share l . s) (rest . s) + (rest . s)**2, summed."""
+        shares, rests, off = strip.parts(forms)
+        # Of the sum of share (rest . s), and what its coefficients were rounded by.
+        lost = _U * (len(forms) + 2) * (np.abs(shares) @ np.abs(rests))
+        crossed = self._factor * self._deviation(shares @ rests) + float(lost @ self.spread.most)
+        known = float(shares @ shares) * strip.most**2
+        squares = known + 2.0 * strip.most * crossed + self._of_squares(rests)
+        # Minkowski: what the sums were rounded by.
+        rounded = float(np.linalg.norm(off @ self.spread.most))
+        return (math.sqrt(squares) + rounded) ** 2 * (1.0 + 1e-12)

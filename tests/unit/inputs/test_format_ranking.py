@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from app.errors import InputError
-from app.inputs.formats.reader import Reading
+from app.inputs.formats import named_fields
+from app.inputs.formats.plain_table import plain_columns, plain_numbers
+from app.inputs.formats.reader import ReaderOptions, Reading
+from app.inputs.formats.source import Source
 
 from .conftest import ROOT, Read
 
@@ -170,3 +173,78 @@ def test_what_is_damaged_is_refused_where_it_is(
 ) -> None:
     flaw = refusal("ranking", files).flaws[0]
     assert (flaw.code, flaw.pointer) == (code, pointer)
+
+
+HEAD = "label,score_u,score_v\n"
+ODD_TABLES = [
+    HEAD + "1,0.5,2\n0,1,3\n",
+    HEAD + "1,0.5,2\r\n0,1,3\r\n",
+    HEAD + "1,0.5,2\n0,1,3",
+    HEAD + "1,0.5,2\n\n0,1,3\n\n",
+    HEAD + "1,0.5,2\n,,\n0,1,3\n",
+    HEAD + " , ,\n1,0.5,2\n",
+    HEAD + '"1",0.5,2\n0,"1",3\n',
+    HEAD + "1,0.5,2\n0,1\n",
+    HEAD + "1,0.5,2,7\n0,1\n",
+    HEAD + "1,+0.5,2\n0,.5,3.\n",
+    HEAD + "1,007,1e400\n0,-0,-0.0\n",
+    HEAD + "1,1e400,2\n0,1,3\n",
+    HEAD + "1,null,2\n0,1,3\n",
+    HEAD + "1,true,2\n0,1,3\n",
+    HEAD + "1,[1],2\n0,1,3\n",
+    HEAD + "1,9223372036854775808,2\n0,1,3\n",
+    HEAD + "1,9223372036854775807,0.5\n0,9007199254740993,1.5\n",
+    HEAD + "1, 0.5 ,2\n0,\t1,3\n",
+    HEAD + "yes,0.5,2\n no ,1,3\nyes,1,1\n",
+    HEAD + "True,0.5,2\nfalse,1,3\n",
+    HEAD + "1,0.5,2\nNA,1,3\n0,1,1\n",
+    HEAD + "1e400,0.5,2\n0,1,3\n",
+    HEAD + "caf\u00e9\u2028x,0.5,2\n\u0661,1,3\n",
+    HEAD + "1,0_5,2\n0,1,3\n",
+    HEAD + "1," + "0" * 500 + ",2\n0,1,3\n",
+    HEAD + "x" * 140_000 + ",1,2\n0,1,3\n",
+    HEAD + "1,0.5\0,2\n0,1,3\n",
+    HEAD + "1,0.5,2\r0,1,3\n",
+    HEAD,
+    "# a comment\n" + HEAD + "1,0.5,2\n0,1,3\n",
+    "\ufeff" + HEAD + "1,0.5,2\n0,1,3\n",
+    "label,score_u,Label\n1,2,3\n",
+    "1,0.5,2\n0,1,3\n",
+    "id,label,score_u,score_v,group,event,cluster\na,1,0.5,2,g,1,c\nb,0,1,3,g,0,c\nc,1,1,1,h,TRUE,d\n",
+    "id,label,score_u,score_v,event\na,1,0.5,2,1\nb,0,1,3,maybe\n",
+    "id,label,score_u,score_v\na,1,0.5,2\na,0,1,3\n",
+    "id,label,score_u,score_v,group\na,1,0.5,2, \nb,0,1,3,g\n",
+]
+
+
+@pytest.mark.parametrize("decimals", [None, 1])
+@pytest.mark.parametrize("on_missing", ["error", "drop"])
+@pytest.mark.parametrize("separator", [",", "\t", ";", "|"])
+def test_quick_and_careful_readers_agree(
+    separator: str, on_missing: str, decimals: int | None, read_files: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is odd about a table: the same items, notes and refusals, at the same places."""
+
+    def read(text: str) -> object:
+        options = {"on_missing": on_missing} | ({} if decimals is None else {"decimals": decimals})
+        try:
+            reading = read_files("ranking", {"file": text.replace(",", separator)}, **options)
+        except InputError as error:
+            return type(error), str(error), getattr(error, "flaws", None)
+        data: Any = reading.data
+        kinds = [list(map(type, data.gold)), data.u.dtype, data.v.dtype]
+        return repr(data), repr(reading.default_statistic), reading.notes, kinds
+
+    quick = [read(text) for text in ODD_TABLES]
+    monkeypatch.setattr(named_fields, "plain_columns", lambda *_: None)
+    monkeypatch.setattr(named_fields, "plain_numbers", lambda *_: None)
+    for text, found in zip(ODD_TABLES, quick, strict=True):
+        assert found == read(text), text[:80]
+
+
+def test_the_usual_table_is_read_quickly() -> None:
+    """What the readers of the test above would otherwise both leave to the careful one."""
+    usual = Source("file", "", (HEAD + "1,0.5,2\r\n0,1e3,-3\r\n").encode())
+    columns_ = plain_columns(usual, ReaderOptions())
+    assert columns_ == {"label": ["1", "0"], "score_u": ["0.5", "1e3"], "score_v": ["2", "-3"]}
+    assert plain_numbers(columns_["score_u"]) == [0.5, 1000.0]

@@ -17,10 +17,12 @@ from app.inference.options import Options
 from app.inference.paired_test import run_test
 from app.statistics.additive_problem import Additive
 from app.statistics.paired import Pairing, Predictions, StatisticSpec
-from app.statistics.pairwise import reduce as module
+from app.statistics.pairwise import blocks, reduce as module
 from app.statistics.pairwise.dominance import prefix_counts
-from app.statistics.pairwise.order import placed
+from app.statistics.pairwise.kernels import Gold
+from app.statistics.pairwise.order import Placed, placed
 from app.statistics.pairwise.standardized import sign_of
+from app.statistics.pairwise.worth import worth_of
 from app.statistics.reducers import reduce
 
 
@@ -140,3 +142,58 @@ def test_decimals_compare_as_written_beside_longer_ones() -> None:
     assert one.upto[0] > one.code[1]
     assert one.upto[1] > one.code[2]
     assert one.upto[0] <= one.code[2]
+
+
+def _worth_of_pair(name: str, signs: Any, gold: Gold) -> Any:
+    """What each item i of a row is worth against each y of a column, by the kernel's definition; shape (n, n)."""
+    rank, event = gold.rank, np.zeros(len(gold.rank), dtype=bool) if gold.event is None else gold.event
+    order = np.sign(rank[:, None] - rank[None])
+    if name == "kendall":
+        return signs * order
+    if name == "pairwise_accuracy":
+        return (signs == order).astype(int)
+    if name == "spearman":
+        twice = np.array([2 * (rank < own).sum() + (rank == own).sum() + 1 for own in rank])
+        return (twice[:, None] - twice[None]) * signs
+    if name == "auc":
+        better, worse = event[:, None] & ~event[None], ~event[:, None] & event[None]
+    else:
+        better, worse = (order > 0) & event[None], (order < 0) & event[:, None]
+    return better * (signs + 1) + worse * (1 - signs)
+
+
+@pytest.mark.parametrize("most", [0, 20, blocks.MOST])
+@pytest.mark.parametrize("within", [0, 3])
+def test_items_are_worth_what_pairs_of_their_group_say(
+    monkeypatch: pytest.MonkeyPatch, most: int, within: int
+) -> None:
+    """Groups of 1 to 70 items in blocks, by counting, and each where it is meant."""
+    monkeypatch.setattr(blocks, "MOST", most)
+    source = np.random.default_rng(most + within)
+    sizes = np.concatenate([np.arange(1, 71, 3), [64, 2, 2]])
+    group = source.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    n = len(group)
+    codes = source.integers(0, n // 4, (2, n))
+    u, v = (Placed(code, np.maximum(code - within, 0), code + within + 1) for code in codes)
+    rank = np.zeros(n, dtype=np.int64)
+    for own in range(len(sizes)):
+        at = np.flatnonzero(group == own)
+        rank[at] = np.unique(source.integers(0, len(at), len(at)), return_inverse=True)[1]
+    gold = Gold(group, len(sizes), rank, source.random(n) < 0.5)
+    for name, definition in module._DEFINITIONS.items():
+        found = worth_of(definition.kernel, definition.pairs, u, v, gold)
+        for own in range(len(sizes)):
+            at = np.flatnonzero(group == own)
+            some = gold.take(at)
+            wanted = []
+            for system in codes[:, at]:
+                against = []
+                for other in codes[:, at]:
+                    apart = system[:, None] - other[None]
+                    signs = np.where(np.abs(apart) <= within, 0, np.sign(apart))
+                    against.append(_worth_of_pair(name, signs, some).sum(axis=1))
+                wanted.append(against)
+            assert np.array_equal(found.of_u[at], wanted[0][0] + wanted[0][1]), name
+            assert np.array_equal(found.of_v[at], wanted[1][0] + wanted[1][1]), name
+            assert np.array_equal(found.own_u[at], wanted[0][0]), name
+            assert np.array_equal(found.own_v[at], wanted[1][1]), name
