@@ -2,13 +2,13 @@
 
 `docs/methods.md` has the table. A statistic follows from its entry in the registry, by the `data` it names; one with a kind
 of data of its own needs a row in `CASES`. A test here is planned as `POST /v1/plan` plans it, with the default budget;
-where the plan is to sample, it is run with few samples, for the answer says whether they are controlled.
+where the plan is to sample, it is run as planned, for the answer says whether the samples are controlled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from app.statistics.statistic import DATA_OF_KIND, Data, Statistic
 
 SIZES = (100, 1_000, 10_000)
 BUDGET = Budget(Settings().engine_budget_operations, Settings().engine_budget_bytes)
-_FEW = Options(pmf="none", samples=200)
 _PLANNED = Options(pmf="none")
 _ORDERS = range(1, 5)
 
@@ -180,7 +179,9 @@ _GIVEN: Mapping[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What happens to a statistic of some data at each of SIZES: "exact", "bracketed", "controlled" or "sampled"."""
+    """What happens to a statistic of some data at each of SIZES: "exact", "bracketed", "exact if asked", "controlled" or
+    "sampled".
+    """
 
     kind: TestKind
     statistic: str
@@ -218,13 +219,15 @@ def spec_of(kind: TestKind, statistic: str, title: str) -> StatisticSpec:
 
 def outcome(data: Paired, spec: StatisticSpec) -> str:
     """What the planner, and where it samples the answer, says of one test."""
-    method = prepare(data, spec, _PLANNED, BUDGET).test.plan.chosen.method
-    if method == "bounds":
-        return "bracketed"
-    if method != "monte_carlo":
+    plan = prepare(data, spec, _PLANNED, BUDGET).test.plan
+    if plan.chosen.method == "bounds":
+        asked = any(cost.exact and cost.fits(BUDGET) for cost in plan.others)
+        return "exact if asked" if asked else "bracketed"
+    if plan.chosen.method != "monte_carlo":
         return "exact"
-    said = run_test(data, spec, replace(_FEW, method="auto"), BUDGET).method.monte_carlo
-    return "controlled" if getattr(said, "control", None) else "sampled"
+    said = run_test(data, spec, _PLANNED, BUDGET).method.monte_carlo
+    assert said is not None
+    return "sampled" if said.control is None else "controlled"
 
 
 def _specs(entry: Statistic, title: str) -> Iterator[tuple[str, StatisticSpec]]:

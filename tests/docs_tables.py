@@ -17,8 +17,9 @@ from app.main import create_app
 from app.service import problems
 from app.service.schema.statistics import STATISTIC_MODELS, entries
 from app.settings import Settings
-from app.statistics.questions import DATA, QUESTIONS
-from app.statistics.statistic import DATA_OF_KIND, Data, Parameter, Question
+from app.statistics.catalogue import ENTRIES
+from app.statistics.questions import DATA, QUESTIONS, by_data_and_question
+from app.statistics.statistic import Parameter
 from tests import docs_exactness
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -72,16 +73,10 @@ def statistics() -> list[str]:
 
 def questions() -> list[str]:
     """The statistics by what one has and what one asks."""
-    groups: dict[tuple[Data, Question | None], list[str]] = {}
-    for kind in STATISTIC_MODELS:
-        for entry in entries(kind):
-            for data in entry.data or DATA_OF_KIND[entry.kind]:
-                groups.setdefault((data, entry.question), []).append(entry.name)
+    grouped = by_data_and_question(ENTRIES)
     rows = [
-        _row(title, words, _codes(groups[data, question]))
-        for data, title in DATA.items()
-        for question, words in QUESTIONS.items()
-        if (data, question) in groups
+        _row(DATA[data], QUESTIONS[question], _codes([entry.name for entry in found]))
+        for (data, question), found in grouped.items()
     ]
     return _table(["you have", "you ask", "`statistic`"], rows)
 

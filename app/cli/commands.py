@@ -166,6 +166,14 @@ def plan(**given: Any) -> None:
 
 
 @cli.command()
+def statistics() -> None:
+    """List the statistics by what you have and what you ask, with their names elsewhere."""
+    from .statistics_text import statistics_text
+
+    click.echo(statistics_text(), nl=False)
+
+
+@cli.command()
 @click.option("--output", "-o", metavar="FILE", help="Write it to this file.")
 def openapi(output: str | None) -> None:
     """Print the OpenAPI document."""

@@ -39,7 +39,9 @@ class Field:
 
 
 TEST = (
-    Field("statistic", "What to compare; the default depends on the files.", "NAME"),
+    Field(
+        "statistic", "What to compare, see exactperm statistics; the default depends on the files.", "NAME"
+    ),
     Field("alternative", "greater: U is greater than V.", choices=("two-sided", "greater", "less")),
     Field("alpha", "Significance level [0.05].", "NUMBER"),
     Field("significance", "Which p-value decides [p].", choices=("p", "mid_p")),

@@ -3,7 +3,7 @@
 For signs e_n, +1 or -1 with chance 1/2 each and independent, and any numbers b_n with norm |b|:
 
     P(|sum_n e_n b_n| >= x |b|) <= 2 exp(-x**2 / 2)                      (Hoeffding 1963, theorem 2)
-    P(|sum_n e_n b_n| >= x |b|) <= 2 c P(Z >= x),  c = 3.178...          (Bentkus & Dzindzalieta 2015, theorem 1.1)
+    P(|sum_n e_n b_n| >= x |b|) <= 2 c P(Z >= x),  c = 3.1786...        (Bentkus & Dzindzalieta 2015, theorem 1.1)
 
 with Z standard normal. Vectors of such sums are sub-Gaussian for their own covariance, cosh(x) being at most
 exp(x**2 / 2), so that a sum of squares q of linear forms of them has, x_i the eigenvalues of the matrix of the forms'
@@ -21,8 +21,8 @@ from scipy.special import ndtri_exp
 
 from .lattice import Reals
 
-# 1 / (4 P(Z >= sqrt 2)) = 3.17781..., rounded up.
-_GAUSSIAN = 3.178
+# 1 / (4 P(Z >= sqrt 2)) = 3.178655..., rounded up.
+_GAUSSIAN = 3.1787
 # 2 h times the largest eigenvalue: any is valid, and the best of these nearly the best of all.
 _TILTS = 1.0 - np.geomspace(0.9, 0.01, 24)
 # What rounding may take from a bound.

@@ -28,6 +28,8 @@ LONG = frozenset(("system", "score"))
 KEYS = ("id", "dataset", "cluster", "weight")
 MISSING = frozenset(("", "na", "n/a", "nan", "none", "null"))
 # Columns that pandas writes for its index.
+# Of what items are; no system is called so.
+GOLD_NAMES = frozenset(("label", "labels", "y_true", "gold", "target", "human_score"))
 INDEX_NAMES = frozenset(("", "index", "level_0", "unnamed: 0"))
 LEAST_COUNTED = 5
 
@@ -190,7 +192,7 @@ def _are_numbers(names: Sequence[str]) -> bool:
 
 
 def refuse_no_systems(positions: dict[str, int]) -> None:
-    """Refuse columns whose names say that they are no systems: an index without a name, or averages of the others."""
+    """Refuse columns whose names say that they are no systems: an index without a name, averages of the others, gold."""
     for name, position in positions.items():
         if name.lower() in INDEX_NAMES:
             called = f"is called {quoted(name)}" if name else "has no name"
@@ -205,6 +207,12 @@ def refuse_no_systems(positions: dict[str, int]) -> None:
                 "the columns to compare (systems=)."
             )
             raise _at_column(position, "summary_column", detail)
+        if name.lower() in GOLD_NAMES:
+            detail = (
+                f"Column {position + 1} is called {quoted(name)}: gold, which scores are compared with, is no system. Send the table as "
+                "a file with gold_column and a statistic such as auc; or name the columns to compare (systems=)."
+            )
+            raise _at_column(position, "gold_column", detail)
 
 
 def refuse_index(name: str, position: int, values: Sequence[Any] | Column) -> None:

@@ -62,7 +62,7 @@ def p_value_fields(test: TestRecord | Decision) -> dict[str, str]:
 
 
 def data_fields(record: TestRecord) -> dict[str, str]:
-    """What was observed: the statistic, the systems' scores, the items."""
+    """What was observed: the statistic, the systems' scores, the items, and what missing outcomes leave open."""
     statistic, items = record.statistic, record.items
     return {
         "statistic": for_csv(statistic.name),
@@ -77,6 +77,20 @@ def data_fields(record: TestRecord) -> dict[str, str]:
         "wins": str(items.wins),
         "ties": str(items.ties),
         "losses": str(items.losses),
+        **{name: optional(value) for name, value in missing_values(record).items()},
+    }
+
+
+def missing_values(record: TestRecord) -> dict[str, float | None]:
+    """How many outcomes are missing, and both ends of the difference and the p-value over all that they may be."""
+    missing = record.missing
+    difference, p_value = (None, None) if missing is None else (missing.difference, missing.p_value)
+    return {
+        "missing": None if missing is None else missing.n,
+        "missing_difference_worst": None if difference is None else difference[0],
+        "missing_difference_best": None if difference is None else difference[1],
+        "missing_p_value_least": None if p_value is None else p_value[0],
+        "missing_p_value_greatest": None if p_value is None else p_value[1],
     }
 
 

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..errors import BodyTooLarge, InvalidTest, relocated
+from ..errors import InvalidTest, relocated
 from ..extras import require
 from ..inference.options import Options, Resampling, Sequential
 from ..inference.record import ReadingRecord, WarningRecord
-from ..inputs import encodings, nested
+from ..inputs import encodings
 from ..inputs.formats.reader import Kind, Reading
-from ..inputs.nested import NamedCounts
-from ..inputs.pairing import ById, Given, pair
 from ..inputs.quoting import quoted
 from ..reports.representations import BY_NAME
 from ..statistics import direction
@@ -24,33 +18,24 @@ from ..statistics.paired import (
     Counts,
     Effects,
     Paired,
-    Pairing,
     Predictions,
     Scores,
     Segments,
     StatisticSpec,
 )
 from ..statistics.pairwise.price import reduction_seconds
-from .body_decoders import REQUIRED, DecodedBody, decode_body
-from .gaps import BOUNDS, scores_with_gaps
+from .body_decoders import DecodedBody, decode_body
 from .media_types import MULTIPART
 from .messages import Job, Limits
-from .pairwise import events_for, groups_for, typed
+from .pairwise import typed
 from .parse_files import ParsedFiles, parse_files, read_form
 from .pointers import PointerMap, by_id, chained
 from .query import ELSEWHERE, options_of_query
+from .request_data import by_item, paired, refuse_too_many
 from .request_file import decode_request_file, reading_of, request_in
-from .schema.requests import (
-    AnyRequest,
-    Choices,
-    CountsRequest,
-    EffectsRequest,
-    ScoresRequest,
-    SequentialChoice,
-)
+from .schema.requests import Choices, SequentialChoice
 from .schema.statistics import spec_of
 from .segments import TEXT_STATISTICS, as_gold, segments
-from .weights import weights_for
 
 MOST_METRIC_CHARS = 80
 AVAILABLE_TESTS: tuple[Resampling, ...] = ("permutation", "bootstrap")
@@ -145,9 +130,9 @@ def parse_request(decoded: DecodedBody, job: Job) -> ParsedTest:
     request, pointer_map, limits = decoded.request, decoded.pointer_map, job.limits
     with relocated(pointer_map):
         _refuse_excess(request, limits)
-        data, order = _paired(request, limits)
+        data, order = paired(request, limits)
     if order is not None:
-        pointer_map = chained(by_id(order, item_first=_by_item(request)), pointer_map)
+        pointer_map = chained(by_id(order, item_first=by_item(request)), pointer_map)
     with relocated(pointer_map):
         spec = spec_of(request.statistic, decoded.kind)
         if isinstance(data, Predictions) and spec.name in TEXT_STATISTICS:
@@ -165,7 +150,7 @@ def parse_reading(files: ParsedFiles, job: Job) -> ParsedTest:
     reading, request, limits = files.reading, files.request, job.limits
     with relocated(files.pointer_map):
         _refuse_excess(request, limits)
-        _refuse_too_many("The files hold", n_items(reading.data), limits)
+        refuse_too_many("The files hold", n_items(reading.data), limits)
         options, data = _measured(_options(request, reading.names), reading, files.spec), reading.data
         if isinstance(data, Predictions):
             data = typed(data, files.spec)
@@ -219,91 +204,6 @@ def _refuse_excess(request: Choices, limits: Limits) -> None:
         if len(name) > limits.max_name_chars:
             detail = f"A name has at most {limits.max_name_chars} characters; this one has {len(name):,}."
             raise InvalidTest.at(f"/names/{which}", "name_too_long", detail)
-
-
-def _refuse_too_many(what: str, n: int, limits: Limits) -> None:
-    if n > limits.max_items:
-        raise BodyTooLarge(f"{what} {n:,} items; at most {limits.max_items:,} are allowed.")
-
-
-Order = dict[str, list[str]]
-
-
-def _paired(request: AnyRequest, limits: Limits) -> tuple[Paired, Order | None]:
-    """The data in one order; and the ids in that order, where the columns were keyed by id."""
-    if request.on_missing == BOUNDS:
-        if not isinstance(request, ScoresRequest):
-            detail = "Missing outcomes have bounds in scores alone: send right and wrong as 1 and 0, or set on_missing to drop."
-            raise InvalidTest.at("/on_missing", "no_missing_bounds", detail)
-        for name in ("u", "v"):
-            _refuse_too_many(f"{name} has", len(getattr(request, name)), limits)
-        data, named = scores_with_gaps(request)
-        return data, {"u": named, "v": named}
-    if isinstance(request, ScoresRequest) and request.missing_range is not None:
-        detail = "missing_range is of on_missing bounds: set that as well, or leave it out."
-        raise InvalidTest.at("/missing_range", "redundant", detail)
-    given = {name: getattr(request, name) for name in _columns(request)}
-    for name, column in given.items():
-        _refuse_too_many(f"{name} has", len(column), limits)
-    if request.ids is None and request.clusters is None and _in_order(given):
-        return _data(request, given, Pairing()), ({} if _by_item(request) else None)
-    # Positions are paired, not values: a column may be anything that has a length.
-    positions: dict[str, Given] = {
-        name: ById(column.ids, np.arange(len(column))) if isinstance(column, ById) else range(len(column))
-        for name, column in given.items()
-    }
-    on_missing: Literal["error", "drop"] = "error" if request.on_missing == "error" else "drop"
-    paired = pair(positions, ids=request.ids, clusters=request.clusters, on_missing=on_missing)
-    columns = {name: _ordered(given[name], positions[name], paired.columns[name]) for name in given}
-    order = {
-        name: [column.ids[index] for index in np.asarray(paired.columns[name]).tolist()]
-        for name, column in given.items()
-        if isinstance(column, ById)
-    }
-    return _data(request, columns, paired.pairing), order or ({} if _by_item(request) else None)
-
-
-def _in_order(columns: dict[str, Any]) -> bool:
-    """Whether the columns are paired by their order and of one length: most are, and then there is nothing to do."""
-    lengths = {None if isinstance(column, ById) else len(column) for column in columns.values()}
-    return len(lengths) == 1 and lengths.isdisjoint((None, 0))
-
-
-def _columns(request: AnyRequest) -> list[str]:
-    if isinstance(request, EffectsRequest):
-        return ["stay"] if request.swap is None else ["stay", "swap"]
-    return list(REQUIRED["scores" if isinstance(request, ScoresRequest | CountsRequest) else "predictions"])
-
-
-def _by_item(request: AnyRequest) -> bool:
-    """Whether counts were sent as one object per item."""
-    if not isinstance(request, CountsRequest):
-        return False
-    counts = request.u.values if isinstance(request.u, ById) else request.u
-    return isinstance(counts, NamedCounts) and counts.by_item
-
-
-def _ordered(given: Any, before: Given, after: Any) -> Any:
-    if not isinstance(given, ById):
-        return given
-    assert isinstance(before, ById)
-    order: NDArray[np.int64] = after
-    return given.values if order is before.values else nested.taken(given.values, order)
-
-
-def _data(request: AnyRequest, columns: dict[str, Any], pairing: Pairing) -> Paired:
-    if isinstance(request, EffectsRequest):
-        return Effects(columns["stay"], columns.get("swap"), pairing)
-    if isinstance(request, ScoresRequest):
-        u, v = columns["u"], columns["v"]
-        if request.decimals is not None:
-            u, v = (nested.to_decimals(column, request.decimals) for column in (u, v))
-        return Scores(u, v, pairing, weights_for(request.weights, len(u), pairing))
-    if isinstance(request, CountsRequest):
-        return Counts(columns["u"].columns, columns["v"].columns, pairing)
-    n = len(columns["gold"])
-    groups, event = groups_for(request.groups, n, pairing), events_for(request.event, n, pairing)
-    return Predictions(columns["gold"], columns["u"], columns["v"], pairing, groups, event)
 
 
 def sequential_of(given: SequentialChoice) -> Sequential:

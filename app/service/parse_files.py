@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InvalidTest, pointer_token, relocated
-from ..inputs.formats import catalogue
-from ..inputs.formats.reader import OPTION_NAMES, ReaderOptions, Reading, UploadedFile
+from ..inputs.formats import catalogue, ranking
+from ..inputs.formats.named_fields import TRUTH
+from ..inputs.formats.number_text import parsed
+from ..inputs.formats.reader import OPTION_NAMES, Kind, ReaderOptions, Reading, UploadedFile
 from ..inputs.formats.roles import ROLES
 from ..inputs.quoting import quoted
-from ..statistics.paired import StatisticSpec
+from ..statistics.paired import Predictions, StatisticSpec
 from . import multipart
 from .messages import Job, Limits, TestKind
 from .pointers import PointerMap, option_of
@@ -101,16 +103,39 @@ def spec_of_reading(reading: Reading, name: str | None, parameters: dict[str, An
     ------
         InvalidTest: there is no such statistic of what was read; pointers are those of a JSON request.
     """
-    default = reading.default_statistic
-    if name is None or reading.statistic_read:
+    if reading.format == ranking.FORMAT.name and isinstance(reading.data, Predictions):
+        parameters = as_read(parameters, reading.data.gold)
+    read = reading.statistic_read
+    return spec_of_kind(reading.kind, reading.default_statistic, None if read else name, parameters)
+
+
+def as_read(parameters: dict[str, Any], gold: Sequence[Any]) -> dict[str, Any]:
+    """The parameters with the positive label as the reader reads it in gold: a number where gold holds numbers."""
+    positive, labels = parameters.get("positive"), set(gold)
+    if not isinstance(positive, str) or positive in labels:
+        return parameters
+    read = next((label for label in (parsed(positive), TRUTH.get(positive.lower())) if label in labels), None)
+    return parameters if read is None else {**parameters, "positive": read}
+
+
+def spec_of_kind(
+    read_as: Kind, default: StatisticSpec, name: str | None, parameters: dict[str, Any]
+) -> StatisticSpec:
+    """The statistic called `name` of data of a kind, or the `default` one, with the requested parameters.
+
+    Raises
+    ------
+        InvalidTest: there is no such statistic; pointers are those of a JSON request.
+    """
+    if name is None:
         name = default.name
         merged = {**default.parameters, **parameters}
     else:
-        merged = {**_passed_on(reading, name), **parameters}
-    kind: TestKind = "predictions" if reading.kind == "segments" else reading.kind
-    named = {entry.name for entry in entries(reading.kind)}
+        merged = {**_passed_on(read_as, default, name), **parameters}
+    kind: TestKind = "predictions" if read_as == "segments" else read_as
+    named = {entry.name for entry in entries(read_as)}
     if name not in named:
-        detail = f"The files were read as {reading.kind}, which have no statistic {quoted(name)}; "
+        detail = f"The files were read as {read_as}, which have no statistic {quoted(name)}; "
         detail += f"there are {', '.join(sorted(named))}."
         if name in _OF_RANKINGS:
             detail += f" {name} compares scores with gold: name its column with gold_column, or send it as the file gold."
@@ -119,7 +144,7 @@ def spec_of_reading(reading: Reading, name: str | None, parameters: dict[str, An
     return spec_of(statistic, kind)
 
 
-def _passed_on(reading: Reading, name: str) -> dict[str, Any]:
+def _passed_on(kind: Kind, default: StatisticSpec, name: str) -> dict[str, Any]:
     """Parameters of the reader's own statistic that another takes as well, such as the scheme of spans."""
-    taken = {p.name for entry in entries(reading.kind) if entry.name == name for p in entry.parameters}
-    return {key: value for key, value in reading.default_statistic.parameters.items() if key in taken}
+    taken = {p.name for entry in entries(kind) if entry.name == name for p in entry.parameters}
+    return {key: value for key, value in default.parameters.items() if key in taken}

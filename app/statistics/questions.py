@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from .statistic import Data, Question
+from .statistic import DATA_OF_KIND, Data, Question, Statistic
 
 DATA: Mapping[Data, str] = {
     "outcomes": "Right or wrong, per item",
@@ -29,3 +29,18 @@ QUESTIONS: Mapping[Question, str] = {
     "correlation": "How far does the order of scores agree with that of humans or of gold?",
     "formula": "What does a formula of your own say?",
 }
+
+
+def by_data_and_question(entries: Iterable[Statistic]) -> dict[tuple[Data, Question], list[Statistic]]:
+    """The statistics by what one has and what one asks, in the order of both; one that is for several data is in each."""
+    known = list(entries)
+    grouped = {
+        (data, question): [
+            entry
+            for entry in known
+            if entry.question == question and data in (entry.data or DATA_OF_KIND[entry.kind])
+        ]
+        for data in DATA
+        for question in QUESTIONS
+    }
+    return {key: found for key, found in grouped.items() if found}

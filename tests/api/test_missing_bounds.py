@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -31,6 +34,35 @@ def test_nulls_and_ids_and_lines_are_one_request(service: Any) -> None:
     with_null = service.post(PATH, json={**keyed, **asked}).json()
     assert by_id["missing"] == with_null["missing"] == listed["missing"]
     assert by_id["id"] == with_null["id"] == listed["id"]
+
+
+def test_tables_and_junit_have_fields_for_what_is_missing(service: Any) -> None:
+    request = {"u": U, "v": V, "on_missing": "bounds", "alternative": "greater"}
+    found = service.post(PATH, json=request).json()["missing"]
+    wanted = {
+        "missing": str(found["n"]),
+        "missing_difference_worst": repr(found["difference"][0]),
+        "missing_difference_best": repr(found["difference"][1]),
+        "missing_p_value_least": repr(found["p_value"][0]),
+        "missing_p_value_greatest": repr(found["p_value"][1]),
+    }
+
+    def row_of(path: str, body: dict[str, Any]) -> dict[str, str]:
+        (row,) = csv.DictReader(io.StringIO(service.post(f"{path}format=csv", json=body).text))
+        return {name: row[name] for name in wanted}
+
+    gate: dict[str, Any] = {
+        "kind": "scores",
+        "request": {**request, "alternative": "two-sided"},
+        "policy": "improve",
+    }
+    gate["higher_is_better"] = True
+    assert row_of(f"{PATH}?", request) == wanted
+    assert row_of("/v1/gate?fail_status=200&", gate)["missing_difference_worst"] == "0.5"
+    assert set(row_of(f"{PATH}?", {"u": [1, 0], "v": [0, 0]}).values()) == {""}
+    suite = ET.fromstring(service.post("/v1/gate?fail_status=200&format=junit", json=gate).content)
+    said = {one.get("name"): one.get("value") for one in suite.iter("property")}
+    assert (said["missing"], said["missing_difference_best"]) == ("2", repr(5 / 6))
 
 
 def test_samples_clusters_and_a_range(service: Any) -> None:

@@ -218,3 +218,14 @@ def test_a_table_whose_column_of_gold_is_named_is_read_beside_it(service: Any) -
     ).json()
     assert read["p_value"] == direct["p_value"]
     assert (read["statistic"]["u"], read["statistic"]["v"]) == (1.0, 0.75)
+
+
+@pytest.mark.parametrize(("labels", "positive"), [("01", "0"), ("ft", "f"), (("false", "true"), "false")])
+def test_the_positive_label_is_read_as_gold_is(service: Any, labels: Any, positive: str) -> None:
+    rows = [(row % 3 == 0, row * 7 % 5, row * 3 % 7) for row in range(20)]
+    content = "label,score_u,score_v\n" + "".join(f"{labels[one]},{u},{v}\n" for one, u, v in rows)
+    fields = {"statistic": "auc", "positive": positive}
+    answer = service.post(FILES, files={"file": ("t.csv", content)}, data=fields)
+    request = {"gold": [int(not one) for one, _, _ in rows], "statistic": {"name": "auc"}}
+    request |= {"u": [u for _, u, _ in rows], "v": [v for _, _, v in rows]}
+    assert answer.json()["p_value"] == service.post(PREDICTIONS, json=request).json()["p_value"]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from app.inference.compare.record import Adjust, Aggregate, Combine, Family, ListedPairs
 from app.inference.options import Alternative, Method
+from app.statistics.pairwise.gold import PAIRWISE
 
 NAMES = ["A", "B", "C", "a/b~", "", "ü", "<script>", "=cmd()", "A" * 300, "NaN"]
 NUMBERS = st.sampled_from(
@@ -47,9 +48,14 @@ OPTIONS: dict[str, list[Any]] = {
     "timeout_s": [1e-9, 5, 0],
     "ids": [["q1", "q2", "q3"], ["q1", "q1", "q2"], []],
     "clusters": [[0, 0, 1], ["a", "b", "b"], {"q0": 1}, []],
+    "weights": [[1, 2, 0.5], [0, 0, 0], [-1, 1, 1], {"q0": 1, "q1": 2, "q2": 1}, ["x"], []],
+    "groups": [[0, 0, 1], ["a", "b", "b"], {"q0": 1}, []],
+    "event": [[1, 0, 1], [True, False, True], [2, 0, 1], {"q0": 1}],
     "unknown": [1],
 }
-OF_ALL = [name for name in OPTIONS if name not in {"ids", "clusters", "unknown"}]
+OF_ALL = [
+    name for name in OPTIONS if name not in {"ids", "clusters", "weights", "groups", "event", "unknown"}
+]
 
 
 def columns(values: Any) -> Any:
@@ -87,6 +93,7 @@ FITTING: dict[str, list[Any]] = {
         {"name": "f1", "average": "macro"},
         {"name": "mcc"},
         {"name": "bleu"},
+        *[{"name": name} for name in sorted(PAIRWISE)],
     ],
 }
 FITTING_VALUES: dict[str, list[list[Any]]] = {
@@ -137,6 +144,20 @@ def _column(draw: Callable[..., Any], kind: str, items: int, numbers: list[Any])
     return draw(several)
 
 
+def _beside(draw: Callable[..., Any], kind: str, items: int) -> dict[str, list[Any]]:
+    """Columns beside the systems' that such data may have, each in one case of three or so."""
+    values: dict[str, Any] = {"clusters": st.integers(0, 3)}
+    if kind == "scores":
+        values["weights"] = st.sampled_from([1, 2, 0.5, 0.25, 10])
+    if kind == "predictions":
+        values |= {"groups": st.integers(0, 2), "event": st.integers(0, 1)}
+    return {
+        name: draw(st.lists(own, min_size=items, max_size=items))
+        for name, own in values.items()
+        if draw(st.integers(0, 2)) == 0
+    }
+
+
 @st.composite
 def sound(draw: Callable[..., Any]) -> dict[str, Any]:
     """A request that mostly fits together; at most one option that may not."""
@@ -156,16 +177,19 @@ def sound(draw: Callable[..., Any]) -> dict[str, Any]:
         own: dict[str, Any] = {"systems": {name: _column(draw, kind, items, values) for name in names}}
         if kind == "predictions":
             own["gold"] = _column(draw, kind, items, values)
-        if kind == "scores" and draw(st.booleans()):
-            ids = [f"q{item}" for item in range(items)]
-            own["systems"] = {
-                name: dict(zip(ids, column, strict=True)) for name, column in own["systems"].items()
-            }
-            if draw(st.booleans()) and items > 2:  # some items are missing
-                own["systems"][names[0]].pop(ids[draw(st.integers(0, items - 1))])
-        elif draw(st.booleans()):
-            own["clusters"] = draw(st.lists(st.integers(0, 3), min_size=items, max_size=items))
-        return own
+        beside = _beside(draw, kind, items)
+        form = draw(st.sampled_from(["by position", "with ids", "by id"]))
+        ids = [f"q{item}" for item in range(items)]
+        if form == "with ids":
+            own["ids"] = draw(st.permutations(ids))
+        if form != "by id" or kind == "counts":
+            return own | beside
+        by_id = {name: dict(zip(ids, column, strict=True)) for name, column in own["systems"].items()}
+        if draw(st.booleans()) and items > 2:  # some items are missing
+            by_id[names[0]].pop(ids[draw(st.integers(0, items - 1))])
+        keyed = {name: dict(zip(ids, column, strict=True)) for name, column in beside.items()}
+        gold = {"gold": dict(zip(ids, own["gold"], strict=True))} if "gold" in own else {}
+        return {"systems": by_id, **gold, **keyed}
 
     statistic = draw(st.sampled_from(FITTING[kind]))
     request: dict[str, Any] = {"kind": kind, **({} if statistic is None else {"statistic": statistic})}
@@ -214,6 +238,8 @@ TABLES = (
     b"id,A,B,cluster\nq1,1,0,x\nq2,0,1,x\nq3,1,1,y\n",
     b"id,system,score\nq1,A,1\nq1,B,0\nq2,A,1\nq2,B,1\n",
     b"id,system,score,dataset,cluster\nq1,A,1,d,1\nq1,B,0,d,1\nq1,A,1,e,1\nq1,B,0.5,e,1\n",
+    b"id,A,B,C,weight\nq1,1,0,1,2\nq2,0.5,1,0,0.5\nq3,1,1,0,1\n",
+    b"label,A,B,C,group\n1,0.9,0.5,0.1,x\n0,0.4,0.6,0.3,x\n1,0.2,0.7,0.8,y\n0,0.1,0.2,0.9,y\n",
     b"A,B\n1,0\n0,1\n",
     b"1,0,1\n0,1,1\n",
 )

@@ -19,6 +19,15 @@ QUERIES = st.lists(st.sampled_from(OF_ALL), max_size=2, unique=True).flatmap(
     lambda names: st.tuples(*[st.tuples(st.just(name), st.sampled_from(OPTIONS[name])) for name in names])
 )
 
+# What says that a table has gold, and which column is what.
+BESIDE = [
+    [],
+    [],
+    [("gold_column", "label")],
+    [("statistic", "auc")],
+    [("statistic", "kendall"), ("groups", "group")],
+]
+
 
 @examples(120)
 @given(boards())
@@ -46,9 +55,21 @@ def test_tables_lines_and_arrays_are_answered_or_refused(service: InProcess, med
     seeds = {NDJSON: list(LINES), NPY: arrays()}.get(media, tables)
 
     @examples(40)
-    @given(st.sampled_from(seeds), STEPS, QUERIES, st.sampled_from([None, "A,B", "A,B,C,D", '["A","A"]']))
-    def check(seed: bytes, steps: Steps, query: list[tuple[str, Any]], systems: str | None) -> None:
-        asked = [*query, *([("systems", systems)] if systems is not None else [])]
+    @given(
+        st.sampled_from(seeds),
+        STEPS,
+        QUERIES,
+        st.sampled_from([None, "A,B", "A,B,C,D", '["A","A"]']),
+        st.sampled_from(BESIDE),
+    )
+    def check(
+        seed: bytes,
+        steps: Steps,
+        query: list[tuple[str, Any]],
+        systems: str | None,
+        beside: list[tuple[str, str]],
+    ) -> None:
+        asked = [*query, *([("systems", systems)] if systems is not None else []), *beside]
         service.judge(
             "compare", urlencode(asked).encode(), [(b"content-type", media.encode())], mutated(seed, steps)
         )

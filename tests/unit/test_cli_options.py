@@ -23,6 +23,9 @@ from app.inputs.formats.roles import ROLES
 from app.reports.representations import OF_A_GATE, OF_A_TEST
 from app.service.gate.fields import FIELDS as GATE_FIELDS
 from app.service.parse_files import FIELDS
+from app.statistics.catalogue import ENTRIES
+from app.statistics.questions import DATA, QUESTIONS
+from app.statistics.statistic import DATA_OF_KIND
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ("test", "gate", "plan")
@@ -106,3 +109,35 @@ def test_what_only_says_something_loads_no_libraries(arguments: str) -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stderr.endswith("[]\n")
+
+
+def test_the_statistics_are_listed_by_what_one_has_and_what_one_asks() -> None:
+    lines = CliRunner().invoke(cli, ["statistics"]).output.splitlines()
+    listed: set[tuple[str, str, str]] = set()
+    data = question = ""
+    for line in filter(None, lines):
+        if not line.startswith(" "):
+            data = line
+        elif not line.startswith("    "):
+            question = line.strip()
+        else:
+            listed.add((data, question, line.split()[0]))
+            known = re.findall(r"[\w.]+", line.rpartition(" [")[2]) if line.endswith("]") else []
+            assert all(name in known for name in _known_as(line.split()[0], data))
+    with_data = {
+        (DATA[data], QUESTIONS[entry.question], entry.name)
+        for entry in ENTRIES
+        for data in entry.data or DATA_OF_KIND[entry.kind]
+        if entry.question is not None
+    }
+    assert listed == with_data
+    assert {entry.name for entry in ENTRIES} == {name for _, _, name in listed}
+
+
+def _known_as(name: str, title: str) -> tuple[str, ...]:
+    """Other names of the statistic of such data."""
+    return next(
+        entry.known_as
+        for entry in ENTRIES
+        if entry.name == name and title in {DATA[data] for data in entry.data or DATA_OF_KIND[entry.kind]}
+    )

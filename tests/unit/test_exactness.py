@@ -6,8 +6,10 @@ import re
 
 import pytest
 
+from app.inference.joint_test import JointTest
 from app.inference.options import Options
-from app.inference.paired_test import run_test
+from app.inference.paired_test import prepare, run_test
+from app.service.messages import TestKind
 from app.statistics.catalogue import ENTRIES
 from tests import docs_exactness
 from tests.docs_exactness import BUDGET, SIZES, Row
@@ -16,9 +18,9 @@ from tests.docs_pages import section
 ROWS = list(docs_exactness.rows())
 MEANT = {
     "exact, at thousands of items": {"exact"},
+    "exact, though a bracket comes first where that takes long": {"exact", "exact if asked"},
     "exact or bracketed": {"exact", "bracketed"},
     "bracketed, or sampled with a control variate": {"bracketed", "controlled"},
-    "bracketed or sampled, with an interval": {"bracketed", "controlled", "sampled"},
 }
 # How the README calls the data of a part of a cell, and how the table does.
 CALLED = {
@@ -59,6 +61,44 @@ def test_each_statistic_has_a_row() -> None:
     known = {row.statistic.split()[0] for row in ROWS}
     assert {entry.name for entry in ENTRIES} == known
     assert {one for row in ROWS for one in row.outcomes} >= {"exact", "bracketed"}
+
+
+def test_no_statistic_with_a_linear_part_is_sampled_without_it() -> None:
+    """All that are sampled have one here: quantiles and sums are never sampled at these sizes."""
+    assert not [row for row in ROWS if "sampled" in row.outcomes]
+
+
+@pytest.mark.parametrize("samples", [1, 200, 20_000, 100_000])
+@pytest.mark.parametrize(
+    ("kind", "statistic", "data"),
+    [
+        ("predictions", "f1 macro", "labels of ten classes"),
+        ("predictions", "mcc", "labels of ten classes"),
+        ("predictions", "precision macro", "labels of ten classes"),
+        ("counts", "bleu", "counts of segments"),
+        ("counts", "kappa", "counts against a gold of each system"),
+    ],
+)
+def test_samples_of_any_number_have_a_control_variate(
+    kind: TestKind, statistic: str, data: str, samples: int
+) -> None:
+    made, spec = dict(docs_exactness.all_cases(kind))[data], docs_exactness.spec_of(kind, statistic, data)
+    options = Options(pmf="none", method="monte_carlo", samples=samples)
+    test = prepare(made(1_000), spec, options, BUDGET).test
+    assert isinstance(test, JointTest)
+    assert test.control is not None
+
+
+@pytest.mark.slow
+def test_what_is_exact_if_asked_is_so_and_lies_in_the_bracket() -> None:
+    row = next(row for row in ROWS if row.statistic == "spearman" and row.outcomes[1] == "exact if asked")
+    made = dict(docs_exactness.all_cases(row.kind))[row.data]
+    spec = docs_exactness.spec_of(row.kind, row.statistic, row.data)
+    bracketed = run_test(made(SIZES[1]), spec, Options(pmf="none"), BUDGET)
+    exact = run_test(made(SIZES[1]), spec, Options(pmf="none", method="fft"), BUDGET)
+    assert (bracketed.method.exact, exact.method.exact) == (False, True)
+    (low, high), p = bracketed.p_value_bounds, exact.p_value
+    assert low < p < high <= 1.001 * low
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,12 @@ from ...service import media_types
 from ...service.compare.files import SYSTEM
 from ...service.compare.form_fields import KINDS, NAMES, READER_OPTIONS
 from ...service.compare.options import OF_QUERY
+from ...service.compare.ranked_body import COLUMNS
 from ...service.messages import TestKind
 from ...service.query import parameters_of
 from ...service.schema.compare import CompareChoices, CompareRequest
-from ...service.schema.statistics import STATISTIC_MODELS
+from ...service.schema.statistics import STATISTIC_MODELS, entries
+from ...statistics.pairwise.gold import PAIRWISE
 from .operations import (
     BINARY,
     as_text,
@@ -52,6 +54,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "summary": "a row for each item and system",
             "value": "id,system,score\nq1,A,1\nq1,B,0\nq2,A,1\nq2,B,1\n",
         },
+        "beside gold": {
+            "summary": "a label, and a score of each system: with ?statistic=auc",
+            "value": "label,A,B,C\n1,0.9,0.7,0.2\n0,0.4,0.3,0.1\n1,0.8,0.2,0.6\n0,0.1,0.6,0.5\n",
+        },
     },
     media_types.TSV: {"wide": {"value": "id\tA\tB\nq1\t1\t0\nq2\t1\t1\n"}},
     media_types.NDJSON: {
@@ -73,10 +79,22 @@ def compare_operation() -> dict[str, Any]:
     content[media_types.MULTIPART] = {"schema": _form()}
     answers = {media_types.JSON: {"schema": reference(CompareAnswer)}, **report_content(OF_A_COMPARISON)}
     parameters = [format_parameter(OF_A_COMPARISON), *RUNNING, PICTURE, TABLE, SYSTEMS]
-    parameters += [
-        in_query(name, member) for name, member in _members("scores").items() if name != "timeout_s"
-    ]
+    form = form_schema()
+    parameters += [in_query(name, form[name]) for name in COLUMNS]
+    parameters += [in_query(name, member) for name, member in _of_tables().items() if name != "timeout_s"]
     return operation("Compare many systems", "compare", content, answers, parameters)
+
+
+def _of_tables() -> dict[str, Schema]:
+    """The options of tables: of scores, or of scores beside gold, of which `positive` is the class of auc."""
+    of_pairs = {
+        parameter.name
+        for entry in entries("predictions")
+        if entry.name in PAIRWISE
+        for parameter in entry.parameters
+    }
+    own = _members("scores")
+    return own | {name: one for name, one in _members("predictions").items() if name in of_pairs}
 
 
 def _members(*kinds: TestKind) -> dict[str, Schema]:

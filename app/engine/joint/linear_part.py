@@ -3,10 +3,10 @@
 t / 2 is nearly l . s = sum_n e_n b_n, a sum of random signs. Where |t / 2 - l . s| <= r1 |l . s| + r2 except with
 probability eps, and x = |t_observed| / 2,
 
-    P(|l . s| >= (x + r2) / (1 - r1)) - eps <= P(|t| >= |t_observed|) <= P(|l . s| >= (x - r2) / (1 + r1)) + eps.
+    P(|l . s| >= (x + r2) / (1 - r1)) - eps <= P(|t| >= |t_observed|) <= P(|l . s| >= x / (1 + r1) - r2) + eps.
 
 Both probabilities are bracketed by `real.bounds`, on effects rounded to a fine lattice: what rounding moves the sum by is
-a sum of signs too, and its bound joins r2. The engine's notes have the proof.
+a sum of signs too, and its bound joins r2 - which is why r2 is not divided by 1 + r1. The engine's notes have the proof.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ class LinearPart:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """|t / 2 - l . s| <= relative |l . s| + absolute, except with probability exp(log_outside)."""
+    """|t / 2 - l . s| <= relative |l . s| + r2, except with probability exp(log_outside).
+
+    `absolute` is r2, and what rounding moves l . s by on top of it.
+    """
 
     relative: float
     absolute: float
@@ -100,7 +103,7 @@ def _ends(
     part: LinearPart, size: float, error: float, distance: Distance, precision: float, *, strictly: bool
 ) -> tuple[float, float]:
     """Lower and upper bounds of P(|t| / 2 >= size), or of P(|t| / 2 > size)."""
-    near = (size - error - distance.absolute) / (1.0 + distance.relative)
+    near = (size - error) / (1.0 + distance.relative) - distance.absolute
     far = (size + error + distance.absolute) / (1.0 - distance.relative)
     near, far = near - _ROUNDED * abs(near), far + _ROUNDED * abs(far)
     outside = math.exp(distance.log_outside) * (1.0 + _ROUNDED)

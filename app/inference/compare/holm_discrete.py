@@ -106,8 +106,9 @@ def _exact_nulls(tests: PairTests) -> tuple[list[Fraction], Callable[[int, Fract
     known = [fraction for fraction in fractions if fraction is not None]
     if tests.attained is None or len(known) < len(tests):
         detail = (
-            "holm_discrete needs the exact null distribution of every test, and that of at least one pair is only bracketed, "
-            "sampled or too large: use holm."
+            "holm_discrete needs all p-values that each test can attain, as fractions. They are listed of right-or-wrong items and of "
+            "single scores on a lattice that is not too long; they are not of at least one pair here, however exact its test is (means of "
+            "samples, other statistics, finer scores): use holm."
         )
         raise InvalidTest.at("/adjust", "null_not_exact", detail)
     return known, tests.attained

@@ -88,10 +88,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     name = ALIASES.get(format_.lower(), format_.lower())
     guessed = name == AUTO
     if guessed:
-        name = guess(by_role)
-        # Whoever names the column of gold has scores that are compared with it, whatever else the table looks like.
-        if name in {"csv", "tsv", "jsonl"} and options.given() & {"gold_column", "event_column"}:
-            name = ranking.FORMAT.name
+        name = beside_gold(guess(by_role), options)
     if name not in FORMATS:
         detail = f"There is no format {quoted(format_)}; there are: auto, {', '.join(FORMATS)}."
         raise InvalidTest.at("/options/format", "unknown_format", detail)
@@ -109,6 +106,15 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
         return reading
     note = f"The format was guessed from the files' first bytes: {name} ({reader.summary})."
     return replace(reading, guessed=True, notes=(note, *reading.notes))
+
+
+def beside_gold(guessed: str, options: ReaderOptions) -> str:
+    """The guessed format, or that of scores beside gold for a table of which an option says so.
+
+    Whoever names the column of gold has scores that are compared with it, whatever else the table looks like.
+    """
+    told = options.given() & {"gold_column", "event_column"}
+    return ranking.FORMAT.name if told and guessed in {"csv", "tsv", "jsonl"} else guessed
 
 
 def guess(files: Mapping[str, Source]) -> str:

@@ -9,7 +9,7 @@ R's survival::Surv.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from ...errors import relocated
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
 from ..pairing import coded, require_unique
+from ..systems_table import GOLD_NAMES
 from .beside_gold import OfItems, ValuesById, predictions_by_id, scores
 from .format import FirstLook, Format, Sign
 from .named_fields import NamedFields, named_fields
@@ -38,7 +39,7 @@ GOLD = (
     "label", "labels", "y_true", "y", "gold", "target", "truth", "class", "outcome", "human", "human_score", "mqm", "da", *TIMES,
 )  # fmt: skip
 # Those that tell a guess what a table is; the others are only looked for where the format is known.
-TELLING = frozenset(("label", "labels", "y_true", "gold", "target", "human", "human_score"))
+TELLING = GOLD_NAMES | {"human"}
 EVENTS = ("event", "event_observed", "event_indicator", "observed", "status", "e")
 GROUPS = ("group", "groups")
 SCORES = (
@@ -64,8 +65,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     return _three_files(parts[0], parts[1], parts[2], options, format_, notes)
 
 
-class _Roles:
-    """Which columns of a file are what, but for the scores."""
+class Roles:
+    """Which columns of a file are what, but for the scores, which are `others`."""
 
     def __init__(self, data: NamedFields, options: ReaderOptions) -> None:
         self.gold = data.chosen("gold_column", options.gold_column, GOLD)
@@ -87,7 +88,7 @@ class _Roles:
 
 
 def _one_file(data: NamedFields, options: ReaderOptions, format_: str, notes: list[str]) -> Reading:
-    roles = _Roles(data, options)
+    roles = Roles(data, options)
     gold_name = roles.needed_gold(data)
     systems = _systems(data, roles.others, options, notes)
     gold = data.labels(gold_name)
@@ -159,7 +160,7 @@ def _shown(systems: Systems) -> tuple[str, str] | None:
 def _three_files(
     gold: NamedFields, u: NamedFields, v: NamedFields, options: ReaderOptions, format_: str, notes: list[str]
 ) -> Reading:
-    roles = _Roles(gold, options)
+    roles = Roles(gold, options)
     gold_name = roles.gold or (roles.others[0] if len(roles.others) == 1 else roles.needed_gold(gold))
     ids = gold.keys(_id(gold, options))
     values = ValuesById(gold.source, ids, gold.labels(gold_name), lambda row: gold.place(row, gold_name))
@@ -204,9 +205,14 @@ def _id(data: NamedFields, options: ReaderOptions) -> str:
 
 
 def _default(data: Predictions, gold_name: str) -> StatisticSpec:
-    if data.event is not None or gold_name.lower() in TIMES:
+    return default_statistic(data.gold, gold_name, timed=data.event is not None)
+
+
+def default_statistic(gold: Collection[Any], gold_name: str, *, timed: bool) -> StatisticSpec:
+    """What is asked of scores beside such gold; `timed` where there are events."""
+    if timed or gold_name.lower() in TIMES:
         return StatisticSpec("concordance")
-    return StatisticSpec("auc" if len(set(data.gold)) <= 2 else "kendall")
+    return StatisticSpec("auc" if len(set(gold)) <= 2 else "kendall")
 
 
 def _sign(look: FirstLook) -> Sign:

@@ -10,7 +10,7 @@ from ...errors import InputError, InvalidTest, pointer_token, relocated
 from ...inference.record import ReadingRecord
 from ...inputs import delimited, json_body
 from ...inputs.delimited import Delimiter
-from ...inputs.formats import catalogue, item_weights, many_systems
+from ...inputs.formats import catalogue, item_weights, many_systems, ranking, ranking_systems
 from ...inputs.formats.many_systems import require_alike
 from ...inputs.formats.outputs_by_id import SystemOutputs, column_of
 from ...inputs.formats.reader import ReaderOptions
@@ -19,20 +19,25 @@ from ...inputs.formats.source import UTF8_BOM, Source, sources
 from ...inputs.pairing import ById, Given
 from ...inputs.quoting import quoted
 from ...statistics.paired import StatisticSpec
+from ...statistics.pairwise.gold import PAIRWISE
 from ..messages import Job
 from ..multipart import Form, read as read_multipart
-from ..parse_files import PARAMETERS, option_pointer, spec_of_reading
+from ..parse_files import PARAMETERS, as_read, option_pointer, spec_of_kind, spec_of_reading
+from ..pointers import PointerMap
 from ..schema.compare import CompareChoices, CompareKind
 from ..schema.fields import NO_BOOLEANS
 from . import json_request, tables
 from .form_fields import NAMES, OF_TWO, FormFields, choices_of, fields_of, spec_of_scores
 from .given import GivenBoard
 from .options import SYSTEMS, in_form
+from .ranked_table import board_beside_gold
 from .system_files import read_each
 
 SYSTEM = "system"  # the part of each system's file, repeated
 FILE = "file"
 PLAIN: Mapping[str, Delimiter] = {"csv": ",", "tsv": "\t"}
+# Several systems in one file.
+FORMATS = (*many_systems.FORMATS, ranking.FORMAT.name)
 PLAIN_COLUMNS = frozenset(("id", "dataset", "cluster"))
 
 
@@ -70,7 +75,7 @@ def parse_form(job: Job, body: bytes | bytearray) -> FilesOfSystems:
             other = SYSTEM if form.repeated else next(role for role in form.files if role != FILE)
             detail = f"Give all systems in one file, or each in its own part {SYSTEM}; not both ways."
             raise InvalidTest.at(f"/files/{other}", "unused_file", detail)
-        return _one_file(sources(form.files)[FILE], fields, options)
+        return one_file(sources(form.files)[FILE], fields, options)
     return _each_file(form, fields, options)
 
 
@@ -100,19 +105,21 @@ def in_file(pointer: str) -> str:
     return pointer if pointer.startswith(("/files/", "/options/")) else f"/files/{FILE}{pointer}"
 
 
-def _one_file(source: Source, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:
-    """All systems in one file."""
+def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:
+    """All systems in one file; raises InputError with pointers into the form."""
     if fields.names is not None:
         detail = "names goes with one file for each system; this file names its systems itself. systems chooses among them."
         raise InvalidTest.at(option_pointer(NAMES), "unused_option", detail)
     format_ = fields.format
     guessed = format_ == catalogue.AUTO
     if guessed:
-        format_ = catalogue.guess({FILE: source})
-    if format_ not in many_systems.FORMATS:
+        format_ = catalogue.beside_gold(catalogue.guess({FILE: source}), options)
+        if format_ in many_systems.FORMATS and options.statistic in PAIRWISE:
+            format_ = ranking.FORMAT.name
+    if format_ not in FORMATS:
         detail = (
             f"The format {format_} takes a file for each system: give one part {SYSTEM} for each. Several systems in one file are read as "
-            f"{', '.join(many_systems.FORMATS)} (format=)."
+            f"{', '.join(FORMATS)} (format=)."
         )
         raise InvalidTest.at(f"/files/{FILE}", "one_system", detail)
     uses = catalogue.FORMATS[format_].uses | catalogue.ALWAYS
@@ -123,6 +130,8 @@ def _one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Fil
             )
             raise InvalidTest.at(option_pointer(name), "unused_option", detail)
     note = (f"The format was guessed from the file's first bytes: {format_}.",) if guessed else ()
+    if format_ == ranking.FORMAT.name:
+        return _beside_gold(source, fields, options, note, guessed=guessed)
     choices = choices_of(fields, "scores")
     spec = spec_of_scores(fields)
     if format_ in PLAIN and fields.reader.keys() <= {"statistic"} and _is_plain(source, PLAIN[format_]):
@@ -134,15 +143,15 @@ def _one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Fil
             metric = tables.metric_of(table)
         notes = (*note, *tables.notes_of(table))
         return FilesOfSystems(
-            choices, {name: _within(board) for name, board in boards.items()},
+            choices, {name: within(board, in_file) for name, board in boards.items()},
             ReadingRecord(format_, guessed, notes), spec, metric,
         )  # fmt: skip
     if format_ == "jsonl" and fields.reader.keys() <= {"statistic"} and _has_datasets(source):
         with relocated(in_file):
             boards = tables.of_lines(source.content.removeprefix(UTF8_BOM))
-        own = {name: _within(board) for name, board in boards.items()}
+        own = {name: within(board, in_file) for name, board in boards.items()}
         return FilesOfSystems(choices, own, ReadingRecord(format_, guessed, note), spec)
-    options = replace(options, on_missing=fields.on_missing)  # type: ignore[arg-type]
+    options = replace(options, on_missing=fields.on_missing)
     if options.delimiter is None:
         options = replace(options, delimiter=catalogue.FORMATS[format_].delimiter)
     with relocated(
@@ -166,6 +175,19 @@ def _one_file(source: Source, fields: FormFields, options: ReaderOptions) -> Fil
     )
 
 
+def _beside_gold(
+    source: Source, fields: FormFields, options: ReaderOptions, note: tuple[str, ...], *, guessed: bool
+) -> FilesOfSystems:
+    """Gold and the scores of all systems in one file."""
+    found = ranking_systems.read(source, replace(options, on_missing=fields.on_missing), fields.systems)
+    statistic = fields.members.get("statistic", {})
+    parameters = {name: statistic[name] for name in PARAMETERS if name in statistic}
+    with relocated(in_form):
+        spec = spec_of_kind("predictions", found.default, options.statistic, as_read(parameters, found.gold))
+    record = ReadingRecord(ranking.FORMAT.name, guessed, (*note, *found.notes))
+    return FilesOfSystems(choices_of(fields, "predictions"), {None: board_beside_gold(found)}, record, spec)
+
+
 def _is_plain(source: Source, delimiter: Delimiter) -> bool:
     """Whether a table has the columns that need no choice: an id, and systems; or id, system and score."""
     first = source.content.removeprefix(UTF8_BOM).partition(b"\n")[0].decode("utf-8", "replace")
@@ -181,14 +203,14 @@ def _has_datasets(source: Source) -> bool:
     return b'"dataset"' in first and b'"system"' in first and first.startswith(b"{")
 
 
-def _within(board: GivenBoard) -> GivenBoard:
-    """The same board, whose places are in the file."""
+def within(board: GivenBoard, outer: PointerMap) -> GivenBoard:
+    """The same board, whose places are inside of something else."""
     place, columns = board.place, board.columns
     assert place is not None
     return replace(
         board,
-        place=lambda column, index, rest: in_file(place(column, index, rest)),
-        columns=tables.Mapped(columns, in_file),
+        place=lambda column, index, rest: outer(place(column, index, rest)),
+        columns=tables.Mapped(columns, outer),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ...errors import InvalidTest, relocated
 from ...inputs.formats import catalogue
@@ -36,7 +36,7 @@ class FormFields:
     systems: list[str] | None
 
     @property
-    def on_missing(self) -> str:
+    def on_missing(self) -> Literal["error", "drop"]:
         """What a reader does with an item that has no value: its own two words for it."""
         return "error" if self.members.get("on_missing", "error") == "error" else "drop"
 

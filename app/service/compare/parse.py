@@ -12,7 +12,7 @@ from ...inference.record import ReadingRecord, WarningRecord
 from ...inputs.alignment import system_pointer
 from ...inputs.quoting import quoted
 from ...statistics.paired import StatisticSpec
-from ..media_types import CSV, JSON, MULTIPART, NDJSON, NPY
+from ..media_types import CSV, JSON, MULTIPART, NDJSON, NPY, TSV
 from ..messages import Job
 from ..pointers import PointerMap, chained
 from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
@@ -24,6 +24,7 @@ from .boards import Board, board_of, require_systems
 from .given import GivenBoard
 from .names import require_names
 from .options import SYSTEMS, beside_body, beside_files, in_query, options_of_board
+from .ranked_body import has_gold, parse_ranked
 
 NAMED_SYSTEMS = 5
 
@@ -85,6 +86,9 @@ def _decoded(job: Job, body: bytes | bytearray) -> DecodedCompare:
             metric=found.metric,
             known=found.known,
         )
+    if media_type in (CSV, TSV) and has_gold(job.query):
+        ranked = parse_ranked(job, body, "," if media_type == CSV else "\t")
+        return DecodedCompare(ranked.choices, ranked.boards, beside_body, ranked.reading, ranked.spec)
     with relocated(in_query):
         extra = () if media_type == NDJSON else (SYSTEMS,)
         members, systems = options_of_board(

@@ -100,8 +100,10 @@ function groups(known) {
   const read = all.filter(({ kind }) => !known || known.kinds.includes(kind));
   const general = meta.data.map(({ name, title }) => [title, read.filter(({ data }) => data.includes(name))])
     .filter(([, entries]) => entries.length);
-  const option = ({ name, kind, hint }) =>
-    element("option", { value: name, "data-kind": kind, "data-hint": hint }, statisticTitle(name));
+  const asked = new Map(meta.questions.map(({ name, title }) => [name, title]));
+  const option = ({ name, kind, hint, question }) => element("option", {
+    value: name, "data-kind": kind, "data-hint": [asked.get(question), hint].filter(Boolean).join(" "),
+  }, statisticTitle(name));
   return [...general, ...made].map(([label, entries]) => element("optgroup", { label }, entries.map(option)));
 }
 
