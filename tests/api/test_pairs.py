@@ -64,6 +64,23 @@ def test_tied_scores_have_sklearn_s_auc_and_a_word_about_rho(service: Any) -> No
     assert abs(said["statistic"]["u"]) < abs(stats.spearmanr(gold, u).statistic)
 
 
+def test_an_epsilon_of_any_size_is_decided_at_once(service: Any) -> None:
+    """The integers between which z-scores tie are computed, where they were looked for one by one up to 1e300."""
+    body = {
+        "gold": [1, 2, 2, 3, 4, 5, 5],
+        "u": [10, 1, 4, 11, 12, 2, 6],
+        "v": [0.5, 1e300, 1, 5e-324, 3, -7, 2],
+    }
+    statistic = {"name": "pairwise_accuracy", "scale": "standardized", "epsilon": 1e300}
+    said = service.post(PREDICTIONS, {**body, "statistic": statistic}).json()
+    everything_ties = pytest.approx(2 / 21)
+    assert [said["p_value"], said["statistic"]["u"], said["statistic"]["v"]] == [
+        1.0,
+        everything_ties,
+        everything_ties,
+    ]
+
+
 def test_columns_by_id_are_the_lists(service: Any) -> None:
     ids = list("abcdef")
     body = {**AUC, "groups": list("xxyyxy"), "statistic": {"name": "auc", "group_average": "sum"}}
