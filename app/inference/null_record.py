@@ -17,6 +17,7 @@ from ..engine.one_sum.summary import (
     predicted_nanoseconds,
     spacing_of,
 )
+from ..engine.probability import SMALLEST
 from ..errors import InvalidTest
 from .options import PmfDetail
 from .record import NullRecord
@@ -149,7 +150,8 @@ def _histogram(
     if high == low:
         return ((low, 1.0),), 0.0
     half, centre = MAX_BINS // 2, low + (high - low) / 2.0
-    width = (high - low) / (MAX_BINS - 1)
+    # Of the least doubles a bin would have no width: their bins are as wide as doubles are apart.
+    width = max((high - low) / (MAX_BINS - 1), SMALLEST)
     # Where the ends are neighbouring doubles the centre is one of them, and the other half a span too far from it.
     index = np.clip(np.rint((values - centre) / width).astype(np.int64) + half, 0, MAX_BINS - 1)
     binned_masses: Reals = np.bincount(index, weights=masses, minlength=MAX_BINS).astype(np.float64)

@@ -263,7 +263,7 @@ class TestRecord:
     mid_p_value: Annotated[
         float | None,
         "p_value less half of the probability of a tie with the observed value, as exact as p_value; null where p_value is "
-        "not exact, and for the bootstrap and statistics of several sums.",
+        "not exact, and for the bootstrap, medians, quantiles and statistics of several sums.",
     ] = None
     significant: bool
     alpha: float

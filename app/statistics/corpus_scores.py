@@ -75,11 +75,12 @@ class Bleu(Quantity):
         system, reference, *counts = (np.asarray(column, dtype=np.float64) for column in sums)
         correct, total = counts[:BLEU_ORDERS], counts[BLEU_ORDERS:]
         matched: Reals = np.asarray(sum(correct))
-        scored = np.asarray(matched > 0) & (system > 0)
+        scored = np.asarray(matched > 0) & (system > 0) & (reference >= 0)
         product: Reals = np.asarray(1.0)
         smoothing: Reals = np.asarray(1.0)
         for matched, possible in zip(correct, total, strict=True):
-            scored = scored & (possible > 0)
+            # A box has rows that no corpus can have, with negative counts: they score 0, as in `value_at`.
+            scored = scored & (matched >= 0) & (possible > 0)
             smoothing = np.where(matched == 0, 2.0 * smoothing, smoothing)
             numerator = np.where(matched == 0, 1.0 / smoothing, matched)
             product = product * numerator / np.where(possible > 0, possible, 1.0)
@@ -90,7 +91,6 @@ class Bleu(Quantity):
         value = np.where(scored, value, 0.0)
         # 8 operations on the product, each root halving their share; 1 - excess is off by its own rounding.
         error = value * (_U * (24.0 + 4.0 * excess)) + 1e-300
-        # Rows no corpus can have (negative counts) are left to the exact value.
         wrong = ~np.isfinite(value)
         shape = np.broadcast_shapes(*(column.shape for column in sums))
         return Approximation(

@@ -64,6 +64,23 @@ def test_tied_scores_have_sklearn_s_auc_and_a_word_about_rho(service: Any) -> No
     assert abs(said["statistic"]["u"]) < abs(stats.spearmanr(gold, u).statistic)
 
 
+def test_an_epsilon_of_any_size_is_decided_at_once(service: Any) -> None:
+    """The integers between which z-scores tie are computed, where they were looked for one by one up to 1e300."""
+    body = {
+        "gold": [1, 2, 2, 3, 4, 5, 5],
+        "u": [10, 1, 4, 11, 12, 2, 6],
+        "v": [0.5, 1e300, 1, 5e-324, 3, -7, 2],
+    }
+    statistic = {"name": "pairwise_accuracy", "scale": "standardized", "epsilon": 1e300}
+    said = service.post(PREDICTIONS, {**body, "statistic": statistic}).json()
+    everything_ties = pytest.approx(2 / 21)
+    assert [said["p_value"], said["statistic"]["u"], said["statistic"]["v"]] == [
+        1.0,
+        everything_ties,
+        everything_ties,
+    ]
+
+
 def test_columns_by_id_are_the_lists(service: Any) -> None:
     ids = list("abcdef")
     body = {**AUC, "groups": list("xxyyxy"), "statistic": {"name": "auc", "group_average": "sum"}}
@@ -232,6 +249,7 @@ def test_a_table_of_labels_and_scores_is_the_request(service: Any) -> None:
         ("label,score_u,score_v\n1,0.5,0.2\n0,0.5,\n", "/files/file/line/3/3", "missing"),
         ("time,event,score_u,score_v\n3,1,0.5,0.2\n4,2,0.5,1\n", "/files/file/line/3/2", "not_an_event"),
         ("label,score_u,score_v,event\n1,0.5,0.2,1\n0,1,2,1\n", "/files", "superfluous"),
+        ("y_true,label,score_u,score_v\n1,0,0.5,0.2\n0,1,1,2\n", "/files/file/line/1", "choose_gold_column"),
     ],
 )
 def test_a_wrong_table_says_where(service: Any, text: str, pointer: str, code: str) -> None:

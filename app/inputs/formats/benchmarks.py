@@ -116,11 +116,18 @@ def _value(
     pointer = f"{source.pointer}/{layout.path(index, name)}"
     if name not in numbers:
         raise InvalidTest.at(pointer, "missing_field", f"{source.label}: this benchmark has no {name}.")
-    return reader.of_json(numbers[name], pointer)
+    return _seconds(numbers[name], pointer, reader)
+
+
+def _seconds(value: Any, pointer: str, reader: NumberReader) -> Number | None:
+    """A time; true is none, though elsewhere it is a score of 1."""
+    if isinstance(value, bool):
+        raise InvalidTest.at(pointer, "not_a_number", "This is a boolean; a time in seconds is needed here.")
+    return reader.of_json(value, pointer)
 
 
 def _times(source: Source, times: Sequence[Any], path: str, reader: NumberReader) -> Value:
-    read = [reader.of_json(time, f"{source.pointer}/{path}/{index}") for index, time in enumerate(times)]
+    read = [_seconds(time, f"{source.pointer}/{path}/{index}", reader) for index, time in enumerate(times)]
     known: tuple[Number, ...] = tuple(time for time in read if time is not None)
     return known if len(known) == len(read) else None
 

@@ -53,7 +53,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     }
     kept = set(rated.ids)
     columns = [_only(column, kept) for column in columns]
-    documents = _documents(files["documents"], human[systems[0]], notes) if clusters == "document" else []
+    documents = _documents(files["documents"], human, systems, notes) if clusters == "document" else []
     labels = {key: _part(name, segment, clusters, documents) for key, (name, segment) in keys.items()}
     of_items = OfItems(
         None
@@ -188,8 +188,8 @@ def _part(system: str, segment: int, which: str | None, documents: list[str]) ->
     return system if which == "system" else str(segment)
 
 
-def _documents(source: Source, segments: list[tuple[Number | None, int]], notes: list[str]) -> list[str]:
-    """The document of each segment, the last field of its line; raises InvalidTest."""
+def _documents(source: Source, human: Scores, systems: list[str], notes: list[str]) -> list[str]:
+    """The document of each segment, the last field of its line; the systems have as many. Raises InvalidTest."""
     documents = []
     for number, line in enumerate(source.lines(notes), 1):
         fields = line.split()
@@ -198,9 +198,10 @@ def _documents(source: Source, segments: list[tuple[Number | None, int]], notes:
                 number, "wrong_field_count", "a line is a domain and a document, one for each segment."
             )
         documents.append(fields[-1])
-    if len(documents) != len(segments):
-        detail = f"{source.label}: {len(documents):,} lines for {len(segments):,} segments."
-        raise InvalidTest.at(source.pointer, "length_mismatch", detail)
+    for name in systems:
+        if len(documents) != len(human[name]):
+            detail = f"{source.label}: {len(documents):,} lines for {len(human[name]):,} segments of {quoted(name)}."
+            raise InvalidTest.at(source.pointer, "length_mismatch", detail)
     return documents
 
 

@@ -69,7 +69,7 @@ class Roles:
     """Which columns of a file are what, but for the scores, which are `others`."""
 
     def __init__(self, data: NamedFields, options: ReaderOptions) -> None:
-        self.gold = data.chosen("gold_column", options.gold_column, GOLD)
+        self.gold = _gold(data, options)
         self.event = data.chosen("event_column", options.event_column, EVENTS)
         self.group = data.chosen("groups", options.groups, GROUPS)
         self.cluster = data.chosen("clusters", options.clusters, (CLUSTER_NAME,))
@@ -85,6 +85,14 @@ class Roles:
                 data.top, "gold_column", "column of gold", list(data.names), why, code="missing_column"
             )
         return self.gold
+
+
+def _gold(data: NamedFields, options: ReaderOptions) -> str | None:
+    """The column of gold, if there is one; raises InvalidTest where several say that they are it."""
+    several = [name for name in data.names if name.lower() in TELLING]
+    if options.gold_column is None and len(several) > 1:
+        raise choose(data.top, "gold_column", "column of gold", several, "More than one column may be gold. ")
+    return data.chosen("gold_column", options.gold_column, GOLD)
 
 
 def _one_file(data: NamedFields, options: ReaderOptions, format_: str, notes: list[str]) -> Reading:

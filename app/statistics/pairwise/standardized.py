@@ -20,7 +20,7 @@ from ..paired import Column
 from .printed import as_printed
 
 Places = tuple[Integers, Integers, Integers]  # code, below, upto
-# Bits behind the binary point of a bracket.
+# Bits behind the binary point of a bracket, where it matters whether it holds an integer.
 _BITS = 64
 
 
@@ -117,10 +117,12 @@ def _ceiling(x: int, mine: int, theirs: int, n: int, shift: Fraction) -> int:
     """
     first, second = x * shift.denominator * n, shift.numerator * mine
     p, q, below = mine * theirs, theirs * n, shift.denominator * n * mine
-    root_p, root_q = isqrt(p << 2 * _BITS), isqrt(q << 2 * _BITS)
+    # Enough for a bracket shorter than an integer, also where one system's scores are 1e300 times the other's.
+    bits = max((abs(first) + abs(second)).bit_length() - below.bit_length(), 0) + _BITS
+    root_p, root_q = isqrt(p << 2 * bits), isqrt(q << 2 * bits)
     low = first * (root_p + (first < 0)) + second * (root_q + (second < 0))
     high = first * (root_p + (first > 0)) + second * (root_q + (second > 0))
-    y, most = -(-low // (below << _BITS)), -(-high // (below << _BITS))
+    y, most = -(-low // (below << bits)), -(-high // (below << bits))
     while y < most and sign_of(first, p, second, q, -y * below) > 0:
         y += 1
     return y

@@ -63,6 +63,8 @@ def test_it_is_null_where_p_is_not_exact() -> None:
     u, v = [1, 2, 3, 5, 8], [2, 2, 1, 4, 4]
     assert run(u, v, method="monte_carlo").mid_p_value is None
     assert run(u, v, test="bootstrap").mid_p_value is None
+    median = run(u, v, "median_difference")
+    assert (median.method.exact, median.mid_p_value) == (True, None)
     counts = {"tp": np.array([3, 4, 5]), "incorrect": np.array([1, 2, 0])}
     others = {"tp": np.array([2, 4, 3]), "incorrect": np.array([2, 1, 3])}
     data = Counts(counts, others)

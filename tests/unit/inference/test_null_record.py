@@ -116,6 +116,13 @@ def test_the_null_is_the_same_whichever_way_the_items_went() -> None:
     assert one == other
 
 
+def test_bins_of_the_least_doubles_have_their_values() -> None:
+    least = 5e-324
+    null = score([0.0, 0.0], [2 * least, 2 * least], "median_difference", pmf="summary").null
+    assert null.pmf == ((-2 * least, 0.25), (0.0, 0.5), (2 * least, 0.25))
+    assert null.pmf_bin_width == least
+
+
 def test_a_null_whose_values_differ_by_rounding_alone_is_drawn() -> None:
     # exp(y) exp(-y) is one, or its neighbour among the doubles: the middle of the two is one of them.
     one = "exp(x2/1e3)*exp(-x2/1e3)"

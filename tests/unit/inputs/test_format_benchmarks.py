@@ -92,6 +92,12 @@ def test_parameters_are_part_of_the_name(read_files: Read) -> None:
         ("hyperfine", {"results": [{"command": "a"}]}, "missing_field", "/files/u/results/0/mean"),
         ("hyperfine", {"results": [{"command": "a", "mean": None}]}, "missing_value", "/files/u/results/0"),
         ("hyperfine", {"results": HYPERFINE["results"] * 2}, "duplicate_id", "/files/u/results/1"),
+        (
+            "hyperfine",
+            {"results": [{"command": "a", "times": [1, True]}]},
+            "not_a_number",
+            "/files/u/results/0/times/1",
+        ),
         ("pytest-benchmark", {"benchmarks": {}}, "missing_field", "/files/u/benchmarks"),
         ("pytest-benchmark", {"benchmarks": [{"name": "a"}]}, "missing_value", "/files/u/benchmarks/0/stats"),
     ],

@@ -155,6 +155,11 @@ DAMAGES: list[tuple[dict[str, str], dict[str, str], str, str]] = [
     ({}, {"groups": "sentence"}, "invalid_option", "/options/groups"),
     ({}, {"clusters": "document"}, "invalid_option", "/options/clusters"),
     ({"documents": "ted d1\n"}, {"clusters": "document"}, "length_mismatch", "/files/documents"),
+    # One system has more segments than the first one, and than there are lines.
+    (
+        {"gold": GOLD + "B 9\n", "u": ONE + "B 9\n", "v": TWO + "B 9\n", "documents": "d 1\nd 1\nd 2\n"},
+        {"clusters": "document"}, "length_mismatch", "/files/documents",
+    ),
     ({"documents": "ted d1\n"}, {}, "invalid_option", "/options/clusters"),
     ({"documents": "ted d1\n\nted d2\n"}, {"clusters": "document"}, "wrong_field_count", "/files/documents/line/2"),
 ]  # fmt: skip
