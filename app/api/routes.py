@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
@@ -10,6 +11,7 @@ from starlette.responses import Response
 
 from ..execution.cache import Cache
 from ..execution.executor import Executor
+from ..ops.drain import Drain
 from ..ops.health import HealthChecks, health_router
 from ..ops.metrics import Metrics, metrics_router
 from ..service.limits import limits_of
@@ -19,14 +21,24 @@ from .admission import InPlace
 from .docs import add_docs
 from .endpoint import TestEndpoint
 from .exception_handlers import add_handlers
+from .jobs import JobEndpoint, jobs_router
 from .meta import meta_router
 from .openapi_document import add_document
 from .page import add_page
 from .request_body import ByteBudget
 
+if TYPE_CHECKING:
+    from ..jobs.connected import Jobs
+
 
 def add_routes(
-    app: FastAPI, settings: Settings, executor: Executor, health: HealthChecks, metrics: Metrics
+    app: FastAPI,
+    settings: Settings,
+    executor: Executor,
+    health: HealthChecks,
+    metrics: Metrics,
+    drain: Drain,
+    jobs: Jobs | None,
 ) -> None:
     """Add all routes and exception handlers."""
     cache: Cache[RenderedResponse] = Cache(settings.cache_bytes, settings.cache_entries)
@@ -38,6 +50,7 @@ def add_routes(
     app.include_router(
         test_router(TestEndpoint(settings, executor, limits_of(settings), cache, budget, in_place))
     )
+    app.include_router(jobs_router(JobEndpoint(settings, executor, budget, drain, jobs)))
     app.include_router(meta_router(settings))
     app.include_router(health_router(health, settings.retry_after_s))
     app.include_router(metrics_router(metrics))

@@ -93,6 +93,25 @@ def serve(**given: str | None) -> None:
     serving(settings)
 
 
+@cli.command()
+@click.option("--with-parent", is_flag=True, hidden=True)
+def worker(*, with_parent: bool) -> None:
+    """Compute jobs until SIGTERM or Ctrl-C; EXACTPERM_JOBS_URL says of which database.
+
+    A service with that setting has a worker of its own. More of them, on this machine or others, share its jobs.
+    """
+    _require("server")
+    _require("jobs")
+    from .settings import settings_of
+
+    settings = settings_of({})
+    if not settings.jobs_url:
+        raise click.UsageError("Set EXACTPERM_JOBS_URL, to the database that the service has.")
+    from ..working import work
+
+    work(settings, with_parent=with_parent)
+
+
 def _asks(
     what: str, epilog: str, *given: Callable[[Any], Any]
 ) -> Callable[[Callable[..., None]], click.Command]:
