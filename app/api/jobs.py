@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import math
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,17 +19,16 @@ from ..errors import (
     JobExpired,
     JobNotFinished,
     JobsOff,
-    KeyConflict,
     NotThere,
     Overloaded,
     StoreUnreachable,
-    TooManyJobs,
 )
 from ..execution.executor import Executor
 from ..ops.drain import Drain
 from ..service.messages import RenderedResponse
 from ..settings import Settings
 from .endpoint import CLIENT_LEFT, sent
+from .job_store import OFF, asked
 from .job_views import etag_of, event_of, location_of, matches, view_of
 from .negotiation import body_of
 from .owner import owner_of
@@ -41,10 +39,6 @@ if TYPE_CHECKING:
     from ..jobs.model import JobRow
 
 T = TypeVar("T")
-OFF = (
-    "This service keeps no jobs and no answers. Its operator can set EXACTPERM_JOBS_URL, to sqlite:////path/jobs.sqlite or to "
-    "a PostgreSQL database; until then, send tests one by one, or lists of them to /v1/batch."
-)
 NOT_THERE = "There is no such job, or it belongs to another API key."
 MOST_KEY_CHARS = 255
 MOST_LISTED, LISTED = 1_000, 100
@@ -144,7 +138,7 @@ class JobEndpoint:
     async def delete(self, request: Request) -> Response:
         """Cancel a job and forget it."""
         jobs, owner, job = self._on(), owner_of(request, self.settings), request.path_params["job"]
-        if not await self._asked(lambda: jobs.ready().delete(job, owner)):
+        if not await self._asked(lambda: jobs.delete(job, owner)):
             raise NotThere(NOT_THERE)
         return Response(status_code=204, headers={"cache-control": "no-store"})
 
@@ -242,28 +236,6 @@ class JobEndpoint:
     async def _asked(self, ask: Callable[[], T]) -> T:
         """Ask the database, in a thread; its refusals become problems."""
         return await asyncio.to_thread(asked, ask, self.settings)
-
-
-def asked(ask: Callable[[], T], settings: Settings) -> T:
-    """What the database says; raises the errors of the API."""
-    from ..jobs.database import reachable
-    from ..jobs.model import KeyReused, NoShare, StoreAway
-
-    try:
-        with reachable():
-            return ask()
-    except StoreAway:
-        detail = "The database of jobs cannot be reached. Tests are still answered."
-        raise StoreUnreachable(detail, retry_after_s=max(5, settings.retry_after_s)) from None
-    except KeyReused:
-        detail = "This Idempotency-Key was used for another request. Choose a new one for a new request."
-        raise KeyConflict(detail) from None
-    except NoShare as full:
-        wait = min(3_600, max(1, math.ceil(0.1 * full.seconds / max(settings.workers, 1))))
-        if full.own:
-            detail = "Too many jobs of this API key have not ended yet. Wait until some have."
-            raise TooManyJobs(detail, retry_after_s=wait) from None
-        raise Overloaded("Too many jobs wait. Try again later.", retry_after_s=wait) from None
 
 
 def jobs_router(endpoint: JobEndpoint) -> APIRouter:

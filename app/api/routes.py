@@ -46,9 +46,11 @@ def add_routes(
     budget = ByteBudget(most, partial(metrics.refused, "bodies_bytes"))
     in_place = InPlace(settings)
     metrics.held_bytes = lambda: budget.held
+    if jobs is not None:
+        metrics.look_at_jobs = jobs.counts
     metrics.in_place_seconds = lambda: in_place.seconds
     app.include_router(
-        test_router(TestEndpoint(settings, executor, limits_of(settings), cache, budget, in_place))
+        test_router(TestEndpoint(settings, executor, limits_of(settings), cache, budget, in_place, jobs))
     )
     app.include_router(jobs_router(JobEndpoint(settings, executor, budget, drain, jobs)))
     app.include_router(meta_router(settings))

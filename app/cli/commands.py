@@ -12,6 +12,7 @@ import click
 
 from .. import __version__
 from . import compare_options, options
+from .jobs import jobs
 from .options import Sectioned
 from .output import ERROR, INTERRUPTED, PASSED
 
@@ -91,6 +92,9 @@ def serve(**given: str | None) -> None:
     from ..serving import serve as serving
 
     serving(settings)
+
+
+cli.add_command(jobs)
 
 
 @cli.command()

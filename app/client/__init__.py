@@ -38,6 +38,7 @@ from .errors import (
     UnsupportedMedia,
 )
 from .gate_results import GateResult, Meta, MetricResult, Plan
+from .jobs import Job
 from .requests import counts, effects, files, gate, metric, predictions, scores
 from .results import Interval, TestResult
 from .retries import Retries
@@ -56,6 +57,7 @@ __all__ = [
     "Interval",
     "InvalidData",
     "InvalidTest",
+    "Job",
     "MalformedBody",
     "Meta",
     "MetricResult",

@@ -124,7 +124,7 @@ class Chunks:
         return computed
 
     def end(self) -> None:
-        """This host ends: what it computes is killed, and left to others."""
+        """Leave what is computed here to others: this host ends."""
         self._ending = True
 
     def _go_on(self) -> None:

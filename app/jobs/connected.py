@@ -10,7 +10,8 @@ from ..service.limits import limits_of
 from ..service.messages import Limits
 from ..settings import Settings
 from .database import engine_of, reachable
-from .model import JobPlan, Shares
+from .hosts import live_hosts
+from .model import JobPlan, Shares, StoreAway
 from .queue import Queue
 from .store import Store
 from .work import Cutting
@@ -42,6 +43,7 @@ class Jobs:
         self._shares = Shares(
             settings.jobs_key_seconds, settings.jobs_key_jobs, settings.jobs_waiting_seconds
         )
+        self._silent_s = settings.job_silent_s
         self._lock = threading.Lock()
         self._is_ready = False
 
@@ -62,7 +64,29 @@ class Jobs:
                 lambda connection, job, chunks: self.queue.submit(connection, job, owner, chunks),
             )  # fmt: skip
 
+    def counts(self) -> tuple[dict[str, int], float, int] | None:
+        """Jobs by state, predicted seconds of those that have not ended, and live workers; None while it is away."""
+        try:
+            with reachable():
+                by_state, waiting = self.ready().counts()
+                return by_state, waiting, live_hosts(self.engine, self._silent_s)
+        except StoreAway:
+            return None
+
     def cancel(self, job: str, owner: str) -> bool:
-        """Cancel a job; whether it was active. What waits of it leaves the queue when workers come to it."""
+        """Cancel a job; whether it was active. What waits of it leaves the queue, too."""
         with reachable():
-            return self.ready().cancel(job, owner)
+            row = self.ready().job(job, owner)
+            if row is None or not self.store.cancel(job, owner):
+                return False
+            self.queue.cancel(job, row.chunks)
+        return True
+
+    def delete(self, job: str, owner: str) -> bool:
+        """Cancel a job and forget it; whether there was one."""
+        with reachable():
+            row = self.ready().job(job, owner)
+            if row is None or not self.store.delete(job, owner):
+                return False
+            self.queue.forget(job, row.chunks)
+        return True

@@ -119,7 +119,7 @@ class Stranger:
     pass
 
 
-@pytest.mark.parametrize("value", [Stranger(), len, {"a": 1}, b"", np.array(["text"]), Stranger().__init__])
+@pytest.mark.parametrize("value", [Stranger(), len, {"a": 1}, b"", np.array(["text"]), [1].append])
 def test_nothing_else_is_written(value: Any) -> None:
     with pytest.raises(TypeError):
         codec.dumped(value)
