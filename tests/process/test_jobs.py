@@ -7,6 +7,8 @@ import os
 import random
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +18,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.process.conftest import ENDLESS, PATIENCE_S, ROOMY, SMALL, until
+from app.client import Client, GateResult, InvalidTest, TestResult, gate, scores
+from tests.process.conftest import ENDLESS, PATIENCE_S, ROOMY, ROOT, SMALL, until
 from tests.process.job_servers import DIGESTS, KEYS, JobServer, lines, serving, without_runtime
 from tests.process.test_compare_parts import board
 
@@ -102,6 +105,53 @@ def test_what_is_wrong_is_said_at_once(server: JobServer, body: Any, pointer: st
     answered = server.ask("POST", "/v1/jobs", "a", json=body)
     assert answered.status_code == 422
     assert answered.json()["errors"][0]["pointer"] == pointer
+
+
+def test_a_stored_answer_has_a_permalink_for_its_key_alone(server: JobServer) -> None:
+    answered = server.ask("POST", "/v1/tests/scores?store=1", "a", json=SMALL)
+    place = answered.headers["content-location"]
+    assert len(place.removeprefix("/v1/results/r_")) == 32
+    kept = server.ask("GET", place, "a")
+    assert (kept.status_code, kept.content) == (200, answered.content)
+    assert kept.headers["etag"] == answered.headers["etag"]
+    assert server.ask("GET", place, "b").status_code == 404
+    assert "content-location" not in server.ask("POST", "/v1/tests/scores", "a", json=SMALL).headers
+    assert server.ask("POST", "/v1/tests/scores?store=2", "a", json=SMALL).status_code == 422
+
+
+def test_the_client_and_the_command_line(server: JobServer, tmp_path: Path) -> None:
+    one = scores(SMALL["u"], SMALL["v"])
+    with Client(server.url, api_key=KEYS["a"]) as client:
+        job = client.jobs.submit([one, gate(one), scores([1, 2], [1])])
+        seen: list[float] = []
+        assert client.jobs.wait(job.id, lambda now: seen.append(now.progress)).state == "succeeded"
+        answers = client.jobs.result(job.id)
+        assert isinstance(answers, list)
+        first, second, wrong = answers
+        assert isinstance(first, TestResult)
+        assert isinstance(second, GateResult)
+        assert (first.p_value, second.verdict) == (0.0625, "pass")
+        assert isinstance(wrong, InvalidTest)
+        assert seen[-1] == 1.0
+        again = client.jobs.submit(one, key="same")
+        assert client.jobs.submit(one, key="same").id == again.id
+    (tmp_path / "board.json").write_text(json.dumps(BOARD))
+    command = [
+        sys.executable,
+        "-m",
+        "app",
+        "jobs",
+        "submit",
+        str(tmp_path / "board.json"),
+        "--kind",
+        "compare",
+        "--wait",
+    ]
+    environment = {**os.environ, "EXACTPERM_URL": server.url, "EXACTPERM_API_KEY": KEYS["a"]}
+    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True, timeout=60)
+    at_once = server.ask("POST", "/v1/compare", "a", json=BOARD)
+    assert without_runtime(ran.stdout) == without_runtime(at_once.content)
+    assert ran.stderr.startswith(b"j_")
 
 
 def test_keys_see_their_own_jobs_only(server: JobServer) -> None:
