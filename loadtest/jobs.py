@@ -26,6 +26,8 @@ import httpx
 import numpy as np
 
 from app.execution.ipc import Unbounded
+from app.execution.worker import NICENESS
+from app.jobs import worker
 from app.service import pipeline
 from app.service.compare.parts import slices_of
 from app.service.limits import limits_of
@@ -130,6 +132,12 @@ def _prepare(body: bytes) -> Any:
     return _prepared
 
 
+def _prepare_nicely(body: bytes) -> None:
+    """With the priority of the processes of jobs, so that others who use the machine slow down both alike."""
+    os.nice(NICENESS + worker.NICENESS)
+    _prepare(body)
+
+
 def _solve(slices: Any) -> int:
     return sum(len(_prepared.boards[one.board].solve(one.start, one.stop)) for one in slices)
 
@@ -141,7 +149,7 @@ def in_a_pool(request: Any, workers: int) -> float:
     prepared = _prepare(body)
     boards = [(one.tests, one.planned.seconds) for one in prepared.boards]
     parts = slices_of(boards, max(1, round(sum(own for _, own in boards) / 0.5)))
-    with multiprocessing.get_context("spawn").Pool(workers, _prepare, (body,)) as pool:
+    with multiprocessing.get_context("spawn").Pool(workers, _prepare_nicely, (body,)) as pool:
         assert sum(pool.imap_unordered(_solve, parts)) == prepared.tests
     return time.perf_counter() - began
 
@@ -212,8 +220,8 @@ def _worker(service: Service) -> int | None:
 
 def _computing(service: Service) -> set[int]:
     """Processes of the worker for jobs, but for the fork server."""
-    worker, found = _worker(service), set()
-    for pid in _children(worker) if worker is not None else ():
+    host, found = _worker(service), set()
+    for pid in _children(host) if host is not None else ():
         with contextlib.suppress(OSError):
             if Path(f"/proc/{pid}/comm").read_text() == "exactperm-work\n":
                 found.add(pid)
@@ -223,13 +231,13 @@ def _computing(service: Service) -> set[int]:
 def _kill(service: Service, drawn: random.Random) -> int:
     """Kill a compute process, the worker, or the whole service, which is started again; how many were killed."""
     what = drawn.choice(("process", "worker", "service"))
-    worker = _worker(service)
+    host = _worker(service)
     if what == "service":
         service.process.kill()
         service.process.wait()
         service.start()
         return 1
-    pids = sorted(_computing(service)) if what == "process" else [worker] * (worker is not None)
+    pids = sorted(_computing(service)) if what == "process" else [host] * (host is not None)
     if not pids:
         return 0
     with contextlib.suppress(ProcessLookupError):
@@ -280,6 +288,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     if options.only != "fairness":
         large_board(options)
     if options.only != "board":
