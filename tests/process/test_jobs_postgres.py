@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.process,
     pytest.mark.slow,
     pytest.mark.skipif(
-        POSTGRES is None and not os.environ.get("CI"), reason="needs the server of PostgreSQL (Debian: postgresql)"
+        POSTGRES is None, reason="needs the server of PostgreSQL (Debian: postgresql)"
     ),
 ]  # fmt: skip
 
@@ -35,7 +35,7 @@ class Postgres:
     """A server in a folder of its own, as a user without rights: it refuses to run as root."""
 
     def __init__(self, folder: Path) -> None:
-        assert POSTGRES is not None, "CI installs PostgreSQL"
+        assert POSTGRES is not None
         self.programs = Path(POSTGRES).resolve().parent
         self.folder = folder / "data"
         self.options: dict[str, Any] = {}
