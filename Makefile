@@ -95,7 +95,7 @@ wheel: .venv/.dev ## Build the package exactperm: dist/exactperm-*.whl
 	$(PY) -m hatchling build --target wheel
 
 REQUIREMENTS ?= main
-image: ## Build the container image exactperm:latest (REQUIREMENTS=serve: with the readers of asr, mt and trec)
+image: ## Build the container image exactperm:latest (REQUIREMENTS=serve: with jobs and the readers of asr, mt and trec)
 	docker build --build-arg REQUIREMENTS=$(REQUIREMENTS) --tag exactperm .
 
 # One file for every Python and platform, with one NumPy and one SciPy: the same digits and the same types everywhere.
@@ -106,7 +106,7 @@ SERVER = --extra server --extra pictures
 lock: .venv/.dev ## Pin pyproject.toml's dependencies again (UPGRADE=--upgrade for newer versions)
 	$(LOCK) --all-extras --group dev --output-file requirements/dev.txt
 	$(LOCK) --constraint requirements/dev.txt $(SERVER) --output-file requirements/main.txt
-	$(LOCK) --constraint requirements/dev.txt $(SERVER) --extra asr --extra mt --extra trec --output-file requirements/serve.txt
+	$(LOCK) --constraint requirements/dev.txt $(SERVER) --extra asr --extra jobs --extra mt --extra trec --output-file requirements/serve.txt
 	@! grep -nE 'https?://|file:|find-links|index-url' requirements/*.txt
 
 clean: ## Remove .venv, dist and caches

@@ -9,9 +9,16 @@ ExactpermError
 │   ├── NotAcceptable          no representation that the client accepts
 │   ├── BodyTooLarge           more bytes or items than the server accepts
 │   ├── InvalidTest            parseable, but not a valid test
-│   └── PlanTooLarge           valid, but its exact cost is over the budget
+│   ├── PlanTooLarge           valid, but its exact cost is over the budget
+│   ├── NotThere               there is no such job or stored answer, or it is another key's
+│   ├── JobExpired             the job was kept for a while, and is gone
+│   ├── KeyConflict            the idempotency key came with another request
+│   └── JobsOff                the service has no database for jobs
 └── CapacityError              the caller can only try again
     ├── Overloaded             the queue is full
+    ├── TooManyJobs            too much work of this key waits
+    ├── JobNotFinished         the job has no result yet, or has none at all
+    ├── StoreUnreachable       the database of jobs is away
     ├── TooManyConnections     too many connections are open
     ├── DeadlineExceeded       the requested or allowed time is over
     ├── OutOfMemory            the worker reached its memory limit
@@ -140,6 +147,30 @@ class PlanTooLarge(InputError):
     code = "plan-too-large"
 
 
+class NotThere(InputError):
+    """There is no such job or stored answer for this key."""
+
+    code = "not-found"
+
+
+class JobExpired(InputError):
+    """The job and its result were kept for a while, and are gone."""
+
+    code = "expired"
+
+
+class KeyConflict(InputError):
+    """The idempotency key was used for another request."""
+
+    code = "idempotency-conflict"
+
+
+class JobsOff(InputError):
+    """The service has no database for jobs and stored answers."""
+
+    code = "jobs-off"
+
+
 class CapacityError(ExactpermError):
     """The server cannot answer now."""
 
@@ -156,6 +187,24 @@ class Overloaded(CapacityError):
     """The queue is full."""
 
     code = "overloaded"
+
+
+class TooManyJobs(CapacityError):
+    """Too much work of this key waits."""
+
+    code = "too-many-requests"
+
+
+class JobNotFinished(CapacityError):
+    """The job has no result yet, or ended without one."""
+
+    code = "job-not-finished"
+
+
+class StoreUnreachable(CapacityError):
+    """The database of jobs cannot be reached."""
+
+    code = "store-away"
 
 
 class TooManyConnections(CapacityError):

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
@@ -21,6 +22,7 @@ from .errors import ExactpermError
 from .execution.executor import Executor
 from .execution.ipc import Unbounded
 from .execution.peaks import give_back_after_peaks
+from .extras import is_installed, missing
 from .ops.auth import AuthMiddleware
 from .ops.cors import OPTIONS, ProblemCORSMiddleware, origins_of
 from .ops.drain import Drain, DrainMiddleware
@@ -41,6 +43,9 @@ from .service.self_test import KNOWN, self_test
 from .settings import Settings
 from .worker_start import start_worker
 from .workers import executor_of
+
+if TYPE_CHECKING:
+    from .jobs.connected import Jobs
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +99,7 @@ def create_app(
     app.state.executor = executor
     app.state.drain = drain
     app.state.metrics = metrics
-    direct = add_routes(app, settings, executor, health, metrics)
+    direct = add_routes(app, settings, executor, health, metrics, drain, jobs_of(settings))
     # The last added is the outermost.
     app.add_middleware(DirectMiddleware, handlers=direct)
     app.add_middleware(HeadMiddleware)
@@ -107,6 +112,17 @@ def create_app(
     )
     app.add_middleware(DrainMiddleware, drain=drain)
     return app
+
+
+def jobs_of(settings: Settings) -> Jobs | None:
+    """The database of jobs, which need not be there yet; None where jobs are off. SystemExit without the extra."""
+    if not settings.jobs_url:
+        return None
+    if not is_installed("jobs"):
+        raise SystemExit(f"{missing('jobs')}.")
+    from .jobs.connected import Jobs
+
+    return Jobs(settings)
 
 
 async def _test(executor: Executor, health: HealthChecks, settings: Settings) -> None:

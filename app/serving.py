@@ -18,6 +18,7 @@ from http import HTTPStatus
 
 from .execution import malloc
 from .execution.executor import Executor
+from .jobs.embedded import embedded_worker
 from .ops.edge import descriptors
 from .ops.edge.limits import Edge, Limits
 from .ops.keys import exposed
@@ -36,7 +37,8 @@ def serve(settings: Settings) -> None:
     executor = executor_of(settings)
     executor.begin()  # forks, so it comes before threads, event loops and the web framework
     malloc.keep(2**28)  # bodies, and the pieces in which they arrive
-    asyncio.run(_serve(settings, limits, executor))
+    with embedded_worker(settings):
+        asyncio.run(_serve(settings, limits, executor))
 
 
 def affordable(settings: Settings) -> Limits:

@@ -202,6 +202,69 @@ class Settings(BaseSettings):
         description="Origins of web pages that may read answers, separated by commas; without any, no other origin may.",
     )
 
+    jobs_url: str = Field(
+        default="",
+        pattern=r"^(sqlite:///.+|postgres(ql)?(\+psycopg)?://.+)?$",
+        repr=False,
+        description="Database of jobs and stored answers: sqlite:////path/jobs.sqlite, or postgresql://user@host/name; needs the extra jobs. Without it there are no jobs, and nothing is stored.",
+    )
+    jobs_embedded_worker: bool = Field(
+        default=True,
+        description="Whether the service starts a worker for jobs itself; if not, start some with `python -m app worker`.",
+    )
+    job_chunk_seconds: float = Field(
+        default=0.5,
+        gt=0,
+        le=600,
+        description="Predicted seconds of work in one chunk of a job: what is lost when its process dies.",
+    )
+    job_max_chunks: int = Field(
+        default=2_000, ge=1, le=100_000, description="Most chunks of one job; chunks are longer beyond it."
+    )
+    job_max_tests: int = Field(
+        default=100_000, ge=1, description="Most tests in the list of one job; more get 422."
+    )
+    job_max_seconds: float = Field(
+        default=360_000.0, gt=0, description="Most predicted processor seconds of one job; more get 422."
+    )
+    jobs_key_seconds: float = Field(
+        default=720_000.0,
+        gt=0,
+        description="Most predicted seconds of unfinished jobs of one API key; more get 429.",
+    )
+    jobs_key_jobs: int = Field(
+        default=1_000, ge=1, description="Most unfinished jobs of one API key; more get 429."
+    )
+    jobs_waiting_seconds: float = Field(
+        default=3_600_000.0,
+        gt=0,
+        description="Most predicted seconds of unfinished jobs of all keys together; more get 503.",
+    )
+    job_timeout_s: float = Field(
+        default=86_400.0, gt=0, description="Seconds that one chunk may take before its job fails."
+    )
+    job_poll_s: float = Field(
+        default=0.25, gt=0, description="Seconds between two looks of a worker for chunks that wait."
+    )
+    job_beat_s: float = Field(
+        default=0.5,
+        gt=0,
+        description="Seconds between two heartbeats of a worker, when it also notices cancelled jobs.",
+    )
+    job_silent_s: float = Field(
+        default=5.0,
+        gt=0,
+        description="Seconds without a heartbeat after which other workers take over what a worker had begun.",
+    )
+    job_streams: int = Field(
+        default=200, ge=1, description="Most open streams of events of jobs; more get 503."
+    )
+    retention_s: int = Field(
+        default=604_800,
+        ge=1,
+        description="Seconds that a finished job and its result, or a stored answer, are kept.",
+    )
+
     access_log: bool = Field(
         default=True, description="Whether each request is logged, as one line on standard output."
     )

@@ -12,12 +12,12 @@ import asyncio
 import hashlib
 import time
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from ..errors import ExactpermError, InvalidTest
+from ..errors import ExactpermError, InvalidTest, JobsOff
 from ..execution.cache import Cache
 from ..execution.executor import Executor
 from ..execution.ipc import TooLong
@@ -29,15 +29,21 @@ from ..service.query import timeout_of_query
 from ..settings import Settings
 from . import cached_response
 from .admission import InPlace
+from .job_store import OFF, with_permalink
 from .negotiation import board_picture, board_table, body_of, representation, theme
 from .over_deadline import over_deadline
+from .owner import owner_of
 from .request_body import ByteBudget, Reservation, disconnected, receive_body
 from .sliced_response import SlicedResponse
 from .turns import Turns
 
+if TYPE_CHECKING:
+    from ..jobs.connected import Jobs
+
 SECONDS_PER_BYTE = 2.5e-8  # measured: JSON of integers 1.5e-8, of decimals 3e-8
 INFLATION = 8  # typical compression ratio of numbers
 INLINE_HASH_BYTES = 2**18  # 0.2 ms: less is not worth a thread
+STORE = "store"  # the query parameter that keeps an answer
 CLIENT_LEFT = 499  # for the log only; the client has disconnected
 
 
@@ -51,6 +57,7 @@ class TestEndpoint:
     cache: Cache[RenderedResponse]
     budget: ByteBudget
     in_place: InPlace
+    jobs: Jobs | None = None
     turns: Turns = field(default_factory=Turns)
 
     async def answer(self, request: Request, kind: Kind) -> Response:
@@ -68,6 +75,7 @@ class TestEndpoint:
         try:
             # Before the head is checked: a flood of invalid requests takes turns, too.
             turn = await self.turns.mine()
+            stores = self._stores(request)
             head = self._head(request, kind, request_id, received_at)
             body = await receive_body(
                 request.receive,
@@ -76,6 +84,9 @@ class TestEndpoint:
                 reservation,
             )
             rendered = await self._rendered(request, head, body, turn)
+            if stores is not None and rendered.began_at is not None:
+                owner = owner_of(request, self.settings)
+                rendered = await with_permalink(stores, self.settings, owner, rendered)
             self.budget.answer(reservation, rendered)
         except ExactpermError as error:
             reservation.leave()
@@ -88,7 +99,8 @@ class TestEndpoint:
 
     def _head(self, request: Request, kind: Kind, request_id: str, received_at: float) -> Job:
         """What is known about the request before its body; invalid heads are refused here."""
-        query = tuple(request.query_params.multi_items()) if request.scope["query_string"] else ()
+        given = request.query_params.multi_items() if request.scope["query_string"] else ()
+        query = tuple(one for one in given if one[0] != STORE)
         accept = ",".join(request.headers.getlist("accept")) or None
         answer_in = representation(accept, _only(query, "format"), OFFERED[kind])
         return Job(
@@ -108,6 +120,17 @@ class TestEndpoint:
             **({} if kind != "compare" else _of_a_board(query, answer_in)),
             timeout_s=timeout_of_query(query),
         )
+
+    def _stores(self, request: Request) -> Jobs | None:
+        """Where the answer is to be kept; None if it is not asked for."""
+        wanted = _only(tuple(request.query_params.multi_items()), STORE)
+        if wanted in {None, "0", "false"}:
+            return None
+        if wanted not in {"1", "true"}:
+            raise InvalidTest.at(f"/?{STORE}", "invalid_boolean", f"{STORE} is 1 or 0.")
+        if self.jobs is None:
+            raise JobsOff(OFF)
+        return self.jobs
 
     async def _rendered(self, request: Request, head: Job, body: bytearray, turn: int) -> RenderedResponse:
         # Hashing 16 MB takes 10 ms, which would block the event loop.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
@@ -12,6 +13,7 @@ from starlette.responses import Response
 
 from ..execution.cache import Cache
 from ..execution.executor import Executor
+from ..ops.drain import Drain
 from ..ops.health import HealthChecks, health_router
 from ..ops.metrics import Metrics, metrics_router
 from ..service.limits import limits_of
@@ -22,14 +24,24 @@ from .direct import Handler
 from .docs import add_docs
 from .endpoint import TestEndpoint
 from .exception_handlers import add_handlers
+from .jobs import JobEndpoint, jobs_router
 from .meta import meta_router
 from .openapi_document import add_document
 from .page import add_page
 from .request_body import ByteBudget
 
+if TYPE_CHECKING:
+    from ..jobs.connected import Jobs
+
 
 def add_routes(
-    app: FastAPI, settings: Settings, executor: Executor, health: HealthChecks, metrics: Metrics
+    app: FastAPI,
+    settings: Settings,
+    executor: Executor,
+    health: HealthChecks,
+    metrics: Metrics,
+    drain: Drain,
+    jobs: Jobs | None,
 ) -> Mapping[str, Handler]:
     """Add all routes and exception handlers; return what answers a POST without the framework's help, by path."""
     cache: Cache[RenderedResponse] = Cache(settings.cache_bytes, settings.cache_entries)
@@ -37,9 +49,12 @@ def add_routes(
     budget = ByteBudget(most, partial(metrics.refused, "bodies_bytes"))
     in_place = InPlace(settings)
     metrics.held_bytes = lambda: budget.held
+    if jobs is not None:
+        metrics.look_at_jobs = jobs.counts
     metrics.in_place_seconds = lambda: in_place.seconds
-    router = test_router(TestEndpoint(settings, executor, limits_of(settings), cache, budget, in_place))
+    router = test_router(TestEndpoint(settings, executor, limits_of(settings), cache, budget, in_place, jobs))
     app.include_router(router)
+    app.include_router(jobs_router(JobEndpoint(settings, executor, budget, drain, jobs)))
     app.include_router(meta_router(settings))
     app.include_router(health_router(health, settings.retry_after_s))
     app.include_router(metrics_router(metrics))

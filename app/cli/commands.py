@@ -12,6 +12,7 @@ import click
 
 from .. import __version__
 from . import compare_options, options, power_options
+from .jobs import jobs
 from .options import Sectioned
 from .output import ERROR, INTERRUPTED, PASSED
 
@@ -101,6 +102,28 @@ def serve(**given: str | None) -> None:
     from ..serving import serve as serving
 
     serving(settings)
+
+
+cli.add_command(jobs)
+
+
+@cli.command()
+@click.option("--with-parent", is_flag=True, hidden=True)
+def worker(*, with_parent: bool) -> None:
+    """Compute jobs until SIGTERM or Ctrl-C; EXACTPERM_JOBS_URL says of which database.
+
+    A service with that setting has a worker of its own. More of them, on this machine or others, share its jobs.
+    """
+    _require("server")
+    _require("jobs")
+    from .settings import settings_of
+
+    settings = settings_of({})
+    if not settings.jobs_url:
+        raise click.UsageError("Set EXACTPERM_JOBS_URL, to the database that the service has.")
+    from ..working import work
+
+    work(settings, with_parent=with_parent)
 
 
 def _asks(

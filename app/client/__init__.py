@@ -25,6 +25,7 @@ from .errors import (
     InvalidTest,
     MalformedBody,
     NoAnswer,
+    NoResult,
     NotAcceptable,
     NotAuthorised,
     NotFound,
@@ -38,6 +39,7 @@ from .errors import (
     UnsupportedMedia,
 )
 from .gate_results import GateResult, Meta, MetricResult, Plan
+from .jobs import Job
 from .power_requests import power
 from .power_results import PowerResult
 from .requests import counts, effects, files, gate, metric, predictions, scores
@@ -58,10 +60,12 @@ __all__ = [
     "Interval",
     "InvalidData",
     "InvalidTest",
+    "Job",
     "MalformedBody",
     "Meta",
     "MetricResult",
     "NoAnswer",
+    "NoResult",
     "NotAcceptable",
     "NotAuthorised",
     "NotFound",

@@ -15,6 +15,7 @@ from .compare_requests import CompareOptions, CompareRequest
 from .compare_results import ComparePlan, CompareResult
 from .connection import TIMEOUT_S, Connection
 from .gate_results import GateResult, Meta, Plan
+from .jobs import AsyncJobs
 from .power_requests import PowerRequest, Solve
 from .power_results import PowerResult
 from .requests import FileLike, GateRequest, GateTerms, Metric, Options, TestRequest
@@ -39,6 +40,7 @@ class AsyncClient(Connection):
         super().__init__(url, api_key=api_key, timeout=timeout, retries=retries)
         self._http = httpx.AsyncClient(transport=transport, **self._options())
         self._sleep = sleep
+        self.jobs = AsyncJobs(self.send, sleep)
 
     async def __aenter__(self) -> Self:
         return self

@@ -42,6 +42,7 @@ class Call:
     content: bytes = b""
     content_type: str = JSON
     timeout_s: float | None = None
+    headers: tuple[tuple[str, str], ...] = ()
 
     def in_format(
         self, format_: str, theme: str | None = None, *, picture: str | None = None, table: str | None = None
@@ -182,10 +183,11 @@ def checked(response: httpx.Response) -> httpx.Response:
     """The response if it is an answer, a failed gate included; raises ProblemError for anything else."""
     if response.is_success or VERDICT in response.headers:
         return response
-    raise _problem(response)
+    raise problem_of(response)
 
 
-def _problem(response: httpx.Response) -> ProblemError:
+def problem_of(response: httpx.Response) -> ProblemError:
+    """The error that a response is."""
     document = _object(response) if response.headers.get("content-type", "").startswith(PROBLEM) else {}
     status, type_ = response.status_code, str(document.get("type", "about:blank"))
     phrase = http_client.responses.get(status, "An unknown status")
@@ -220,7 +222,8 @@ def _object(response: httpx.Response) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _json(response: httpx.Response) -> Any:
+def json_of(response: httpx.Response) -> Any:
+    """The JSON of an answer; raises ProblemError or UnreadableAnswer."""
     try:
         return checked(response).json()
     except ValueError:
@@ -229,7 +232,7 @@ def _json(response: httpx.Response) -> Any:
 
 def test_result(response: httpx.Response) -> TestResult:
     """The result of a test; raises ProblemError or UnreadableAnswer, as all of these."""
-    return decode(TestResult, _json(response))
+    return decode(TestResult, json_of(response))
 
 
 test_result.__test__ = False  # type: ignore[attr-defined]
@@ -237,32 +240,32 @@ test_result.__test__ = False  # type: ignore[attr-defined]
 
 def gate_result(response: httpx.Response) -> GateResult:
     """The result of a gate, whether it passed or failed."""
-    return decode(GateResult, _json(response))
+    return decode(GateResult, json_of(response))
 
 
 def compare_result(response: httpx.Response) -> CompareResult:
     """The result of a comparison."""
-    return decode(CompareResult, _json(response))
+    return decode(CompareResult, json_of(response))
 
 
 def compare_plan_result(response: httpx.Response) -> ComparePlan:
     """The plan of a comparison."""
-    return decode(ComparePlan, _json(response))
+    return decode(ComparePlan, json_of(response))
 
 
 def plan_result(response: httpx.Response) -> Plan:
     """The plan of a test."""
-    return decode(Plan, _json(response))
+    return decode(Plan, json_of(response))
 
 
 def power_result(response: httpx.Response) -> PowerResult:
     """The answer to a question about power."""
-    return decode(PowerResult, _json(response))
+    return decode(PowerResult, json_of(response))
 
 
 def meta_result(response: httpx.Response) -> Meta:
     """What the server can do."""
-    return decode(Meta, _json(response))
+    return decode(Meta, json_of(response))
 
 
 def report_result(response: httpx.Response) -> str | bytes:

@@ -46,6 +46,7 @@ class Connection:
         timeout = httpx.Timeout(longest, connect=min(CONNECT_TIMEOUT_S, longest))
         url = self.url.copy_with(path=self.url.path.rstrip("/") + call.path)
         headers = {**self._headers, **({"content-type": call.content_type} if call.content else {})}
+        headers |= dict(call.headers)
         return httpx.Request(
             call.method,
             url,

@@ -10,6 +10,7 @@ ExactpermError
     ├── NotFound               404, 405
     ├── NotAcceptable          406
     ├── TooSlow                408
+    ├── NoResult               409, 410: of a job
     ├── TooLarge               413, 431
     ├── UnsupportedMedia       415
     ├── InvalidTest            422: lengths differ, ids do not match, …
@@ -183,6 +184,12 @@ class ServiceFailed(ProblemError):
     advice = "Please report it, with the request id."
 
 
+class NoResult(ProblemError):
+    """The job has no result, or none any more."""
+
+    advice = "Wait for the job (client.jobs.wait), or submit it again."
+
+
 BY_STATUS: dict[int, type[ProblemError]] = {
     400: MalformedBody,
     401: NotAuthorised,
@@ -191,6 +198,8 @@ BY_STATUS: dict[int, type[ProblemError]] = {
     405: NotFound,
     406: NotAcceptable,
     408: TooSlow,
+    409: NoResult,
+    410: NoResult,
     413: TooLarge,
     415: UnsupportedMedia,
     422: InvalidTest,

@@ -15,6 +15,7 @@ from .compare_requests import CompareOptions, CompareRequest
 from .compare_results import ComparePlan, CompareResult
 from .connection import TIMEOUT_S, Connection
 from .gate_results import GateResult, Meta, Plan
+from .jobs import Jobs
 from .power_requests import PowerRequest, Solve
 from .power_results import PowerResult
 from .requests import FileLike, GateRequest, GateTerms, Metric, Options, TestRequest
@@ -63,6 +64,7 @@ class Client(Connection):
         super().__init__(url, api_key=api_key, timeout=timeout, retries=retries)
         self._http = httpx.Client(transport=transport, **self._options())
         self._sleep = sleep
+        self.jobs = Jobs(self.send, sleep)
 
     def __enter__(self) -> Self:
         return self

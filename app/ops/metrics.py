@@ -5,6 +5,7 @@ Counters kept by the executor are read at collection, so that nothing is counted
 
 from __future__ import annotations
 
+import asyncio
 import platform
 from collections.abc import Callable, Iterator, Mapping
 
@@ -37,6 +38,10 @@ OF_STATUS = {401: "unauthorized", 408: "body_timeout", 413: "body_bytes"}
 QUEUE_REJECTIONS = ("queue_bytes", "queue_depth", "queue_seconds", "stopping")
 SOURCES = ("computed", "kept", "shared")
 RESTARTS = ("deadline", "died", "disconnect", "memory", "stopped")
+
+
+JobCounts = tuple[dict[str, int], float, int]
+JOB_STATES = ("queued", "running", "succeeded", "failed", "cancelled")
 
 
 class Metrics:
@@ -76,6 +81,9 @@ class Metrics:
             registry=self.registry,
         )
         self._in_bytes, self._out_bytes = (self._body_bytes.labels(way) for way in ("in", "out"))
+        # Jobs by state, predicted seconds that wait, live workers; None while their database is away.
+        self.look_at_jobs: Callable[[], JobCounts | None] | None = None
+        self.jobs: JobCounts | None = None
         self.refusals = dict.fromkeys(REJECTIONS, 0)
         self.answers = dict.fromkeys(SOURCES, 0)
         self._requests: dict[tuple[str, str, int], Histogram] = {}
@@ -181,9 +189,30 @@ class StateCollector(Collector):
         restarts = {**dict.fromkeys(RESTARTS, 0), **execution.restarts}
         yield _counter("exactperm_worker_restarts", "Workers that ended and were replaced.", restarts)
 
+        yield from _of_jobs(metrics.jobs)
+
     def describe(self) -> Iterator[Metric]:
         """The same families."""
         return self.collect()
+
+
+def _of_jobs(counts: JobCounts | None) -> Iterator[Metric]:
+    """What the database of jobs says, the same in every process; 0 without one, or while it is away."""
+    by_state, waiting, hosts = counts or ({}, 0.0, 0)
+    jobs = GaugeMetricFamily("exactperm_jobs", "Jobs that are kept, by state.", labels=("state",))
+    for state in JOB_STATES:
+        jobs.add_metric((state,), by_state.get(state, 0))
+    yield jobs
+    yield GaugeMetricFamily(
+        "exactperm_job_seconds_waiting",
+        "Predicted seconds of the jobs that have not ended.",
+        value=waiting,
+    )
+    yield GaugeMetricFamily("exactperm_job_hosts", "Workers for jobs that have a heartbeat.", value=hosts)
+    up = float(counts is not None)
+    yield GaugeMetricFamily(
+        "exactperm_job_database_up", "Whether there is a database of jobs that answers.", value=up
+    )
 
 
 def _counter(
@@ -201,6 +230,8 @@ def metrics_router(metrics: Metrics) -> APIRouter:
 
     async def exposition() -> Response:
         """Counts and durations in the text format of Prometheus; no data from requests."""
+        if metrics.look_at_jobs is not None:
+            metrics.jobs = await asyncio.to_thread(metrics.look_at_jobs)
         return Response(
             metrics.text(), headers={"content-type": CONTENT_TYPE_LATEST, "cache-control": "no-store"}
         )

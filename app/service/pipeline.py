@@ -73,7 +73,7 @@ def handle(job: Job, body: bytes | bytearray, control: Control) -> RenderedRespo
     """Answer one request, errors included; raises nothing but MemoryError."""
 
     def steps(started: float) -> RenderedResponse:
-        parsed, prepared, planning = _planned(job, body, control)
+        parsed, prepared, planning = planned(job, body, control)
         if job.kind != "plan":
             control.plan(prepared.seconds)
         return _finished(job, parsed, prepared, started, planning)
@@ -87,7 +87,7 @@ def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> Rend
         return handle(job, body, control)
 
     def steps(started: float) -> RenderedResponse | Split:
-        parsed, prepared, planning = _planned(job, body, control)
+        parsed, prepared, planning = planned(job, body, control)
         assert isinstance(prepared, PreparedCompare)
         assert isinstance(parsed, ParsedCompare)
         split = split_of(job, parsed, prepared, (run_pairs, join_pairs), started, planning)
@@ -99,7 +99,7 @@ def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> Rend
     return _never_raising(job, steps)
 
 
-def _planned(job: Job, body: bytes | bytearray, control: Control) -> tuple[Parsed, Planned, float]:
+def planned(job: Job, body: bytes | bytearray, control: Control) -> tuple[Parsed, Planned, float]:
     """A request decoded and planned, and when planning began; its deadline, and that it may be long, are told."""
     parsed = _parsed(job, inflated(job, body, job.limits.max_body_bytes))
     if parsed.timeout_s is not None:
@@ -109,6 +109,18 @@ def _planned(job: Job, body: bytes | bytearray, control: Control) -> tuple[Parse
     if job.kind != "plan" or isinstance(parsed, ParsedCompare):
         control.plan(counting)  # texts are counted before there is a plan
     return parsed, _prepared(job, parsed), planning
+
+
+def answer_comparison(
+    job: Job, parsed: ParsedCompare, prepared: PreparedCompare, tests: Sequence[PairTests]
+) -> RenderedResponse:
+    """Answer a comparison whose tests have been run, board by board."""
+
+    def steps(started: float) -> RenderedResponse:
+        with relocated(parsed.pointer_map):
+            return _compared(job, prepared, told(parsed), started, started, tests)
+
+    return _never_raising(job, steps)
 
 
 def run_pairs(slices: tuple[Slice, ...], plan: bytes | bytearray, control: Control) -> bytes | InputError:

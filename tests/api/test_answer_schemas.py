@@ -27,7 +27,7 @@ SMALL = sorted((ROOT / "openapi" / "examples" / "small").glob("*.json"))
 TERMS = {"policy", "margin", "alpha", "higher_is_better"}
 E_VALUES = {"e_value", "log10_e_value", "p_anytime", "log10_p_anytime", "curtailed"}
 # Where a field of a record is not a member of its own name, and what is there instead.
-OTHERWISE = {
+OTHERWISE: dict[tuple[type, str], set[str]] = {
     (TestRecord, "digest"): {"id"},
     (GateRecord, "digest"): {"id"},
     (GateRecord, "terms"): TERMS,

@@ -75,6 +75,8 @@ def test_the_document_describes_every_route_and_every_error(service: Any) -> Non
     assert set(said["paths"]) == {
         "/v1/tests/effects", "/v1/tests/scores", "/v1/tests/counts", "/v1/tests/predictions", "/v1/tests/files",
         "/v1/plan", "/v1/compare", "/v1/gate", "/v1/power", "/v1/meta", "/livez", "/readyz", "/healthz", "/metrics",
+        "/v1/jobs", "/v1/jobs/{job}", "/v1/jobs/{job}/cancel", "/v1/jobs/{job}/events", "/v1/jobs/{job}/result",
+        "/v1/results/{name}",
     }  # fmt: skip
     scores = said["paths"]["/v1/tests/scores"]["post"]
     assert set(scores["requestBody"]["content"]) == {

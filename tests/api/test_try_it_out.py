@@ -12,7 +12,14 @@ from app.api.openapi.export import exported
 
 DOCUMENT = json.loads(exported())
 FILE = Path(__file__).parents[2] / "openapi" / "examples" / "files" / "scores.csv"
-OPERATIONS = [(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods]
+# Jobs are off unless there is a database for them (tests/process/test_jobs.py).
+OF_JOBS = ("/v1/jobs", "/v1/results")
+OPERATIONS = [
+    (path, method)
+    for path, methods in DOCUMENT["paths"].items()
+    for method in methods
+    if not path.startswith(OF_JOBS)
+]
 BODIES = [
     (path, media, name)
     for path, method in OPERATIONS

@@ -19,6 +19,7 @@ from ...service.schema.power import PowerRequest
 from ...service.schema.requests import REQUEST_MODELS
 from .compare_operations import compare_operation
 from .gate_operations import gate_operation
+from .job_operations import ANSWERS as JOB_ANSWERS, REQUESTS as JOB_REQUESTS, job_operations
 from .operations import (
     files_operation,
     plan_operation,
@@ -40,6 +41,7 @@ TAGS = [
     {"name": "compare", "description": "Rank and group many systems."},
     {"name": "gate", "description": "Decide a pull request."},
     {"name": "power", "description": "How many items, and what they can find."},
+    {"name": "jobs", "description": "Work that outlives a connection, and answers that are kept."},
     {"name": "meta", "description": "What this server can do."},
     {"name": "health", "description": "For load balancers and orchestrators."},
 ]
@@ -63,14 +65,19 @@ OPERATIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "/v1/power": power_operation,
 }
 
+JOB_OPERATIONS = job_operations()
+
 
 def document(app: FastAPI) -> dict[str, Any]:
     """The document of an application, complete and always the same."""
     routes = [_described(route) for route in iter_route_contexts(app.routes)]
     openapi = get_openapi(title=TITLE, version=__version__, description=DESCRIPTION, routes=routes, tags=TAGS)
-    models = (*REQUEST_MODELS.values(), PlanEnvelope, GateRequest, CompareRequest, Dataset, PowerRequest)
+    models = (
+        *(*REQUEST_MODELS.values(), PlanEnvelope, GateRequest, CompareRequest, Dataset, PowerRequest),
+        *JOB_REQUESTS,
+    )
     requests = [(model, "validation") for model in models]
-    answers = [(model, "serialization") for model in ANSWERS]
+    answers = [(model, "serialization") for model in (*ANSWERS, *JOB_ANSWERS)]
     _, schemas = models_json_schema([*requests, *answers], ref_template=REF)  # type: ignore[list-item]
     openapi.setdefault("components", {})["schemas"] = schemas["$defs"]
     openapi["components"]["securitySchemes"] = {"apiKey": BEARER}
@@ -98,6 +105,9 @@ def document(app: FastAPI) -> dict[str, Any]:
 def _described(route: RouteContext) -> RouteContext | APIRoute:
     """A route with its operation, where there is one."""
     path, endpoint = route.path, route.endpoint
-    if path is None or endpoint is None or path not in OPERATIONS:
+    if path is None or endpoint is None:
         return route
-    return APIRoute(path, endpoint, **OPERATIONS[path]())
+    for method in route.methods or ():
+        if (path, method) in JOB_OPERATIONS:
+            return APIRoute(path, endpoint, methods=[method], **JOB_OPERATIONS[path, method])
+    return APIRoute(path, endpoint, **OPERATIONS[path]()) if path in OPERATIONS else route

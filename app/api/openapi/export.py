@@ -24,8 +24,9 @@ def exported() -> str:
     """The document as text: the same bytes on every machine, whatever its settings."""
     app = FastAPI()
     executor = Executor(workers=1, queue_depth=0, start_timeout_s=1)
-    health, metrics = HealthChecks(executor, Drain()), Metrics(executor, {})
-    add_routes(app, Settings.model_construct(), executor, health, metrics)
+    drain = Drain()
+    health, metrics = HealthChecks(executor, drain), Metrics(executor, {})
+    add_routes(app, Settings.model_construct(), executor, health, metrics, drain, None)
     return json.dumps(document(app), indent=2, ensure_ascii=False) + "\n"
 
 

@@ -80,8 +80,13 @@ LINE_EXAMPLE = (
     "t_0123456789abcdef\n"
 )
 # Of all operations: what exactperm itself refuses, headers that are too large, and bugs.
+OF_JOBS = frozenset({"job-not-finished", "expired", "jobs-off"})
 PROBLEM_STATUSES = sorted(
-    {kind.status for kind in problems.all_types() if kind.code not in problems.BY_STATUS.values()}
+    {
+        kind.status
+        for kind in problems.all_types()
+        if kind.code not in problems.BY_STATUS.values() and kind.code not in OF_JOBS
+    }
     | {431, 500}
 )
 
@@ -219,7 +224,7 @@ def problem_response(status: int) -> dict[str, Any]:
     }
     if status == 401:
         response["headers"] = {"WWW-Authenticate": header("Bearer.")}
-    if status == 503:
+    if status in {429, 503}:
         response["headers"] = {"Retry-After": header("Seconds.", "integer")}
     return response
 

@@ -28,6 +28,7 @@ ANSWER_HEADERS = {
         "queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal "
         "requests (shared)."
     ),
+    "Content-Location": header("Where an answer is kept that was asked for with store=1."),
     "Age": header("Seconds since a cached answer was computed.", "integer"),
     "X-Request-Id": header("The client's, or a new one."),
 }
@@ -55,5 +56,10 @@ CODING = parameter(
     {"type": "string", "enum": [*CODINGS, "identity"]},
     "header",
 )
+STORE = parameter(
+    "store",
+    "1 keeps the answer for a while; Content-Location is its path, for whoever has the same API key.",
+    {"type": "string", "enum": ["0", "1"]},
+)
 # Of whatever runs a test; a plan has no pictures.
-RUNNING = [THEME, TIMEOUT, CODING]
+RUNNING = [THEME, TIMEOUT, CODING, STORE]

@@ -1,0 +1,55 @@
+"""Asking the database of jobs: what it refuses becomes a problem. Nothing of its engine is imported before it is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from ..errors import KeyConflict, Overloaded, StoreUnreachable, TooManyJobs
+from ..service.messages import RenderedResponse
+from ..settings import Settings
+
+if TYPE_CHECKING:
+    from ..jobs.connected import Jobs
+
+T = TypeVar("T")
+OFF = (
+    "This service keeps no jobs and no answers. Its operator can set EXACTPERM_JOBS_URL, to sqlite:////path/jobs.sqlite or to "
+    "a PostgreSQL database; until then, send tests one by one, or lists of them to /v1/batch."
+)
+
+
+def asked(ask: Callable[[], T], settings: Settings) -> T:
+    """What the database says; raises the errors of the API."""
+    from ..jobs.database import reachable
+    from ..jobs.model import KeyReused, NoShare, StoreAway
+
+    try:
+        with reachable():
+            return ask()
+    except StoreAway:
+        detail = "The database of jobs cannot be reached. Tests are still answered."
+        raise StoreUnreachable(detail, retry_after_s=max(5, settings.retry_after_s)) from None
+    except KeyReused:
+        detail = "This Idempotency-Key was used for another request. Choose a new one for a new request."
+        raise KeyConflict(detail) from None
+    except NoShare as full:
+        wait = min(3_600, max(1, math.ceil(0.1 * full.seconds / max(settings.workers, 1))))
+        if full.own:
+            detail = "Too many jobs of this API key have not ended yet. Wait until some have."
+            raise TooManyJobs(detail, retry_after_s=wait) from None
+        raise Overloaded("Too many jobs wait. Try again later.", retry_after_s=wait) from None
+
+
+async def with_permalink(
+    jobs: Jobs, settings: Settings, owner: str, rendered: RenderedResponse
+) -> RenderedResponse:
+    """An answer that is kept for the retention time; its Content-Location says where."""
+    from ..jobs.chunks import stored_of
+
+    stored = stored_of(rendered)
+    name = await asyncio.to_thread(asked, lambda: jobs.ready().keep(owner, stored), settings)
+    return replace(rendered, headers=(*rendered.headers, ("content-location", f"/v1/results/{name}")))

@@ -1,0 +1,284 @@
+"""The routes of jobs and of stored answers. The database is asked in threads; nothing of a job is computed here."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fastapi import APIRouter
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+
+from ..errors import (
+    InvalidTest,
+    JobExpired,
+    JobNotFinished,
+    JobsOff,
+    NotThere,
+    Overloaded,
+    StoreUnreachable,
+)
+from ..execution.executor import Executor
+from ..ops.drain import Drain
+from ..service.messages import RenderedResponse
+from ..settings import Settings
+from .endpoint import CLIENT_LEFT, sent
+from .job_store import OFF, asked
+from .job_views import etag_of, event_of, location_of, matches, view_of
+from .negotiation import body_of
+from .owner import owner_of
+from .request_body import ByteBudget, Reservation, receive_body
+
+if TYPE_CHECKING:
+    from ..jobs.connected import Jobs
+    from ..jobs.model import JobRow
+
+T = TypeVar("T")
+NOT_THERE = "There is no such job, or it belongs to another API key."
+MOST_KEY_CHARS = 255
+MOST_LISTED, LISTED = 1_000, 100
+STATES = ("queued", "running", "succeeded", "failed", "cancelled")
+WATCH_S, COMMENT_S = 0.5, 15.0
+PARTS_AT_ONCE = 16
+NDJSON = "application/x-ndjson"
+
+
+@dataclass(slots=True)
+class JobEndpoint:
+    """Answers requests for jobs; without `jobs` all of them with 501."""
+
+    settings: Settings
+    executor: Executor
+    budget: ByteBudget
+    drain: Drain
+    jobs: Jobs | None
+    streams: int = field(default=0)
+
+    async def submit(self, request: Request) -> Response:
+        """Submit a job."""
+        self._on()
+        with self.budget.reserve() as reservation:
+            try:
+                return await self._submitted(request, reservation)
+            except ClientDisconnect:
+                return Response(status_code=CLIENT_LEFT)
+
+    async def _submitted(self, request: Request, reservation: Reservation) -> Response:
+        jobs, owner = self._on(), owner_of(request, self.settings)
+        representation = request.query_params.get("format", "json")
+        coding = body_of(
+            request.headers.get("content-type"),
+            ",".join(request.headers.getlist("content-encoding")),
+            "plan",
+        ).coding
+        key = _idempotency_key(request)
+        length = request.headers.get("content-length")
+        body = await receive_body(request.receive, length, self.settings.max_body_bytes, reservation)
+        sha = await asyncio.to_thread(_sha, body, f"{representation} {coding}")
+        if key is not None:
+            found = await self._asked(lambda: jobs.ready().replayed(owner, key, sha))
+            if found is not None:
+                return await self._accepted(found, owner, replayed=True)
+        from ..jobs.connected import cutting_of
+        from ..jobs.work import Submission, plan_job
+
+        asked = Submission(
+            representation, coding, cutting_of(self.settings), str(request.scope.get("request_id", ""))
+        )
+        self.executor.refuse_unless_room(object(), len(body))
+        plan = await self.executor.run(plan_job, asked, body, self.settings.default_timeout_s)
+        if isinstance(plan, RenderedResponse):
+            return sent(plan)
+        job, replayed = await self._asked(lambda: jobs.submit(owner, key, sha, plan))
+        return await self._accepted(job, owner, replayed=replayed)
+
+    async def _accepted(self, job: str, owner: str, *, replayed: bool) -> Response:
+        row = await self._row(job, owner)
+        headers = {"location": location_of(job), "retry-after": "1"}
+        if replayed:
+            headers["idempotent-replayed"] = "true"
+        return _json(view_of(row), 202, headers)
+
+    async def status(self, request: Request) -> Response:
+        """The state of a job."""
+        view = view_of(await self._row(request.path_params["job"], owner_of(request, self.settings)))
+        etag = etag_of(view)
+        if matches(request.headers.get("if-none-match"), etag):
+            return Response(status_code=304, headers={"etag": etag})
+        return _json(view, 200, {"etag": etag})
+
+    async def listed(self, request: Request) -> Response:
+        """The newest jobs of this key."""
+        jobs, owner = self._on(), owner_of(request, self.settings)
+        query = request.query_params
+        states = [state for state in query.get("state", "").split(",") if state]
+        if wrong := [state for state in states if state not in STATES]:
+            detail = f"state is one of {', '.join(STATES)}, or several between commas."
+            raise InvalidTest.at("/?state", "unknown_state", detail if wrong else "")
+        most = _number(query.get("limit"), LISTED, "limit")
+        before = None
+        if after := query.get("after"):
+            row = await self._row(after, owner)
+            before = row.created
+        rows = await self._asked(lambda: jobs.ready().jobs(owner, states, before, int(most)))  # type: ignore[arg-type]
+        return _json({"jobs": [view_of(row) for row in rows]}, 200, {})
+
+    async def cancel(self, request: Request) -> Response:
+        """Cancel a job; any number of times."""
+        jobs, owner, job = self._on(), owner_of(request, self.settings), request.path_params["job"]
+        await self._row(job, owner)
+        await self._asked(lambda: jobs.cancel(job, owner))
+        return _json(view_of(await self._row(job, owner)), 200, {})
+
+    async def delete(self, request: Request) -> Response:
+        """Cancel a job and forget it."""
+        jobs, owner, job = self._on(), owner_of(request, self.settings), request.path_params["job"]
+        if not await self._asked(lambda: jobs.delete(job, owner)):
+            raise NotThere(NOT_THERE)
+        return Response(status_code=204, headers={"cache-control": "no-store"})
+
+    async def result(self, request: Request) -> Response:
+        """The result of a job that has succeeded."""
+        owner, job = owner_of(request, self.settings), request.path_params["job"]
+        row = await self._row(job, owner)
+        if row.state != "succeeded":
+            advice = "It is under way." if row.active else f"GET {location_of(job)} says more."
+            raise JobNotFinished(f"This job is {row.state}: there is no result. {advice}", retry_after_s=1)
+        if row.kind == "batch":
+            return self._lines(request, row)
+        return await self._kept(request, job, owner)
+
+    async def stored(self, request: Request) -> Response:
+        """An answer that was stored with `?store=1`."""
+        return await self._kept(request, request.path_params["name"], owner_of(request, self.settings))
+
+    async def _kept(self, request: Request, name: str, owner: str) -> Response:
+        jobs = self._on()
+        found = await self._asked(lambda: jobs.ready().kept(name, owner))
+        if found is None:
+            raise NotThere("There is no such answer, it is no longer kept, or it belongs to another API key.")
+        headers = {**dict(found.headers), "cache-control": "private, no-cache"}
+        etag = headers.get("etag", f'"{name}"')
+        if matches(request.headers.get("if-none-match"), etag):
+            return Response(status_code=304, headers={"etag": etag})
+        headers["etag"] = etag
+        return Response(found.before + found.own + found.after, found.status, headers)
+
+    def _lines(self, request: Request, row: JobRow) -> Response:
+        etag = f'"{row.id}"'
+        headers = {"etag": etag, "cache-control": "private, no-cache"}
+        if matches(request.headers.get("if-none-match"), etag):
+            return Response(status_code=304, headers=headers)
+        return StreamingResponse(self._parts(row), media_type=NDJSON, headers=headers)
+
+    async def _parts(self, row: JobRow) -> AsyncIterator[bytes]:
+        import zlib
+
+        jobs = self._on()
+        for start in range(0, row.chunks, PARTS_AT_ONCE):
+            for part in await self._asked(partial(jobs.ready().parts, row.id, start, PARTS_AT_ONCE)):
+                yield zlib.decompress(part)
+
+    async def events(self, request: Request) -> Response:
+        """The progress of a job as server-sent events, until it ends."""
+        owner, job = owner_of(request, self.settings), request.path_params["job"]
+        await self._row(job, owner)
+        if self.streams >= self.settings.job_streams:
+            raise Overloaded("Too many streams of events are open. Ask for the job's state instead.")
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        last = request.headers.get("last-event-id", "")
+        stream = self._watched(job, owner, int(last) if last.isdecimal() and len(last) < 16 else -1)
+        return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+
+    async def _watched(self, job: str, owner: str, seen: int) -> AsyncIterator[bytes]:
+        self.streams += 1
+        quiet = 0.0
+        try:
+            while not self.drain.begun:
+                try:
+                    row = await self._row(job, owner)
+                except StoreUnreachable:
+                    row = None  # it comes back, or the reader leaves
+                except (NotThere, JobExpired):
+                    return
+                if row is not None and (not row.active or row.tests_done > seen):
+                    seen, quiet = row.tests_done, 0.0
+                    yield event_of(row)
+                    if not row.active:
+                        return
+                elif quiet >= COMMENT_S:
+                    quiet = 0.0
+                    yield b": still there\n\n"
+                quiet += WATCH_S
+                await asyncio.sleep(WATCH_S)
+        finally:
+            self.streams -= 1
+
+    def _on(self) -> Jobs:
+        if self.jobs is None:
+            raise JobsOff(OFF)
+        return self.jobs
+
+    async def _row(self, job: str, owner: str) -> JobRow:
+        jobs = self._on()
+        row = await self._asked(lambda: jobs.ready().job(job, owner))
+        if row is None:
+            raise NotThere(NOT_THERE)
+        if row.expired:
+            raise JobExpired("This job and its result are no longer kept. Submit it again.")
+        return row
+
+    async def _asked(self, ask: Callable[[], T]) -> T:
+        """Ask the database, in a thread; its refusals become problems."""
+        return await asyncio.to_thread(asked, ask, self.settings)
+
+
+def jobs_router(endpoint: JobEndpoint) -> APIRouter:
+    """`/v1/jobs` and `/v1/results`."""
+    router = APIRouter(prefix="/v1")
+    # `openapi.document` describes them.
+    for path, method, answer in (
+        ("/jobs", "POST", endpoint.submit),
+        ("/jobs", "GET", endpoint.listed),
+        ("/jobs/{job}", "GET", endpoint.status),
+        ("/jobs/{job}", "DELETE", endpoint.delete),
+        ("/jobs/{job}/cancel", "POST", endpoint.cancel),
+        ("/jobs/{job}/events", "GET", endpoint.events),
+        ("/jobs/{job}/result", "GET", endpoint.result),
+        ("/results/{name}", "GET", endpoint.stored),
+    ):
+        router.add_api_route(path, answer, methods=[method], response_model=None)
+    return router
+
+
+def _json(value: dict[str, Any], status: int, headers: dict[str, str]) -> Response:
+    content = json.dumps(value, allow_nan=False).encode() + b"\n"
+    fixed = {"content-type": "application/json", "cache-control": "no-store"}
+    return Response(content, status, {**fixed, **headers})
+
+
+def _sha(body: bytearray, choices: str) -> str:
+    return hashlib.sha256(hashlib.sha256(body).digest() + choices.encode()).hexdigest()
+
+
+def _idempotency_key(request: Request) -> str | None:
+    key = request.headers.get("idempotency-key")
+    if key is not None and not (0 < len(key) <= MOST_KEY_CHARS and key.isascii() and key.isprintable()):
+        detail = f"An Idempotency-Key has 1 to {MOST_KEY_CHARS} printable ASCII characters."
+        raise InvalidTest.at("/?idempotency-key", "invalid_key", detail)
+    return key
+
+
+def _number(text: str | None, default: int, name: str) -> int:
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdecimal() and len(text) < 6 and 1 <= int(text) <= MOST_LISTED):
+        raise InvalidTest.at(
+            f"/?{name}", "invalid_number", f"{name} is a whole number from 1 to {MOST_LISTED}."
+        )
+    return int(text)

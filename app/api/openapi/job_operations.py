@@ -1,0 +1,203 @@
+"""The OpenAPI operations of jobs and of stored answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+from starlette.responses import Response
+
+from ...reports.representations import OF_A_COMPARISON, OF_A_GATE, OF_A_TEST
+from ...service.media_types import JSON, NDJSON
+from ...service.schema.compare import CompareRequest
+from ...service.schema.fields import Wire
+from ...service.schema.gate import GateRequest
+from ...service.schema.requests import REQUEST_MODELS, SMALL_SCORES
+from .operations import PROBLEM_STATUSES, json_content, problem_response, reference
+from .parameters import CODING, REF, Schema, format_parameter, header, parameter
+from .schemas import Answer, Problem
+
+# Those of `jobs.envelope`, which a page or a client may read without the extra; tests/api/test_jobs_off.py compares them.
+JobKind = Literal["effects", "scores", "counts", "predictions", "gate", "compare", "batch"]
+ListedKind = Literal["effects", "scores", "counts", "predictions", "gate", "compare"]
+STATE = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+SINGLE = [
+    REF.format(model=model.__name__) for model in (*REQUEST_MODELS.values(), GateRequest, CompareRequest)
+]
+EXAMPLES: list[Any] = [
+    {"kind": "scores", "request": SMALL_SCORES},
+    {
+        "kind": "batch",
+        "request": {
+            "tests": [
+                {"kind": "scores", "request": SMALL_SCORES},
+                {"kind": "effects", "request": {"stay": [3, -1, 0, 2]}},
+            ]
+        },
+    },
+]
+ANY = Field(json_schema_extra={"anyOf": [{"$ref": path} for path in SINGLE]})
+
+
+class ListedRequest(Wire):
+    """One request of a list; it is answered as by its own endpoint, in JSON."""
+
+    kind: Annotated[ListedKind, Field(description="Which request it is.")]
+    request: Annotated[dict[str, Any], ANY]
+
+
+class ListRequest(Wire):
+    """The request of the kind batch."""
+
+    tests: Annotated[tuple[ListedRequest, ...], Field(min_length=1)]
+
+
+class JobRequest(Wire):
+    """A request that outlives the connection."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES})
+
+    kind: Annotated[JobKind, Field(description="Which request it is; batch is a list of requests.")]
+    request: Annotated[
+        dict[str, Any],
+        Field(
+            json_schema_extra={
+                "anyOf": [{"$ref": path} for path in (*SINGLE, REF.format(model="ListRequest"))]
+            }
+        ),
+    ]
+
+
+class JobAnswer(Answer):
+    """A job as it is now."""
+
+    id: Annotated[str, Field(pattern="^j_[0-9a-f]{32}$", description="Cannot be guessed.")]
+    kind: JobKind
+    state: STATE
+    progress: Annotated[float, Field(ge=0, le=1, description="tests_done over tests.")]
+    tests: Annotated[int, Field(ge=0)]
+    tests_done: Annotated[int, Field(ge=0)]
+    chunks: Annotated[int, Field(ge=1, description="In how many parts it is computed.")]
+    predicted_seconds: Annotated[float, Field(ge=0, description="Of one processor, for the whole job.")]
+    algorithm: Annotated[str, Field(description="The version of the algorithm that computes it.")]
+    created: Annotated[str, Field(description="RFC 3339, in UTC.")]
+    ended: str | None
+    expires: Annotated[str | None, Field(description="When the job and its result are forgotten.")]
+    result: Annotated[str | None, Field(description="The path of the result, once it has succeeded.")]
+    problem: Annotated[
+        dict[str, Any] | None,
+        Field(
+            description="Why it failed.",
+            json_schema_extra={"anyOf": [reference(Problem), {"type": "null"}]},
+        ),
+    ]
+
+
+class JobsAnswer(Answer):
+    """The newest jobs of this API key, the newest first."""
+
+    jobs: tuple[JobAnswer, ...]
+
+
+REQUESTS = (JobRequest, ListRequest, ListedRequest)
+ANSWERS = (JobAnswer, JobsAnswer)
+KEY = parameter(
+    "Idempotency-Key",
+    "Up to 255 characters of your choice. The same key and request again: the same job, with Idempotent-Replayed: true.",
+    {"type": "string", "maxLength": 255},
+    "header",
+)
+TAG = parameter("If-None-Match", "An ETag: 304 if it is still that.", {"type": "string"}, "header")
+LAST = parameter("Last-Event-ID", "The last event that was seen.", {"type": "string"}, "header")
+LISTING = (
+    parameter("state", "Only jobs of this state, or of several between commas.", {"type": "string"}),
+    parameter("after", "The id of a job: those before it.", {"type": "string"}),
+    parameter("limit", "Most jobs. Default 100.", {"type": "integer", "minimum": 1, "maximum": 1_000}),
+)
+OF_A_JOB = (401, 404, 410, 431, 500, 501, 503)
+REPRESENTATIONS = tuple(dict.fromkeys((*OF_A_TEST, *OF_A_GATE, *OF_A_COMPARISON)))
+ANYTHING: dict[str, Any] = {
+    JSON: {"schema": {"type": "object"}},
+    NDJSON: {"schema": {"type": "string", "description": "The answers of a list, one a line."}},
+}
+
+
+def _described(
+    summary: str,
+    responses: dict[int, dict[str, Any]],
+    parameters: tuple[Schema, ...] = (),
+    statuses: tuple[int, ...] = OF_A_JOB,
+    body: dict[str, Any] | None = None,
+    path: str | None = "job",
+) -> dict[str, Any]:
+    known = [] if path is None else [_path(path)]
+    extra: dict[str, Any] = {"parameters": [*known, *parameters]}
+    if body is not None:
+        extra["requestBody"] = {"required": True, "content": body}
+    return {
+        "summary": summary,
+        "tags": ["jobs"],
+        "response_class": Response,
+        "response_model": None,
+        "status_code": min(responses),
+        "responses": {**{status: problem_response(status) for status in statuses}, **responses},
+        "openapi_extra": extra,
+    }
+
+
+def _path(name: str) -> Schema:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def _answer(model: type[Answer], description: str, **headers: Any) -> dict[str, Any]:
+    return {
+        "description": description,
+        "content": {JSON: {"schema": reference(model)}},
+        "headers": headers,
+    }
+
+
+NOT_MODIFIED = {"description": "Not modified"}
+STREAM = {"description": "Events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+
+
+def job_operations() -> dict[tuple[str, str], dict[str, Any]]:
+    """Arguments of `add_api_route`, by path and method."""
+    accepted = _answer(
+        JobAnswer,
+        "The job",
+        Location=header("Its path."),
+        **{
+            "Retry-After": header("Seconds.", "integer"),
+            "Idempotent-Replayed": header("true, when the key had made it before."),
+        },
+    )
+    submitting = tuple(sorted({*PROBLEM_STATUSES, 429, 501} - {406, 409, 410}))
+    etag = {"ETag": header("Changes with the job.")}
+    answer: dict[int, dict[str, Any]] = {
+        200: {"description": "The answer", "content": ANYTHING},
+        304: NOT_MODIFIED,
+    }
+    return {
+        ("/v1/jobs", "POST"): _described(
+            "Submit a job",
+            {202: accepted},
+            (format_parameter(REPRESENTATIONS), KEY, CODING),
+            submitting,
+            {JSON: json_content(JobRequest)},
+            path=None,
+        ),
+        ("/v1/jobs", "GET"): _described(
+            "List jobs", {200: _answer(JobsAnswer, "The jobs")}, LISTING, (*OF_A_JOB, 422), path=None
+        ),
+        ("/v1/jobs/{job}", "GET"): _described(
+            "The state of a job", {200: _answer(JobAnswer, "The job", **etag), 304: NOT_MODIFIED}, (TAG,)
+        ),
+        ("/v1/jobs/{job}", "DELETE"): _described(
+            "Cancel a job and forget it", {204: {"description": "It is gone"}}
+        ),
+        ("/v1/jobs/{job}/cancel", "POST"): _described("Cancel a job", {200: _answer(JobAnswer, "The job")}),
+        ("/v1/jobs/{job}/events", "GET"): _described("Follow a job", {200: STREAM}, (LAST,)),
+        ("/v1/jobs/{job}/result", "GET"): _described("The result of a job", answer, (TAG,), (*OF_A_JOB, 409)),
+        ("/v1/results/{name}", "GET"): _described("A stored answer", answer, (TAG,), path="name"),
+    }

@@ -1,0 +1,155 @@
+"""`exactperm jobs`: requests that a server computes while nobody waits. Libraries are imported when it runs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .output import FAILED, PASSED, Refused, write
+
+if TYPE_CHECKING:
+    from ..client import Client
+    from ..client.jobs import Job
+
+JOB = click.argument("job", metavar="JOB")
+URL = click.option(
+    "--url", envvar="EXACTPERM_URL", show_envvar=True, metavar="URL", required=True, help="The server."
+)
+API_KEY = click.option(
+    "--api-key", envvar="EXACTPERM_API_KEY", show_envvar=True, metavar="KEY", help="The API key for it."
+)
+QUIET = click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
+OUTPUT = click.option("--output", "-o", metavar="FILE", help="Write the result to this file.")
+KINDS = ("effects", "scores", "counts", "predictions", "gate", "compare", "batch")
+
+
+@click.group("jobs")
+def jobs() -> None:
+    r"""Submit requests to a server that computes them while nobody waits, and get their results.
+
+    \b
+    Examples:
+      exactperm jobs submit board.json --kind compare --wait -o board-result.json
+      exactperm jobs submit many.json --kind batch
+      exactperm jobs wait j_0123456789abcdef0123456789abcdef
+    """
+
+
+@jobs.command()
+@click.argument("path", metavar="FILE")
+@click.option(
+    "--kind", type=click.Choice(KINDS), help="Of a JSON request; without it the file has kind and request."
+)
+@click.option(
+    "--key", metavar="TEXT", help="An idempotency key: the same key and file again is the same job."
+)
+@click.option("--wait", is_flag=True, help="Wait for it, and write its result.")
+@OUTPUT
+@QUIET
+@URL
+@API_KEY
+def submit(**given: Any) -> None:
+    """Submit a JSON request and print the id of the job; - is standard input."""
+    from ..client.calls import Call
+    from ..client.jobs import job_of
+    from .arguments import read
+
+    _, content = read(given["path"])
+    if given["kind"] is not None:
+        content = b'{"kind":"%b","request":%b}' % (given["kind"].encode(), content)
+    headers = (("idempotency-key", given["key"]),) if given["key"] is not None else ()
+    with _client(given) as client:
+        job = _answered(lambda: job_of(client.send(Call("/v1/jobs", content=content, headers=headers))))
+        if not given["wait"]:
+            click.echo(job.id)
+            return
+        click.echo(job.id, err=True)
+        _wait(client, job.id, given)
+
+
+@jobs.command()
+@JOB
+@URL
+@API_KEY
+def status(**given: Any) -> None:
+    """Print a job as it is now, as JSON."""
+    with _client(given) as client:
+        click.echo(json.dumps(dict(_answered(lambda: client.jobs.status(given["job"])).raw), indent=2))
+
+
+@jobs.command()
+@JOB
+@OUTPUT
+@QUIET
+@URL
+@API_KEY
+def wait(**given: Any) -> None:
+    """Wait until a job has ended, and write its result."""
+    with _client(given) as client:
+        _wait(client, given["job"], given)
+
+
+@jobs.command()
+@JOB
+@OUTPUT
+@URL
+@API_KEY
+def result(**given: Any) -> None:
+    """Write the result of a job that has succeeded."""
+    with _client(given) as client:
+        _write_result(client, given["job"], given)
+
+
+@jobs.command()
+@JOB
+@URL
+@API_KEY
+def cancel(**given: Any) -> None:
+    """Cancel a job, and print its state."""
+    with _client(given) as client:
+        click.echo(_answered(lambda: client.jobs.cancel(given["job"])).state)
+
+
+def _client(given: dict[str, Any]) -> Client:
+    from ..client import Client
+
+    return Client(given["url"], api_key=given["api_key"])
+
+
+def _wait(client: Client, name: str, given: dict[str, Any]) -> None:
+    from .progress import Progress
+
+    with Progress(quiet=given["quiet"]) as progress:
+
+        def show(job: Job) -> None:
+            progress.doing(f"{job.state}, {job.tests_done:,} of {job.tests:,} tests ({job.progress:.0%})")
+
+        job = _answered(lambda: client.jobs.wait(name, show))
+    if job.state == "succeeded":
+        _write_result(client, name, given)
+    problem = job.raw.get("problem") or {}
+    if job.state != "succeeded":
+        said = problem.get("detail", "There is no result.")
+        raise Refused(f"the job {name} is {job.state}: {said}")
+
+
+def _write_result(client: Client, name: str, given: dict[str, Any]) -> None:
+    from ..client.calls import checked
+    from ..client.jobs import result_call
+
+    response = _answered(lambda: checked(client.send(result_call(name))))
+    write(response.content, given["output"])
+    click.get_current_context().exit(PASSED if response.is_success else FAILED)
+
+
+def _answered(ask: Any) -> Any:
+    from ..client import ExactpermError, ProblemError
+
+    try:
+        return ask()
+    except ProblemError as error:
+        raise Refused(f"{error.title}: {error.detail}") from None
+    except ExactpermError as error:
+        raise Refused(str(error)) from None

@@ -1,0 +1,205 @@
+"""Jobs of a server: requests that outlive the connection. `Client.jobs` and `AsyncClient.jobs` have these methods.
+
+A submission carries an idempotency key, so that sending it again after a lost connection makes no second job.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import httpx
+
+from . import calls
+from .calls import JSON, PROBLEM, Call
+from .compare_requests import CompareRequest
+from .compare_results import CompareResult
+from .data import encoded
+from .decode import decode
+from .errors import InvalidData, ProblemError, UnreadableAnswer
+from .gate_results import GateResult
+from .requests import GateRequest, TestRequest
+from .results import TestResult
+
+Request = TestRequest | GateRequest | CompareRequest
+Result = TestResult | GateResult | CompareResult
+State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+ENDED = frozenset({"succeeded", "failed", "cancelled"})
+NDJSON = "application/x-ndjson"
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 2.0
+KINDS: dict[str, Any] = {"t": TestResult, "g": GateResult, "c": CompareResult}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as it was when the server was asked; `raw` is the whole answer, with the problem of a job that failed."""
+
+    id: str
+    kind: str
+    state: State
+    progress: float
+    tests: int
+    tests_done: int
+    predicted_seconds: float
+    created: str
+    ended: str | None
+    expires: str | None
+    raw: Mapping[str, Any]
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended, well or not."""
+        return self.state in ENDED
+
+
+def submit_call(request: Request | Sequence[Request], key: str | None = None) -> Call:
+    """The call that submits one request, or a list of them."""
+    if isinstance(request, Sequence):
+        content = b'{"kind":"batch","request":{"tests":[' + b",".join(map(_wrapped, request)) + b"]}}"
+    else:
+        content = _wrapped(request)
+    return Call("/v1/jobs", content=content, headers=(("idempotency-key", key or uuid.uuid4().hex),))
+
+
+def _wrapped(request: Request) -> bytes:
+    if isinstance(request, GateRequest):
+        call, kind = calls.gate_call(request), "gate"
+        content = call.content
+        if call.content_type != JSON:
+            raise InvalidData("Files cannot be sent as a job; read them into columns.")
+    elif request.kind == "files":
+        raise InvalidData("Files cannot be sent as a job; read them into columns.")
+    else:
+        kind = "compare" if isinstance(request, CompareRequest) else request.kind
+        content = encoded(request.body)
+    return b'{"kind":"%b","request":%b}' % (kind.encode(), content)
+
+
+def status_call(job: str) -> Call:
+    """The call for the state of a job."""
+    return Call(f"/v1/jobs/{job}", "GET")
+
+
+def cancel_call(job: str) -> Call:
+    """The call that cancels a job."""
+    return Call(f"/v1/jobs/{job}/cancel")
+
+
+def result_call(job: str) -> Call:
+    """The call for the result of a job."""
+    return Call(f"/v1/jobs/{job}/result", "GET")
+
+
+def job_of(response: httpx.Response) -> Job:
+    """The job in an answer; raises ProblemError."""
+    return decode(Job, calls.json_of(response))
+
+
+def result_of(response: httpx.Response) -> Result | list[Result | ProblemError]:
+    """The result of a job: of one request, or of a list in its order, where a wrong request has its error."""
+    calls.checked(response)
+    if response.headers.get("content-type", "").startswith(NDJSON):
+        return [_of_line(line) for line in response.content.splitlines()]
+    return _typed(calls.json_of(response))
+
+
+def _of_line(line: bytes) -> Result | ProblemError:
+    value = json.loads(line)
+    if "status" not in value or "type" not in value:
+        return _typed(value)
+    problem = httpx.Response(int(value["status"]), content=line, headers={"content-type": PROBLEM})
+    return calls.problem_of(problem)
+
+
+def _typed(value: Any) -> Result:
+    name = value.get("id") if isinstance(value, dict) else None
+    kind = KINDS.get(name[:1]) if isinstance(name, str) else None
+    if kind is None:
+        raise UnreadableAnswer("This is not an answer with an id. Is this the URL of an exactperm server?")
+    result: Result = decode(kind, value)
+    return result
+
+
+def waits() -> Iterator[float]:
+    """Seconds between two looks at a job."""
+    wait = FIRST_WAIT_S
+    while True:
+        yield wait
+        wait = min(LONGEST_WAIT_S, 1.5 * wait)
+
+
+class Jobs:
+    """The jobs of this client's API key."""
+
+    def __init__(self, send: Callable[[Call], httpx.Response], sleep: Callable[[float], None]) -> None:
+        self._send = send
+        self._sleep = sleep
+
+    def submit(self, request: Request | Sequence[Request], *, key: str | None = None) -> Job:
+        """Submit a request made by `scores`, `gate`, `compare` and so on, or a list of them; `key` makes it the same job."""
+        return job_of(self._send(submit_call(request, key)))
+
+    def status(self, job: str) -> Job:
+        """A job as it is now."""
+        return job_of(self._send(status_call(job)))
+
+    def wait(self, job: str, progress: Callable[[Job], None] | None = None) -> Job:
+        """Wait until a job has ended; `progress` is called at every look."""
+        for seconds in waits():
+            now = self.status(job)
+            if progress is not None:
+                progress(now)
+            if now.done:
+                return now
+            self._sleep(seconds)
+        raise AssertionError
+
+    def result(self, job: str) -> Result | list[Result | ProblemError]:
+        """The result of a job that has succeeded; of a list as a list, where a wrong request has its error."""
+        return result_of(self._send(result_call(job)))
+
+    def cancel(self, job: str) -> Job:
+        """Cancel a job, any number of times."""
+        return job_of(self._send(cancel_call(job)))
+
+
+class AsyncJobs:
+    """As `Jobs`, awaited."""
+
+    def __init__(
+        self,
+        send: Callable[[Call], Awaitable[httpx.Response]],
+        sleep: Callable[[float], Awaitable[None]],
+    ) -> None:
+        self._send = send
+        self._sleep = sleep
+
+    async def submit(self, request: Request | Sequence[Request], *, key: str | None = None) -> Job:
+        """As `Jobs.submit`."""
+        return job_of(await self._send(submit_call(request, key)))
+
+    async def status(self, job: str) -> Job:
+        """As `Jobs.status`."""
+        return job_of(await self._send(status_call(job)))
+
+    async def wait(self, job: str, progress: Callable[[Job], None] | None = None) -> Job:
+        """As `Jobs.wait`."""
+        for seconds in waits():
+            now = await self.status(job)
+            if progress is not None:
+                progress(now)
+            if now.done:
+                return now
+            await self._sleep(seconds)
+        raise AssertionError
+
+    async def result(self, job: str) -> Result | list[Result | ProblemError]:
+        """As `Jobs.result`."""
+        return result_of(await self._send(result_call(job)))
+
+    async def cancel(self, job: str) -> Job:
+        """As `Jobs.cancel`."""
+        return job_of(await self._send(cancel_call(job)))

@@ -1,0 +1,92 @@
+"""Jobs as the web process has them: a store and a queue on one database, and the limits of jobs."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from ..inference.paired_test import ALGORITHM_VERSION
+from ..service.limits import limits_of
+from ..service.messages import Limits
+from ..settings import Settings
+from .database import engine_of, reachable
+from .hosts import live_hosts
+from .model import JobPlan, Shares, StoreAway
+from .queue import Queue
+from .store import Store
+from .work import Cutting
+
+
+def job_limits(settings: Settings) -> Limits:
+    """Those of requests, but for the time that they may take; a chunk has one process."""
+    return replace(limits_of(settings), max_timeout_s=settings.job_timeout_s, workers=1)
+
+
+def cutting_of(settings: Settings) -> Cutting:
+    """How requests are cut into chunks."""
+    return Cutting(
+        job_limits(settings),
+        settings.job_chunk_seconds,
+        settings.job_max_chunks,
+        settings.job_max_tests,
+        settings.job_max_seconds,
+    )
+
+
+class Jobs:
+    """The database of jobs, which may be away when the service starts: its tables are created when they are needed."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.engine = engine_of(settings.jobs_url)
+        self.store = Store(self.engine, settings.retention_s)
+        self.queue = Queue(self.engine, ALGORITHM_VERSION)
+        self._shares = Shares(
+            settings.jobs_key_seconds, settings.jobs_key_jobs, settings.jobs_waiting_seconds
+        )
+        self._silent_s = settings.job_silent_s
+        self._lock = threading.Lock()
+        self._is_ready = False
+
+    def ready(self) -> Store:
+        """The store, with its tables; all its calls belong into `reachable`."""
+        with self._lock:
+            if not self._is_ready:
+                self.store.create_tables()
+                self.queue.create_tables()
+                self._is_ready = True
+        return self.store
+
+    def submit(self, owner: str, key: str | None, sha: str, plan: JobPlan) -> tuple[str, bool]:
+        """The id of a new job, or of the one that the key made before; raises KeyReused, NoShare and StoreAway."""
+        with reachable():
+            return self.ready().submit(
+                owner, key, sha, plan, ALGORITHM_VERSION, self._shares,
+                lambda connection, job, chunks: self.queue.submit(connection, job, owner, chunks),
+            )  # fmt: skip
+
+    def counts(self) -> tuple[dict[str, int], float, int] | None:
+        """Jobs by state, predicted seconds of those that have not ended, and live workers; None while it is away."""
+        try:
+            with reachable():
+                by_state, waiting = self.ready().counts()
+                return by_state, waiting, live_hosts(self.engine, self._silent_s)
+        except StoreAway:
+            return None
+
+    def cancel(self, job: str, owner: str) -> bool:
+        """Cancel a job; whether it was active. What waits of it leaves the queue, too."""
+        with reachable():
+            row = self.ready().job(job, owner)
+            if row is None or not self.store.cancel(job, owner):
+                return False
+            self.queue.cancel(job, row.chunks)
+        return True
+
+    def delete(self, job: str, owner: str) -> bool:
+        """Cancel a job and forget it; whether there was one."""
+        with reachable():
+            row = self.ready().job(job, owner)
+            if row is None or not self.store.delete(job, owner):
+                return False
+            self.queue.forget(job, row.chunks)
+        return True

@@ -1,0 +1,105 @@
+"""What jobs are: their states, rows and limits, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+ACTIVE: tuple[State, ...] = ("queued", "running")
+ID_BYTES = 16  # 128 random bits: ids cannot be guessed
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlan:
+    """A request that was validated and cut.
+
+    Attributes
+    ----------
+    kind, head
+        The kind of the request, and what there is of it besides its body (JSON).
+    tests, seconds
+        How many tests, and their predicted seconds on one processor.
+    chunks
+        What each chunk does, as JSON: slices of pairs, or how many tests of a list.
+    pieces
+        The body, compressed; or of a list the part of each chunk.
+    """
+
+    kind: str
+    head: dict[str, Any]
+    tests: int
+    seconds: float
+    chunks: tuple[Any, ...]
+    pieces: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """A job as it is stored; times are seconds since 1970 by the database's clock."""
+
+    id: str
+    kind: str
+    state: State
+    tests: int
+    tests_done: int
+    chunks: int
+    seconds: float
+    algorithm: str
+    created: float
+    ended: float | None
+    expires: float | None
+    problem: str | None
+    expired: bool = False
+
+    @property
+    def active(self) -> bool:
+        """Whether it has not ended."""
+        return self.state in ACTIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a worker knows of a job before it computes a chunk."""
+
+    state: State
+    kind: str
+    head: dict[str, Any]
+    chunks: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An answer that is kept: the bytes around what differs between equal requests, and its headers."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    before: bytes
+    own: bytes
+    after: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How much may wait: predicted seconds and jobs of one key, and seconds of all keys together."""
+
+    key_seconds: float
+    key_jobs: int
+    all_seconds: float
+
+
+class KeyReused(Exception):
+    """The idempotency key came with another request before."""
+
+
+class NoShare(Exception):
+    """Too much waits: of this key (`own`), or of all. `seconds` of work are in front."""
+
+    def __init__(self, seconds: float, *, own: bool) -> None:
+        super().__init__(seconds, own)
+        self.seconds = seconds
+        self.own = own
+
+
+class StoreAway(Exception):
+    """The database cannot be reached."""

@@ -1,0 +1,312 @@
+"""Every statement on the tables of jobs, but those of the hosts (`hosts`)."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from .database import is_sqlite, now
+from .model import ACTIVE, ID_BYTES, JobPlan, JobRow, KeyReused, NoShare, Shares, State, Stored, Work
+from .tables import INPUTS, JOBS, KEYS, METADATA, OF_A_JOB, PARTS, RESULTS
+
+Enqueue = Callable[[sa.Connection, str, int], None]
+COLUMNS = (
+    JOBS.c.id, JOBS.c.kind, JOBS.c.state, JOBS.c.tests, JOBS.c.chunks, JOBS.c.seconds, JOBS.c.algorithm,
+    JOBS.c.created, JOBS.c.ended, JOBS.c.expires, JOBS.c.problem,
+)  # fmt: skip
+
+
+def new_id(prefix: str) -> str:
+    """An id that cannot be guessed."""
+    return f"{prefix}_{secrets.token_hex(ID_BYTES)}"
+
+
+def insert(connection: sa.Connection, table: sa.Table) -> Any:
+    """An insertion that knows `on conflict`, in the dialect of the database."""
+    from sqlalchemy.dialects import postgresql, sqlite
+
+    return (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
+
+
+class Store:
+    """Jobs, their inputs and results. All methods block, and raise what the driver raises when the database is away."""
+
+    def __init__(self, engine: sa.Engine, retention_s: float) -> None:
+        self.engine = engine
+        self._retention_s = retention_s
+
+    def create_tables(self) -> None:
+        """Create what is not there yet; two processes may do it at once."""
+        with self.engine.begin() as connection:
+            if not is_sqlite(self.engine):
+                connection.execute(sa.text("select pg_advisory_xact_lock(7239184)"))
+            METADATA.create_all(connection)
+
+    # -- what the API does ------------------------------------------------------------------------------
+
+    def submit(
+        self, owner: str, key: str | None, sha: str, plan: JobPlan, algorithm: str, shares: Shares,
+        enqueue: Enqueue,
+    ) -> tuple[str, bool]:  # fmt: skip
+        """The id of a new job, or of the one that this idempotency key made before (True).
+
+        The row, its input and its place in the queue come in one transaction: all, or nothing.
+
+        Raises
+        ------
+            KeyReused: the key came with another request.
+            NoShare: too much waits.
+        """
+        job = new_id("j")
+        with self.engine.begin() as connection:
+            at = now(connection)
+            if key is not None:
+                values = {"owner": owner, "key": key, "request_sha": sha, "job": job}
+                claim = insert(connection, KEYS).values(values).on_conflict_do_nothing()
+                if connection.execute(claim.returning(KEYS.c.job)).first() is None:
+                    return _known(connection, owner, key, sha), True
+            row = {
+                "id": job, "owner": owner, "kind": plan.kind, "state": "queued", "request_sha": sha,
+                "algorithm": algorithm, "head": json.dumps(plan.head), "tests": plan.tests,
+                "cut": zlib.compress(json.dumps(plan.chunks).encode(), 1), "chunks": len(plan.chunks),
+                "seconds": plan.seconds, "created": at,
+            }  # fmt: skip
+            connection.execute(JOBS.insert().values(row))
+            _require_share(connection, owner, shares)
+            pieces = [{"job": job, "piece": at, "content": content} for at, content in enumerate(plan.pieces)]
+            connection.execute(INPUTS.insert(), pieces)
+            enqueue(connection, job, len(plan.chunks))
+        return job, False
+
+    def replayed(self, owner: str, key: str, sha: str) -> str | None:
+        """The job that this idempotency key made before, None for a new key; raises KeyReused."""
+        with self.engine.connect() as connection:
+            found = _of_key(connection, owner, key)
+            return None if found is None else _known(connection, owner, key, sha)
+
+    def job(self, job: str, owner: str) -> JobRow | None:
+        """A job of this owner; None also for those of others."""
+        with self.engine.connect() as connection:
+            rows = connection.execute(sa.select(*COLUMNS).where(JOBS.c.id == job, JOBS.c.owner == owner))
+            return next(_rows(connection, rows.all()), None)
+
+    def jobs(
+        self, owner: str, states: Sequence[State], before: float | None, most: int
+    ) -> tuple[JobRow, ...]:
+        """The newest jobs of an owner, created before a time; those of any state without `states`."""
+        wanted = sa.select(*COLUMNS).where(JOBS.c.owner == owner)
+        if states:
+            wanted = wanted.where(JOBS.c.state.in_(states))
+        if before is not None:
+            wanted = wanted.where(JOBS.c.created < before)
+        with self.engine.connect() as connection:
+            rows = connection.execute(wanted.order_by(JOBS.c.created.desc(), JOBS.c.id).limit(most)).all()
+            return tuple(_rows(connection, rows))
+
+    def cancel(self, job: str, owner: str) -> bool:
+        """Cancel an active job; whether it was one."""
+        with self.engine.begin() as connection:
+            return self._end(connection, job, "cancelled", None, JOBS.c.owner == owner)
+
+    def delete(self, job: str, owner: str) -> bool:
+        """Forget a job and all that is kept of it; whether there was one."""
+        with self.engine.begin() as connection:
+            gone = JOBS.delete().where(JOBS.c.id == job, JOBS.c.owner == owner).returning(JOBS.c.id)
+            if connection.execute(gone).first() is None:
+                return False
+            _forget(connection, [job])
+            connection.execute(KEYS.delete().where(KEYS.c.owner == owner, KEYS.c.job == job))
+        return True
+
+    def parts(self, job: str, start: int, most: int) -> list[bytes]:
+        """The results of `most` chunks from `start` on, in their order."""
+        wanted = sa.select(PARTS.c.content).where(
+            PARTS.c.job == job, PARTS.c.chunk >= start, PARTS.c.chunk < start + most
+        )
+        with self.engine.connect() as connection:
+            return list(connection.execute(wanted.order_by(PARTS.c.chunk)).scalars())
+
+    def keep(self, owner: str, answer: Stored) -> str:
+        """Keep an answer for the retention time; its id."""
+        name = new_id("r")
+        with self.engine.begin() as connection:
+            expires = now(connection) + self._retention_s
+            connection.execute(RESULTS.insert().values(_result(name, owner, answer, expires)))
+        return name
+
+    def kept(self, name: str, owner: str) -> Stored | None:
+        """An answer that is kept: of a job, or of a test; None where there is none for this owner."""
+        with self.engine.connect() as connection:
+            found = connection.execute(
+                sa.select(RESULTS).where(RESULTS.c.id == name, RESULTS.c.owner == owner)
+            ).first()
+            if found is None or (found.expires is not None and found.expires <= now(connection)):
+                return None
+        headers = tuple((str(name), str(value)) for name, value in json.loads(found.headers))
+        return Stored(found.status, headers, found.before, found.own, found.after)
+
+    def counts(self) -> tuple[dict[str, int], float]:
+        """How many jobs there are by state, and the predicted seconds of those that have not ended."""
+        with self.engine.connect() as connection:
+            by_state = sa.select(JOBS.c.state, sa.func.count(), sa.func.sum(JOBS.c.seconds))
+            rows = connection.execute(by_state.group_by(JOBS.c.state)).all()
+        waiting = sum(float(seconds) for state, _, seconds in rows if state in ACTIVE)
+        return {state: int(count) for state, count, _ in rows}, waiting
+
+    # -- what workers do --------------------------------------------------------------------------------
+
+    def work(self, job: str) -> Work | None:
+        """What a worker needs to know of a job."""
+        wanted = sa.select(JOBS.c.state, JOBS.c.kind, JOBS.c.head, JOBS.c.cut).where(JOBS.c.id == job)
+        with self.engine.connect() as connection:
+            row = connection.execute(wanted).first()
+        if row is None:
+            return None
+        return Work(row.state, row.kind, json.loads(row.head), tuple(json.loads(zlib.decompress(row.cut))))
+
+    def input(self, job: str, piece: int) -> bytes | None:
+        """A piece of a request's body, compressed; None where the job was deleted."""
+        wanted = sa.select(INPUTS.c.content).where(INPUTS.c.job == job, INPUTS.c.piece == piece)
+        with self.engine.connect() as connection:
+            return connection.execute(wanted).scalar()
+
+    def begin(self, job: str) -> None:
+        """A first chunk is computed."""
+        with self.engine.begin() as connection:
+            connection.execute(
+                JOBS.update().where(JOBS.c.id == job, JOBS.c.state == "queued").values(state="running")
+            )
+
+    def has_part(self, job: str, chunk: int) -> bool:
+        """Whether a chunk has its result."""
+        wanted = sa.select(PARTS.c.chunk).where(PARTS.c.job == job, PARTS.c.chunk == chunk)
+        with self.engine.connect() as connection:
+            return connection.execute(wanted).first() is not None
+
+    def put_part(self, job: str, chunk: int, content: bytes, tests: int, host: str) -> bool:
+        """Keep the result of a chunk, once, while the job is active; whether this was the one."""
+        with self.engine.begin() as connection:
+            if not self._locked(connection, job):
+                return False
+            values = {
+                "job": job, "chunk": chunk, "content": content, "tests": tests, "host": host,
+                "at": now(connection),
+            }  # fmt: skip
+            put = insert(connection, PARTS).values(values).on_conflict_do_nothing()
+            return connection.execute(put.returning(PARTS.c.chunk)).first() is not None
+
+    def part_count(self, job: str) -> int:
+        """How many chunks have their result."""
+        wanted = sa.select(sa.func.count()).select_from(PARTS).where(PARTS.c.job == job)
+        with self.engine.connect() as connection:
+            return int(connection.execute(wanted).scalar_one())
+
+    def succeed(self, job: str, answer: Stored | None) -> bool:
+        """The end of a job, with its answer unless its parts are that; whether this was it."""
+        with self.engine.begin() as connection:
+            if not self._end(connection, job, "succeeded", None):
+                return False
+            if answer is not None:
+                owner = connection.execute(sa.select(JOBS.c.owner).where(JOBS.c.id == job)).scalar_one()
+                connection.execute(insert(connection, RESULTS).values(_result(job, owner, answer, None)))
+                connection.execute(PARTS.delete().where(PARTS.c.job == job))
+            connection.execute(INPUTS.delete().where(INPUTS.c.job == job))
+        return True
+
+    def fail(self, job: str, problem: str) -> bool:
+        """The end of a job that has no result: a problem document says why; whether this was it."""
+        with self.engine.begin() as connection:
+            return self._end(connection, job, "failed", problem)
+
+    def purge(self) -> list[tuple[str, int]]:
+        """Forget what has expired; ids and numbers of chunks of jobs that are gone. Their rows say so for as long again."""
+        with self.engine.begin() as connection:
+            at = now(connection)
+            old = sa.select(JOBS.c.id).where(JOBS.c.expires <= at).limit(500)
+            expired = list(connection.execute(old).scalars())
+            _forget(connection, expired)
+            connection.execute(RESULTS.delete().where(RESULTS.c.expires <= at))
+            longer = JOBS.c.expires <= at - self._retention_s
+            rows = connection.execute(JOBS.delete().where(longer).returning(JOBS.c.id, JOBS.c.chunks))
+            gone = [(row.id, row.chunks) for row in rows]
+            connection.execute(KEYS.delete().where(KEYS.c.job.in_(expired)))
+        return gone
+
+    def _end(
+        self, connection: sa.Connection, job: str, state: State, problem: str | None, *also: Any
+    ) -> bool:
+        at = now(connection)
+        ended = JOBS.update().where(JOBS.c.id == job, JOBS.c.state.in_(ACTIVE), *also)
+        values = {"state": state, "problem": problem, "ended": at, "expires": at + self._retention_s}
+        if connection.execute(ended.values(values).returning(JOBS.c.id)).first() is None:
+            return False
+        if state != "succeeded":
+            _forget(connection, [job])
+        return True
+
+    def _locked(self, connection: sa.Connection, job: str) -> bool:
+        """Whether a job is active, and stays so until the transaction ends."""
+        lock = JOBS.update().where(JOBS.c.id == job, JOBS.c.state.in_(ACTIVE)).values(state=JOBS.c.state)
+        if is_sqlite(self.engine):  # the one writer; elsewhere chunks share the row
+            return connection.execute(lock.returning(JOBS.c.id)).first() is not None
+        shared = sa.select(JOBS.c.state).where(JOBS.c.id == job).with_for_update(read=True)
+        return connection.execute(shared).scalar() in ACTIVE
+
+
+def _of_key(connection: sa.Connection, owner: str, key: str) -> Any:
+    wanted = sa.select(KEYS.c.request_sha, KEYS.c.job).where(KEYS.c.owner == owner, KEYS.c.key == key)
+    return connection.execute(wanted).first()
+
+
+def _known(connection: sa.Connection, owner: str, key: str, sha: str) -> str:
+    found = _of_key(connection, owner, key)
+    if found.request_sha != sha:
+        raise KeyReused
+    return str(found.job)
+
+
+def _require_share(connection: sa.Connection, owner: str, shares: Shares) -> None:
+    """Raise NoShare, which takes the new row back."""
+    waiting = sa.select(JOBS.c.owner, sa.func.count(), sa.func.sum(JOBS.c.seconds))
+    rows = connection.execute(waiting.where(JOBS.c.state.in_(ACTIVE)).group_by(JOBS.c.owner)).all()
+    own_jobs, own_seconds = next(
+        ((count, seconds) for name, count, seconds in rows if name == owner), (0, 0.0)
+    )
+    if own_jobs > shares.key_jobs or own_seconds > shares.key_seconds:
+        raise NoShare(own_seconds, own=True)
+    if (everything := sum(seconds for _, _, seconds in rows)) > shares.all_seconds:
+        raise NoShare(everything, own=False)
+
+
+def _rows(connection: sa.Connection, rows: Sequence[Any]) -> Iterator[JobRow]:
+    active = [row.id for row in rows if row.state in ACTIVE]
+    done: dict[str, int] = {}
+    if active:
+        counted = sa.select(PARTS.c.job, sa.func.sum(PARTS.c.tests)).where(PARTS.c.job.in_(active))
+        done = {job: int(tests) for job, tests in connection.execute(counted.group_by(PARTS.c.job))}
+    at = now(connection)
+    for row in rows:
+        finished = row.tests if row.state == "succeeded" else done.get(row.id, 0)
+        yield JobRow(
+            row.id, row.kind, row.state, row.tests, finished, row.chunks, row.seconds, row.algorithm,
+            row.created, row.ended, row.expires, row.problem,
+            expired=row.expires is not None and row.expires <= at,
+        )  # fmt: skip
+
+
+def _forget(connection: sa.Connection, jobs: Sequence[str]) -> None:
+    for table in OF_A_JOB:
+        connection.execute(table.delete().where(table.c.job.in_(jobs)))
+    connection.execute(RESULTS.delete().where(RESULTS.c.id.in_(jobs)))
+
+
+def _result(name: str, owner: str, answer: Stored, expires: float | None) -> dict[str, Any]:
+    return {
+        "id": name, "owner": owner, "status": answer.status, "headers": json.dumps(answer.headers),
+        "before": answer.before, "own": answer.own, "after": answer.after, "expires": expires,
+    }  # fmt: skip

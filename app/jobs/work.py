@@ -1,0 +1,252 @@
+"""What processes compute of jobs: a request is validated and cut; a chunk is computed; chunks are joined.
+
+All of it runs in workers of an executor, which kills it when the job is cancelled. What comes from the database is data only
+(`codec`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import zlib
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ..errors import ExactpermError, InputError, InvalidTest, PlanTooLarge, relocated
+from ..execution.ipc import Control, Unbounded
+from ..inference.compare.columns import concatenated
+from ..inference.compare.pair_tests import PairTests
+from ..inference.compare.prepared import PreparedCompare
+from ..service import pipeline, problems
+from ..service.compare.parse import ParsedCompare
+from ..service.compare.parts import slices_of
+from ..service.media_types import OFFERED
+from ..service.messages import Body, Job as Call, Kind, Limits, RenderedResponse
+from ..service.parse import inflated
+from ..service.pointers import prefixed
+from . import codec, cut
+from .envelope import BATCH, JSON, Envelope, Item, kind_of
+from .model import JobPlan
+
+OFFERED_OF_A_LIST = ("json",)
+SAMPLED = 100  # tests of a list that are planned, to predict the others by their size
+CONSTANT_S = 3e-4  # of any test: decoding, planning, rendering
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """How a request becomes a job: the settings' limits, and how long chunks are."""
+
+    limits: Limits
+    chunk_seconds: float
+    most_chunks: int
+    most_tests: int
+    most_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One call of a worker for a job: which chunk, or the last call with the results of all chunks."""
+
+    kind: str
+    head: dict[str, Any]
+    chunk: Any
+    limits: Limits
+    name: str  # of the job and the chunk, as the instance of a problem
+    parts: tuple[bytes, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What there is of `POST /v1/jobs` besides its body: which representation of the answer, and the limits."""
+
+    representation: str
+    coding: str | None
+    cutting: Cutting
+    request_id: str
+
+
+def plan_job(asked: Submission, body: bytes | bytearray, control: Control) -> JobPlan | RenderedResponse:
+    """The plan of a job; or the answer that says what is wrong."""
+    cutting, request_id = asked.cutting, asked.request_id
+    head = {
+        "kind": "plan",
+        "body": {"media_type": JSON, "coding": asked.coding},
+        "query": [],
+        "representation": "json",
+    }
+    try:
+        body = inflated(call_of(head, cutting.limits, request_id), body, cutting.limits.max_body_bytes)
+        envelope = Envelope(kind_of(body), asked.representation)
+        offered = OFFERED_OF_A_LIST if envelope.kind == BATCH else OFFERED[cast("Kind", envelope.kind)]
+        if asked.representation not in offered:
+            detail = f"For this kind, format is one of {', '.join(offered)}."
+            raise InvalidTest.at("/?format", "unknown_format", detail)
+        if envelope.kind == BATCH:
+            plan = _plan_of_list(envelope, cutting, body)
+        else:
+            plan = _plan_of_one(envelope, cutting, body, request_id)
+        if plan.seconds > cutting.most_seconds:
+            detail = (
+                f"This job is predicted to take {plan.seconds:.3g} processor seconds; at most "
+                f"{cutting.most_seconds:.3g} are allowed. Send it as several jobs, or choose a cheaper method."
+            )
+            raise PlanTooLarge(detail)
+    except ExactpermError as error:
+        return problems.of_error(error, request_id)
+    return plan
+
+
+def _plan_of_one(envelope: Envelope, cutting: Cutting, body: bytes | bytearray, request_id: str) -> JobPlan:
+    item = envelope.only(body)
+    call = call_of(item.head, cutting.limits, request_id)
+    with relocated(prefixed("/request")):
+        _, prepared, _ = pipeline.planned(call, item.content, Unbounded())
+    chunks: tuple[Any, ...] = (None,)
+    tests = 1
+    if isinstance(prepared, PreparedCompare):
+        tests = prepared.tests
+        boards = [(board.tests, board.planned.seconds) for board in prepared.boards]
+        wanted = cut.chunk_count(
+            sum(own for _, own in boards), cutting.chunk_seconds, min(cutting.most_chunks, max(tests, 1))
+        )
+        if wanted > 1:
+            slices = slices_of(boards, wanted)
+            chunks = tuple([[each.board, each.start, each.stop] for each in part] for part in slices)
+    seconds = min(float(prepared.seconds), cutting.most_seconds * 2)
+    return JobPlan(envelope.kind, item.head, tests, seconds, chunks, (zlib.compress(item.content, 1),))
+
+
+def _plan_of_list(envelope: Envelope, cutting: Cutting, body: bytes | bytearray) -> JobPlan:
+    items = envelope.items(body, cutting.most_tests)
+    costs = _costs(items, cutting.limits)
+    lengths = cut.runs_of(costs, cutting.chunk_seconds, cutting.most_chunks)
+    pieces, start = [], 0
+    for length in lengths:
+        pieces.append(_piece(items[start : start + length]))
+        start += length
+    return JobPlan(BATCH, {}, len(items), sum(costs), tuple(lengths), tuple(pieces))
+
+
+def _costs(items: list[Item], limits: Limits) -> list[float]:
+    """Predicted seconds of the tests of a list: some are planned, and the others cost as much by their bytes.
+
+    A wrong test costs nothing, and answers what is wrong with it.
+    """
+    step = max(1, len(items) // SAMPLED)
+    seconds = size = 0.0
+    known: dict[int, float] = {}
+    for at in range(0, len(items), step):
+        began = time.monotonic()
+        try:
+            _, prepared, _ = pipeline.planned(
+                call_of(items[at].head, limits, ""), items[at].content, Unbounded()
+            )
+            known[at] = float(prepared.seconds) + 2.0 * (time.monotonic() - began)
+        except ExactpermError:
+            known[at] = time.monotonic() - began
+        seconds += known[at]
+        size += len(items[at].content)
+    per_byte = seconds / max(size, 1.0)
+    return [
+        known[at] if at in known else CONSTANT_S + per_byte * len(item.content)
+        for at, item in enumerate(items)
+    ]
+
+
+def _piece(items: list[Item]) -> bytes:
+    """Tests of a list as lines: the head of one, then its request on a line of its own."""
+    lines = [json.dumps(item.head).encode() + b"\n" + item.content for item in items]
+    index = json.dumps([len(line) for line in lines]).encode()
+    return zlib.compress(index + b"\n" + b"".join(lines), 1)
+
+
+def _items_of(piece: bytes) -> list[Item]:
+    index, _, rest = zlib.decompress(piece).partition(b"\n")
+    items, at = [], 0
+    for length in json.loads(index):
+        head, _, content = rest[at : at + length].partition(b"\n")
+        items.append(Item(json.loads(head), content))
+        at += length
+    return items
+
+
+def compute(task: Task, body: bytes | bytearray, control: Control) -> bytes | RenderedResponse:
+    """The result of one chunk: bytes for the table of parts; or the answer of a job of one chunk, or a problem."""
+    if task.kind == BATCH:
+        return _lines(task, bytes(body))
+    if task.parts is not None:
+        return _joined(task, bytes(body), control)
+    call = call_of(task.head, task.limits, task.name)
+    if task.chunk is None:
+        return pipeline.handle(call, zlib.decompress(body), control)
+    try:
+        prepared, _ = _prepared(call, bytes(body))
+        tests = [prepared.boards[board].solve(start, stop) for board, start, stop in task.chunk]
+    except InputError:  # the whole is planned again, to say where it is wrong
+        return pipeline.handle(call, zlib.decompress(body), control)
+    return codec.dumped(tests)
+
+
+def _lines(task: Task, piece: bytes) -> bytes:
+    """The answers of a run of tests, one a line."""
+    lines = []
+    for number, item in enumerate(_items_of(piece)):
+        call = call_of(item.head, task.limits, f"{task.name}:{number}")
+        lines.append(line_of(pipeline.handle(call, item.content, Unbounded())))
+    return zlib.compress(b"".join(lines), 1)
+
+
+def line_of(answer: RenderedResponse) -> bytes:
+    """An answer as one line: its JSON has no line breaks but the last."""
+    return answer.body.rstrip(b"\n") + b"\n"
+
+
+def _joined(task: Task, body: bytes, control: Control) -> RenderedResponse:
+    """The answer of a comparison whose chunks are `parts`; each has the slices of `chunk`."""
+    assert task.parts is not None
+    call = call_of(task.head, task.limits, task.name)
+    prepared, parsed = _prepared(call, body)
+    boards: list[list[PairTests]] = [[] for _ in prepared.boards]
+    for slices, part in zip(task.chunk, task.parts, strict=True):
+        for (board, _, _), tests in zip(slices, codec.loaded(part), strict=True):
+            boards[board].append(tests)
+    whole = [
+        concatenated(tests) if tests else board.solve(0, 0)
+        for tests, board in zip(boards, prepared.boards, strict=True)
+    ]
+    return pipeline.answer_comparison(call, parsed, prepared, whole)
+
+
+_known: OrderedDict[bytes, tuple[PreparedCompare, ParsedCompare]] = OrderedDict()
+
+
+def _prepared(call: Call, body: bytes) -> tuple[PreparedCompare, ParsedCompare]:
+    """A comparison, decoded and planned once a process, however many of its chunks it computes."""
+    key = hashlib.sha256(body).digest()
+    found = _known.get(key)
+    if found is None:
+        _known.clear()  # one at a time: it may be large
+        parsed, prepared, _ = pipeline.planned(call, zlib.decompress(body), Unbounded())
+        assert isinstance(prepared, PreparedCompare)
+        assert isinstance(parsed, ParsedCompare)
+        found = _known[key] = (prepared, parsed)
+    return found
+
+
+def call_of(head: dict[str, Any], limits: Limits, name: str) -> Call:
+    """The call of the pipeline that answers a request."""
+    at = time.monotonic()
+    return Call(
+        kind=head["kind"],
+        body=Body(**head["body"]),
+        query=tuple((str(name), str(value)) for name, value in head["query"]),
+        representation=head["representation"],
+        request_id=name,
+        received_at=at,
+        submitted_at=at,
+        limits=limits,
+        **head.get("looks", {}),
+    )

@@ -1,0 +1,23 @@
+"""Computes jobs, in a process of its own, until SIGTERM or SIGINT."""
+
+from __future__ import annotations
+
+import os
+
+from .execution.ipc import ONE_THREAD
+
+os.environ.update(
+    {name: os.environ.get(name, value) for name, value in ONE_THREAD.items()}
+)  # before NumPy reads it
+
+from logging.config import dictConfig
+
+from .jobs.worker import run
+from .ops.log_config import log_config
+from .settings import Settings
+
+
+def work(settings: Settings, *, with_parent: bool) -> None:
+    """Work until a signal, or until the parent ends; the database is that of the settings."""
+    dictConfig(log_config(settings.log_format, tracebacks=settings.log_tracebacks))
+    run(settings, with_parent=with_parent)

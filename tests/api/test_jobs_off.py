@@ -1,0 +1,44 @@
+"""Without a database there are no jobs, and the service says what to set; nothing of their engine is loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from app.api.openapi import job_operations
+from app.jobs import envelope
+from tests.api.conftest import problem
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v1/jobs"), ("GET", "/v1/jobs"), ("GET", "/v1/jobs/j_1"), ("DELETE", "/v1/jobs/j_1"),
+        ("POST", "/v1/jobs/j_1/cancel"), ("GET", "/v1/jobs/j_1/events"), ("GET", "/v1/jobs/j_1/result"),
+        ("GET", "/v1/results/r_1"),
+    ],
+)  # fmt: skip
+def test_jobs_are_off_without_a_database(service: Any, method: str, path: str) -> None:
+    said = problem(service.request(method, path, json={} if method == "POST" else None), 501)
+    assert said["type"] == "/docs/problems#jobs-off"
+    assert "EXACTPERM_JOBS_URL" in said["detail"]
+
+
+def test_the_document_names_the_kinds_that_there_are() -> None:
+    assert get_args(job_operations.JobKind) == envelope.KINDS
+    assert get_args(job_operations.ListedKind) == envelope.OF_A_LIST
+
+
+def test_the_service_does_not_load_the_engine_of_jobs() -> None:
+    code = (
+        "import sys; from app.main import create_app; from app.settings import Settings; "
+        "create_app(Settings(workers=1)); "
+        "sys.exit(bool({'dbos', 'sqlalchemy', 'psycopg', 'app.jobs.queue'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -1,0 +1,125 @@
+"""What is kept of jobs: once, for a while, and not without its place in the queue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.jobs import store as module
+from app.jobs.database import engine_of, reachable
+from app.jobs.hosts import Heart, live_hosts
+from app.jobs.model import JobPlan, KeyReused, NoShare, Shares, StoreAway, Stored
+from app.jobs.store import Store
+
+PLAN = JobPlan("scores", {"kind": "scores"}, 3, 10.0, (None,), (b"body",))
+ROOMY = Shares(1e9, 1_000, 1e9)
+ANSWER = Stored(200, (("etag", "x"),), b"a", b"b", b"c")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    at = [1_000.0]
+    monkeypatch.setattr(module, "now", lambda _: at[0])
+    return at
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: list[float]) -> Store:
+    made = Store(engine_of(f"sqlite:///{tmp_path}/j.sqlite"), retention_s=60)
+    made.create_tables()
+    made.create_tables()
+    return made
+
+
+def submitted(store: Store, owner: str = "a", key: str | None = None, sha: str = "1", **other: Any) -> str:
+    nothing = other.get("enqueue", lambda *_: None)
+    return store.submit(owner, key, sha, PLAN, "3", other.get("shares", ROOMY), nothing)[0]
+
+
+def test_a_job_without_its_place_in_the_queue_is_none(store: Store) -> None:
+    def broken(*_: Any) -> None:
+        raise OSError
+
+    with pytest.raises(OSError):
+        submitted(store, key="k", enqueue=broken)
+    assert store.jobs("a", (), None, 10) == ()
+    assert submitted(store, key="k")  # the same key may come again
+
+
+def test_an_idempotency_key_is_of_its_owner_and_request(store: Store) -> None:
+    job = submitted(store, key="k")
+    assert submitted(store, key="k") == job == store.replayed("a", "k", "1")
+    assert submitted(store, "b", key="k") != job
+    with pytest.raises(KeyReused):
+        submitted(store, key="k", sha="2")
+    with pytest.raises(KeyReused):
+        store.replayed("a", "k", "2")
+
+
+def test_shares_are_of_each_owner_and_of_all(store: Store) -> None:
+    submitted(store)
+    for shares, own in [(Shares(15, 9, 1e9), True), (Shares(1e9, 1, 1e9), True), (Shares(1e9, 9, 15), False)]:
+        with pytest.raises(NoShare) as refused:
+            submitted(store, shares=shares)
+        assert refused.value.own is own
+    assert submitted(store, "b", shares=Shares(15, 1, 1e9))
+    assert len(store.jobs("a", (), None, 10)) == 1
+
+
+def test_a_chunk_counts_once_and_never_after_the_end(store: Store) -> None:
+    job = submitted(store)
+    assert store.put_part(job, 0, b"x", 3, "h1")
+    assert not store.put_part(job, 0, b"y", 3, "h2")
+    assert store.parts(job, 0, 9) == [b"x"]
+    assert store.cancel(job, "a")
+    assert not store.put_part(job, 1, b"x", 3, "h1")
+    assert not store.succeed(job, ANSWER)
+    assert not store.cancel(job, "a")
+    assert store.part_count(job) == 0
+    assert store.input(job, 0) is None
+
+
+def test_what_expired_is_gone_and_its_row_says_so_for_as_long_again(store: Store, clock: list[float]) -> None:
+    job, kept = submitted(store, key="k"), store.keep("a", ANSWER)
+    assert store.succeed(job, ANSWER)
+    assert store.kept(job, "a") == store.kept(kept, "a") == ANSWER
+    assert store.kept(kept, "b") is None
+    clock[0] += 61
+    assert store.kept(kept, "a") is None
+    assert store.purge() == []
+    row = store.job(job, "a")
+    assert row is not None
+    assert row.expired
+    assert store.kept(job, "a") is None
+    assert submitted(store, key="k") != job
+    clock[0] += 60
+    assert store.purge() == [(job, 1)]
+    assert store.job(job, "a") is None
+
+
+def test_a_reaper_that_was_away_does_not_judge(store: Store) -> None:
+    """A host is taken over when it is silent, but not by one whose own heart has just begun, or paused."""
+    at = [0.0]
+    heart = Heart(store.engine, "me", 2, "3", 2.0, clock=lambda: at[0])
+    other = Heart(store.engine, "other", 2, "3", 2.0)
+    heart.beat(())
+    other.beat(())
+    other.leave()
+    seen = []
+    for step in (0.5, 0.5, 0.5, 0.6, 5.0, 0.5, 0.9, 0.7):
+        at[0] += step
+        seen.append(heart.beat(())[0])
+    assert seen == [[], [], [], ["other"], [], [], [], ["other"]]
+    assert live_hosts(store.engine, 60) == 1
+    job = submitted(store)
+    assert heart.beat({job, "gone"})[1] == {"gone"}
+
+
+def test_a_database_that_cannot_be_reached(tmp_path: Path) -> None:
+    engine = engine_of("postgresql://nobody@127.0.0.1:1/none")
+    with pytest.raises(StoreAway), reachable(), engine.connect():
+        pass
+    with pytest.raises(ValueError, match="file"):
+        engine_of("sqlite://")
