@@ -38,7 +38,9 @@ dev: .venv/.dev ## The same with uvicorn's reload: it starts again when a file o
 
 ##@ Check
 
-# Compiled once, whatever PYTHONDONTWRITEBYTECODE says: the tests start a few hundred processes.
+# Compiled once, whatever PYTHONDONTWRITEBYTECODE says: the tests start a few hundred processes, and each of pytest's
+# workers reads all files of tests, which costs 10 s of processor time where nothing was kept of the last run.
+test test-fast: export PYTHONDONTWRITEBYTECODE =
 test: .venv/.dev ## Run all tests (PYTEST_ARGS="tests/unit -k fft" for some)
 	@$(PY) -m compileall -q app
 	$(PY) -m pytest $(PYTEST_ARGS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -177,16 +178,20 @@ _GIVEN: Mapping[str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Row:
-    """What happens to a statistic of some data at each of SIZES: "exact", "bracketed", "exact if asked", "controlled" or
-    "sampled".
-    """
+    """A statistic of some data, and what happens to it at each of SIZES, found out when it is asked for."""
 
     kind: TestKind
     statistic: str
     data: str
-    outcomes: tuple[str, ...]
+    made: Callable[[int], Paired]
+    spec: StatisticSpec
+
+    @cached_property
+    def outcomes(self) -> tuple[str, ...]:
+        """Each "exact", "bracketed", "exact if asked", "controlled" or "sampled"."""
+        return tuple(outcome(self.made(n), self.spec) for n in SIZES)
 
 
 def rows() -> Iterator[Row]:
@@ -198,23 +203,7 @@ def rows() -> Iterator[Row]:
             for data in entry.data or DATA_OF_KIND[entry.kind]:
                 for title, made in CASES[kind, data]:
                     for label, spec in _specs(entry, title):
-                        yield Row(kind, label, title, tuple(outcome(made(n), spec) for n in SIZES))
-
-
-def all_cases(kind: TestKind) -> list[Case]:
-    """The data there is of a kind."""
-    return [case for (of, _), cases in CASES.items() if of == kind for case in cases]
-
-
-def spec_of(kind: TestKind, statistic: str, title: str) -> StatisticSpec:
-    """The statistic of a row, as it is asked for."""
-    return next(
-        spec
-        for entry in entries(kind)
-        if entry.kind == kind
-        for label, spec in _specs(entry, title)
-        if label == statistic
-    )
+                        yield Row(kind, label, title, made, spec)
 
 
 def outcome(data: Paired, spec: StatisticSpec) -> str:

@@ -33,12 +33,10 @@ def sentences() -> Iterator[tuple[str, str]]:
     """Every text of the rooms that refuse data, with its place; what is filled in is the name of an option, or x."""
     for room in ("inputs", "service", "statistics", "inference"):
         for path in sorted((APP / room).rglob("*.py")):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-            skipped |= {
-                id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values
-            }
-            for node in ast.walk(tree):
+            nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+            skipped = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+            skipped |= {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+            for node in nodes:
                 if isinstance(node, ast.JoinedStr):
                     yield f"{path.name}:{node.lineno}", _filled(node)
                 elif (
