@@ -31,6 +31,7 @@ from .ops.logs import RequestLine
 from .ops.metrics import Metrics
 from .ops.observability import ObservabilityMiddleware
 from .ops.route_templates import Templates
+from .ops.together import Together
 from .ops.tracing import spans_to
 from .service import pipeline
 from .service.limits import limits_of
@@ -49,17 +50,20 @@ NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": Fal
 
 
 def create_app(
-    settings: Settings | None = None, executor: Executor | None = None, line: RequestLine | None = None
+    settings: Settings | None = None,
+    executor: Executor | None = None,
+    line: RequestLine | None = None,
+    held_together: Together | None = None,
 ) -> FastAPI:
     """An application with its own workers, which start and stop with its lifespan; or with an `executor` begun before.
 
-    `line` writes the log line of each request; without it none is written.
+    `line` writes the log line of each request; without it none is written. `held_together` counts the bytes that this
+    process holds together with those of other web processes.
     """
     settings = Settings() if settings is None else settings
     silence_libraries()
     disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the number of series, unused
-    now = time.monotonic()
-    first = Job("scores", Body("application/json"), (), "json", "warm-up", now, now, limits_of(settings))
+    first = _first(settings)
     executor = executor_of(settings) if executor is None else executor
     executor.warm_up_with(partial(start_worker, settings.log_format, settings.log_tracebacks), first)
     drain = Drain()
@@ -93,7 +97,7 @@ def create_app(
     app.state.executor = executor
     app.state.drain = drain
     app.state.metrics = metrics
-    add_routes(app, settings, executor, health, metrics)
+    add_routes(app, settings, executor, health, metrics, held_together)
     # The last added is the outermost.
     app.add_middleware(HeadMiddleware)
     app.add_middleware(AuthMiddleware, keys=Keys.of(settings.api_key_digests))
@@ -105,6 +109,16 @@ def create_app(
     )
     app.add_middleware(DrainMiddleware, drain=drain)
     return app
+
+
+def warm_up(settings: Settings) -> None:
+    """Use everything once, so that processes which are forked from this one need not."""
+    pipeline.warm_up(_first(settings), b"", Unbounded())
+
+
+def _first(settings: Settings) -> Job:
+    now = time.monotonic()
+    return Job("scores", Body("application/json"), (), "json", "warm-up", now, now, limits_of(settings))
 
 
 async def _test(executor: Executor, health: HealthChecks, settings: Settings) -> None:

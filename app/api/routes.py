@@ -12,6 +12,7 @@ from ..execution.cache import Cache
 from ..execution.executor import Executor
 from ..ops.health import HealthChecks, health_router
 from ..ops.metrics import Metrics, metrics_router
+from ..ops.together import Together
 from ..service.limits import limits_of
 from ..service.messages import RenderedResponse
 from ..settings import Settings
@@ -26,12 +27,17 @@ from .request_body import ByteBudget
 
 
 def add_routes(
-    app: FastAPI, settings: Settings, executor: Executor, health: HealthChecks, metrics: Metrics
+    app: FastAPI,
+    settings: Settings,
+    executor: Executor,
+    health: HealthChecks,
+    metrics: Metrics,
+    held_together: Together | None = None,
 ) -> None:
     """Add all routes and exception handlers."""
     cache: Cache[RenderedResponse] = Cache(settings.cache_bytes, settings.cache_entries)
     most = max(settings.bodies_bytes, settings.max_body_bytes)
-    budget = ByteBudget(most, partial(metrics.refused, "bodies_bytes"))
+    budget = ByteBudget(most, partial(metrics.refused, "bodies_bytes"), together=held_together)
     in_place = InPlace(settings)
     metrics.held_bytes = lambda: budget.held
     metrics.in_place_seconds = lambda: in_place.seconds
