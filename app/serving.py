@@ -48,8 +48,6 @@ def serve(settings: Settings) -> None:
     executor.begin()  # forks, so it comes before threads, event loops and the web framework
     malloc.keep(2**28)  # bodies, and the pieces in which they arrive
     asyncio.run(_serve(settings, limits, executor))
-    if settings.web_processes > 1:
-        log.warning("only one web process served, instead of %d: several need Linux.", settings.web_processes)
 
 
 def _can_be_many() -> bool:
@@ -166,6 +164,8 @@ async def _serve(settings: Settings, limits: Limits, executor: Executor, place: 
         if reason := exposed(settings):
             log.warning("%s.", reason)
         _warn_of_fewer(limits, settings)
+        if settings.web_processes > 1:
+            log.warning("one web process serves instead of %d: several need Linux.", settings.web_processes)
     gc.freeze()
     gc.enable()
     if place is None:

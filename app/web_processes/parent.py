@@ -124,13 +124,20 @@ class Parent:
             if web.pid:
                 self._judge(web, now)
             elif not self._ends_at and now >= web.start_at:
-                self._begin(web)
+                self._try_to_begin(web, now)
         if now - self._asked_at > SNAPSHOT_EVERY_S:  # what a process counted is lost with it only since then
             self._asked_at = now
             self._ask(self._webs)
         for question in tuple(self._questions):
             if now >= question.until or not question.missing:
                 self._answer(question)
+
+    def _try_to_begin(self, web: Web, now: float) -> None:
+        try:
+            self._begin(web)
+        except OSError as error:  # no processes, memory, files or port for now
+            log.error("web process %d could not be started: %s", web.number, error)  # noqa: TRY400
+            web.start_at = now + 1.0
 
     def _begin(self, web: Web) -> None:
         if not web.sockets:

@@ -33,6 +33,7 @@ from tests.process.wires import answer, head
 
 pytestmark = [
     pytest.mark.process,
+    pytest.mark.slow,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="several web processes need Linux"),
 ]
 
