@@ -34,6 +34,7 @@ from .ops.logs import RequestLine
 from .ops.metrics import Metrics
 from .ops.observability import ObservabilityMiddleware
 from .ops.route_templates import Templates
+from .ops.together import Together
 from .ops.tracing import spans_to
 from .service import pipeline
 from .service.limits import limits_of
@@ -55,17 +56,20 @@ NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": Fal
 
 
 def create_app(
-    settings: Settings | None = None, executor: Executor | None = None, line: RequestLine | None = None
+    settings: Settings | None = None,
+    executor: Executor | None = None,
+    line: RequestLine | None = None,
+    held_together: Together | None = None,
 ) -> FastAPI:
     """An application with its own workers, which start and stop with its lifespan; or with an `executor` begun before.
 
-    `line` writes the log line of each request; without it none is written.
+    `line` writes the log line of each request; without it none is written. `held_together` counts the bytes that this
+    process holds together with those of other web processes.
     """
     settings = Settings() if settings is None else settings
     silence_libraries()
     disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the number of series, unused
-    now = time.monotonic()
-    first = Job("scores", Body("application/json"), (), "json", "warm-up", now, now, limits_of(settings))
+    first = _first(settings)
     executor = executor_of(settings) if executor is None else executor
     executor.warm_up_with(partial(start_worker, settings.log_format, settings.log_tracebacks), first)
     drain = Drain()
@@ -99,7 +103,7 @@ def create_app(
     app.state.executor = executor
     app.state.drain = drain
     app.state.metrics = metrics
-    direct = add_routes(app, settings, executor, health, metrics, drain, jobs_of(settings))
+    direct = add_routes(app, settings, executor, health, metrics, drain, jobs_of(settings), held_together)
     # The last added is the outermost.
     app.add_middleware(DirectMiddleware, handlers=direct)
     app.add_middleware(HeadMiddleware)
@@ -123,6 +127,16 @@ def jobs_of(settings: Settings) -> Jobs | None:
     from .jobs.connected import Jobs
 
     return Jobs(settings)
+
+
+def warm_up(settings: Settings) -> None:
+    """Use everything once, so that processes which are forked from this one need not."""
+    pipeline.warm_up(_first(settings), b"", Unbounded())
+
+
+def _first(settings: Settings) -> Job:
+    now = time.monotonic()
+    return Job("scores", Body("application/json"), (), "json", "warm-up", now, now, limits_of(settings))
 
 
 async def _test(executor: Executor, health: HealthChecks, settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""Serves with one web process and its workers until SIGTERM or SIGINT; a second signal exits at once."""
+"""Serves with one or more web processes and their workers until SIGTERM or SIGINT; a second signal exits at once."""
 
 from __future__ import annotations
 
@@ -11,21 +11,31 @@ os.environ.update(
 )  # before NumPy reads it
 
 import asyncio
+import contextlib
 import gc
 import logging
+import logging.config
+import socket
+import sys
+from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 
 from .execution import malloc
+from .execution.children import keep_from_children
 from .execution.executor import Executor
 from .jobs.embedded import embedded_worker
 from .ops.edge import descriptors
 from .ops.edge.limits import Edge, Limits
 from .ops.keys import exposed
+from .ops.together import Counts
 from .settings import Settings
+from .web_processes.channel import ToParent
 from .workers import executor_of
 
 log = logging.getLogger(__name__)
+
+STARTUP_FAILURE = 3  # the exit status, as uvicorn's
 
 
 def serve(settings: Settings) -> None:
@@ -34,11 +44,75 @@ def serve(settings: Settings) -> None:
         raise SystemExit(f"{reason}, or EXACTPERM_ALLOW_ANONYMOUS=true.")
     limits = affordable(settings)
     gc.disable()  # imports create no garbage
+    if settings.web_processes > 1 and _can_be_many():
+        raise SystemExit(_serve_with_many(settings, limits))
     executor = executor_of(settings)
     executor.begin()  # forks, so it comes before threads, event loops and the web framework
     malloc.keep(2**28)  # bodies, and the pieces in which they arrive
     with embedded_worker(settings):
         asyncio.run(_serve(settings, limits, executor))
+
+
+def _can_be_many() -> bool:
+    return sys.platform.startswith("linux")
+
+
+def _serve_with_many(settings: Settings, limits: Limits) -> int:
+    """Import and warm up once, then fork the web processes and watch them; the exit status."""
+    from .ops.edge import listening
+    from .ops.log_config import log_config
+
+    try:
+        sockets = listening.sockets_of(settings.host, settings.port, settings.web_processes)
+    except OSError as error:
+        sys.stderr.write(f"exactperm: {listening.cannot_listen(settings.host, settings.port, error)}\n")
+        return STARTUP_FAILURE
+    logging.config.dictConfig(log_config(settings.log_format, tracebacks=settings.log_tracebacks))
+    if reason := exposed(settings):
+        log.warning("%s.", reason)
+    _warn_of_fewer(limits, settings)
+    from . import main
+    from .ops.edge import uvicorn_protocol  # noqa: F401  # forked with it
+    from .web_processes.parent import Parent
+
+    main.warm_up(settings)
+    gc.freeze()
+    return Parent(settings, sockets, partial(_one_of_many, settings, limits)).start()
+
+
+def _one_of_many(
+    settings: Settings,
+    limits: Limits,
+    number: int,
+    sockets: list[socket.socket],
+    connection: socket.socket,
+    counts: Counts,
+) -> None:
+    """A web process that was forked, until its parent says that it shall end."""
+    from .ops.logs import name_process
+    from .web_processes.shares import share_of
+
+    own = share_of(settings, number, settings.web_processes)
+    name_process(number)
+    keep_from_children(*sockets, connection)
+    executor = executor_of(own)
+    executor.begin()
+    malloc.keep(2**28)
+    limits = replace(limits, max_connections_per_address=own.max_connections_per_address)
+    # One worker for jobs: that of the first process, whose successor starts another.
+    worker = embedded_worker(settings) if number == 0 else contextlib.nullcontext()
+    with worker:
+        asyncio.run(_serve(own, limits, executor, Place(number, sockets, connection, counts)))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a web process has from its parent: its number, sockets to listen on, one to its parent, and counts."""
+
+    number: int
+    sockets: list[socket.socket]
+    connection: socket.socket
+    counts: Counts
 
 
 def affordable(settings: Settings) -> Limits:
@@ -50,7 +124,7 @@ def affordable(settings: Settings) -> Limits:
         raise SystemExit(f"{error}: raise the limit of open files (ulimit -n).") from None
 
 
-async def _serve(settings: Settings, limits: Limits, executor: Executor) -> None:
+async def _serve(settings: Settings, limits: Limits, executor: Executor, place: Place | None = None) -> None:
     # Imported while the fork server warms up.
     import uvicorn
 
@@ -70,8 +144,11 @@ async def _serve(settings: Settings, limits: Limits, executor: Executor) -> None
             rendered = of_status(status, detail, request_id)
         return rendered.headers, rendered.body
 
-    app = create_app(settings, executor, request_line(settings.log_format) if settings.access_log else None)
-    edge = Edge(limits, problem, app.state.metrics.refused)
+    line = request_line(settings.log_format) if settings.access_log else None
+    held = place.counts.held_bytes(place.number) if place else None
+    app = create_app(settings, executor, line, held)
+    connections = place.counts.connections(place.number) if place else None
+    edge = Edge(limits, problem, app.state.metrics.refused, connections)
     app.state.metrics.connections = lambda: len(edge.connections)
     config = uvicorn.Config(
         app,
@@ -89,14 +166,29 @@ async def _serve(settings: Settings, limits: Limits, executor: Executor) -> None
         timeout_keep_alive=settings.keep_alive_s,
         timeout_graceful_shutdown=settings.shutdown_grace_s,
     )
-    if reason := exposed(settings):
-        log.warning("%s.", reason)
+    if place is None:
+        if reason := exposed(settings):
+            log.warning("%s.", reason)
+        _warn_of_fewer(limits, settings)
+        if settings.web_processes > 1:
+            log.warning("one web process serves instead of %d: several need Linux.", settings.web_processes)
+    gc.freeze()
+    gc.enable()
+    if place is None:
+        await Server(config, app.state.drain, settings.shutdown_delay_s).serve()
+        return
+    parent = ToParent(lambda: not executor.stalled, app.state.metrics.snapshot)
+    app.state.metrics.of_all = parent.all_metrics
+    server = Server(config, app.state.drain, settings.shutdown_delay_s, parent)
+    parent.told = server.handle_exit
+    await parent.connect(place.connection)
+    await server.serve(place.sockets)
+
+
+def _warn_of_fewer(limits: Limits, settings: Settings) -> None:
     if limits.max_connections < settings.max_connections:
         log.warning(
             "only %d connections are served instead of %d: raise the limit of open files (ulimit -n).",
             limits.max_connections,
             settings.max_connections,
         )
-    gc.freeze()
-    gc.enable()
-    await Server(config, app.state.drain, settings.shutdown_delay_s).serve()

@@ -22,6 +22,11 @@ def default_workers() -> int:
     return os.cpu_count() or 1
 
 
+def default_web_processes(workers: int) -> int:
+    """One for every four workers, from one to four: a comparison is cut for the workers of one web process only."""
+    return min(4, max(1, workers // 4))
+
+
 def is_loopback(host: str) -> bool:
     """Whether an address can be reached from this machine only."""
     if host == "localhost":
@@ -87,6 +92,12 @@ class Settings(BaseSettings):
         le=1024,
         description="Compute processes. With 1, a second one is started so that short tests do not wait behind a long one.",
     )
+    web_processes: int = Field(
+        default_factory=lambda chosen: default_web_processes(chosen.get("workers", 1)),
+        ge=1,
+        le=256,
+        description="Web processes on the one address, which share the compute processes; each answers small tests on a core of its own.",
+    )
     worker_memory_bytes: int = Field(
         default=1024 * MIB,
         ge=16 * MIB,
@@ -130,7 +141,7 @@ class Settings(BaseSettings):
     liveness_stall_s: float = Field(
         default=5.0,
         gt=0,
-        description="/livez fails when work is pending and no worker has made progress for this many seconds.",
+        description="/livez fails when work is pending and no worker has made progress for this many seconds; of several web processes, one that is stuck for that long is replaced.",
     )
     cache_bytes: int = Field(
         default=32 * MIB, ge=0, description="Memory for cached answers, in bytes; 0 turns the cache off."

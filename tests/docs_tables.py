@@ -24,7 +24,10 @@ from tests import docs_exactness
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- /table -->)", re.DOTALL)
-COMPUTED = {"workers": "one per processor"}  # defaults that are not constants
+COMPUTED = {
+    "workers": "one per processor",
+    "web_processes": "one per four workers, 1 to 4",
+}  # defaults that are not constants
 COMMANDS_WITH_OPTIONS = ("test", "gate", "compare", "plan")
 
 

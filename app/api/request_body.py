@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
 from ..errors import BodyTooLarge, MalformedBody, Overloaded
+from ..ops.together import Together
 from ..service.messages import RenderedResponse
 
 SMALL_BYTES = (
@@ -38,8 +39,10 @@ class ByteBudget:
         max_bytes: int,
         refused: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
+        together: Together | None = None,
     ) -> None:
         self.held = 0
+        self._together = together or Together()
         self._max_bytes = max_bytes
         self._refused = refused
         self._clock = clock
@@ -79,7 +82,7 @@ class ByteBudget:
             reservation.content = content
             self._senders[id(content)] += 1
             if not shared:
-                self.held += len(content)
+                self._hold(len(content))
 
     def leave(self, reservation: Reservation) -> None:
         """Release everything that a request holds."""
@@ -93,10 +96,11 @@ class ByteBudget:
         self._senders[id(content)] -= 1
         if not self._senders[id(content)]:
             del self._senders[id(content)]
-            self.held -= len(content)
+            self._hold(-len(content))
 
     def _make_room(self, reservation: Reservation, size: int, more: int) -> None:
-        if self.held > reservation.size and size > SMALL_BYTES and self.held + more > self._max_bytes:
+        held = self.held + self._together.others
+        if held > reservation.size and size > SMALL_BYTES and held + more > self._max_bytes:
             self._refused()
             raise Overloaded(
                 "The bodies and answers of other requests use all the memory reserved for them. "
@@ -105,11 +109,15 @@ class ByteBudget:
             )
 
     def _resize(self, reservation: Reservation, size: int, *, large: bool) -> None:
-        self.held += size - reservation.size
+        self._hold(size - reservation.size)
         reservation.size = size
         if large and reservation not in self._large:
             reservation.since = self._clock()
             self._large.add(reservation)
+
+    def _hold(self, more: int) -> None:
+        self.held += more
+        self._together.put(self.held)
 
     def _retry_after_s(self) -> int:
         """When there may be room: the usual time of large ones, or their mean age if that is longer.

@@ -16,6 +16,7 @@ from ..execution.executor import Executor
 from ..ops.drain import Drain
 from ..ops.health import HealthChecks, health_router
 from ..ops.metrics import Metrics, metrics_router
+from ..ops.together import Together
 from ..service.limits import limits_of
 from ..service.messages import RenderedResponse
 from ..settings import Settings
@@ -42,11 +43,12 @@ def add_routes(
     metrics: Metrics,
     drain: Drain,
     jobs: Jobs | None,
+    held_together: Together | None = None,
 ) -> Mapping[str, Handler]:
     """Add all routes and exception handlers; return what answers a POST without the framework's help, by path."""
     cache: Cache[RenderedResponse] = Cache(settings.cache_bytes, settings.cache_entries)
     most = max(settings.bodies_bytes, settings.max_body_bytes)
-    budget = ByteBudget(most, partial(metrics.refused, "bodies_bytes"))
+    budget = ByteBudget(most, partial(metrics.refused, "bodies_bytes"), together=held_together)
     in_place = InPlace(settings)
     metrics.held_bytes = lambda: budget.held
     if jobs is not None:

@@ -8,6 +8,7 @@ import ctypes
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 from .ipc import ONE_THREAD
 
-PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2)
 
 _libc = ctypes.CDLL(None)
 
@@ -94,8 +95,10 @@ def fork(main: Callable[[], None]) -> int:
         try:
             main()
             status = 0
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else 1
         except Exception:
-            logging.getLogger(__name__).exception("the fork server failed")
+            logging.getLogger(__name__).exception("a forked process failed")
         finally:
             os._exit(status)
     return pid
@@ -110,3 +113,20 @@ def adopt_grandchildren() -> bool:
     except OSError:
         return False
     return bool(_libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when its parent, with this id, dies (Linux)."""
+    _libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:  # it was faster
+        os._exit(1)
+
+
+def keep_from_children(*sockets: socket.socket) -> None:
+    """Have every fork of this process close these sockets: what it serves ends with it."""
+
+    def close() -> None:
+        for one in sockets:
+            one.close()
+
+    os.register_at_fork(after_in_child=close)

@@ -28,6 +28,20 @@ OURS = {"status", "reason", "request_id"}  # the extras of our own records
 MAX_FRAMES = 50  # the innermost ones of a stack
 
 
+_process: dict[str, int] = {}
+
+
+def name_process(number: int) -> None:
+    """Have all lines of this process, and of those forked from it, say which web process they come from."""
+    _process["process"] = number
+
+
+def add_process(_: Any, __: str, event: EventDict) -> EventDict:
+    """The number of the web process, where there are several."""
+    event.update(_process)
+    return event
+
+
 def formatter(form: Format, *, tracebacks: bool = False) -> logging.Formatter:
     """A formatter for records of the standard library."""
     before: list[Processor] = [
@@ -35,6 +49,7 @@ def formatter(form: Format, *, tracebacks: bool = False) -> logging.Formatter:
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(allow=OURS),
         STAMP,
+        add_process,
         partial(describe_exception, tracebacks=tracebacks),
     ]
     return structlog.stdlib.ProcessorFormatter(
@@ -49,7 +64,12 @@ def request_line(form: Format) -> RequestLine:
         structlog.WriteLogger(
             sys.stdout
         ),  # one call for the line and its end, because other threads write, too
-        processors=[STAMP, structlog.processors.add_log_level, rendered(form)],
+        processors=[
+            *([add_process] if _process else []),
+            STAMP,
+            structlog.processors.add_log_level,
+            rendered(form),
+        ],
     )
     write: RequestLine = logger.bind().info
     return write

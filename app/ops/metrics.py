@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 from fastapi import APIRouter
 from prometheus_client import (
@@ -24,6 +24,7 @@ from starlette.responses import Response
 
 from ..execution.executor import Executor
 from ..execution.procfs import resident_bytes
+from .merged_metrics import RESTARTS as WEB_RESTARTS, snapshot
 
 REQUEST_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 COMPUTE_BUCKETS = (0.0005, *REQUEST_BUCKETS)
@@ -42,6 +43,7 @@ RESTARTS = ("deadline", "died", "disconnect", "memory", "stopped")
 
 JobCounts = tuple[dict[str, int], float, int]
 JOB_STATES = ("queued", "running", "succeeded", "failed", "cancelled")
+WEB_ENDINGS = ("died", "hung")
 
 
 class Metrics:
@@ -53,6 +55,9 @@ class Metrics:
         self.connections: Callable[[], int] = lambda: 0
         self.held_bytes: Callable[[], int] = lambda: 0
         self.in_place_seconds: Callable[[], float] = lambda: 0.0
+        self.of_all: Callable[[], Awaitable[bytes]] = (
+            self._of_one
+        )  # of all web processes, where there are several
         self._versions = {**versions, "python": platform.python_version()}
         self._request = Histogram(
             "http_server_request_duration_seconds",
@@ -123,6 +128,13 @@ class Metrics:
         """The metrics in the text format of Prometheus."""
         return generate_latest(self.registry)
 
+    async def _of_one(self) -> bytes:
+        return self.text()
+
+    def snapshot(self) -> bytes:
+        """What other processes need to add these metrics to theirs."""
+        return snapshot(self.registry.collect())
+
     def names(self) -> dict[str, str]:
         """The name of every family, as queried, with its description."""
         return {
@@ -188,6 +200,9 @@ class StateCollector(Collector):
         )
         restarts = {**dict.fromkeys(RESTARTS, 0), **execution.restarts}
         yield _counter("exactperm_worker_restarts", "Workers that ended and were replaced.", restarts)
+        yield GaugeMetricFamily("exactperm_web_processes", "Web processes.", value=1)
+        none = dict.fromkeys(WEB_ENDINGS, 0)  # the parent counts them
+        yield _counter(WEB_RESTARTS, "Web processes that ended and were replaced.", none)
 
         yield from _of_jobs(metrics.jobs)
 
@@ -233,7 +248,7 @@ def metrics_router(metrics: Metrics) -> APIRouter:
         if metrics.look_at_jobs is not None:
             metrics.jobs = await asyncio.to_thread(metrics.look_at_jobs)
         return Response(
-            metrics.text(), headers={"content-type": CONTENT_TYPE_LATEST, "cache-control": "no-store"}
+            await metrics.of_all(), headers={"content-type": CONTENT_TYPE_LATEST, "cache-control": "no-store"}
         )
 
     router.add_api_route("/metrics", exposition, response_class=Response, summary="Metrics for Prometheus")

@@ -48,7 +48,7 @@ def exposed(service: Any) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_file_can_be_parsed(path: Path) -> None:
-    if path.suffix != ".md":
+    if path.suffix not in {".md", ".cfg"}:  # tests/process/test_replicas.py has HAProxy read its own
         assert all(documents(path))
 
 

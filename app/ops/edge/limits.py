@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ...settings import Settings
 from ..security_headers import FIXED, NOTHING, POLICY
+from ..together import Together
 from .parsing_turns import Turns
 from .peer import share_of
 from .request_head import Refusal
@@ -103,8 +104,15 @@ class Limits:
 class Edge:
     """The connections of one server; `refused` is called with the reason of every refusal."""
 
-    def __init__(self, limits: Limits, problem: Problem, refused: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        problem: Problem,
+        refused: Callable[[str], None],
+        together: Together | None = None,
+    ) -> None:
         self.limits = limits
+        self._together = together or Together()
         self.turns = Turns()
         self.connections: dict[EdgeProtocol, str] = {}  # and the client key of each
         self._of_one: Counter[str] = Counter()
@@ -117,7 +125,7 @@ class Edge:
         """Whether this connection is beyond the limit: of all, or of those from its address."""
         own = self._of_one[self.connections.get(connection, "")]
         return (
-            len(self.connections) > self.limits.max_connections
+            len(self.connections) + self._together.others > self.limits.max_connections
             or own > self.limits.max_connections_per_address
         )
 
@@ -128,6 +136,7 @@ class Edge:
         """
         share = share_of(host)
         self.connections[connection] = share
+        self._together.put(len(self.connections))
         self._of_one[share] += 1
         if self._timer is None:
             self._look_later(connection.loop)
@@ -144,6 +153,7 @@ class Edge:
         share = self.connections.pop(connection, None)
         if share is None:
             return
+        self._together.put(len(self.connections))
         self._of_one[share] -= 1
         if not self._of_one[share]:
             del self._of_one[share]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import math
 import os
@@ -14,15 +13,23 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol
 
 import uvicorn
 
 from ... import __version__
 from ..drain import Drain
+from .listening import cannot_listen, url_of
 
 ROUNDS = 4  # iterations of the event loop after which connections accepted by asyncio have a protocol
-LAST_PORT = 65_535
 BACKLOG = 2_048  # connections that the kernel queues until they are accepted
+
+
+class Parent(Protocol):
+    """The process that started this web process beside others, and that signals are sent to."""
+
+    def listens(self) -> None:
+        """Hear that the web process listens."""
 
 
 class Server(uvicorn.Server):
@@ -31,8 +38,11 @@ class Server(uvicorn.Server):
     The first signal begins the `drain`; for `delay_s` after SIGTERM requests are still accepted.
     """
 
-    def __init__(self, config: uvicorn.Config, drain: Drain, delay_s: float) -> None:
+    def __init__(
+        self, config: uvicorn.Config, drain: Drain, delay_s: float, parent: Parent | None = None
+    ) -> None:
         super().__init__(config)
+        self._parent = parent
         self._drain = drain
         self._delay_s = delay_s
         self._leaves_at = math.inf
@@ -47,16 +57,18 @@ class Server(uvicorn.Server):
             await super().startup(sockets)
         except SystemExit as end:
             if isinstance(end.__context__, OSError):
-                sys.stderr.write(f"exactperm: {_cannot_listen(self.config, end.__context__)}\n")
+                sys.stderr.write(
+                    f"exactperm: {cannot_listen(self.config.host, self.config.port, end.__context__)}\n"
+                )
             raise
         for server in self.servers:
             for listening in server.sockets:
                 with socket.socket(fileno=os.dup(listening.fileno())) as same:
                     same.listen(BACKLOG)
-        if sys.stderr.isatty():
-            url = _url(self.config.host, self.servers[0].sockets[0].getsockname()[1])
-            where = f"{url} (page at /, guide at /docs/guide, API at /docs)"
-            sys.stderr.write(f"exactperm {__version__} listens on {where}; Ctrl-C stops it.\n")
+        if self._parent is not None:
+            self._parent.listens()
+        else:
+            say_where(self.config.host, self.servers[0].sockets[0].getsockname()[1])
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to stop serving; called ten times a second."""
@@ -87,7 +99,10 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Handle SIGINT and SIGTERM while serving."""
+        """Handle SIGINT and SIGTERM while serving; a parent handles them for all its web processes."""
+        if self._parent is not None:
+            yield
+            return
         before = {
             number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)
         }
@@ -112,21 +127,11 @@ class Server(uvicorn.Server):
         self.should_exit = not delay_s
 
 
-def _url(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _cannot_listen(config: uvicorn.Config, error: OSError) -> str:
-    """Why there is no listening socket, and what to do, in a sentence for people."""
-    where = _url(config.host, config.port).removeprefix("http://")
-    if error.errno == errno.EADDRINUSE:
-        return (
-            f"{where} is in use: stop the program that listens there, or choose another port with "
-            f"EXACTPERM_PORT={config.port + 1 if config.port < LAST_PORT else 0} (serve --port)."
-        )
-    if error.errno == errno.EACCES:
-        return f"this user may not listen on {where}: choose a port from 1024 on with EXACTPERM_PORT (serve --port)."
-    return f"cannot listen on {where}: {error.strerror or error}. Set EXACTPERM_HOST and EXACTPERM_PORT (serve --host, --port)."
+def say_where(host: str, port: int) -> None:
+    """Tell a person at a terminal where the service listens."""
+    if sys.stderr.isatty():
+        where = f"{url_of(host, port)} (page at /, guide at /docs/guide, API at /docs)"
+        sys.stderr.write(f"exactperm {__version__} listens on {where}; Ctrl-C stops it.\n")
 
 
 def _accepted(listening: int) -> list[socket.socket]:

@@ -1,0 +1,1 @@
+"""Several web processes on one address, under a parent that starts, watches and replaces them."""
