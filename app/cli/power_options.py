@@ -14,7 +14,9 @@ from .options import FILES, SERVER, in_section, of_fields
 _asked, _design, _output = in_section("Power"), in_section("Design"), in_section("Output")
 NUMBERS = ("p10", "p01", "u", "v", "discordance", "correlation")
 QUESTION = (
-    _asked("--solve", type=click.Choice(get_args(Solve)), required=True, help="What is asked for."),
+    _asked(
+        "--solve", type=click.Choice(get_args(Solve)), default="effect", help="What is asked for [effect]."
+    ),
     _asked("-n", "n", metavar="NUMBERS", help="Numbers of items: 500, or 100,300,1000 [a pilot's own]."),
     _asked("--effect", metavar="NUMBER", help="The true difference U - V, in the statistic's units."),
     _asked("--power", metavar="NUMBER", help="The probability with which it is to be found [0.8]."),

@@ -11,7 +11,8 @@ import pytest
 from app.service.media_types import CONSUMED
 
 PATHS: dict[str, str] = {
-    kind: f"/v1/{kind}" if kind in {"plan", "gate", "compare"} else f"/v1/tests/{kind}" for kind in CONSUMED
+    kind: f"/v1/{kind}" if kind in {"plan", "gate", "compare", "power"} else f"/v1/tests/{kind}"
+    for kind in CONSUMED
 }
 JSON_KINDS = [kind for kind, media in CONSUMED.items() if "application/json" in media]
 SECRET = "s3cr3t-s3cr3t"
@@ -26,6 +27,9 @@ BODIES = {
 }
 BODIES["plan"] = f'{{"kind": "scores", "request": {BODIES["scores"]}}}'
 BODIES["gate"] = BODIES["plan"]
+BODIES["power"] = (
+    f'{{"design": {{"kind": "pilot", "request_kind": "scores", "request": {BODIES["scores"]}}}, "solve": "effect"}}'
+)
 BODIES["compare"] = '{"kind": "scores", "systems": {"A": [1, 0, %s], "B": [0, 1, 1], "C": [1, 1, 1]}}'
 
 NUMBERS = {

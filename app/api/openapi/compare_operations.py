@@ -54,10 +54,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "summary": "a row for each item and system",
             "value": "id,system,score\nq1,A,1\nq1,B,0\nq2,A,1\nq2,B,1\n",
         },
-        "beside gold": {
-            "summary": "a label, and a score of each system: with ?statistic=auc",
-            "value": "label,A,B,C\n1,0.9,0.7,0.2\n0,0.4,0.3,0.1\n1,0.8,0.2,0.6\n0,0.1,0.6,0.5\n",
-        },
     },
     media_types.TSV: {"wide": {"value": "id\tA\tB\nq1\t1\t0\nq2\t1\t1\n"}},
     media_types.NDJSON: {

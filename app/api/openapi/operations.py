@@ -250,6 +250,8 @@ def as_text(schema: Schema) -> Schema:
     text = {key: value for key, value in schema.items() if key not in {"title", "default", "anyOf"}}
     for kind in schema.get("anyOf", ()):
         text.update(kind if kind != {"type": "null"} else {})
+    if text.pop("$ref", None) is not None:
+        text |= {"type": "string", "description": f"{text['description']} A JSON object."}
     if text.get("type") == "array":
         text = {"type": "string", "description": f"{text['description']} A JSON list, or between commas."}
     default = schema.get("default")

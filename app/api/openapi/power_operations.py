@@ -26,9 +26,12 @@ def power_operation() -> dict[str, Any]:
 def _form() -> dict[str, Any]:
     """The files of a pilot, the fields of its test, and those of the question."""
     own = {name: as_text(member) for name, member in PowerFields.model_json_schema()["properties"].items()}
+    own["n"] = {
+        "type": "string",
+        "description": f"{own['n']['description']} A number, or a JSON list of numbers.",
+    }
     return {
         "type": "object",
         "properties": {**form_schema(), **own},
-        "required": ["solve"],
         "additionalProperties": False,
     }

@@ -126,7 +126,7 @@ class PowerFields(Wire):
     solve: Annotated[
         Solve,
         Field(description="Which number is asked for: power, n (items) or effect (the true difference)."),
-    ]
+    ] = "effect"
     n: Annotated[
         Numbers | None,
         Field(
