@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 OFF = (
     "This service keeps no jobs and no answers. Its operator can set EXACTPERM_JOBS_URL, to sqlite:////path/jobs.sqlite or to "
-    "a PostgreSQL database; until then, send tests one by one, or lists of them to /v1/batch."
+    "a PostgreSQL database; until then, send tests one by one."
 )
 
 

@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args
 from ..errors import InvalidTest, MalformedBody
 
 BATCH = "batch"
-OfAList = Literal["effects", "scores", "counts", "predictions", "gate", "compare"]
+OfAList = Literal["effects", "scores", "counts", "predictions", "gate", "compare", "power"]
 OF_A_LIST: tuple[str, ...] = get_args(OfAList)
 # What a job can be. Each is answered as by its own endpoint; a list as one answer a line.
-JobKind = Literal["effects", "scores", "counts", "predictions", "gate", "compare", "batch"]
+JobKind = Literal["effects", "scores", "counts", "predictions", "gate", "compare", "power", "batch"]
 KINDS: tuple[str, ...] = get_args(JobKind)
 JSON = "application/json"
 SPACE = " \t\n\r"
