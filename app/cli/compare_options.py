@@ -14,7 +14,9 @@ from .options import READING, SECTIONS as OF_TWO, SERVER, TEST, Field, in_sectio
 ROLES_OF_TWO = frozenset(
     {"filter_u", "filter_v", "system_u", "system_v", "tag_column_u", "tag_column_v", "on_missing"}
 )
-NOT_OF_A_BOARD = frozenset({"test", "significance", "exact_fraction", "pmf", "statistic", "alternative"})
+NOT_OF_A_BOARD = frozenset(
+    {"test", "significance", "power", "sequential", "exact_fraction", "pmf", "statistic", "alternative"}
+)
 
 COMPARE = (
     Field("baseline", "Compare every system with this one, instead of all pairs.", "NAME"),
