@@ -18,8 +18,8 @@ from .parameters import CODING, REF, Schema, format_parameter, header, parameter
 from .schemas import Answer, Problem
 
 # Those of `jobs.envelope`, which a page or a client may read without the extra; tests/api/test_jobs_off.py compares them.
-JobKind = Literal["effects", "scores", "counts", "predictions", "gate", "compare", "batch"]
-ListedKind = Literal["effects", "scores", "counts", "predictions", "gate", "compare"]
+JobKind = Literal["effects", "scores", "counts", "predictions", "gate", "compare", "power", "batch"]
+ListedKind = Literal["effects", "scores", "counts", "predictions", "gate", "compare", "power"]
 STATE = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 SINGLE = [
     REF.format(model=model.__name__) for model in (*REQUEST_MODELS.values(), GateRequest, CompareRequest)
