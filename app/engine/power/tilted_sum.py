@@ -32,6 +32,8 @@ _ROOT = 1e-13
 # How near to the wanted power a tilt comes.
 _POWER = 1e-12
 _MOST_STEPS = 200
+# Up to so many sizes largest remainders keep the mixture.
+_FEW_SIZES = 64
 # Errors of the null on one window that decide about alpha, relative to it.
 _ABSOLUTE = 1e-6
 
@@ -173,14 +175,25 @@ def tilt_of_mean(form: CanonicalForm, excess: float) -> float | None:
 
 
 def resized(form: CanonicalForm, items: int) -> CanonicalForm:
-    """The form of `items` items with the same mixture of sizes, by largest remainders; ties go to smaller sizes."""
+    """The form of `items` items with the same mixture of sizes.
+
+    Few sizes by largest remainders, ties to the smaller; of many, where most counts become 0 or 1, what is left over goes to
+    sizes at even distances, so that small and large ones stay in proportion.
+    """
     zeros = form.items - form.nonzero
-    shares = np.concatenate([form.counts, [zeros]]).astype(np.float64) * (items / form.items)
+    shares = np.concatenate([[zeros], form.counts]).astype(np.float64) * (items / form.items)
     counts = np.floor(shares).astype(np.int64)
-    order = np.argsort(-(shares - counts), kind="stable")
-    counts[order[: items - int(counts.sum())]] += 1
-    kept = np.flatnonzero(counts[:-1])
-    return centred(form.weights[kept], counts[:-1][kept], form.step, items)
+    left = items - int(counts.sum())
+    if len(shares) <= _FEW_SIZES:
+        counts[np.argsort(-(shares - counts), kind="stable")[:left]] += 1
+    else:
+        reached = np.cumsum(shares - counts)
+        reached *= left / max(float(reached[-1]), 1e-300)
+        given = np.floor(reached + 0.5).astype(np.int64)
+        counts[0] += given[0]
+        counts[1:] += given[1:] - given[:-1]
+    kept = np.flatnonzero(counts[1:])
+    return centred(form.weights[kept], counts[1:][kept], form.step, items)
 
 
 def centred(weights: Integers, counts: Integers, step: int, items: int) -> CanonicalForm:

@@ -69,3 +69,14 @@ def test_more_items_have_the_same_mixture_of_sizes() -> None:
     assert dict(zip(larger.weights.tolist(), larger.counts.tolist(), strict=True)) == {1: 300, 4: 100}
     fewer = resized(form, 4)
     assert (fewer.items, fewer.nonzero) == (4, 3)
+
+
+@pytest.mark.parametrize("items", [6, 50, 399, 1_000])
+def test_fewer_items_of_many_sizes_keep_small_and_large_ones(items: int) -> None:
+    sizes = np.random.default_rng(3).integers(1, 10**6, 400)
+    form = canonical_form(sizes)
+    other = resized(form, items)
+    assert (other.items, other.nonzero) == (items, items)
+    shown = float(np.dot(other.weights.astype(float) * other.step, other.counts)) / items
+    own = float(np.dot(form.weights.astype(float) * form.step, form.counts)) / 400
+    assert shown == pytest.approx(own, rel=0.5 / items**0.5)
