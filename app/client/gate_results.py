@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .notebook import GateInNotebook, one_line
-from .results import Runtime, Sensitivity, TestResult, Versions
+from .results import Evidence, Runtime, Sensitivity, TestResult, Versions
 
 Verdict = Literal["pass", "fail", "inconclusive", "continue"]
 
@@ -42,7 +42,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricResult:
+class MetricResult(Evidence):
     """One metric of a gate; or one against the baseline of this name, where there are several."""
 
     name: str
@@ -56,17 +56,12 @@ class MetricResult:
     higher_is_better: bool
     decision: Decision
     sensitivity: Sensitivity | None = None
-    e_value: float | None = None
-    log10_e_value: float | None = None
-    p_anytime: float | None = None
-    log10_p_anytime: float | None = None
-    curtailed: bool | None = None
     test: TestResult
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateResult(GateInNotebook):
+class GateResult(GateInNotebook, Evidence):
     """The answer of a gate; `passed` is what a script should look at."""
 
     id: str
@@ -81,11 +76,6 @@ class GateResult(GateInNotebook):
     correction: str | None = None
     p_value: float
     log10_p_value: float
-    e_value: float | None = None
-    log10_e_value: float | None = None
-    p_anytime: float | None = None
-    log10_p_anytime: float | None = None
-    curtailed: bool | None = None
     metrics: tuple[MetricResult, ...]
     runtime: Runtime | None = None
     versions: Versions | None = None

@@ -212,6 +212,17 @@ class Sensitivity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What holds however often one looks; None where `sequential` was not asked for."""
+
+    e_value: float | None = None
+    log10_e_value: float | None = None
+    p_anytime: float | None = None
+    log10_p_anytime: float | None = None
+    curtailed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
     """Ids of the items that moved most, largest first."""
 
@@ -254,7 +265,7 @@ class Versions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestResult(TestInNotebook):
+class TestResult(TestInNotebook, Evidence):
     """The answer to a test; `runtime`, `versions` and `signature` are None for a test inside a gate."""
 
     __test__: ClassVar[bool] = False  # not a test class, whatever pytest thinks of its name
@@ -284,11 +295,6 @@ class TestResult(TestInNotebook):
     effect_size: EffectSize | None = None
     moved: Moved | None = None
     sensitivity: Sensitivity | None = None
-    e_value: float | None = None
-    log10_e_value: float | None = None
-    p_anytime: float | None = None
-    log10_p_anytime: float | None = None
-    curtailed: bool | None = None
     reading: Reading | None = None
     warnings: tuple[ResultWarning, ...] = ()
     runtime: Runtime | None = None

@@ -27,7 +27,7 @@ from .probability import LN2, LN10, UNIT_ROUNDOFF, Alternative
 GRID: tuple[float, ...] = tuple(2.0 ** (half / 2.0) for half in range(-14, 3))
 # Terms multiplied before a logarithm is taken: each is at most 2.
 _BLOCK = 512
-_FIRST_BITS, _MOST_BITS = 128, 1 << 14
+_FIRST_BITS, _MOST_BITS = 128, 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def reaches(
             if excess > 0 or excess < 0:
                 return bool(excess > 0)
         bits *= 4
-    # Equal to 4,000 digits: equal, which is reached.
+    # Equal to 600 digits: equal, which is reached.
     return True
 
 

@@ -87,6 +87,7 @@ class Prepared:
                 self.dust,
                 self.fillings,
                 self.sensitivity,
+                self.sequential,
             )
             if part is not None
         ]
@@ -102,7 +103,10 @@ class Prepared:
         if self._brackets:
             return math.inf
         joint = [part for part in (self.test, self.item_level) if isinstance(part, JointTest)]
-        return self.seconds + sum(part.longest_seconds - part.seconds for part in joint)
+        beyond = sum(part.longest_seconds - part.seconds for part in joint)
+        if self.sequential is not None:
+            beyond += self.sequential.longest_seconds - self.sequential.seconds
+        return self.seconds + beyond
 
     @property
     def _brackets(self) -> bool:
@@ -151,7 +155,7 @@ def prepare(
     dust = planned_dust(data, spec, options, partial(planned_test, budget=budget))
     warned = data_warnings(data, spec)
     sensitivity = None if options.power is None else _planned_sensitivity(test, options, budget)
-    sequential = None if options.sequential is None else _sequential(test, options, fillings)
+    sequential = None if options.sequential is None else _sequential(test, options, fillings, given)
     return Prepared(
         given,
         given_spec,
@@ -178,10 +182,15 @@ def _planned_sensitivity(test: PlannedTest, options: Options, budget: Budget) ->
     return planned_sensitivity(test.problem, options.power, options.alpha, options.alternative, budget)
 
 
-def _sequential(test: PlannedTest, options: Options, fillings: Fillings | None) -> SequentialTest:
+def _sequential(
+    test: PlannedTest, options: Options, fillings: Fillings | None, data: Paired
+) -> SequentialTest:
     assert options.sequential is not None
     if options.test == "bootstrap" or options.significance == "mid_p" or fillings is not None:
         detail = "E-values are of the permutation test of complete data: leave test, significance and on_missing bounds out."
+        raise InvalidTest.at("/sequential", "not_available", detail)
+    if isinstance(data, Scores) and data.weights is not None:
+        detail = "Items of different weights have no e-value: leave weights or sequential out."
         raise InvalidTest.at("/sequential", "not_available", detail)
     return sequential_test(test.problem, options.sequential, options.alternative)
 

@@ -13,8 +13,10 @@ from fractions import Fraction
 import numpy as np
 
 from ..engine.e_value import EValue, e_value, reaches
-from ..engine.lattice import MAX_TOTAL, Integers, LatticeOverflowError, canonical_form, exact_total
+from ..engine.lattice import MAX_TOTAL, CanonicalForm, LatticeOverflowError, canonical_form, exact_total
 from ..engine.one_sum import fft
+from ..engine.one_sum.planner import fft_cost
+from ..engine.power.tilted_sum import centred
 from ..engine.probability import SMALLEST, region
 from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
@@ -27,35 +29,54 @@ POINTER = "/sequential"
 # Statistics whose effects are differences of items, u - v over the number of items, or the differences themselves.
 _MEANS = frozenset({"mean_difference", "accuracy", "exact_match", "token_accuracy"})
 _DIFFERENCES = _MEANS | {"sum_difference", "sign"}
+# Seventeen tilts of every size, in doubles and in ball arithmetic.
+_SECONDS, _SECONDS_PER_SIZE, _BALL_SECONDS_PER_SIZE = 5e-4, 1e-6, 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """The items that are still to come: how many, and the lowest and highest that each can differ, less the margin."""
+
+    items: int
+    low: Fraction
+    high: Fraction
 
 
 @dataclass(frozen=True, slots=True)
 class SequentialTest:
-    """The sign flips of a sum: `effects` are the swapping units' differences in units of `unit`, shape (M,)."""
+    """The sign flips of a sum: the swapping units' differences, in units of `unit`; `observed` is their sum."""
 
-    effects: Integers
+    form: CanonicalForm
+    observed: int
     unit: Fraction
     items: int
     alternative: Alternative
     asked: Sequential
+    rest: Rest | None = None
 
     @property
-    def observed(self) -> int:
-        """The sum."""
-        return exact_total(self.effects)
+    def seconds(self) -> float:
+        """Predicted time of the e-value, and of the tests of both extreme completions."""
+        sizes = len(self.form.weights)
+        own = _SECONDS + _SECONDS_PER_SIZE * sizes
+        return own if self.rest is None else own + 4.0 * fft_cost(self._completed(self.rest.high)[0]).seconds
+
+    @property
+    def longest_seconds(self) -> float:
+        """The same where doubles do not tell on which side of 1 / alpha the e-value is."""
+        return self.seconds + _BALL_SECONDS_PER_SIZE * len(self.form.weights)
 
     def e_value(self, observed: int | None = None) -> EValue:
         """The e-value, of another sum of the same sizes if one is given, with that of earlier batches multiplied in."""
-        form = canonical_form(self.effects)
         total = self.observed if observed is None else observed
-        found = e_value(form, total, self.unit / self._scale, self.alternative)
+        found = e_value(self.form, total, self.unit / self._scale, self.alternative)
         log_e = found.log_e + self.asked.prior_log_e
         return EValue(log_e, found.error + abs(log_e) * 2.0**-52)
 
     def rejects(self, alpha: float) -> bool:
         """Whether the e-value is at least 1 / alpha, certainly; alpha is the decimal that was written."""
         return reaches(
-            canonical_form(self.effects),
+            self.form,
             self.observed,
             self.unit / self._scale,
             self.alternative,
@@ -72,52 +93,50 @@ class SequentialTest:
             log10_e_value=found.log10,
             p_anytime=max(10.0**log10_p, SMALLEST),
             log10_p_anytime=log10_p,
-            curtailed=self.curtailed(alpha),
+            curtailed=None if self.rest is None else self._curtailed(self.rest, alpha),
         )
 
-    def curtailed(self, alpha: float) -> bool | None:
-        """Whether no completion to `planned_n` items can change the verdict of the test of that size; None if not asked.
+    def _curtailed(self, rest: Rest, alpha: float) -> bool:
+        """Whether no completion can change the verdict of the test of the planned size.
 
         With b_i the coins of the r items to come, p_final = E P(T >= S + 2 sum b_i d_i): it falls in every d_i, so that its
-        extremes are at all d_i = max_difference, and at all its negative. Two-sided tests are two one-sided ones at alpha / 2.
+        extremes are at all d_i highest, and at all lowest. Two-sided tests are two one-sided ones at alpha / 2.
         """
-        asked = self.asked
-        if asked.planned_n is None or asked.max_difference is None:
-            return None
-        effects, most = self._on_one_lattice(Fraction(repr(asked.max_difference)))
-        left = asked.planned_n - self.items
         sides: tuple[Alternative, ...] = (
             ("greater", "less") if self.alternative == "two-sided" else (self.alternative,)
         )
         level = alpha / len(sides)
-        ends = [
-            [_p_bounds(np.concatenate([effects, np.full(left, sign * most)]), side) for sign in (1, -1)]
-            for side in sides
-        ]
-        always = any(max(high for _, high in both) <= level for both in ends)
-        never = all(min(low for low, _ in both) > level for both in ends)
+        ends = [self._completed(each) for each in (rest.low, rest.high)]
+        bounds = [[_p_bounds(form, total, side) for form, total in ends] for side in sides]
+        always = any(max(high for _, high in both) <= level for both in bounds)
+        never = all(min(low for low, _ in both) > level for both in bounds)
         return always or never
+
+    def _completed(self, each: Fraction) -> tuple[CanonicalForm, int]:
+        """The sum with all items to come at one difference, in integers of a finer unit, and its observed value."""
+        assert self.rest is not None
+        left, step = self.rest.items, each / self.unit
+        fine, more = step.denominator, abs(step.numerator)
+        sizes = np.append(self.form.weights * (self.form.step // 2 * fine), more)
+        counts = np.append(self.form.counts, left if more else 0)
+        weights, where = np.unique(sizes, return_inverse=True)
+        own = np.zeros(len(weights), dtype=np.int64)
+        np.add.at(own, where, counts)
+        weights, own = weights[own > 0], own[own > 0]
+        if len(weights) == 0:
+            return centred(weights, own, 2, self.items + left), 0
+        divisor = int(np.gcd.reduce(weights))
+        form = centred(weights // divisor, own, 2 * divisor, self.items + left)
+        return form, self.observed * fine + left * step.numerator
 
     @property
     def _scale(self) -> Fraction:
         return Fraction(1) if self.asked.scale is None else Fraction(repr(self.asked.scale))
 
-    def _on_one_lattice(self, most: Fraction) -> tuple[Integers, int]:
-        """The effects and the largest difference as integers of one unit; raises InvalidTest where it is exceeded."""
-        step = most / self.unit
-        largest = int(np.abs(self.effects).max(initial=0))
-        if largest > step:
-            detail = "An item differs by more than max_difference: give the largest difference that an item can have."
-            raise InvalidTest.at(f"{POINTER}/max_difference", "exceeded", detail)
-        if largest * step.denominator * len(self.effects) >= MAX_TOTAL:
-            raise _refusal("not_available", "The differences cannot be summed exactly: round them.")
-        return self.effects * step.denominator, step.numerator
 
-
-def _p_bounds(effects: Integers, side: Alternative) -> tuple[float, float]:
-    """Bounds of the one-sided p-value of effects."""
-    form = canonical_form(effects)
-    found = fft.probability(form, region(form, exact_total(effects), side))
+def _p_bounds(form: CanonicalForm, total: int, side: Alternative) -> tuple[float, float]:
+    """Bounds of the one-sided p-value of a sum whose observed value is `total`."""
+    found = fft.probability(form, region(form, total, side))
     return found.p * (1.0 - found.relative_error_bound), found.p * (1.0 + found.relative_error_bound)
 
 
@@ -130,7 +149,7 @@ def sequential_test(
     """
     additive = _differences(problem, difference)
     try:
-        canonical_form(additive.stay)
+        form = canonical_form(additive.stay)
     except LatticeOverflowError as error:
         raise _refusal("not_available", "The differences cannot be summed exactly: round them.") from error
     weighing = additive.items if additive.sizes is None else exact_total(additive.sizes)
@@ -145,15 +164,41 @@ def sequential_test(
     if asked.planned_n is not None and asked.planned_n < additive.items:
         detail = f"There are {additive.items:,} items already, more than were planned."
         raise InvalidTest.at(f"{POINTER}/planned_n", "exceeded", detail)
-    if asked.planned_n is not None and asked.max_difference is not None and additive.clusters is not None:
-        detail = "How many clusters are still to come is not known: leave max_difference out."
-        raise InvalidTest.at(f"{POINTER}/max_difference", "not_available", detail)
-    return SequentialTest(additive.stay, unit, additive.items, alternative, asked)
+    rest = _rest(additive, unit, asked, difference)
+    return SequentialTest(form, exact_total(additive.stay), unit, additive.items, alternative, asked, rest)
+
+
+def _rest(additive: Additive, unit: Fraction, asked: Sequential, difference: Fraction) -> Rest | None:
+    """What is still to come, where it was said; raises InvalidTest where that contradicts what is there."""
+    if asked.planned_n is None or asked.max_difference is None:
+        return None
+    pointer = f"{POINTER}/max_difference"
+    alike = additive.sizes is None or bool((additive.sizes == 1).all())
+    if additive.clusters is not None or not alike:
+        detail = "How many items the clusters or sequences to come will have is not known: leave max_difference out."
+        raise InvalidTest.at(pointer, "not_available", detail)
+    most = Fraction(repr(asked.max_difference))
+    rest = Rest(asked.planned_n - additive.items, -most - difference, most - difference)
+    stay = additive.stay
+    if len(stay) and not (rest.low <= int(stay.min()) * unit and int(stay.max()) * unit <= rest.high):
+        detail = (
+            "An item differs by more than max_difference: give the largest difference that an item can have."
+        )
+        raise InvalidTest.at(pointer, "exceeded", detail)
+    fine = max(rest.low / unit, rest.high / unit, key=lambda step: step.denominator).denominator
+    extreme = max(abs(rest.low), abs(rest.high)) / unit * fine
+    if int(np.abs(stay).max(initial=0)) * fine * len(stay) + extreme * rest.items >= MAX_TOTAL // 2:
+        detail = "max_difference and the differences take too many digits to be summed exactly: round them."
+        raise InvalidTest.at(pointer, "not_available", detail)
+    return rest
 
 
 def _differences(problem: Problem, difference: Fraction) -> Additive:
     if not isinstance(problem, Additive) or problem.name not in _DIFFERENCES or problem.swap is not None:
         detail = "E-values are of differences of items: mean_difference, sum_difference, sign, accuracy, exact_match, token_accuracy."
+        raise _refusal("not_available", detail)
+    if difference and problem.name == "sum_difference":
+        detail = "A margin of a sum is another one for every number of items: use mean_difference."
         raise _refusal("not_available", detail)
     if difference:
         try:

@@ -45,6 +45,21 @@ def test_four_numbers_fit_together(service: Any) -> None:
     assert there["actual_alpha"] <= 0.05
 
 
+def test_from_the_lasting_size_on_the_power_is_always_there(service: Any) -> None:
+    design = {"kind": "binary", "p10": 0.65, "p01": 0.35}
+    found = asked(service, {"design": design, "solve": "n"})["solution"]
+    assert found["n"] < found["n_always"]
+    numbers = [
+        found["n"] - 1,
+        found["n"],
+        found["n_always"] - 1,
+        *range(found["n_always"], found["n_always"] + 40),
+    ]
+    curve = asked(service, {"design": design, "solve": "power", "n": numbers})["curve"]
+    reached = [point["power"] >= 0.8 for point in curve]
+    assert reached == [False, True, False, *[True] * 40]
+
+
 def test_a_pilots_power_is_what_simulated_tests_find(service: Any) -> None:
     rng = np.random.default_rng(4)
     u, v = rng.integers(0, 11, 60), rng.integers(0, 11, 60)

@@ -86,6 +86,43 @@ def test_curtailed_means_that_no_completion_changes_the_verdict(
         assert said
 
 
+def test_what_is_long_decided_is_curtailed_and_what_is_open_is_not(service: Any) -> None:
+    decided = {"u": [1] * 30, "v": [0] * 30}
+    for planned, said in ((31, True), (300, False)):
+        sequential = {"planned_n": planned, "max_difference": 1}
+        answer = service.post("/v1/tests/scores", {**decided, "sequential": sequential}).json()
+        assert answer["curtailed"] is said
+
+
+@pytest.mark.parametrize("policy", ["improve", "non_inferior", "no_regression"])
+@pytest.mark.parametrize("left", [1, 2, 4])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_margin_counts_in_the_items_to_come(service: Any, policy: str, left: int, seed: int) -> None:
+    """Against every completion by -1, 0 or 1, each tested by all flips of the differences less the margin."""
+    draw = np.random.default_rng(seed)
+    d = draw.choice([-1, 0, 1, 1], size=7)
+    u, v = (d == 1).astype(int).tolist(), (d == -1).astype(int).tolist()
+    sequential = {"scale": 2, "planned_n": 7 + left, "max_difference": 1}
+    terms = {"policy": policy, "margin": 0.5, "alpha": 0.2, "sequential": sequential, "fail_status": 200}
+    said = decided(service, u, v, **terms).json()["metrics"][0]["curtailed"]
+    shift, sign = (0.5 if policy == "improve" else -0.5), (-1 if policy == "no_regression" else 1)
+    verdicts = set()
+    for rest in itertools.combinations_with_replacement((-1, 0, 1), left):
+        shifted = sign * (np.array([*d, *rest]) - shift)
+        signs = np.array(list(itertools.product((1, -1), repeat=len(shifted))))
+        verdicts.add(bool(np.mean(signs @ np.abs(shifted) >= shifted.sum() - 1e-9) <= 0.2))
+    # Both extremes are among them, so that it is curtailed exactly where all agree.
+    assert said == (len(verdicts) == 1)
+
+
+def test_small_bodies_that_plan_many_items_cost_little(service: Any) -> None:
+    """Ten million items to come are two numbers, not an array of them."""
+    plan = {"planned_n": 10_000_000, "max_difference": 0.125}
+    body = {"u": [0.1, 0.12, 0.05], "v": [0.0, 0.01, 0.1], "sequential": plan}
+    answer = service.post("/v1/tests/scores", body).json()
+    assert answer["curtailed"] is False
+
+
 @pytest.mark.parametrize(
     ("change", "pointer", "code"),
     [
@@ -93,6 +130,7 @@ def test_curtailed_means_that_no_completion_changes_the_verdict(
         ({"clusters": [1] * 6 + [2] * 6}, "/sequential/scale", "missing"),
         ({"statistic": {"name": "signed_rank"}}, "/sequential", "not_available"),
         ({"test": "bootstrap"}, "/sequential", "not_available"),
+        ({"weights": [1, 2] * 6}, "/sequential", "not_available"),
         ({"sequential": {"planned_n": 5}}, "/sequential/planned_n", "exceeded"),
         ({"sequential": {"planned_n": 50, "max_difference": 0.5}}, "/sequential/max_difference", "exceeded"),
         ({"sequential": {"mode": "peeking"}}, "/sequential/mode", "literal_error"),

@@ -49,6 +49,7 @@ WIRE: dict[type[Any], type[Any]] = {
     results.EffectSize: record.EffectSize,
     results.Moved: record.Moved,
     results.Sensitivity: record.SensitivityRecord,
+    results.Evidence: record.SequentialRecord,
     results.Reading: record.ReadingRecord,
     results.ResultWarning: record.WarningRecord,
     results.Runtime: wire.Runtime,

@@ -14,9 +14,6 @@ from .margin import Question
 from .outcome import Outcome
 from .record import GateTerms
 
-# Logarithms of e-values take next to no time.
-_SECONDS = 0.005
-
 
 @dataclass(frozen=True, slots=True)
 class AnytimeTest:
@@ -29,7 +26,12 @@ class AnytimeTest:
     @property
     def seconds(self) -> float:
         """Predicted time."""
-        return _SECONDS
+        return 2.0 * self.test.seconds
+
+    @property
+    def longest_seconds(self) -> float:
+        """The same where doubles do not decide."""
+        return self.seconds + self.test.longest_seconds - self.test.seconds
 
     @property
     def is_complete(self) -> bool:
@@ -68,7 +70,7 @@ class AnytimeTest:
 
     def _most(self) -> int:
         """The sum with every difference on the side of the alternative."""
-        size = int(abs(self.test.effects).sum())
+        size = self.test.form.step * self.test.form.range // 2
         return size if self.question.alternative == "greater" else -size
 
     def _beyond(self) -> bool:

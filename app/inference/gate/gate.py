@@ -76,7 +76,10 @@ class PreparedMetric:
     @property
     def longest_seconds(self) -> float:
         """What they take at the most."""
-        return self.seconds + self.test.longest_seconds - self.test.seconds
+        margin = (
+            self.margin.longest_seconds - self.margin.seconds if isinstance(self.margin, AnytimeTest) else 0.0
+        )
+        return self.seconds + self.test.longest_seconds - self.test.seconds + margin
 
 
 def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:

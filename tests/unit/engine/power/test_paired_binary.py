@@ -8,6 +8,7 @@ import pytest
 
 from app.engine.power.paired_binary import PairedBinary, critical_counts
 from app.engine.power.sample_size import OutOfReachError, detectable_difference, sample_size
+from app.engine.probability import Alternative
 
 
 @pytest.mark.parametrize(
@@ -42,9 +43,11 @@ def _counted(items: int, p10: Fraction, p01: Fraction, alpha: Fraction, *, two_s
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater"])
 @pytest.mark.parametrize("alpha", [Fraction(1, 16), Fraction(1, 8), Fraction(3, 64)])
-def test_power_is_the_chance_of_all_tables_that_are_significant(alternative: str, alpha: Fraction) -> None:
+def test_power_is_the_chance_of_all_tables_that_are_significant(
+    alternative: Alternative, alpha: Fraction
+) -> None:
     p10, p01 = Fraction(7, 16), Fraction(3, 16)
-    design = PairedBinary(float(p10), float(p01), float(alpha), alternative)  # type: ignore[arg-type]  # of a parameter
+    design = PairedBinary(float(p10), float(p01), float(alpha), alternative)
     for items in (1, 4, 5, 8, 11):
         expected = _counted(items, p10, p01, alpha, two_sided=alternative == "two-sided")
         assert design.power(items) == pytest.approx(float(expected), abs=1e-12)
@@ -72,9 +75,9 @@ def test_levels_that_are_met_exactly_are_met() -> None:
     ],
 )
 def test_first_and_lasting_sizes_are_those_of_a_search_through_all(
-    p10: float, p01: float, alpha: float, alternative: str, power: float
+    p10: float, p01: float, alpha: float, alternative: Alternative, power: float
 ) -> None:
-    design = PairedBinary(p10, p01, alpha, alternative)  # type: ignore[arg-type]  # of a parameter
+    design = PairedBinary(p10, p01, alpha, alternative)
     found = sample_size(design, power)
     powers = [design.power(items) for items in range(1, 4 * found.always)]
     assert found.smallest == next(n for n, value in enumerate(powers, 1) if value >= power)

@@ -8,11 +8,12 @@ import pytest
 
 from app.engine.lattice import canonical_form
 from app.engine.power.tilted_sum import mean, power, rejection, resized, tilt_of_mean, tilt_of_power
+from app.engine.probability import Alternative
 
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("alternative", ["two-sided", "greater"])
-def test_regions_and_powers_are_those_of_all_assignments(seed: int, alternative: str) -> None:
+def test_regions_and_powers_are_those_of_all_assignments(seed: int, alternative: Alternative) -> None:
     rng = np.random.default_rng(seed)
     effects = rng.integers(1, int(rng.choice([2, 5, 60])), size=int(rng.integers(3, 12)))
     form = canonical_form(effects)
@@ -25,7 +26,7 @@ def test_regions_and_powers_are_those_of_all_assignments(seed: int, alternative:
         sizes = np.abs(totals - middle) if alternative == "two-sided" else totals - middle
         p_values = np.array([np.count_nonzero(sizes >= size) for size in sizes]) / len(totals)
         significant = p_values <= alpha
-        found = rejection(form, alpha, alternative)  # type: ignore[arg-type]  # of a parameter
+        found = rejection(form, alpha, alternative)
         assert (found is not None) == significant.any()
         if found is None:
             continue
