@@ -33,8 +33,8 @@ PROBLEM_TYPE = {
     # Where it is raised.
     "app/service/parse.py": [
         (
-            "from ..errors import BodyTooLarge,",
-            "from ..errors import Teapot, BodyTooLarge,",
+            "from ..errors import InvalidTest,",
+            "from ..errors import Teapot, InvalidTest,",
         ),
         (
             "    if request.samples > limits.max_samples:\n",
