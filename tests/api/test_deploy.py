@@ -11,6 +11,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families as families
 
+from app.cli import commands
 from app.ops.metrics import QUEUE_REJECTIONS, REJECTIONS, RESTARTS
 from app.settings import Settings
 
@@ -84,8 +85,8 @@ def test_every_setting_that_is_named_exists() -> None:
     assert named <= known
 
 
-def kubernetes() -> dict[str, Any]:
-    return {document["kind"]: document for document in documents(FOLDER / "kubernetes.yaml")}
+def kubernetes(name: str = "kubernetes.yaml") -> dict[str, Any]:
+    return {document["kind"]: document for document in documents(FOLDER / name)}
 
 
 def test_the_pod_is_probed_where_there_is_something_and_may_do_nothing_more(service: Any) -> None:
@@ -114,9 +115,36 @@ def test_there_is_time_to_end_before_the_kill() -> None:
     assert int(compose["services"]["exactperm"]["stop_grace_period"].removesuffix("s")) > takes
 
 
-def test_what_compose_mounts_is_there() -> None:
-    (compose,) = documents(FOLDER / "compose.yaml")
+def test_what_autoscalers_follow_is_exposed_and_the_adapter_hands_it_on(exposed: dict[str, set[str]]) -> None:
+    (adapter,) = documents(FOLDER / "adapter.yaml")
+    handed_on = {
+        kind: {rule["name"]["as"] for rule in adapter["rules"][kind]} for kind in ("custom", "external")
+    }
+    scalers = [
+        kubernetes()["HorizontalPodAutoscaler"],
+        kubernetes("kubernetes-jobs.yaml")["HorizontalPodAutoscaler"],
+    ]
+    metrics = [metric for scaler in scalers for metric in scaler["spec"]["metrics"]]
+    asked = {
+        "custom": {one["pods"]["metric"]["name"] for one in metrics if one["type"] == "Pods"},
+        "external": {one["external"]["metric"]["name"] for one in metrics if one["type"] == "External"},
+    }
+    assert asked == handed_on
+    assert asked["custom"] | asked["external"] <= set(exposed)
+
+
+def test_workers_of_jobs_run_what_the_command_line_has() -> None:
+    (container,) = kubernetes("kubernetes-jobs.yaml")["Deployment"]["spec"]["template"]["spec"]["containers"]
+    (compose,) = documents(FOLDER / "compose.jobs.yaml")
+    for command in (container["command"], compose["services"]["worker"]["command"]):
+        assert command[:3] == ["python", "-m", "app"]
+        assert set(command[3:]) <= set(commands.cli.commands)
+
+
+@pytest.mark.parametrize(("name", "mounted"), [("compose.yaml", 5), ("compose.jobs.yaml", 1)])
+def test_what_compose_mounts_is_there(name: str, mounted: int) -> None:
+    (compose,) = documents(FOLDER / name)
     mounts = [one for service in compose["services"].values() for one in service.get("volumes", [])]
     files = [mount.partition(":")[0] for mount in mounts if mount.startswith(".")]
-    assert len(files) == 5
+    assert len(files) == mounted
     assert all((FOLDER / file).is_file() for file in files)
