@@ -1,10 +1,12 @@
 """The yardstick of the edge: a FastAPI application that parses a JSON body and returns it, and does nothing else.
 
-Run as `python -m loadtest.echo PORT`: uvicorn with h11 and asyncio, as the service, but no middleware and no log line.
+Run as `python -m loadtest.echo PORT [PROCESSES]`: uvicorn with h11 and asyncio, as the service, but no middleware and no log line.
 `/echo` returns the parsed value and leaves it to FastAPI to write it, as most services do; `/bare` writes it
 itself, with nothing but `json.dumps`: the least that any Python service does with such a body.
 """
 
+import multiprocessing
+import socket
 import sys
 from typing import Any
 
@@ -32,13 +34,29 @@ async def ready() -> None:
     """Answer once the server runs."""
 
 
+def listening(port: int) -> socket.socket:
+    """A socket of one of several processes. With a protocol of its own, or asyncio would not set TCP_NODELAY."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    found.bind(("127.0.0.1", port))
+    return found
+
+
+def main(port: int, processes: int = 1) -> None:
+    """Serve until SIGTERM, which the first process hands on to the others."""
+    others = [multiprocessing.Process(target=serve, args=(port,), daemon=True) for _ in range(processes - 1)]
+    for other in others:
+        other.start()
+    serve(port)
+    for other in others:
+        other.terminate()
+
+
+def serve(port: int) -> None:
+    """One process."""
+    config = uvicorn.Config(app, http="h11", loop="asyncio", access_log=False, log_level="warning")
+    uvicorn.Server(config).run(sockets=[listening(port)])
+
+
 if __name__ == "__main__":
-    uvicorn.run(
-        app,
-        host="127.0.0.1",
-        port=int(sys.argv[1]),
-        http="h11",
-        loop="asyncio",
-        access_log=False,
-        log_level="warning",
-    )
+    main(*map(int, sys.argv[1:]))

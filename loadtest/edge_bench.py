@@ -70,7 +70,7 @@ def measure(quick: bool = False) -> list[Row]:
 def small_tests(quick: bool) -> list[Row]:
     """Requests per second of N = 1,000 against the echo of the same body."""
     load = workload.accuracy(SMALL_ITEMS)
-    bodies = [_json({"u": load.u, "v": load.v, "seed": seed}) for seed in range(BODIES)]
+    bodies = [json_body({"u": load.u, "v": load.v, "seed": seed}) for seed in range(BODIES)]
     rounds, seconds = (6, 0.4) if quick else (15, 0.7)
     with ExitStack() as stack:
         ours, _ = stack.enter_context(running_process({"cache_entries": 0, "keep_alive_s": 600}))
@@ -97,8 +97,8 @@ def large_bodies(quick: bool) -> list[Row]:
     load = workload.accuracy(LARGE_ITEMS)
     turns = 5 if quick else 15
     columns = {"u": load.u, "v": load.v, "statistic": {"name": "sum_difference"}}
-    text, table = _json({**columns, "seed": 0}), _npy(load.u, load.v)
-    jsons = [post("/v1/tests/scores", _json({**columns, "seed": seed})) for seed in range(turns + 1)]
+    text, table = json_body({**columns, "seed": 0}), _npy(load.u, load.v)
+    jsons = [post("/v1/tests/scores", json_body({**columns, "seed": seed})) for seed in range(turns + 1)]
     path = "/v1/tests/scores?statistic=sum_difference&seed="
     arrays = [post(f"{path}{seed}", table, NPY) for seed in range(turns + 1)]
     with running_process({"cache_entries": 0, "keep_alive_s": 600}) as (url, _), closing(Link(url)) as link:
@@ -164,7 +164,7 @@ def worked() -> list[bytes]:
     bodies = []
     for seed in range(BODIES):
         u, v = draw.integers(0, WORKED_SCORES, (2, WORKED_ITEMS))
-        bodies.append(_json({"u": u, "v": v, "statistic": {"name": "sum_difference"}, "seed": seed}))
+        bodies.append(json_body({"u": u, "v": v, "statistic": {"name": "sum_difference"}, "seed": seed}))
     return bodies
 
 
@@ -221,7 +221,7 @@ def _send_big(url: str, stopped: Event) -> None:
     """Send bodies of 8 MB, one after another."""
     load = workload.accuracy(BIG_BODY_ITEMS)
     columns = {"u": load.u, "v": load.v, "statistic": {"name": "sum_difference"}}
-    requests = [post("/v1/tests/scores", _json({**columns, "seed": seed})) for seed in range(2)]
+    requests = [post("/v1/tests/scores", json_body({**columns, "seed": seed})) for seed in range(2)]
     with closing(Stream(url, requests, 1)) as stream:
         while not stopped.is_set():
             stream.rate(0.1)
@@ -252,7 +252,7 @@ SECTIONS: dict[str, Callable[[bool], list[Row]]] = {
 }
 
 
-def _json(fields: dict[str, Any]) -> bytes:
+def json_body(fields: dict[str, Any]) -> bytes:
     return orjson.dumps(fields, option=orjson.OPT_SERIALIZE_NUMPY)
 
 

@@ -81,10 +81,10 @@ def free_port() -> int:
 
 
 @contextmanager
-def running_echo() -> Iterator[str]:
-    """The echo application in a process of its own."""
+def running_echo(processes: int = 1) -> Iterator[str]:
+    """The echo application in processes of its own, all on one port."""
     port = free_port()
-    command = [sys.executable, "-m", "loadtest.echo", str(port)]
+    command = [sys.executable, "-m", "loadtest.echo", str(port), str(processes)]
     process = subprocess.Popen(command, cwd=PROJECT_ROOT, env=dict(os.environ))
     try:
         url = f"http://{LOOPBACK}:{port}"
