@@ -15,6 +15,7 @@ from ..inputs.encodings import CODINGS
 from ..inputs.formats import catalogue
 from ..inputs.formats.options import READER_OPTIONS
 from ..inputs.formats.roles import ROLES, role_label
+from ..jobs import envelope as job_kinds
 from ..reports.representations import REPRESENTATIONS, BoardPicture, BoardTable
 from ..service import media_types, problems
 from ..service.parse import AVAILABLE_TESTS
@@ -40,8 +41,10 @@ PUBLIC_LIMITS = (
     "engine_budget_bytes",
     "inplace_body_bytes",
     "workers",
+    "web_processes",
     "queue_depth",
 )
+LIMITS_OF_JOBS = ("job_max_tests", "job_max_seconds", "jobs_key_jobs", "jobs_key_seconds", "retention_s")
 
 
 def meta_of(settings: Settings) -> dict[str, Any]:
@@ -68,6 +71,7 @@ def meta_of(settings: Settings) -> dict[str, Any]:
             "pictures": list(get_args(BoardPicture)),
             "tables": list(get_args(BoardTable)),
         },
+        "jobs": jobs_of(settings),
         "metrics": metrics.described(),
         "formats": formats(),
         "extras": {name: is_installed(name) for name in EXTRAS},
@@ -91,6 +95,17 @@ def meta_of(settings: Settings) -> dict[str, Any]:
             {"type": problems.TYPE_PREFIX + kind.code, "status": kind.status, "title": kind.title}
             for kind in problems.all_types()
         ],
+    }
+
+
+def jobs_of(settings: Settings) -> dict[str, Any]:
+    """Whether answers can be kept and computed later, where, and within which limits; never the database's address."""
+    database, colon, _ = settings.jobs_url.partition(":")
+    return {
+        "enabled": bool(colon),
+        "database": database.partition("+")[0] or None,
+        "kinds": list(job_kinds.KINDS),
+        "limits": {name: getattr(settings, name) for name in LIMITS_OF_JOBS},
     }
 
 

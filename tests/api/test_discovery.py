@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from app.api.meta import meta_of
 from app.api.openapi.export import exported
 from app.main import create_app
 from app.reports.representations import BY_NAME, OF_A_TEST
@@ -28,6 +29,17 @@ def test_meta_tells_limits_methods_and_statistics(service: Any) -> None:
     assert said["media_types"]["produces"]["markdown"] == "text/markdown"
     assert said["extras"]["server"] is True
     assert said["versions"]["algorithm"] == "3"
+    assert said["jobs"]["enabled"] is False
+    assert said["jobs"]["database"] is None
+
+
+def test_meta_tells_of_jobs_and_not_where_they_are_kept() -> None:
+    settings = Settings(workers=1, jobs_url="postgresql://exactperm:hidden@db.internal/jobs", job_max_tests=77)
+    said = meta_of(settings)["jobs"]
+    assert (said["enabled"], said["database"], said["limits"]["job_max_tests"]) == (True, "postgresql", 77)
+    assert set(said["kinds"]) >= {"scores", "compare", "power", "batch"}
+    assert "hidden" not in json.dumps(said)
+    assert "internal" not in json.dumps(said)
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz"])
