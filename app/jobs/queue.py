@@ -29,7 +29,7 @@ def _refused(cls: DefaultSerializer, serialized_data: str) -> NoReturn:
     raise ValueError("the database of jobs holds a pickle, which is never read")
 
 
-# No setting turns it off. tests/process/test_jobs_hostile.py writes such a row.
+# No setting turns it off. tests/process/test_jobs.py writes such a row.
 DefaultSerializer.deserialize = _refused  # type: ignore[method-assign]
 
 

@@ -1,0 +1,103 @@
+"""Jobs where something is short or other: a full disk, a key that takes everything, a worker of another algorithm."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.process.conftest import PATIENCE_S, ROOT, SMALL, until
+from tests.process.job_servers import DIGESTS, QUICK, lines, serving
+
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+BEATS = "select max(seen) from ep_hosts where algorithm = ?"
+OTHER = """
+import app.working as working
+from app.jobs import worker
+from app.settings import Settings
+worker.ALGORITHM_VERSION = "another"
+working.work(Settings(), with_parent=False)
+"""
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process need Linux")
+def test_a_full_disk_is_a_503_and_the_file_stays_whole(tmp_path: Path) -> None:
+    """No file of the service may grow: what SQLite is told then is what a full disk says."""
+    with serving(tmp_path, jobs_embedded_worker=False) as server:
+        job = server.submit("scores", SMALL)
+        body = {"kind": "effects", "request": {"stay": [1, 2] * 20_000, "swap": [0, 1] * 20_000}}
+        with server.file.open("rb") as file:
+            full = max(file.seek(0, os.SEEK_END), 4_096)
+        soft, hard = resource.prlimit(
+            server.process.pid, resource.RLIMIT_FSIZE, (full, resource.RLIM_INFINITY)
+        )
+        answers = [server.ask("POST", "/v1/jobs", json=body) for _ in range(20)]
+        refused = [one for one in answers if one.status_code != 202]
+        assert refused
+        for one in refused:
+            assert (one.status_code, one.json()["type"]) == (503, "/docs/problems#store-away")
+            assert "retry-after" in one.headers
+        assert server.post("/v1/tests/scores", SMALL).status_code == 200
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (soft, hard))
+        until(lambda: server.ask("POST", "/v1/jobs", json=body).status_code == 202, "there is room again")
+        assert server.rows("pragma integrity_check") == [("ok",)]
+        accepted = sum(one.status_code == 202 for one in answers)
+        assert server.rows("select count(*) from ep_jobs") == [(accepted + 2,)]
+        assert server.rows("select count(distinct workflow_uuid) from workflow_status") == [(accepted + 2,)]
+        assert server.state(job)["state"] == "queued"
+
+
+def test_a_small_key_is_not_behind_a_large_one(tmp_path: Path) -> None:
+    """Chunks of all keys take turns: what came last ends while most of what came first waits."""
+    request = {"kind": "scores", "request": {**SMALL, "method": "monte_carlo", "samples": 300_000}}
+    many = {"tests": [request] * 120}
+    with serving(tmp_path, api_key_digests=DIGESTS, job_chunk_seconds=1e-4) as server:
+        until(server.computing_jobs, "the worker is warm")
+        large = server.submit("batch", many, "a")
+        until(lambda: server.state(large, "a")["tests_done"] > 0, "the large one has begun")
+        before = server.state(large, "a")["tests_done"]
+        small = server.submit("batch", {"tests": [request] * 5}, "b")
+        assert len(lines(server.result(small, "b"))) == 5
+        meanwhile = server.state(large, "a")["tests_done"] - before
+        assert server.state(large, "a")["chunks"] == 120
+        assert meanwhile <= 40  # 120 in the order of arrival; 5 at best
+        assert server.ask("POST", f"/v1/jobs/{large}/cancel", "a").json()["state"] == "cancelled"
+
+
+def test_a_worker_of_another_algorithm_leaves_a_job_alone(tmp_path: Path) -> None:
+    with serving(tmp_path, jobs_embedded_worker=False) as server:
+        job = server.submit("scores", SMALL)
+        settings = {f"EXACTPERM_{name.upper()}": str(value) for name, value in QUICK.items()}
+        environment = {
+            **os.environ,
+            **settings,
+            "EXACTPERM_JOBS_URL": f"sqlite:///{server.file}",
+            "EXACTPERM_WORKERS": "1",
+        }
+        commands = {"another": [sys.executable, "-c", OTHER], "3": [sys.executable, "-m", "app", "worker"]}
+        started = []
+        try:
+            for algorithm, command in commands.items():
+                assert server.state(job)["state"] == "queued"
+                with (tmp_path / f"worker-{algorithm}.log").open("wb") as log:
+                    started.append(
+                        subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+                    )
+                until(
+                    lambda name=algorithm: server.rows("select 1 from ep_hosts where algorithm = ?", name),
+                    "the worker has a heartbeat",
+                )
+                first = server.rows(BEATS, algorithm)[0][0]
+                until(
+                    lambda name=algorithm, at=first: server.rows(BEATS, name)[0][0] > at + 1.0,
+                    "it has asked for work",
+                )
+            assert server.ended(job)["state"] == "succeeded"
+        finally:
+            for process in started:
+                process.kill()
+                process.wait(PATIENCE_S)
