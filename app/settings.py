@@ -71,6 +71,19 @@ class Settings(BaseSettings):
         ge=1,
         description="Most pairs of systems in one comparison, over all its data sets; more get 422.",
     )
+    max_batch_tests: int = Field(
+        default=1_000, ge=1, description="Most tests in one request of POST /v1/batch; more get 422."
+    )
+    batch_test_seconds: float = Field(
+        default=1.0,
+        gt=0,
+        description="Most predicted seconds of one test of a batch; a longer one gets 422 in its place.",
+    )
+    batch_answer_bytes: int = Field(
+        default=67_108_864,
+        ge=1,
+        description="Most bytes of all answers of a batch; a test whose answer does not fit gets 422 in its place.",
+    )
     max_samples: int = Field(default=10_000_000, ge=1, description="Most Monte Carlo samples in one test.")
 
     inplace_body_bytes: int = Field(

@@ -36,7 +36,8 @@ class InPlace:
         """
         small, now = self._small(job), time.monotonic()
         return (
-            not BY_NAME[job.representation].is_drawn
+            job.kind != "batch"
+            and not BY_NAME[job.representation].is_drawn
             and size <= (small if job.body.coding is None else small // SLOWER_CODINGS)
             and self._share.left(now)
             and (not full or self._inspection_budget.left(now))

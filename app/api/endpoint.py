@@ -22,6 +22,7 @@ from ..execution.cache import Cache
 from ..execution.executor import Executor
 from ..execution.ipc import TooLong
 from ..service import problems
+from ..service.batch.run import handle_batch
 from ..service.media_types import OFFERED
 from ..service.messages import Job, Kind, Limits, RenderedResponse
 from ..service.pipeline import handle_or_split
@@ -193,7 +194,7 @@ class TestEndpoint:
         try:
             found, shared = await self.executor.run_shared(
                 key,
-                handle_or_split,
+                handle_batch if job.kind == "batch" else handle_or_split,
                 replace(job, query=query, timeout_s=None),
                 body,
                 deadline,

@@ -29,7 +29,7 @@ def over_deadline(job: Job, body: bytes | bytearray, planned: TooLong, longest_s
 
 
 def _pointer(job: Job, body: bytes | bytearray) -> str:
-    if job.timeout_s is not None:
+    if job.timeout_s is not None or job.kind == "batch":
         return "/?timeout_s"
     if job.body.media_type == MULTIPART:
         return "/options/timeout_s"

@@ -68,7 +68,7 @@ def add_routes(
 
 
 def test_router(endpoint: TestEndpoint) -> APIRouter:
-    """`POST /v1/tests/{effects,scores,counts,predictions,files}`, `/v1/plan`, `/v1/compare`, `/v1/gate` and `/v1/power`."""
+    """`POST /v1/tests/{effects,scores,counts,predictions,files}`, `/v1/plan`, `/v1/compare`, `/v1/gate`, `/v1/power` and `/v1/batch`."""
     router = APIRouter(prefix="/v1")
 
     async def effects(request: Request) -> Response:
@@ -107,9 +107,13 @@ def test_router(endpoint: TestEndpoint) -> APIRouter:
         """Which true difference a test finds, how likely, and how many items that takes."""
         return await endpoint.answer(request, "power")
 
+    async def batch(request: Request) -> Response:
+        """Many small tests in one request, answered in order; a bad one has its problem in its place."""
+        return await endpoint.answer(request, "batch")
+
     # `openapi.document` describes them.
     for test in (effects, scores, counts, predictions, files):
         router.add_api_route(f"/tests/{test.__name__}", test, methods=["POST"], response_model=None)
-    for other in (plan, compare, gate, power):
+    for other in (plan, compare, gate, power, batch):
         router.add_api_route(f"/{other.__name__}", other, methods=["POST"], response_model=None)
     return router

@@ -12,6 +12,7 @@ import click
 
 from .. import __version__
 from . import compare_options, options, power_options
+from .batch import batch
 from .jobs import jobs
 from .options import Sectioned
 from .output import ERROR, INTERRUPTED, PASSED
@@ -104,6 +105,7 @@ def serve(**given: str | None) -> None:
     serving(settings)
 
 
+cli.add_command(batch)
 cli.add_command(jobs)
 
 

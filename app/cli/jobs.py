@@ -22,7 +22,7 @@ API_KEY = click.option(
 )
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 OUTPUT = click.option("--output", "-o", metavar="FILE", help="Write the result to this file.")
-KINDS = ("effects", "scores", "counts", "predictions", "gate", "compare", "batch")
+KINDS = ("effects", "scores", "counts", "predictions", "gate", "compare", "power", "batch")
 
 
 @click.group("jobs")

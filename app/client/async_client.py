@@ -10,10 +10,12 @@ from typing import Any, Self, Unpack, overload
 import httpx
 
 from . import calls, compare_requests, power_requests, requests
+from .batch import Request, Result, batch_call, batch_result
 from .calls import Call
 from .compare_requests import CompareOptions, CompareRequest
 from .compare_results import ComparePlan, CompareResult
 from .connection import TIMEOUT_S, Connection
+from .errors import ProblemError
 from .gate_results import GateResult, Meta, Plan
 from .jobs import AsyncJobs
 from .power_requests import PowerRequest, Solve
@@ -124,6 +126,10 @@ class AsyncClient(Connection):
         if isinstance(test, CompareRequest):
             return calls.compare_plan_result(response)
         return calls.plan_result(response)
+
+    async def batch(self, requests: Sequence[Request]) -> list[Result | ProblemError]:
+        """As `Client.batch`."""
+        return batch_result(await self.send(batch_call(requests)))
 
     async def power(
         self,

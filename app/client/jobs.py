@@ -14,23 +14,15 @@ from typing import Any, Literal
 import httpx
 
 from . import calls
-from .calls import JSON, PROBLEM, Call
-from .compare_requests import CompareRequest
-from .compare_results import CompareResult
-from .data import encoded
+from .batch import Request, Result, result_or_problem, typed, wrapped
+from .calls import Call
 from .decode import decode
-from .errors import InvalidData, ProblemError, UnreadableAnswer
-from .gate_results import GateResult
-from .requests import GateRequest, TestRequest
-from .results import TestResult
+from .errors import ProblemError
 
-Request = TestRequest | GateRequest | CompareRequest
-Result = TestResult | GateResult | CompareResult
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
 NDJSON = "application/x-ndjson"
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 2.0
-KINDS: dict[str, Any] = {"t": TestResult, "g": GateResult, "c": CompareResult}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +50,10 @@ class Job:
 def submit_call(request: Request | Sequence[Request], key: str | None = None) -> Call:
     """The call that submits one request, or a list of them."""
     if isinstance(request, Sequence):
-        content = b'{"kind":"batch","request":{"tests":[' + b",".join(map(_wrapped, request)) + b"]}}"
+        content = b'{"kind":"batch","request":{"tests":[' + b",".join(map(wrapped, request)) + b"]}}"
     else:
-        content = _wrapped(request)
+        content = wrapped(request)
     return Call("/v1/jobs", content=content, headers=(("idempotency-key", key or uuid.uuid4().hex),))
-
-
-def _wrapped(request: Request) -> bytes:
-    if isinstance(request, GateRequest):
-        call, kind = calls.gate_call(request), "gate"
-        content = call.content
-        if call.content_type != JSON:
-            raise InvalidData("Files cannot be sent as a job; read them into columns.")
-    elif request.kind == "files":
-        raise InvalidData("Files cannot be sent as a job; read them into columns.")
-    else:
-        kind = "compare" if isinstance(request, CompareRequest) else request.kind
-        content = encoded(request.body)
-    return b'{"kind":"%b","request":%b}' % (kind.encode(), content)
 
 
 def status_call(job: str) -> Call:
@@ -102,25 +80,8 @@ def result_of(response: httpx.Response) -> Result | list[Result | ProblemError]:
     """The result of a job: of one request, or of a list in its order, where a wrong request has its error."""
     calls.checked(response)
     if response.headers.get("content-type", "").startswith(NDJSON):
-        return [_of_line(line) for line in response.content.splitlines()]
-    return _typed(calls.json_of(response))
-
-
-def _of_line(line: bytes) -> Result | ProblemError:
-    value = json.loads(line)
-    if "status" not in value or "type" not in value:
-        return _typed(value)
-    problem = httpx.Response(int(value["status"]), content=line, headers={"content-type": PROBLEM})
-    return calls.problem_of(problem)
-
-
-def _typed(value: Any) -> Result:
-    name = value.get("id") if isinstance(value, dict) else None
-    kind = KINDS.get(name[:1]) if isinstance(name, str) else None
-    if kind is None:
-        raise UnreadableAnswer("This is not an answer with an id. Is this the URL of an exactperm server?")
-    result: Result = decode(kind, value)
-    return result
+        return [result_or_problem(json.loads(line)) for line in response.content.splitlines()]
+    return typed(calls.json_of(response))
 
 
 def waits() -> Iterator[float]:

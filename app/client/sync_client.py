@@ -10,10 +10,12 @@ from typing import Any, Literal, Self, Unpack, overload
 import httpx
 
 from . import calls, compare_requests, power_requests, requests
+from .batch import Request, Result, batch_call, batch_result
 from .calls import Call
 from .compare_requests import CompareOptions, CompareRequest
 from .compare_results import ComparePlan, CompareResult
 from .connection import TIMEOUT_S, Connection
+from .errors import ProblemError
 from .gate_results import GateResult, Meta, Plan
 from .jobs import Jobs
 from .power_requests import PowerRequest, Solve
@@ -151,6 +153,10 @@ class Client(Connection):
         if isinstance(test, CompareRequest):
             return calls.compare_plan_result(response)
         return calls.plan_result(response)
+
+    def batch(self, requests: Sequence[Request]) -> list[Result | ProblemError]:
+        """The answers to many small requests, in their order; a wrong request has its error in its place."""
+        return batch_result(self.send(batch_call(requests)))
 
     def power(
         self,

@@ -20,14 +20,15 @@ from ..inference.compare.columns import concatenated
 from ..inference.compare.pair_tests import PairTests
 from ..inference.compare.prepared import PreparedCompare
 from ..service import pipeline, problems
+from ..service.batch.envelope import JSON, Item, call_of
 from ..service.compare.parse import ParsedCompare
 from ..service.compare.parts import slices_of
 from ..service.media_types import OFFERED
-from ..service.messages import Body, Job as Call, Kind, Limits, RenderedResponse
+from ..service.messages import Job as Call, Kind, Limits, RenderedResponse
 from ..service.parse import inflated
 from ..service.pointers import prefixed
 from . import codec, cut
-from .envelope import BATCH, JSON, Envelope, Item, kind_of
+from .envelope import BATCH, Envelope, kind_of
 from .model import JobPlan
 
 OFFERED_OF_A_LIST = ("json",)
@@ -234,19 +235,3 @@ def _prepared(call: Call, body: bytes) -> tuple[PreparedCompare, ParsedCompare]:
         assert isinstance(parsed, ParsedCompare)
         found = _known[key] = (prepared, parsed)
     return found
-
-
-def call_of(head: dict[str, Any], limits: Limits, name: str) -> Call:
-    """The call of the pipeline that answers a request."""
-    at = time.monotonic()
-    return Call(
-        kind=head["kind"],
-        body=Body(**head["body"]),
-        query=tuple((str(name), str(value)) for name, value in head["query"]),
-        representation=head["representation"],
-        request_id=name,
-        received_at=at,
-        submitted_at=at,
-        limits=limits,
-        **head.get("looks", {}),
-    )

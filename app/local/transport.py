@@ -11,6 +11,7 @@ import ctypes
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, get_args
 
 import httpx
@@ -18,6 +19,7 @@ import httpx
 from ..api.negotiation import board_picture, board_table, body_of, representation, theme
 from ..errors import DeadlineExceeded, ExactpermError, OutOfMemory
 from ..service import problems
+from ..service.batch.run import handle_batch
 from ..service.limits import limits_of
 from ..service.media_types import MULTIPART, OFFERED
 from ..service.messages import Job, Kind, RenderedResponse, TestKind
@@ -30,6 +32,7 @@ PATHS: dict[str, Kind] = {
     "/v1/compare": "compare",
     "/v1/gate": "gate",
     "/v1/power": "power",
+    "/v1/batch": "batch",
     "/v1/tests/files": "files",
     **{f"/v1/tests/{kind}": kind for kind in get_args(TestKind)},
 }
@@ -106,7 +109,7 @@ class InProcess(httpx.BaseTransport):
 
         def compute() -> None:
             with contextlib.suppress(MemoryError, SystemExit):
-                results.append(handle(job, body, limit))
+                results.append(_handled(job, body, limit))
             done.set()
 
         thread = threading.Thread(target=compute, name="exactperm-compute", daemon=True)
@@ -121,6 +124,15 @@ class InProcess(httpx.BaseTransport):
                 "The test needs more memory than there is. Choose a cheaper method, or send less."
             )
         return results[0]
+
+
+def _handled(job: Job, body: bytes, limit: Limit) -> RenderedResponse:
+    if job.kind != "batch":
+        return handle(job, body, limit)
+    alone = replace(job, limits=replace(job.limits, workers=1))  # nobody to divide it among
+    answered = handle_batch(alone, body, limit)
+    assert isinstance(answered, RenderedResponse)
+    return answered
 
 
 def _of_a_board(options: dict[str, str], answer_in: str) -> dict[str, Any]:

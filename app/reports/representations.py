@@ -145,7 +145,7 @@ def _note(metric: MetricRecord) -> str:
     return " without the margin" if metric.terms.margin else ""
 
 
-JSON = "json"
+JSON, NDJSON = "json", "ndjson"
 # In the order of preference: the first that a client accepts equally is sent.
 REPRESENTATIONS = (
     Representation(JSON, "application/json", "JSON", (".json",)),
@@ -194,6 +194,8 @@ REPRESENTATIONS = (
     Representation(
         "junit", "application/xml", "JUnit", (".xml",), gate=lambda gate, context: junit(gate, context.id)
     ),
+    # Of a list of tests alone: `service` joins its lines.
+    Representation(NDJSON, "application/x-ndjson", "JSON lines", (".ndjson", ".jsonl")),
 )  # fmt: skip
 BY_NAME: Mapping[str, Representation] = {one.name: one for one in REPRESENTATIONS}
 BY_SUFFIX: Mapping[str, Representation] = {suffix: one for one in REPRESENTATIONS for suffix in one.suffixes}

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..reports.representations import JSON as JSON_NAME, OF_A_COMPARISON, OF_A_GATE, OF_A_TEST, OF_POWER
+from ..reports.representations import (
+    JSON as JSON_NAME,
+    NDJSON as NDJSON_NAME,
+    OF_A_COMPARISON,
+    OF_A_GATE,
+    OF_A_TEST,
+    OF_POWER,
+)
 from .messages import Kind
 
 JSON = "application/json"
@@ -14,6 +21,7 @@ NDJSON = "application/x-ndjson"
 NPY = "application/x-npy"
 MULTIPART = "multipart/form-data"
 
+OF_A_LIST = (JSON_NAME, NDJSON_NAME)
 CONSUMED: Mapping[Kind, tuple[str, ...]] = {
     "effects": (JSON, NDJSON),
     "scores": (JSON, CSV, TSV, NDJSON, NPY),
@@ -24,6 +32,7 @@ CONSUMED: Mapping[Kind, tuple[str, ...]] = {
     "gate": (JSON, MULTIPART),
     "compare": (JSON, CSV, TSV, NDJSON, NPY, MULTIPART),
     "power": (JSON, MULTIPART),
+    "batch": (JSON, NDJSON),
 }
 OFFERED: Mapping[Kind, tuple[str, ...]] = {
     "effects": OF_A_TEST,
@@ -35,4 +44,5 @@ OFFERED: Mapping[Kind, tuple[str, ...]] = {
     "gate": OF_A_GATE,
     "compare": OF_A_COMPARISON,
     "power": OF_POWER,
+    "batch": OF_A_LIST,
 }

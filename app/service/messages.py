@@ -9,7 +9,7 @@ from ..reports.picture.style import Theme
 from ..reports.representations import BoardPicture, BoardTable
 
 TestKind = Literal["effects", "scores", "counts", "predictions"]
-Kind = TestKind | Literal["files", "plan", "gate", "compare", "power"]
+Kind = TestKind | Literal["files", "plan", "gate", "compare", "power", "batch"]
 Source = Literal["computed", "kept", "shared"]
 
 
@@ -26,6 +26,9 @@ class Limits:
     max_systems: int
     max_comparisons: int
     max_timeout_s: float
+    max_batch_tests: int
+    batch_test_seconds: float
+    batch_answer_bytes: int
     workers: int
     long_test_seconds: float
     engine_budget_operations: int

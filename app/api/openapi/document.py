@@ -17,6 +17,7 @@ from ...service.schema.gate import GateRequest
 from ...service.schema.plan import PlanEnvelope
 from ...service.schema.power import PowerRequest
 from ...service.schema.requests import REQUEST_MODELS
+from .batch_operations import ANSWERS as LIST_ANSWERS, REQUESTS as LIST_REQUESTS, batch_operation
 from .compare_operations import compare_operation
 from .gate_operations import gate_operation
 from .job_operations import ANSWERS as JOB_ANSWERS, REQUESTS as JOB_REQUESTS, job_operations
@@ -63,6 +64,7 @@ OPERATIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "/v1/compare": compare_operation,
     "/v1/gate": gate_operation,
     "/v1/power": power_operation,
+    "/v1/batch": batch_operation,
 }
 
 JOB_OPERATIONS = job_operations()
@@ -75,9 +77,10 @@ def document(app: FastAPI) -> dict[str, Any]:
     models = (
         *(*REQUEST_MODELS.values(), PlanEnvelope, GateRequest, CompareRequest, Dataset, PowerRequest),
         *JOB_REQUESTS,
+        *LIST_REQUESTS,
     )
     requests = [(model, "validation") for model in models]
-    answers = [(model, "serialization") for model in (*ANSWERS, *JOB_ANSWERS)]
+    answers = [(model, "serialization") for model in (*ANSWERS, *JOB_ANSWERS, *LIST_ANSWERS)]
     _, schemas = models_json_schema([*requests, *answers], ref_template=REF)  # type: ignore[list-item]
     openapi.setdefault("components", {})["schemas"] = schemas["$defs"]
     openapi["components"]["securitySchemes"] = {"apiKey": BEARER}

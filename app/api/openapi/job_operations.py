@@ -7,49 +7,24 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
+from ...jobs.envelope import JobKind
 from ...reports.representations import OF_A_COMPARISON, OF_A_GATE, OF_A_TEST
 from ...service.media_types import JSON, NDJSON
-from ...service.schema.compare import CompareRequest
 from ...service.schema.fields import Wire
-from ...service.schema.gate import GateRequest
-from ...service.schema.requests import REQUEST_MODELS, SMALL_SCORES
+from ...service.schema.requests import SMALL_SCORES
+from .batch_operations import LIST_EXAMPLE, SINGLE
 from .operations import PROBLEM_STATUSES, json_content, problem_response, reference
 from .parameters import CODING, REF, Schema, format_parameter, header, parameter
 from .schemas import Answer, Problem
 
-# Those of `jobs.envelope`, which a page or a client may read without the extra; tests/api/test_jobs_off.py compares them.
-JobKind = Literal["effects", "scores", "counts", "predictions", "gate", "compare", "power", "batch"]
-ListedKind = Literal["effects", "scores", "counts", "predictions", "gate", "compare", "power"]
 STATE = Literal["queued", "running", "succeeded", "failed", "cancelled"]
-SINGLE = [
-    REF.format(model=model.__name__) for model in (*REQUEST_MODELS.values(), GateRequest, CompareRequest)
-]
 EXAMPLES: list[Any] = [
     {"kind": "scores", "request": SMALL_SCORES},
     {
         "kind": "batch",
-        "request": {
-            "tests": [
-                {"kind": "scores", "request": SMALL_SCORES},
-                {"kind": "effects", "request": {"stay": [3, -1, 0, 2]}},
-            ]
-        },
+        "request": LIST_EXAMPLE,
     },
 ]
-ANY = Field(json_schema_extra={"anyOf": [{"$ref": path} for path in SINGLE]})
-
-
-class ListedRequest(Wire):
-    """One request of a list; it is answered as by its own endpoint, in JSON."""
-
-    kind: Annotated[ListedKind, Field(description="Which request it is.")]
-    request: Annotated[dict[str, Any], ANY]
-
-
-class ListRequest(Wire):
-    """The request of the kind batch."""
-
-    tests: Annotated[tuple[ListedRequest, ...], Field(min_length=1)]
 
 
 class JobRequest(Wire):
@@ -99,7 +74,7 @@ class JobsAnswer(Answer):
     jobs: tuple[JobAnswer, ...]
 
 
-REQUESTS = (JobRequest, ListRequest, ListedRequest)
+REQUESTS = (JobRequest,)
 ANSWERS = (JobAnswer, JobsAnswer)
 KEY = parameter(
     "Idempotency-Key",

@@ -1,0 +1,1 @@
+"""Many small requests in one: a list of them, answered in order."""

@@ -1,0 +1,163 @@
+"""`POST /v1/batch`: a list of small requests, answered in order as each one's own endpoint would, by one worker or by several.
+
+One bad request does not spoil the others: it has its problem in its place, and so has a request that is predicted to take
+longer than `batch_test_seconds`.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...errors import ExactpermError, PlanTooLarge
+from ...execution.ipc import Control
+from ...execution.split import Part, Split
+from ...reports.representations import NDJSON as LINES
+from .. import pipeline, problems
+from ..answers import Runtime
+from ..media_types import NDJSON
+from ..messages import Job, RenderedResponse
+from ..parse import inflated
+from ..query import ELSEWHERE, options_of_query
+from ..render_json import as_json
+from ..rendered import Content, encode, milliseconds, rendered
+from .envelope import call_of, elements, item_of, lines, members_of, text_of
+
+MEMBERS = ("tests",)
+# Predicted seconds of one request: it is decoded, planned, computed and rendered.
+SECONDS, SECONDS_PER_BYTE = 1e-3, 2e-7
+# A list shorter than this many times a long call is not worth a second worker.
+_LONG = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Some requests in a row: the position of the first, and how many bytes their answers may have."""
+
+    job: Job
+    start: int
+    most_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What is sent of one request, and whether it was answered: a gate that failed was."""
+
+    content: bytes
+    ok: bool
+
+
+def handle_batch(job: Job, body: bytes | bytearray, control: Control) -> RenderedResponse | Split:
+    """Answer a list of requests, errors included; or divide it among several workers."""
+    started = time.monotonic()
+    try:
+        options_of_query(job.query, ELSEWHERE)
+        written = _written(job, text_of(inflated(job, body, job.limits.max_body_bytes)))
+    except ExactpermError as error:
+        return problems.of_error(error, job.request_id, retry_after_s=job.limits.retry_after_s)
+    if job.timeout_s is not None:
+        control.deadline(job.timeout_s)
+    seconds = [SECONDS + SECONDS_PER_BYTE * len(text) for text in written]
+    workers, long_s = job.limits.workers, job.limits.long_test_seconds
+    if workers > 1 and sum(seconds) > _LONG * long_s:
+        return _divided(job, written, seconds, started)
+    control.plan(sum(seconds))
+    most = job.limits.batch_answer_bytes
+    return _joined(job, _answered(Run(job, 0, most), written), started)
+
+
+def _written(job: Job, text: str) -> list[str]:
+    most = job.limits.max_batch_tests
+    if job.body.media_type == NDJSON:
+        return lines(text, most)
+    return elements(members_of(text, "", MEMBERS)["tests"], most, "/tests")
+
+
+def _divided(job: Job, written: list[str], seconds: list[float], started: float) -> Split:
+    """Runs of about the same predicted seconds, each a short call."""
+    share = max(sum(seconds) / (2 * job.limits.workers), job.limits.long_test_seconds / 4)
+    runs: list[tuple[int, int, float]] = []
+    start, taken = 0, 0.0
+    for at, own in enumerate(seconds, start=1):
+        taken += own
+        if taken >= share or at == len(seconds):
+            runs.append((start, at, taken))
+            start, taken = at, 0.0
+    most = job.limits.batch_answer_bytes
+    parts = tuple(
+        Part((Run(job, start, most * (stop - start) // len(written)), written[start:stop]), own)
+        for start, stop, own in runs
+    )
+    return Split(
+        function=run_some,
+        parts=parts,
+        body=b"",
+        join=join_runs,
+        job=(job, started),
+        at_once=job.limits.workers,
+        seconds=sum(seconds),
+    )
+
+
+def run_some(known: tuple[Run, list[str]], body: bytes | bytearray, control: Control) -> bytes:
+    """The answers of one run, pickled: the web process passes them on as they are."""
+    return pickle.dumps(_answered(*known), pickle.HIGHEST_PROTOCOL)
+
+
+def join_runs(
+    known: tuple[tuple[Job, float], tuple[bytes, ...]], body: bytes | bytearray, control: Control
+) -> RenderedResponse:
+    """All answers, in the order of the requests."""
+    (job, started), results = known
+    answered = [one for result in results for one in pickle.loads(result)]  # noqa: S301  (written by `run_some`)
+    return _joined(job, answered, started)
+
+
+def _answered(run: Run, written: Sequence[str]) -> list[Answered]:
+    answered, size = [], 0
+    for at, text in enumerate(written, start=run.start):
+        one = _one(run.job, at, text, run.most_bytes - size)
+        size += len(one.content)
+        answered.append(one)
+    return answered
+
+
+def _one(job: Job, at: int, text: str, most_bytes: int) -> Answered:
+    name = f"{job.request_id}:{at}"
+    try:
+        item = item_of(text)
+        if most_bytes <= 0:
+            raise PlanTooLarge(_FULL)
+        answer = pipeline.handle_one_of_many(
+            call_of(item.head, job.limits, name), item.content, job.limits.batch_test_seconds
+        )
+        if answer.size > most_bytes:
+            raise PlanTooLarge(_FULL)
+    except ExactpermError as error:
+        answer = problems.of_error(error, name)
+    ok = answer.began_at is not None
+    member = b"answer" if ok else b"problem"
+    return Answered(b'{"status":%d,"%b":%b}' % (answer.status, member, answer.body.rstrip()), ok)
+
+
+_FULL = "The answers before it fill what one list may be answered with. Send this test in another list, or ask for a shorter pmf."
+
+
+def _joined(job: Job, answered: Sequence[Answered], started: float) -> RenderedResponse:
+    contents = [one.content for one in answered]
+    computed = ("batch", len(answered))
+    if job.representation == LINES:
+        return rendered(job, (b"\n".join(contents) + b"\n", b"", b""), (), LINES, started, computed=computed)
+    good = sum(one.ok for one in answered)
+    counts = {"tests": len(answered), "answered": good, "problems": len(answered) - good}
+    now = time.monotonic()
+    runtime = Runtime(
+        engine_ms=milliseconds(now - started),
+        total_ms=milliseconds(now - job.received_at),
+        queue_ms=milliseconds(started - job.submitted_at),
+    )
+    before = b'{"results":[%b],"counts":%b,"runtime":' % (b",".join(contents), encode(counts).rstrip())
+    content: Content = (before, encode(as_json(runtime)).rstrip(), b"}\n")
+    return rendered(job, content, (), job.representation, started, computed=computed)
