@@ -14,6 +14,7 @@ settings.register_profile(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("few", settings.get_profile("repeatable"), max_examples=20)
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
 
@@ -22,8 +23,15 @@ PACK = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--one-case", action="store_true", help="the first case of each test: see `make test-fast`"
+        "--one-case",
+        action="store_true",
+        help="the first case of each test, and 20 examples: see `make test-fast`",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("one_case"):
+        settings.load_profile("few")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -34,7 +34,9 @@ def test_meta_tells_limits_methods_and_statistics(service: Any) -> None:
 
 
 def test_meta_tells_of_jobs_and_not_where_they_are_kept() -> None:
-    settings = Settings(workers=1, jobs_url="postgresql://exactperm:hidden@db.internal/jobs", job_max_tests=77)
+    settings = Settings(
+        workers=1, jobs_url="postgresql://exactperm:hidden@db.internal/jobs", job_max_tests=77
+    )
     said = meta_of(settings)["jobs"]
     assert (said["enabled"], said["database"], said["limits"]["job_max_tests"]) == (True, "postgresql", 77)
     assert set(said["kinds"]) >= {"scores", "compare", "power", "batch"}
@@ -86,7 +88,7 @@ def test_the_document_describes_every_route_and_every_error(service: Any) -> Non
     said = service.get("/openapi.json").json()
     assert set(said["paths"]) == {
         "/v1/tests/effects", "/v1/tests/scores", "/v1/tests/counts", "/v1/tests/predictions", "/v1/tests/files",
-        "/v1/plan", "/v1/compare", "/v1/gate", "/v1/power", "/v1/meta", "/livez", "/readyz", "/healthz", "/metrics",
+        "/v1/plan", "/v1/compare", "/v1/gate", "/v1/power", "/v1/batch", "/v1/meta", "/livez", "/readyz", "/healthz", "/metrics",
         "/v1/jobs", "/v1/jobs/{job}", "/v1/jobs/{job}/cancel", "/v1/jobs/{job}/events", "/v1/jobs/{job}/result",
         "/v1/results/{name}",
     }  # fmt: skip

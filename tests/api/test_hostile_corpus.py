@@ -11,7 +11,7 @@ import pytest
 from app.service.media_types import CONSUMED
 
 PATHS: dict[str, str] = {
-    kind: f"/v1/{kind}" if kind in {"plan", "gate", "compare", "power"} else f"/v1/tests/{kind}"
+    kind: f"/v1/{kind}" if kind in {"plan", "gate", "compare", "power", "batch"} else f"/v1/tests/{kind}"
     for kind in CONSUMED
 }
 JSON_KINDS = [kind for kind, media in CONSUMED.items() if "application/json" in media]
@@ -27,6 +27,7 @@ BODIES = {
 }
 BODIES["plan"] = f'{{"kind": "scores", "request": {BODIES["scores"]}}}'
 BODIES["gate"] = BODIES["plan"]
+BODIES["batch"] = f'{{"tests": [{BODIES["plan"]}]}}'
 BODIES["power"] = (
     f'{{"design": {{"kind": "pilot", "request_kind": "scores", "request": {BODIES["scores"]}}}, "solve": "effect"}}'
 )

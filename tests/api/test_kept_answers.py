@@ -46,6 +46,7 @@ def test_another_representation_is_another_answer_of_the_same_tag(keeping: Servi
     assert ask(keeping, "/v1/tests/effects?format=text").content == text.content
 
 
+@pytest.mark.slow
 def test_no_key_learns_what_was_asked_with_another() -> None:
     keys = [new_key() for _ in range(2)]
     digests = ",".join(digest for _, digest in keys)
@@ -78,11 +79,13 @@ def test_no_more_answers_are_kept_than_the_settings_say(keeping: Service) -> Non
     assert "hit" not in timing(1)
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_when_the_settings_say_so() -> None:
     for service in running(Settings(workers=1, inplace_body_bytes=0, cache_bytes=0)):
         assert all("cache" not in ask(service).headers["server-timing"] for _ in range(2))
 
 
+@pytest.mark.slow
 def test_a_wrong_self_test_refuses_readiness_with_the_reason_and_no_answer_is_trusted(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -180,6 +180,7 @@ def test_a_margin_is_taken_off_every_item_first(service: Any) -> None:
     assert answer["e_value"] == pytest.approx(shifted["e_value"], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_false_alarms_over_all_looks_stay_below_alpha(service: Any) -> None:
     """A martingale by its definition: over all flips of twelve items, looked at after every item."""
     alarms = 0

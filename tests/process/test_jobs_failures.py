@@ -6,6 +6,7 @@ import os
 import resource
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.process.conftest import PATIENCE_S, ROOT, SMALL, until
 from tests.process.job_servers import DIGESTS, QUICK, lines, serving
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
+LATER = "select 1 from ep_hosts where algorithm = ? and seen > ? + 1.0"
 BEATS = "select max(seen) from ep_hosts where algorithm = ?"
 OTHER = """
 import app.working as working
@@ -88,12 +90,12 @@ def test_a_worker_of_another_algorithm_leaves_a_job_alone(tmp_path: Path) -> Non
                         subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
                     )
                 until(
-                    lambda name=algorithm: server.rows("select 1 from ep_hosts where algorithm = ?", name),
+                    partial(server.rows, "select 1 from ep_hosts where algorithm = ?", algorithm),
                     "the worker has a heartbeat",
                 )
                 first = server.rows(BEATS, algorithm)[0][0]
                 until(
-                    lambda name=algorithm, at=first: server.rows(BEATS, name)[0][0] > at + 1.0,
+                    partial(server.rows, LATER, algorithm, first),
                     "it has asked for work",
                 )
             assert server.ended(job)["state"] == "succeeded"

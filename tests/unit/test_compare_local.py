@@ -309,6 +309,7 @@ def test_files_are_read_as_columns_are(tmp_path: Path, expected: dict[str, Any])
         assert compare_files(whole).body
 
 
+@pytest.mark.slow
 def test_the_async_client_and_a_server_answer_with_the_same_bytes() -> None:
     request = compare(INDEXED, adjust="by", alpha=0.1)
 

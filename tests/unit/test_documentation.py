@@ -130,7 +130,7 @@ def test_every_media_type_is_named() -> None:
     for each in REPRESENTATIONS:
         assert f"`{each.media_type}`" in representations
     for kind, consumed in media_types.CONSUMED.items():
-        path = f"/v1/{kind}" if kind in {"plan", "gate", "compare", "power"} else f"/v1/tests/{kind}"
+        path = f"/v1/{kind}" if kind in {"plan", "gate", "compare", "power", "batch"} else f"/v1/tests/{kind}"
         row = next(
             line for line in section(HTTP, "Endpoints").splitlines() if line.startswith(f"| `POST {path}`")
         )

@@ -61,6 +61,7 @@ def test_each_statistic_has_a_row() -> None:
     assert {entry.name for entry in ENTRIES} == known
 
 
+@pytest.mark.slow
 def test_no_statistic_with_a_linear_part_is_sampled_without_it() -> None:
     """All that are sampled have one here: quantiles and sums are never sampled at these sizes."""
     assert not [row for row in ROWS if "sampled" in row.outcomes]

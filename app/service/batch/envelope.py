@@ -133,6 +133,8 @@ def members_of(text: str, pointer: str, names: Collection[str] = MEMBERS) -> dic
 def object_of(text: str, start: int, pointer: str) -> tuple[dict[str, str], int]:
     """The members of a JSON object as written, and where it ends; raises InvalidTest for a key that comes twice."""
     at = _skipped(text, start)
+    if at == len(text):
+        raise MalformedBody("The body is not valid JSON: it is empty.")
     if text[at : at + 1] != "{":
         raise InvalidTest.at(pointer, "not_an_object", "A JSON object belongs here.")
     members: dict[str, str] = {}

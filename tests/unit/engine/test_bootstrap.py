@@ -70,6 +70,7 @@ def check(p: Probability, truth: Fraction, within: float = 1e-11) -> None:
     assert p.relative_error_bound <= within
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=5), st.sampled_from(ALTERNATIVES))
 def test_the_exact_law_equals_full_enumeration(units: list[int], alternative: Alternative) -> None:

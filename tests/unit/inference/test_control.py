@@ -52,6 +52,7 @@ def test_without_the_control_the_same_samples_give_the_plain_p_value(
     assert (high - low) * 3.0 < plain.p_value_bounds[1] - plain.p_value_bounds[0]
 
 
+@pytest.mark.slow
 def test_many_samples_land_inside_the_interval_of_few() -> None:
     record, _ = sampled(labels(), MACRO, samples=4_000)
     many, drawn = sampled(labels(), MACRO, samples=400_000, seed=9)

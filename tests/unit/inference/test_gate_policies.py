@@ -122,6 +122,7 @@ scores = st.integers(1, 14).flatmap(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=120)
 @given(
     scores, st.sampled_from([0.0, 0.5, 1.25]), st.booleans(), st.sampled_from([0.01, 0.05, 0.2]), st.data()
@@ -157,6 +158,7 @@ def test_candidate_and_baseline_exchanged_turn_improvement_into_regression(
     assert one.alternative != other.alternative
 
 
+@pytest.mark.slow
 @given(scores, st.sampled_from(["no_regression", "non_inferior", "improve"]), st.sampled_from([0.0, 0.5]))
 def test_lower_is_better_is_higher_is_better_of_the_negated_scores(
     data: tuple[list[int], list[int]], policy: str, margin: float

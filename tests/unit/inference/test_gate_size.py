@@ -34,6 +34,7 @@ def test_type_one_error_of_the_shifted_test_is_at_most_alpha(policy: str, alpha:
     assert alpha - 5 * error <= wrong / RUNS <= alpha + 3 * error
 
 
+@pytest.mark.slow
 def test_type_one_error_with_right_or_wrong_items_in_clusters() -> None:
     """Asymptotic only: 0/1 differences do not scatter symmetrically, but the sums of clusters nearly do."""
     rng = np.random.default_rng(7)

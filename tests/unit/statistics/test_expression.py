@@ -174,6 +174,7 @@ irrational_trees = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(irrational_trees)
 @settings(deadline=None, max_examples=300)
 def test_every_error_bound_holds(tree: Tree) -> None:

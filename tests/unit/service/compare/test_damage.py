@@ -70,6 +70,7 @@ def damaged(body: bytes, chance: random.Random) -> bytes:
     return body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BODIES)
 def test_damaged_bodies(case: str) -> None:
     media_type, body, query = BODIES[case]
