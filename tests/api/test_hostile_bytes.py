@@ -41,7 +41,7 @@ FORMATS = st.sampled_from([None, *catalogue.FORMATS])
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(FORMS, FORMATS, SOUP)
 def test_no_form_makes_the_service_fail(service: Any, parts: Any, format_: str | None, soup: bytes) -> None:
     chosen = [] if format_ is None else [("format", None, format_.encode())]
@@ -63,7 +63,7 @@ HEADERS = st.fixed_dictionaries(
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     HEADERS.map(repr) | st.text(max_size=30),
     st.binary(max_size=200),

@@ -13,7 +13,7 @@ from app.inference.gate.margin import Question, TangoTest
 from app.statistics.paired_binary import PairedBinary
 from tests.unit.inference.gate_shorthands import decide, metric
 
-RUNS, ITEMS, MARGIN = 600, 12, 0.25
+RUNS, ITEMS, MARGIN = 250, 12, 0.25
 
 
 @pytest.mark.slow
