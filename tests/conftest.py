@@ -14,7 +14,7 @@ settings.register_profile(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("few", settings.get_profile("repeatable"), max_examples=20)
+settings.register_profile("few", settings.get_profile("repeatable"), max_examples=10)
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
 
@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--one-case",
         action="store_true",
-        help="the first case of each test, and 20 examples: see `make test-fast`",
+        help="the first case of each test, and 10 examples: see `make test-fast`",
     )
 
 

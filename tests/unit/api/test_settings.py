@@ -11,6 +11,7 @@ UNITS = (
     "_metrics",
     "_systems",
     "_comparisons",
+    "_tests",
     "_bytes",
     "_s",
     "_seconds",
