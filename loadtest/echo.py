@@ -6,6 +6,7 @@ itself, with nothing but `json.dumps`: the least that any Python service does wi
 """
 
 import multiprocessing
+import signal
 import socket
 import sys
 from typing import Any
@@ -47,9 +48,12 @@ def main(port: int, processes: int = 1) -> None:
     others = [multiprocessing.Process(target=serve, args=(port,), daemon=True) for _ in range(processes - 1)]
     for other in others:
         other.start()
-    serve(port)
-    for other in others:
-        other.terminate()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # uvicorn raises it again at its end
+    try:
+        serve(port)
+    finally:
+        for other in others:
+            other.terminate()
 
 
 def serve(port: int) -> None:

@@ -88,6 +88,7 @@ def meta_of(settings: Settings) -> dict[str, Any]:
                 "of_test": one.of_test,
                 "of_gate": one.of_gate,
                 "of_compare": one.of_compare,
+                "of_power": one.of_power,
             }
             for one in REPRESENTATIONS
         ],

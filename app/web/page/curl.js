@@ -14,13 +14,17 @@ function part({ role, file, text }) {
 
 /** `curl …` for a request. Pasted text stands in it, unless it is long: then it must be saved first. */
 export function curl(question, base) {
+  const key = question.keyed ? '-H "authorization: Bearer $EXACTPERM_API_KEY" ' : "";
+  if (question.json) {
+    const address = quoted(new URL(question.path, base).href);
+    return `curl -sS ${key}-H 'content-type: application/json' ${address} \\\n  -d ${quoted(JSON.stringify(question.json))}\n`;
+  }
   const long = question.files.filter(({ text }) => text !== null && text.length > LONGEST);
   const words = [
     ...question.files.map(part),
     ...question.fields.map(([name, value]) => `--form-string ${quoted(`${name}=${value}`)}`),
   ];
   const lead = long.map(({ file }) => `# save the pasted text as ${file.name} first\n`).join("");
-  const key = question.keyed ? '-H "authorization: Bearer $EXACTPERM_API_KEY" ' : "";
   const command = question.mode === "gate" ? "curl --fail-with-body -sS" : "curl -sS";
   return `${lead}${command} ${key}${quoted(new URL(question.path, base).href)} \\\n  ${words.join(" \\\n  ")}\n`;
 }

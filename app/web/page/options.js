@@ -6,13 +6,17 @@ import { ENGINE_OPTIONS, boardRoleTitle, learn, readerField, roleTitle as testRo
 
 const AUTO_HINT = "Guessed from the first bytes and the roles of the files; the result names the format.";
 const USUAL_HINT = "The mean of scores, F1 of counts or entities, BLEU of translations …";
-const SUBMITS = { test: "Compare", gate: "Decide", board: "Rank systems" };
+const SUBMITS = { test: "Compare", gate: "Decide", board: "Rank systems", plan: "Plan" };
+const EMPTY = { plan: "No plan yet" };
 const OF_TWO = /_[uv]$/; // options of the readers for one of two systems
 let meta = null;
 
 export const limits = () => meta?.limits ?? {};
 export const mode = () => document.querySelector('input[name="mode"]:checked').value;
 const isBoard = () => mode() === "board";
+export const design = () => document.querySelector('input[name="design"]:checked').value;
+/** What `data-mode` may name to be shown. */
+const shown = () => (mode() === "plan" ? ["plan", design()] : [mode()]);
 const format = () => meta.formats.known.find((known) => known.name === byId("f-format").value) ?? null;
 
 /** The roles of the chosen format; of all formats together when it is to be guessed. */
@@ -24,7 +28,7 @@ export function roles() {
 export const roleTitle = (role) => (isBoard() ? boardRoleTitle(role) : testRoleTitle(role));
 
 /** What an answer can be saved as. */
-export const representations = (asked) => meta.representations.filter((one) => one[{ test: "of_test", gate: "of_gate", board: "of_compare" }[asked]]);
+export const representations = (asked) => meta.representations.filter((one) => one[{ test: "of_test", gate: "of_gate", board: "of_compare", plan: "of_power" }[asked]]);
 
 /** The pictures and the tables of a leaderboard. */
 export const comparison = () => meta.comparison;
@@ -47,7 +51,8 @@ export function start(described, changed) {
     changed();
   });
   byId("f-statistic").addEventListener("change", statisticChosen);
-  for (const input of document.querySelectorAll('input[name="mode"]')) input.addEventListener("change", () => {
+  byId("f-solve").addEventListener("change", modeChosen);
+  for (const input of document.querySelectorAll('input[name="mode"], input[name="design"]')) input.addEventListener("change", () => {
     modeChosen();
     changed();
   });
@@ -55,7 +60,12 @@ export function start(described, changed) {
 }
 
 function modeChosen() {
-  for (const part of document.querySelectorAll("[data-mode]")) part.hidden = !part.dataset.mode.split(" ").includes(mode());
+  const [tokens, solve] = [shown(), byId("f-solve").value];
+  for (const part of document.querySelectorAll("[data-mode], [data-solve]")) {
+    const { mode: modes = "plan", solve: asked = solve } = part.dataset;
+    part.hidden = !modes.split(" ").some((one) => tokens.includes(one)) || !asked.split(" ").includes(solve);
+  }
+  byId("empty").querySelector("h2").textContent = EMPTY[mode()] ?? "No comparison yet";
   byId("submit").textContent = SUBMITS[mode()];
   board.changed(isBoard());
   formatChosen();
@@ -136,7 +146,7 @@ export function fields() {
   const changed = [];
   for (const control of byId("form").elements) {
     const { name, type } = control;
-    if (!name || ["mode", "source", "layout"].includes(name) || control.closest("[hidden]")) continue;
+    if (!name || ["mode", "source", "layout", "design"].includes(name) || control.closest("[hidden]")) continue;
     if (type === "radio") {
       if (control.checked && !("default" in control.dataset)) changed.push([name, control.value]);
     } else {

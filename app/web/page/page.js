@@ -8,6 +8,7 @@ import { EXAMPLES } from "./examples.js";
 import { gateCards, pictureCaption } from "./gate.js";
 import { handingCard } from "./handing.js";
 import { bytes, count } from "./numbers.js";
+import { planCards, planRequest } from "./plan.js";
 import { pictureCard, testCards } from "./result.js";
 import { ask, picture } from "./sending.js";
 
@@ -16,7 +17,7 @@ const CAPTION = "The differences that chance alone gives, and the observed one."
 const UNREACHABLE = "There was no response. This also happens when a file has changed since it was chosen: choose it again.";
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const theme = () => (dark.matches ? "dark" : "light");
-const PATHS = { test: "v1/tests/files", gate: "v1/gate", board: "v1/compare" };
+const PATHS = { test: "v1/tests/files", gate: "v1/gate", board: "v1/compare", plan: "v1/power" };
 let running = null;
 let shown = null; // the result on the page: its cards, and how to draw its pictures
 
@@ -25,13 +26,14 @@ function requestOfForm() {
   const fields = options.fields();
   const mode = options.mode();
   return {
-    mode, fields, files: data.files(), keyed: byId("f-key").value.trim() !== "", path: PATHS[mode],
+    mode, fields, files: data.files(), ...(mode === "plan" ? planRequest(fields, options.design()) : {}), keyed: byId("f-key").value.trim() !== "", path: PATHS[mode],
     statistic: Object.fromEntries(fields).statistic,
   };
 }
 
 /** What is refused here; everything else is left to the service. */
-function flaw({ files }) {
+function flaw({ files, json }) {
+  if (json) return "";
   if (!files.length) return "There are no data yet: choose files, paste text, or try an example.";
   const size = files.reduce((sum, { file }) => sum + file.size, FORM_OVERHEAD);
   const most = options.limits().max_body_bytes;
@@ -110,7 +112,7 @@ function announce(text) {
 function show(request, answer, text) {
   const made = request.mode === "board"
     ? boardResult(request, answer, { comparison: options.comparison(), theme })
-    : testResult(request, answer);
+    : pictured(request, ...(request.mode === "plan" ? planned(answer) : tested(request, answer)));
   shown = made;
   const downloads = made.downloads?.(options.representations(request.mode)) ?? options.representations(request.mode);
   byId("empty").hidden = true;
@@ -122,15 +124,21 @@ function show(request, answer, text) {
   made.draw();
 }
 
-/** The cards of a test or a gate, and `draw`, which brings the picture in the colours of the page. */
-function testResult(request, answer) {
+/** The cards of a test or a gate, and what its picture shows. */
+function tested(request, answer) {
   const gate = request.mode === "gate";
   const names = { ...(gate ? answer.metrics[0].test : answer).names, statistic: request.statistic };
   const cards = gate ? gateCards(answer, names) : testCards(answer, names);
+  return [cards, (gate && pictureCaption(answer)) || CAPTION, "The null distribution with the observed difference."];
+}
+
+const planned = (answer) => [planCards(answer), "How likely a difference is found.", "The power of the test."];
+
+/** The cards with their picture, and `draw`, which brings it in the colours of the page. */
+function pictured(request, cards, caption, what) {
   let place = element("div", { hidden: true });
   cards.splice(1, 0, place);
-  const caption = (gate && pictureCaption(answer)) || CAPTION;
-  const described = `The null distribution with the observed difference. ${cards[0].querySelector("h2").textContent}`;
+  const described = `${what} ${cards[0].querySelector("h2").textContent}`;
   const made = { cards, draw };
   async function draw() {
     const blob = await picture(request, theme());

@@ -32,7 +32,7 @@ export function refused({ status, text, retryAfter }) {
   if (status === UNAUTHORIZED) byId("key").hidden = false;
   const wait = retryAfter ? `Try again in ${retryAfter} s.` : "";
   const lead = problem.detail && errors.every(({ detail }) => !problem.detail.includes(detail)) ? problem.detail : "";
-  const title = status < 500 && status !== UNAUTHORIZED ? "The comparison was refused" : problem.title;
+  const title = status < 500 && status !== UNAUTHORIZED ? "The request was refused" : problem.title;
   return show(title, errors, lead, wait, problem.instance ? `Request ${problem.instance}` : "");
 }
 
@@ -65,7 +65,7 @@ function controlAt(pointer) {
   const [, root, name = ""] = pointer.split("/");
   if (root === "files") return controlOf(name);
   const wanted = root === "options" ? name : { statistic: "statistic" }[root] ?? root?.replace(/^\?/, "");
-  const parameter = root === "statistic" && name !== "name" ? byId(`f-${name}`) : null;
+  const parameter = root === "design" || (root === "statistic" && name !== "name") ? byId(`f-${name}`) : null;
   return parameter ?? (wanted ? byId(`f-${wanted}`) : null);
 }
 

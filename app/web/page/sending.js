@@ -11,11 +11,14 @@ const authorization = () => {
 
 /** The body of a request; it does not change with the form. */
 export function body(question) {
+  if (question.json) return JSON.stringify(question.json);
   const form = new FormData();
   for (const [name, value] of question.fields) form.append(name, value);
   for (const { role, file } of question.files) form.append(role, file, file.name);
   return form;
 }
+
+const headersOf = (question) => ({ ...(question.json ? { "content-type": "application/json" } : {}), ...authorization() });
 
 // With fail_status a failed gate is an answer like any other: the page shows its verdict.
 const addressed = (question, query) => {
@@ -38,7 +41,7 @@ export function ask(question, tell) {
       timer = setInterval(() => tell("computing", Math.floor((performance.now() - since) / 1000)), LATER);
     };
     request.open("POST", addressed(question, {}));
-    const headers = { accept: "application/json", ...authorization() };
+    const headers = { accept: "application/json", ...headersOf(question) };
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.upload.addEventListener("progress", ({ loaded, total }) => {
       if (loaded < total) tell("uploading", loaded / total);
@@ -60,7 +63,7 @@ export function ask(question, tell) {
 export async function answered(question, format, query = {}) {
   try {
     const response = await fetch(addressed(question, { format, ...query }), {
-      method: "POST", body: body(question), headers: authorization(),
+      method: "POST", body: body(question), headers: headersOf(question),
     });
     if (response.ok) return { blob: await response.blob() };
     const { detail, title } = await response.json();
@@ -74,7 +77,7 @@ export async function answered(question, format, query = {}) {
 export async function represented(question, format, query = {}) {
   try {
     const response = await fetch(addressed(question, { format, ...query }), {
-      method: "POST", body: body(question), headers: authorization(),
+      method: "POST", body: body(question), headers: headersOf(question),
     });
     const problem = (response.headers.get("content-type") ?? "").startsWith("application/problem");
     return response.ok && !problem ? await response.blob() : null;
@@ -86,7 +89,7 @@ export async function represented(question, format, query = {}) {
 export async function picture(question, theme) {
   try {
     const response = await fetch(addressed(question, { theme }), {
-      method: "POST", body: body(question), headers: { accept: "image/svg+xml", ...authorization() },
+      method: "POST", body: body(question), headers: { accept: "image/svg+xml", ...headersOf(question) },
     });
     return response.ok && response.headers.get("content-type")?.startsWith("image/svg") ? await response.blob() : null;
   } catch {

@@ -1,0 +1,65 @@
+// Planning: what is asked of v1/power, and its answer.
+import { element } from "./dom.js";
+import { count, number, percent } from "./numbers.js";
+import { card, keyList, verdictCard, warnings } from "./result.js";
+
+const OF_DESIGN = ["u", "v", "discordance"];
+const WORDS = ["solve", "alternative"];
+const DRAWN = 9; // rows of the table at most
+
+/** What is sent: JSON without data; nothing more than the form has where there is a pilot. */
+export function planRequest(fields, design) {
+  if (design !== "binary") return {};
+  const json = { design: { kind: "binary" } };
+  for (const [name, text] of fields) {
+    const value = WORDS.includes(name) ? text : valueOf(text);
+    if (OF_DESIGN.includes(name)) json.design[name] = value;
+    else json[name] = value;
+  }
+  return { json, files: [] };
+}
+
+/** A number; what is none goes to the service as it is, which says what is wrong with it. */
+function valueOf(text) {
+  return text !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
+}
+
+/** The cards of a plan. */
+export function planCards(answer) {
+  const { solution, alpha, comparisons, method } = answer;
+  const badge = { n: "Items", power: "Power", effect: "Difference" }[answer.solve];
+  const details = comparisons > 1 ? [`For ${count(comparisons)} comparisons at once, each at a level of ${number(alpha / comparisons, 4)}.`] : [];
+  const cells = [
+    ["Items", solution.n === null ? "–" : count(solution.n), always(solution)],
+    ["True difference", solution.effect === null ? "–" : number(solution.effect, 4), ""],
+    ["Found", solution.power === null ? "–" : found(solution.power, 4), method.exact ? "exact" : "approximate"],
+    ["Level α", number(alpha, 4), answer.actual_alpha === null ? "" : `${number(answer.actual_alpha, 3)} is attained`],
+  ];
+  return [
+    verdictCard({ tone: "", badge, headline: answer.sentence, details }, keyList(cells)),
+    warnings(answer.warnings), curveCard(answer),
+    card("How it was computed", "notes", element("p", {}, `${method.name.replaceAll("_", " ")}, ${method.exact ? "exact" : "approximate"}. ${method.given}`)),
+  ].filter(Boolean);
+}
+
+const always = ({ n, n_always: always }) => (always === null || always === n ? "" : `and always from ${count(always)} on`);
+
+/** How likely; never 100 % where it is less. */
+function found(power, digits) {
+  const rounded = Number(power.toPrecision(digits));
+  return rounded === 1 && power < 1 ? "over 99.9 %" : percent(rounded);
+}
+
+/** Some points of the curve, the solution among them. */
+function curveCard({ curve, solution }) {
+  if (curve.length < 2) return null;
+  const step = Math.ceil(curve.length / DRAWN);
+  const own = curve.findIndex(({ n, effect }) => n === solution.n && effect === solution.effect);
+  const rows = curve.filter((_, place) => (place - Math.max(own, 0)) % step === 0);
+  const head = ["Items", "True difference", "Found"].map((title) => element("th", { scope: "col" }, title));
+  const row = ({ n, effect, power }) => element("tr", n === solution.n ? { class: "chosen" } : {},
+    element("td", {}, count(n)), element("td", {}, effect === null ? "–" : number(effect, 4)),
+    element("td", {}, power === null ? "–" : found(power, 3)));
+  return card("With more or fewer items", "", element("table", { class: "numbers curve" },
+    element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows.map(row))));
+}
