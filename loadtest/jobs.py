@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -252,14 +253,23 @@ def fairness(options: argparse.Namespace) -> None:
     digests = ",".join(hashlib.sha256(key.encode()).hexdigest() for key in KEYS.values())
     small = {"u": [0.85, 0.90, 0.78, 0.92, 0.88], "v": [0.80, 0.85, 0.75, 0.88, 0.82]}
     counts = {"greedy": options.jobs * 8 // 10, "second": options.jobs // 10, "third": options.jobs // 10}
-    with serving(
-        options.url, workers=options.workers, api_key_digests=digests, jobs_key_jobs=10**6, job_poll_s=0.1
-    ) as service:
+    settings: dict[str, Any] = {"api_key_digests": digests, "jobs_key_jobs": 10**6, "job_poll_s": 0.1}
+    with contextlib.ExitStack() as stack:
+        serves = serving(options.url, workers=options.workers, jobs_embedded_worker=False, **settings)
+        service = stack.enter_context(serves)
         began = time.perf_counter()
-        for key, count in counts.items():
-            for _ in range(count):
-                service.submit("scores", small, key)
+        with ThreadPoolExecutor(8) as threads:
+            for key, count in counts.items():
+                list(threads.map(lambda _, of=key: service.submit("scores", small, of), range(count)))
         print(f"submitted {options.jobs} jobs in {time.perf_counter() - began:.1f} s")
+        # The worker begins when everything waits: otherwise it keeps up, and nobody waits for anybody.
+        command = [sys.executable, "-m", "app", "worker"]
+        worker = subprocess.Popen(
+            command, cwd=ROOT, env=service.environment, stdout=service.log, stderr=service.log
+        )
+        stack.callback(worker.wait)
+        stack.callback(worker.terminate)
+        began = time.perf_counter()
         ended: dict[str, float] = {}
         while len(ended) < len(KEYS):
             for key, secret in KEYS.items():

@@ -25,7 +25,13 @@ PROCESSES = (1, 2)
 CONNECTIONS = 16  # the system shares connections out by chance: with four, one process often has none
 SIZES = (100, 1_000)
 # Web processes answer all themselves: by default half of their work goes to compute processes, which take the other core already.
-SETTINGS = {"cache_entries": 0, "inplace_share": 1, "keep_alive_s": 600, "workers": 2, "max_connections_per_address": 100}
+SETTINGS = {
+    "cache_entries": 0,
+    "inplace_share": 1,
+    "keep_alive_s": 600,
+    "workers": 2,
+    "max_connections_per_address": 100,
+}
 HEADERS = ["", "1 process", "2 processes", "2 over 1", "of the echo, 1", "of the echo, 2", "client"]
 
 

@@ -10,7 +10,7 @@ import click
 
 from ..inputs.formats.options import READER_OPTIONS
 from ..reports.picture.style import Theme
-from ..reports.representations import OF_A_GATE
+from ..reports.representations import REPRESENTATIONS
 from ..statistics.catalogue import ENTRIES
 from ..statistics.statistic import Parameter
 
@@ -231,7 +231,7 @@ OUTPUT = (
         "--format",
         "-f",
         "format_",
-        type=click.Choice(OF_A_GATE),
+        type=click.Choice([one.name for one in REPRESENTATIONS if one.of_test or one.of_gate]),
         help="Format of the answer [text, or by the ending of --output]; junit is for gates.",
     ),
     _output("--output", "-o", metavar="FILE", help="Write the answer to this file."),

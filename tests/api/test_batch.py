@@ -45,7 +45,7 @@ def drawn(seed: int) -> dict[str, Any]:
     kind = random_.choice(sorted(kinds))
     request = kinds[kind]
     if random_.random() < 0.25:
-        wrong = random_.choice([{"nonsense": 1}, {"u": "text"}, {"timeout_s": -1}])
+        wrong: dict[str, Any] = random_.choice([{"nonsense": 1}, {"u": "text"}, {"timeout_s": -1}])
         request = {**request, **wrong}
     return {"kind": kind, "request": request}
 

@@ -112,7 +112,8 @@ def test_no_number_makes_an_endpoint_fail(service: Any, problem_of: Problem, kin
     response = service.body(PATHS[kind], (BODIES[kind] % number).encode())
     checked(response, problem_of)
     if number in {"NaN", "Infinity", "-Infinity"}:
-        assert response.status_code in {400, 422}
+        own = response.json()["results"][0]["status"] if kind == "batch" else response.status_code
+        assert own in {400, 422}
 
 
 @pytest.mark.parametrize("kind", JSON_KINDS)

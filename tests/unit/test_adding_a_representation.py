@@ -117,6 +117,7 @@ def test_a_renderer_and_a_row_are_all_that_a_representation_needs(copy: Path) ->
             "of_test": True,
             "of_gate": False,
             "of_compare": False,
+            "of_power": False,
         }
     ]
     assert result["produces"] == "text/x-tap"
