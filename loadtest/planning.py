@@ -61,7 +61,8 @@ def _timed() -> list[list[str]]:
         PairedBinary(0.08, 0.05).power(ITEMS)
 
     rows.append(["binary design, N = 10,000: power", duration(best(design))])
-    for name, effects in (("21 sizes", graded), ("10,000 sizes", real)):
+    twice = np.concatenate([real[: ITEMS // 2], real[: ITEMS // 2]])
+    for name, effects in (("21 sizes", graded), ("10,000 sizes", real), ("5,000 sizes twice", twice)):
 
         def whole(effects: Any = effects) -> None:
             form = canonical_form(effects)
