@@ -226,7 +226,9 @@ class SensitivityRecord:
         float | None,
         "The true difference that is found with this probability, given the sizes of the differences.",
     ]
-    method: Annotated[str, "tilted_sum, tilted_sum_rounded or midpoint, as of /v1/power."]
+    method: Annotated[
+        str, "tilted_sum, tilted_sum_rounded or midpoint, as of /v1/power; tango_score of a gate's margin."
+    ]
     exact: bool
 
 

@@ -31,10 +31,11 @@ from .anytime import AnytimeTest, anytime_test
 from .decision import Judgement, judgements, overall, verdict_of
 from .equivalence import EquivalenceTest, equivalence_test
 from .fillings import over_fillings
-from .margin import Question, ShiftedTest, margin_test, question_of, without_margin
+from .margin import Question, ShiftedTest, TangoTest, margin_test, question_of, without_margin
 from .outcome import MarginTest, Outcome
 from .record import GateRecord, GateTerms, MetricRecord, OnInconclusive, Policy, deciding, family_of
 from .sentences import hypothesis, overall_reason, reason
+from .tango_sensitivity import TangoSensitivity
 
 # Reports say what was found 4 times in 5, unless another power was asked for; seconds that this may take.
 _POWER, _LONGEST_S = 0.8, 0.25
@@ -66,7 +67,7 @@ class PreparedMetric:
     test: Prepared
     margin: MarginTest | EquivalenceTest | AnytimeTest | None
     against: str | None = None
-    sensitivity: PlannedSensitivity | None = None
+    sensitivity: PlannedSensitivity | TangoSensitivity | None = None
 
     @property
     def seconds(self) -> float:
@@ -119,18 +120,21 @@ def _sensitivity(
     margin: MarginTest | EquivalenceTest | AnytimeTest | None,
     terms: GateTerms,
     budget: Budget,
-) -> PlannedSensitivity | None:
-    """What the deciding permutation test could have found, where that is quickly said: a report of a gate says so unasked."""
+) -> PlannedSensitivity | TangoSensitivity | None:
+    """What the deciding test could have found, where that is quickly said: a report of a gate says so unasked."""
     options = test.options
     problem: Problem
+    power = _POWER if options.power is None else options.power
+    if power <= terms.alpha:
+        return None
+    if isinstance(margin, TangoTest):
+        tango = TangoSensitivity(margin, power, terms.alpha)
+        return tango if tango.seconds <= _LONGEST_S else None
     if isinstance(margin, ShiftedTest):
         problem = margin.test.problem
     elif margin is None and options.test == "permutation":
         problem = test.test.problem
     else:
-        return None
-    power = _POWER if options.power is None else options.power
-    if power <= terms.alpha:
         return None
     planned = sensitivity_if_any(problem, power, terms.alpha, options.alternative, budget)
     # A margin's lattice may be fine; nobody waits for a sentence.

@@ -151,7 +151,7 @@ class TangoTest:
     def run(self) -> Outcome:
         """The upper or lower tail of a standard normal at the score statistic."""
         table, upwards = self.table, self.question.alternative == "greater"
-        p_value, log10_p_value = self._tail(table.only_u, table.only_v)
+        p_value, log10_p_value = self.tail(table.only_u, table.only_v)
         excess = table.only_u - table.only_v - table.items * self.proportion
         most_extreme = (table.items, 0) if upwards else (0, table.items)
         return Outcome(
@@ -163,11 +163,11 @@ class TangoTest:
             p_value_bounds=(p_value, p_value),
             p_value_bounds_kind="asymptotic",
             exact=False,
-            min_attainable_p=self._tail(*most_extreme)[0],
+            min_attainable_p=self.tail(*most_extreme)[0],
             beyond=excess > 0 if upwards else excess < 0,
         )
 
-    def _tail(self, only_u: int, only_v: int) -> tuple[float, float]:
+    def tail(self, only_u: int, only_v: int) -> tuple[float, float]:
         """p and log10 p of a table with these discordant items."""
         z = tango_test(only_u, only_v, self.table.items, float(self.proportion))
         upwards = self.question.alternative == "greater"
