@@ -110,6 +110,7 @@ lock: .venv/.dev ## Pin pyproject.toml's dependencies again (UPGRADE=--upgrade f
 	$(LOCK) --all-extras --group dev --output-file requirements/dev.txt
 	$(LOCK) --constraint requirements/dev.txt $(SERVER) --output-file requirements/main.txt
 	$(LOCK) --constraint requirements/dev.txt $(SERVER) --extra asr --extra jobs --extra mt --extra trec --output-file requirements/serve.txt
+	$(LOCK) --constraint requirements/dev.txt --extra asr --extra mt --extra trec --output-file requirements/gate.txt
 	@! grep -nE 'https?://|file:|find-links|index-url' requirements/*.txt
 
 clean: ## Remove .venv, dist and caches

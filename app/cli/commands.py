@@ -165,6 +165,7 @@ def test(**given: Any) -> None:
     *options.FILES,
     *options.of_fields("Test", "Statistic", "Reading the files"),
     *options.OUTPUT,
+    *options.OUTCOME,
     *options.SERVER,
 )
 def gate(**given: Any) -> None:

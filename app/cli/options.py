@@ -238,6 +238,13 @@ OUTPUT = (
     _output("--theme", type=click.Choice(get_args(Theme)), help="Colours of svg and png."),
     _output("--quiet", "-q", is_flag=True, help="No progress on standard error."),
 )
+OUTCOME = (
+    _output(
+        "--outcome",
+        metavar="FILE",
+        help="Append the lines verdict=… and p_value=… to this file, as $GITHUB_OUTPUT takes them.",
+    ),
+)
 KIND = (
     _file(
         "--kind",

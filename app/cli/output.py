@@ -78,6 +78,15 @@ def write(content: bytes, path: str | None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def append(text: str, path: str) -> None:
+    """Add lines to a file; raises Refused when it cannot be written."""
+    try:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise Refused(f"{path} cannot be written: {error.strerror}.") from None
+
+
 def complain(problem: Mapping[str, Any], paths: Mapping[str, str]) -> None:
     """Print problem details (RFC 9457) in words: what is wrong, and where in which file or option."""
     detail = in_words(str(problem.get("detail", "")))

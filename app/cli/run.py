@@ -19,7 +19,7 @@ from ..client.requests import files as files_of, gate as gate_of
 from ..reports.number_format import SMALLEST_WRITTEN, number
 from ..reports.representations import BY_NAME, JSON
 from .arguments import PREFIX, Form, form_of, read
-from .output import ERROR, FAILED, PASSED, complain, format_of, in_words, write
+from .output import ERROR, FAILED, PASSED, append, complain, format_of, in_words, write
 from .progress import Progress, duration
 
 GATE, COMPARE, PLAN, POWER = "gate", "compare", "plan", "power"
@@ -57,6 +57,8 @@ def run_command(what: str, given: Mapping[str, Any]) -> int:
     if problem:
         return _refused(problem, form, given, "table" if in_a_table else format_)
     write(content, given["output"])
+    if given.get("outcome") is not None:
+        append(_outcome(response), given["outcome"])
     if what != PLAN:
         _say_outcome(response, given, format_)
     return PASSED if response.is_success else FAILED
@@ -158,11 +160,23 @@ def _say_outcome(response: httpx.Response, given: Mapping[str, Any], format_: st
     click.echo(f"exactperm: {outcome}{where}", err=True)
 
 
+def _outcome(response: httpx.Response) -> str:
+    """The verdict of a gate and its p-value, a line each; no p-value from a server of before."""
+    p = _p_of(response)
+    return f"verdict={response.headers[VERDICT]}\n" + ("" if p is None else f"p_value={p!r}\n")
+
+
+def _p_of(response: httpx.Response) -> float | None:
+    try:
+        return float(response.headers.get("x-p-value", ""))
+    except ValueError:
+        return None
+
+
 def _p_value(response: httpx.Response, given: Mapping[str, Any]) -> str:
     """The p-value as reports show it: on the same side of alpha as the value itself. A server of before has none."""
-    try:
-        p = float(response.headers.get("x-p-value", ""))
-    except ValueError:
+    p = _p_of(response)
+    if p is None:
         return "p = ?"
     try:
         alpha = float(given.get(f"{PREFIX}alpha") or DEFAULT_ALPHA)

@@ -90,16 +90,21 @@ def gate(
     >>> gate([0.85, 0.90, 0.78, 0.92, 0.88], [0.80, 0.85, 0.75, 0.88, 0.82], policy="improve").verdict
     'pass'
     """
+    return gate_result(_response(call_of(gate_request(candidate, baseline, gold, options))))
+
+
+def gate_request(candidate: Any, baseline: Any, gold: Any, options: GateOptions) -> GateRequest:
+    """What `gate` asks, here or of a server; the same arguments and errors."""
     if isinstance(candidate, GateRequest):
         _refuse_more(baseline, gold, options)
-        return gate_result(_response(call_of(candidate)))
+        return candidate
     terms: Any = {name: value for name, value in options.items() if name in TERMS}
     if not _is_made(candidate):
         others: Any = {name: value for name, value in options.items() if name not in TERMS}
         candidate = _request(candidate, baseline, gold, others)
     else:
         _refuse_more(baseline, gold, options.keys() - TERMS)
-    return gate_result(_response(call_of(requests.gate(candidate, **terms))))
+    return requests.gate(candidate, **terms)
 
 
 def compare(

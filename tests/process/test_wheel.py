@@ -63,6 +63,12 @@ board = compare({"A": [1, 2, 3, 4, 5, 6], "B": {0}, "C": {0}})
 assert board.groups.best_set == ("A",) and board._repr_html_().count("<svg") == 1
 assert not {"app", "fastapi", "starlette", "matplotlib"} & set(sys.modules)
 """.replace("{0}", "[0, 1, 2, 3, 4, 5]")
+FIXTURE = """
+import sys
+OURS = {name for name in sys.modules if name.startswith("exactperm")}
+def test_start(): assert OURS == {"exactperm", "exactperm.pytest_plugin"}
+def test_gate(exactperm): assert exactperm.gate([1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 4, 5], policy="improve").passed
+"""
 CLIENT = """
 import sys
 from exactperm.client import Client, scores
@@ -218,6 +224,14 @@ def test_the_server_and_the_client(installed: Installed, tmp_path: Path) -> None
         remote = installed.run("exactperm", "test", "scores.csv", "--url", url, "--quiet")
         assert (remote.returncode, remote.stdout[:9]) == (0, "p=0.03125")
     assert 'pip install "exactperm[otel]"' in log.read_text().replace('\\"', '"')
+
+
+def test_the_fixture_of_pytest_is_there_and_costs_nothing_until_it_is_used(installed: Installed) -> None:
+    (installed.folder / "test_gate.py").write_text(FIXTURE)
+    hidden = tuple(set(NOT_BASE) - {"pandas"})  # other plugins ask for it
+    options = ("-q", "--strict-markers", "-p", "no:schemathesis", "-p", "no:cacheprovider", "test_gate.py")
+    ran = installed.run("python", "-m", "pytest", *options, hidden=hidden)
+    assert (ran.returncode, ran.stdout.splitlines()[-1].split(" in ")[0]) == (0, "2 passed"), ran.stdout
 
 
 def test_without_extras_there_are_tests_gates_and_the_client(installed: Installed) -> None:

@@ -205,3 +205,14 @@ def test_the_line_beside_a_report_has_p_on_its_own_side_of_alpha(turned: str, tm
     many = tmp_path / "many.csv"
     many.write_text("".join(f"i{n},0,{1 << n % 3}\n" for n in range(1200)).join(["id,u,v\n", ""]))
     assert run("test", str(many), "-o", str(path)).stderr == f"exactperm: p < 1e-300; see {path}\n"
+
+
+def test_the_outcome_of_a_gate_is_appended_and_one_that_cannot_be_written_is_no_pass(
+    scores: str, turned: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "outcome"
+    for file, status in ((scores, 0), (turned, 1)):
+        roles = ("--system-u", "u", "--system-v", "v")
+        assert run("gate", file, *roles, "--policy", "improve", "--outcome", str(path)).exit_code == status
+    assert path.read_text() == f"verdict=pass\np_value={1 / 2**10!r}\nverdict=fail\np_value=1.0\n"
+    assert run("gate", scores, *roles, "--outcome", str(tmp_path)).exit_code == 2

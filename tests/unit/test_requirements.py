@@ -31,6 +31,13 @@ def test_main_is_part_of_serve_and_that_of_dev() -> None:
     assert pins("main").items() < pins("serve").items() < pins("dev").items()
 
 
+def test_a_gate_in_a_pull_request_needs_the_readers_and_no_server() -> None:
+    gate = pins("gate")
+    assert gate.items() < pins("serve").items()
+    assert set(READERS.values()) < gate.keys()
+    assert not {"fastapi", "uvicorn", "matplotlib"} & gate.keys()
+
+
 def test_serve_has_the_readers_of_files_and_main_has_none() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "optional-dependencies"
