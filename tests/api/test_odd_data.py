@@ -414,3 +414,11 @@ def test_differences_of_six_hundred_magnitudes_are_bracketed(service: Any) -> No
     assert response.status_code == 200, response.text
     low, high = response.json()["p_value_bounds"]
     assert 0 <= low <= response.json()["p_value"] <= high <= 1
+
+
+def test_few_items_of_which_some_are_enormous_have_their_mid_p_at_once(service: Any) -> None:
+    """Three coins that end at 0: of the eight sums only two are 0, so that p = 1 and mid-p = 1 - 2 / 16."""
+    body = {"u": [0, 1, 1, -(10**10)], "v": [0, -(10**10), 0, 2]}
+    answer = service.post("/v1/tests/scores", body).json()
+    assert answer["p_value"] == 1.0
+    assert answer["mid_p_value"] == pytest.approx(1 - 2 / 16, rel=1e-9)

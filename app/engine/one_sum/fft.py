@@ -67,23 +67,27 @@ def probability(form: CanonicalForm, region: Region) -> Probability:
 
 def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:
     """P(T in region) and P(T in ties), values in the region, which mostly costs no more transforms than the first."""
-    if region.covers(form):
-        return CERTAIN, _of_points(form, ties, {}) if ties else IMPOSSIBLE
+    certain = region.covers(form)
+    if certain and not ties:
+        return CERTAIN, IMPOSSIBLE
     heavy = best_split(form).heavy
     if heavy == 0:
-        return _both(form, region, ties)
+        return (CERTAIN, _of_points(form, ties, {})) if certain else _both(form, region, ties)
     light = form.without(heavy)
     ways, items = heavy_sums(form, heavy)
     parts, tied = [], []
     for total, number in ways.items():
         rest = shifted(region, total, light.range)
-        if rest.intervals:
-            own = tuple(value - total for value in ties if 0 <= value - total <= light.range)
+        own = tuple(value - total for value in ties if 0 <= value - total <= light.range)
+        if certain and own:
+            tied.append(_scaled(_of_points(light, own, {}), number, items))
+        elif rest.intervals and not certain:
             inside, at = _both(light, rest, own)
             parts.append(_scaled(inside, number, items))
             if own:
                 tied.append(_scaled(at, number, items))
-    return (add(parts) if parts else IMPOSSIBLE), _summed(tied)
+    found = CERTAIN if certain else add(parts) if parts else IMPOSSIBLE
+    return found, _summed(tied)
 
 
 def _both(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tuple[Probability, Probability]:

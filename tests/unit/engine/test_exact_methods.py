@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from app.engine import methods
 from app.engine.lattice import canonical_form, sum_by_cluster
 from app.engine.one_sum import rational
 from app.engine.one_sum.planner import EXACT_METHODS, FRACTION_METHODS
-from app.engine.probability import Probability, Region, region
+from app.engine.probability import Probability, Region, region, ties_of
 from tests.unit.engine.cases import cases, posed
 from tests.unit.engine.exact_null import Case, Sums, check, enumerated, exact_p
 
@@ -141,3 +142,25 @@ def test_coins_alone_have_binomial_tails_and_ties(coins: int) -> None:
 def fraction_of(probability: Probability) -> Fraction:
     assert probability.fraction is not None
     return Fraction(probability.fraction[0], 2 ** probability.fraction[1])
+
+
+@given(
+    light=st.lists(st.integers(-3, 3), min_size=1, max_size=6),
+    heavy=st.lists(st.integers(10**6, 10**12), min_size=1, max_size=4),
+    alternative=st.sampled_from(["two-sided", "greater"]),
+)
+def test_ties_of_a_certain_value_cost_no_window_of_the_heavy_weights(
+    light: list[int], heavy: list[int], alternative: Any
+) -> None:
+    """p = 1 costs nothing, and its mid-p-value no more than the planned transform: a window of 10**12 would not be answered."""
+    effects = np.array([*light, *heavy, *(-weight for weight in heavy)], dtype=np.int64)
+    form = canonical_form(effects)
+    observed = 0 if alternative == "two-sided" else form.offset
+    if (observed - form.offset) % form.step:
+        observed = form.offset + form.step * (form.range // 2)
+    extreme, ties = region(form, observed, alternative), ties_of(form, observed, alternative)
+    found, tied = methods.with_ties("fft", form, extreme, ties)
+    expected = methods.with_ties("enumeration", form, extreme, ties)
+    assert found.p == pytest.approx(expected[0].p, rel=1e-9)
+    # A single assignment may be below what a window resolves; then it says so.
+    assert abs(tied.p - expected[1].p) <= 1e-12 + tied.relative_error_bound * tied.p
