@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..engine.one_sum.planner import fft_cost
+from ..engine.one_sum.planner import window_cost
 from ..engine.plan import Budget
 from ..errors import InvalidTest, relocated
 from ..statistics.problem import Problem
@@ -31,7 +31,7 @@ class PlannedSensitivity:
     @property
     def seconds(self) -> float:
         """Predicted time."""
-        return _TRANSFORMS * fft_cost(self.sizes.form).seconds
+        return _TRANSFORMS * window_cost(self.sizes.form).seconds
 
     def solve(self) -> SensitivityRecord:
         """Compute both numbers; they are sizes, without a sign."""
@@ -52,7 +52,7 @@ def planned_sensitivity(
     with relocated(lambda _: "/power"):
         sizes = sizes_of(problem)
     planned = PlannedSensitivity(sizes, power, alpha, alternative)
-    if planned.seconds > _LONGEST_S or not fft_cost(sizes.form).fits(budget):
+    if planned.seconds > _LONGEST_S or not window_cost(sizes.form).fits(budget):
         planned = PlannedSensitivity(rounded(sizes), power, alpha, alternative)
     return planned
 

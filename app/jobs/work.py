@@ -20,6 +20,7 @@ from ..inference.compare.columns import concatenated
 from ..inference.compare.pair_tests import PairTests
 from ..inference.compare.prepared import PreparedCompare
 from ..service import pipeline, problems
+from ..service.batch import cut
 from ..service.batch.envelope import JSON, Item, call_of
 from ..service.compare.parse import ParsedCompare
 from ..service.compare.parts import slices_of
@@ -27,7 +28,7 @@ from ..service.media_types import OFFERED
 from ..service.messages import Job as Call, Kind, Limits, RenderedResponse
 from ..service.parse import inflated
 from ..service.pointers import prefixed
-from . import codec, cut
+from . import codec
 from .envelope import BATCH, Envelope, kind_of
 from .model import JobPlan
 

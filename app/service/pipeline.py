@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 from ..engine.plan import Budget
-from ..errors import BodyTooLarge, ExactpermError, InputError, PlanTooLarge, relocated
+from ..errors import BodyTooLarge, ExactpermError, InputError, relocated
 from ..execution.ipc import Control, Unbounded
 from ..execution.split import Split
 from ..inference.compare.pair_tests import PairTests
@@ -79,33 +79,6 @@ def handle(job: Job, body: bytes | bytearray, control: Control) -> RenderedRespo
         return _finished(job, parsed, prepared, started, planning)
 
     return _never_raising(job, steps)
-
-
-def handle_one_of_many(job: Job, body: bytes | bytearray, most_seconds: float) -> RenderedResponse:
-    """The same for one of many requests that share a call: what is predicted to take longer is refused."""
-
-    def steps(started: float) -> RenderedResponse:
-        parsed = _parsed(job, body)
-        most = most_seconds if parsed.timeout_s is None else min(most_seconds, parsed.timeout_s)
-        counting = (
-            parsed.counting_seconds if not isinstance(parsed, ParsedCompare) else counting_seconds(parsed)
-        )
-        _require_short(counting, most)
-        planning = time.monotonic()
-        prepared = _prepared(job, parsed)
-        _require_short(prepared.seconds, most)
-        return _finished(job, parsed, prepared, started, planning)
-
-    return _never_raising(job, steps)
-
-
-def _require_short(seconds: float, most: float) -> None:
-    if seconds > most:
-        detail = (
-            f"The test was not started: it is predicted to take {seconds:.3g} s, and one test of a list may take {most:g} s. "
-            "Send it by itself, or choose a cheaper method."
-        )
-        raise PlanTooLarge(detail)
 
 
 def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> RenderedResponse | Split:

@@ -6,10 +6,15 @@ import gzip
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from app.service.batch.run import handle_batch
+from app.service.limits import limits_of
+from app.service.messages import Body, Job, RenderedResponse
+from app.service.pipeline import handle
 from app.settings import Settings
 from tests.api.conftest import Service, running
 
@@ -174,3 +179,39 @@ def test_answers_that_fill_the_room_are_refused_in_their_place(two_workers: Serv
     fit = ROOM // size
     assert [one["status"] for one in results] == [200] * (1 + fit) + [422] * (12 - fit) + [200]
     assert "another list" in results[-2]["problem"]["detail"]
+
+
+def test_a_list_of_costly_tests_asks_for_a_long_turn_once() -> None:
+    """What its bytes do not tell the plans do: it must not run in the lane of short calls."""
+    asked: list[float] = []
+
+    class Lane:
+        def deadline(self, seconds: float) -> None:
+            raise AssertionError
+
+        def plan(self, seconds: float) -> None:
+            asked.append(seconds)
+
+    limits = replace(limits_of(Settings(workers=1)), long_test_seconds=0.05)
+    job = Job("batch", Body("application/json"), (), "json", "x", 0.0, 0.0, limits)
+    u, v = [0.123457 * i % 1 for i in range(60)], [0.5] * 60
+    costly = {"kind": "scores", "request": {"u": u, "v": v, "method": "monte_carlo", "samples": 60_000}}
+    answered = handle_batch(job, json.dumps({"tests": [costly] * 12}).encode(), Lane())
+    assert isinstance(answered, RenderedResponse)
+    assert json.loads(answered.body)["counts"]["answered"] == 12
+    by_bytes, by_plans = asked
+    alone = Planned()
+    handle(replace(job, kind="scores"), json.dumps(costly["request"]).encode(), alone)
+    assert by_bytes < limits.long_test_seconds < by_plans
+    assert by_plans == pytest.approx(12 * alone.seconds, rel=1e-6)
+
+
+class Planned:
+    """A control that adds up what is predicted."""
+
+    seconds = 0.0
+
+    def deadline(self, seconds: float) -> None: ...
+
+    def plan(self, seconds: float) -> None:
+        self.seconds += seconds

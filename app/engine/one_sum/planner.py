@@ -20,8 +20,9 @@ from ..probability import Region
 from ..real.form import from_lattice
 from ..real.price import log_expected, steps_and_bytes
 from . import dp, meet_in_the_middle, rational
-from .heavy_weights import best_split, screening
+from .heavy_weights import best_split, screening, window_length
 from .monte_carlo import COUNTED_BITS
+from .spectrum import frequencies
 
 EXACT_METHODS = ("fft", "dp", "rational", "enumeration", "meet_in_the_middle")
 FRACTION_METHODS = ("enumeration", "meet_in_the_middle", "rational")
@@ -140,11 +141,19 @@ def cheapest_fraction(form: CanonicalForm, region: Region, budget: Budget) -> Co
 def fft_cost(form: CanonicalForm) -> Cost:
     """The cost of `fft.probability` for one tail, or for two that mirror each other."""
     split = best_split(form)
-    blocks, screened, retained = screening(form)
-    groups = len(form.weights) - split.heavy
+    return _transforms(len(form.weights) - split.heavy, screening(form), split.combinations)
+
+
+def window_cost(form: CanonicalForm) -> Cost:
+    """The cost of one window of all weights together, none of them enumerated."""
+    return _transforms(len(form.weights), frequencies(form, window_length(form)), 1)
+
+
+def _transforms(groups: int, screened_of: tuple[int, int, int], times: int) -> Cost:
+    blocks, screened, retained = screened_of
     each = 130_000 + 3_000 * groups + 4 * blocks + 8 * screened + 120 * groups * retained
     held = 64 * min(2 * blocks, 1 << 18) + 80 * blocks + 160 * min(groups * retained, 1 << 19)
-    return _cost("fft", split.combinations * each, held)
+    return _cost("fft", times * each, held)
 
 
 def _dp(form: CanonicalForm, region: Region) -> Cost:

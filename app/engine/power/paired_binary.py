@@ -63,7 +63,7 @@ def critical_counts(flips: Integers, level: float) -> Integers:
 
 def _above(counts: Integers, flips: Integers, level: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Whether P(Bin(k, 1/2) <= c) > level, exactly."""
-    tails = _lower_tail(counts, flips, 0.5)
+    tails = lower_tail(counts, flips, 0.5)
     above = tails > level
     for at in np.flatnonzero(np.abs(tails - level) <= _NEAR * level).tolist():
         k, c = int(flips[at]), int(counts[at])
@@ -71,7 +71,7 @@ def _above(counts: Integers, flips: Integers, level: float) -> np.ndarray[tuple[
     return np.asarray(above)
 
 
-def _lower_tail(counts: Integers, flips: Integers, chance: float) -> Reals:
+def lower_tail(counts: Integers, flips: Integers, chance: float) -> Reals:
     """P(Bin(k, chance) <= c), also for c < 0 and c >= k."""
     inside = np.clip(counts, 0, np.maximum(flips - 1, 0))
     tails = np.asarray(special.bdtr(inside.astype(np.float64), flips, chance), dtype=np.float64)
@@ -140,7 +140,7 @@ class PairedBinary:
     def _least_levels(self, size: int) -> Reals:
         """`least_level_from` of 0, ..., size - 1."""
         flips = np.arange(size, dtype=np.int64)
-        tails = _lower_tail(critical_counts(flips, self._tail_level), flips, 0.5) - ROUNDING
+        tails = lower_tail(critical_counts(flips, self._tail_level), flips, 0.5) - ROUNDING
         tails[-1] = min(tails[-1], self._tail_level * (1.0 - _shortfall(size, self._tail_level)))
         return np.maximum(np.minimum.accumulate(tails[::-1])[::-1], 0.0) * self._tails
 
@@ -152,32 +152,12 @@ class PairedBinary:
 
     def fewest_discordant(self, items: int) -> int:
         """m with P(K < m) below 1e-15."""
-        return self._masses(items)[0]
+        return binomial_masses(items, self.discordant)[0]
 
     def _expected(self, items: int, chance: float, tail_level: float, *, randomised: bool) -> float:
-        first, masses = self._masses(items)
+        first, masses = binomial_masses(items, self.discordant)
         given = self._given(first, first + len(masses), (chance, tail_level, randomised))
         return min(math.fsum((masses * given).tolist()), 1.0)
-
-    def _masses(self, items: int) -> tuple[int, Reals]:
-        """The law of K on a window, as the first k and the probabilities from there on."""
-        chance = self.discordant
-        if chance >= 1.0 or items == 0:
-            return items, np.ones(1)
-        # Bernstein's inequality.
-        odds = math.log(1.0 / _OUTSIDE)
-        reach = bernstein_reach(odds, 1.0, items * chance * (1.0 - chance))
-        first = max(math.floor(items * chance - reach), 0)
-        last = min(math.ceil(items * chance + reach), items)
-        k = np.arange(first, last + 1, dtype=np.float64)
-        logs = (
-            special.xlogy(k, chance)
-            + special.xlog1py(items - k, -chance)
-            - special.betaln(k + 1.0, items - k + 1.0)
-        )
-        # Only ratios count: the total takes out what logarithms of large factorials leave in the scale.
-        masses = np.exp(logs - logs.max())
-        return first, masses / math.fsum(masses.tolist())
 
     def _given(self, first: int, end: int, key: tuple[float, float, bool]) -> Reals:
         """g(first), ..., g(end - 1). What was computed is kept, with room around it, as neighbours are asked for next."""
@@ -196,17 +176,37 @@ class PairedBinary:
         for alternative, wins in (("greater", 1.0 - chance), ("less", chance)):
             # P(B >= k - c) is P(k - B <= c), and k - B ~ Bin(k, 1 - theta).
             if self.alternative in {alternative, "two-sided"}:
-                given += _lower_tail(counts, flips, wins)
+                given += lower_tail(counts, flips, wins)
                 if randomised:
                     given += _tossed(counts, flips, tail_level, wins)
         return np.minimum(given, 1.0)
 
 
+def binomial_masses(items: int, chance: float) -> tuple[int, Reals]:
+    """Bin(items, chance) on a window that holds all but 1e-15 on either side: the first value, and the probabilities from there on."""
+    if chance >= 1.0 or items == 0:
+        return items, np.ones(1)
+    # Bernstein's inequality.
+    odds = math.log(1.0 / _OUTSIDE)
+    reach = bernstein_reach(odds, 1.0, items * chance * (1.0 - chance))
+    first = max(math.floor(items * chance - reach), 0)
+    last = min(math.ceil(items * chance + reach), items)
+    k = np.arange(first, last + 1, dtype=np.float64)
+    logs = (
+        special.xlogy(k, chance)
+        + special.xlog1py(items - k, -chance)
+        - special.betaln(k + 1.0, items - k + 1.0)
+    )
+    # Only ratios count: the total takes out what logarithms of large factorials leave in the scale.
+    masses = np.exp(logs - logs.max())
+    return first, masses / math.fsum(masses.tolist())
+
+
 def _tossed(counts: Integers, flips: Integers, level: float, chance: float) -> Reals:
     """What the randomised test adds: P(Bin(k, chance) = c + 1) times the part of it that the level leaves room for."""
-    below, next_ = _lower_tail(counts, flips, 0.5), _lower_tail(counts + 1, flips, 0.5)
+    below, next_ = lower_tail(counts, flips, 0.5), lower_tail(counts + 1, flips, 0.5)
     part = np.clip((level - below) / np.maximum(next_ - below, np.finfo(float).tiny), 0.0, 1.0)
-    return part * (_lower_tail(counts + 1, flips, chance) - _lower_tail(counts, flips, chance))
+    return part * (lower_tail(counts + 1, flips, chance) - lower_tail(counts, flips, chance))
 
 
 def _shortfall(flips: int, level: float) -> float:

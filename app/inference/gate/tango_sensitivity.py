@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy import special
 
-from ...engine.lattice import Integers, Reals
+from ...engine.power.paired_binary import binomial_masses, lower_tail
+from ...engine.root import root
 from ..record import SensitivityRecord
 from .margin import TangoTest
 
-# A number of discordant items further off than so many standard deviations has a probability below 1e-16.
+# Numbers of discordant items within so many standard deviations of the expected one are looked at.
 _FAR = 8.5
-_STEPS = 50
+_TOLERANCE = 1e-12
 _SECONDS_PER_TABLE = 8e-6
 METHOD = "tango_score"
 
@@ -47,25 +47,23 @@ class TangoSensitivity:
         def power(beyond: float) -> float:
             difference = margin + beyond
             share = min(1.0, max(seen, abs(difference)))
-            spread = _FAR * math.sqrt(items * share * (1.0 - share)) + 15.0
-            low, high = (
-                max(0, math.floor(items * share - spread)),
-                min(items, math.ceil(items * share + spread)),
+            first, masses = binomial_masses(items, share)
+            discordant = np.arange(first, first + len(masses))
+            least_wins = [least(one) for one in discordant.tolist()]
+            most_losses = np.array(
+                [-1 if own is None else d - own for d, own in enumerate(least_wins, first)]
             )
-            discordant = np.arange(low, high + 1)
-            wins = np.array([items + 1 if (own := least(int(d))) is None else own for d in discordant])
-            chance = 0.5 if share == 0.0 else min(1.0, max(0.0, (1.0 + difference / share) / 2.0))
-            tails = np.where(wins > discordant, 0.0, special.bdtrc(wins - 1.0, discordant, chance))
-            tails = np.where(wins == 0, 1.0, tails)
-            return float((_binomial(discordant, items, share) * tails).sum())
+            losing = 0.5 if share == 0.0 else (1.0 - difference / share) / 2.0
+            return float((masses * lower_tail(most_losses, discordant, min(max(losing, 0.0), 1.0))).sum())
 
-        low, high = 0.0, 1.0 - margin
-        if power(high) < self.power:
+        widest = 1.0 - margin
+        if power(widest) < self.power:
             return self._record(critical, None)
-        for _ in range(_STEPS):
-            middle = (low + high) / 2.0
-            low, high = (low, middle) if power(middle) >= self.power else (middle, high)
-        return self._record(critical, high)
+        if power(0.0) >= self.power:  # the test is asymptotic: its level may be above alpha
+            return self._record(critical, 0.0)
+        return self._record(
+            critical, root(lambda beyond: power(beyond) - self.power, 0.0, widest, tolerance=_TOLERANCE)
+        )
 
     def _record(self, critical: float | None, detectable: float | None) -> SensitivityRecord:
         whole = float(self.test.table.all_right)
@@ -86,18 +84,3 @@ class TangoSensitivity:
         upwards = self.test.question.alternative == "greater"
         u, v = (wins, discordant - wins) if upwards else (discordant - wins, wins)
         return self.test.tail(u, v)[0] <= self.alpha
-
-
-def _binomial(counts: Integers, items: int, share: float) -> Reals:
-    """The probabilities of these counts."""
-    if share in {0.0, 1.0}:
-        return np.where(counts == items * share, 1.0, 0.0)
-    logs = (
-        special.gammaln(items + 1.0)
-        - special.gammaln(counts + 1.0)
-        - special.gammaln(items - counts + 1.0)
-        + counts * math.log(share)
-        + (items - counts) * math.log1p(-share)
-    )
-    chances: Reals = np.exp(logs)
-    return chances

@@ -18,11 +18,12 @@ from ...reports.representations import NDJSON as LINES
 from .. import pipeline, problems
 from ..answers import Runtime
 from ..media_types import NDJSON
-from ..messages import Job, RenderedResponse
+from ..messages import Job, Limits, RenderedResponse
 from ..parse import inflated
 from ..query import ELSEWHERE, options_of_query
 from ..render_json import as_json
 from ..rendered import Content, encode, milliseconds, rendered
+from .cut import runs_of
 from .envelope import call_of, elements, item_of, lines, members_of, text_of
 
 MEMBERS = ("tests",)
@@ -39,6 +40,44 @@ class Run:
     job: Job
     start: int
     most_bytes: int
+
+
+class Priced:
+    """The control of requests that share a call: one that is predicted to take long is refused.
+
+    When all that were planned come to more than a short call, the whole is asked for as a long one.
+    """
+
+    def __init__(self, control: Control, limits: Limits, requests: int) -> None:
+        self._control = control
+        self._limits = limits
+        self._requests = requests
+        self._begun = 0
+        self._seconds = 0.0
+        self._asked = False
+        self._most = limits.batch_test_seconds
+
+    def begin(self) -> None:
+        """The next request."""
+        self._begun += 1
+        self._most = self._limits.batch_test_seconds
+
+    def deadline(self, seconds: float) -> None:
+        """What a request allows itself: it is not begun if it is predicted to take longer."""
+        self._most = min(self._most, seconds)
+
+    def plan(self, seconds: float) -> None:
+        """Price a request; raises PlanTooLarge."""
+        if seconds > self._most:
+            detail = (
+                f"The test was not started: it is predicted to take {seconds:.3g} s, and one test of a list may take {self._most:g} s. "
+                "Send it by itself, or choose a cheaper method."
+            )
+            raise PlanTooLarge(detail)
+        self._seconds += seconds
+        if self._seconds > self._limits.long_test_seconds and not self._asked:
+            self._asked = True
+            self._control.plan(self._seconds * self._requests / self._begun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +104,7 @@ def handle_batch(job: Job, body: bytes | bytearray, control: Control) -> Rendere
         return _divided(job, written, seconds, started)
     control.plan(sum(seconds))
     most = job.limits.batch_answer_bytes
-    return _joined(job, _answered(Run(job, 0, most), written), started)
+    return _joined(job, _answered(Run(job, 0, most), written, control), started)
 
 
 def _written(job: Job, text: str) -> list[str]:
@@ -77,22 +116,17 @@ def _written(job: Job, text: str) -> list[str]:
 
 def _divided(job: Job, written: list[str], seconds: list[float], started: float) -> Split:
     """Runs of about the same predicted seconds, each a short call."""
-    share = max(sum(seconds) / (2 * job.limits.workers), job.limits.long_test_seconds / 4)
-    runs: list[tuple[int, int, float]] = []
-    start, taken = 0, 0.0
-    for at, own in enumerate(seconds, start=1):
-        taken += own
-        if taken >= share or at == len(seconds):
-            runs.append((start, at, taken))
-            start, taken = at, 0.0
+    lengths = runs_of(seconds, job.limits.long_test_seconds / 4, 2 * job.limits.workers)
     most = job.limits.batch_answer_bytes
-    parts = tuple(
-        Part((Run(job, start, most * (stop - start) // len(written)), written[start:stop]), own)
-        for start, stop, own in runs
-    )
+    parts, start = [], 0
+    for length in lengths:
+        some = slice(start, start + length)
+        run = Run(job, start, most * length // len(written))
+        parts.append(Part((run, written[some]), sum(seconds[some])))
+        start += length
     return Split(
         function=run_some,
-        parts=parts,
+        parts=tuple(parts),
         body=b"",
         join=join_runs,
         job=(job, started),
@@ -103,7 +137,7 @@ def _divided(job: Job, written: list[str], seconds: list[float], started: float)
 
 def run_some(known: tuple[Run, list[str]], body: bytes | bytearray, control: Control) -> bytes:
     """The answers of one run, pickled: the web process passes them on as they are."""
-    return pickle.dumps(_answered(*known), pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps(_answered(*known, control), pickle.HIGHEST_PROTOCOL)
 
 
 def join_runs(
@@ -115,24 +149,24 @@ def join_runs(
     return _joined(job, answered, started)
 
 
-def _answered(run: Run, written: Sequence[str]) -> list[Answered]:
+def _answered(run: Run, written: Sequence[str], control: Control) -> list[Answered]:
     answered, size = [], 0
+    priced = Priced(control, run.job.limits, len(written))
     for at, text in enumerate(written, start=run.start):
-        one = _one(run.job, at, text, run.most_bytes - size)
+        priced.begin()
+        one = _one(run.job, at, text, run.most_bytes - size, priced)
         size += len(one.content)
         answered.append(one)
     return answered
 
 
-def _one(job: Job, at: int, text: str, most_bytes: int) -> Answered:
+def _one(job: Job, at: int, text: str, most_bytes: int, control: Control) -> Answered:
     name = f"{job.request_id}:{at}"
     try:
         item = item_of(text)
         if most_bytes <= 0:
             raise PlanTooLarge(_FULL)
-        answer = pipeline.handle_one_of_many(
-            call_of(item.head, job.limits, name), item.content, job.limits.batch_test_seconds
-        )
+        answer = pipeline.handle(call_of(item.head, job.limits, name), item.content, control)
         if answer.size > most_bytes:
             raise PlanTooLarge(_FULL)
     except ExactpermError as error:

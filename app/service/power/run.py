@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...engine.one_sum.planner import fft_cost
+from ...engine.one_sum.planner import window_cost
 from ...engine.plan import Budget
 from ...errors import InvalidTest, PlanTooLarge, relocated
 from ...inference.paired_test import planned_test
@@ -51,7 +51,7 @@ def prepare_power(job: Job, parsed: ParsedPower) -> PreparedPower:
         test = planned_test(pilot.data, pilot.spec, pilot.options, budget)
     sizes = sizes_of(test.problem)
     design = PilotDesign(sizes, parsed.question.level, parsed.question.alternative)
-    cost, rough = fft_cost(sizes.form), fft_cost(rounded(sizes).form)
+    cost, rough = window_cost(sizes.form), window_cost(rounded(sizes).form)
     if not cost.fits(budget):
         detail = "The pilot's differences take too many digits or items for so many transforms: round them (`decimals`)."
         raise PlanTooLarge(detail, flaws=())

@@ -16,8 +16,8 @@ from app.inference.compare.exact_values import Joined, Listed
 from app.inference.compare.sum_values import SumValues
 from app.inference.record import Fraction2
 from app.jobs import codec
-from app.jobs.cut import chunk_count, runs_of
 from app.jobs.envelope import Envelope, kind_of
+from app.service.batch.cut import chunk_count, runs_of
 from app.service.compare.parts import slices_of
 
 COSTS = st.lists(st.floats(0, 1e4) | st.just(0.0), max_size=300)

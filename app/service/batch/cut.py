@@ -1,4 +1,4 @@
-"""How a job is cut into chunks: pure, and whatever the cut, the result is the same."""
+"""How a list or a job is cut: pure, and whatever the cut, the result is the same."""
 
 from __future__ import annotations
 
