@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -126,6 +127,23 @@ def worker(*, with_parent: bool) -> None:
     from ..working import work
 
     work(settings, with_parent=with_parent)
+
+
+@cli.command("mcp")
+@click.option(
+    "--root",
+    metavar="DIR",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder below which files are read; nothing else is.",
+)
+def mcp(root: Path) -> None:
+    """Serve an assistant: the Model Context Protocol on standard input and output, until that closes."""
+    _require("mcp")
+    from ..mcp_server.server import serve as serve_assistant
+    from .settings import settings_of
+
+    serve_assistant(root, settings_of({}))
 
 
 def _asks(

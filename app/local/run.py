@@ -194,11 +194,15 @@ def _response(call: Call) -> httpx.Response:
     from ..settings import Settings
     from .transport import InProcess
 
-    request = httpx.Request(
+    return InProcess(Settings()).handle_request(http_request(call))
+
+
+def http_request(call: Call) -> httpx.Request:
+    """A call as the request that `InProcess` answers."""
+    return httpx.Request(
         call.method,
         URL + call.path,
         params=call.query or None,
         content=call.content,
         headers={"content-type": call.content_type},
     )
-    return InProcess(Settings()).handle_request(request)

@@ -66,11 +66,22 @@ class InProcess(httpx.BaseTransport):
     """Answers requests for tests, gates, comparisons and plans; `planned` is called with the seconds that the engine may need.
 
     The pipeline runs in a thread of its own, so that the caller's can be interrupted, and stops waiting at the deadline.
+    `look` is called while it runs, and stops it by raising; whoever looks also waits until it has stopped. `with_line`
+    puts the line of the text before the JSON of an answer.
     """
 
-    def __init__(self, settings: Settings, planned: Callable[[float], None] | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        planned: Callable[[float], None] | None = None,
+        *,
+        look: Callable[[], None] | None = None,
+        with_line: bool = False,
+    ) -> None:
         self._limits = limits_of(settings)
         self._planned = planned
+        self._look = look
+        self._with_line = with_line
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Answer one request; problems are answers, too."""
@@ -100,6 +111,7 @@ class InProcess(httpx.BaseTransport):
             theme=theme(options.get("theme"), answer_in),
             **({} if kind != "compare" else _of_a_board(options, answer_in)),
             timeout_s=timeout_of_query(query),
+            with_line=self._with_line,
         )
 
     def _within_limit(self, job: Job, body: bytes) -> RenderedResponse:
@@ -115,9 +127,12 @@ class InProcess(httpx.BaseTransport):
         thread = threading.Thread(target=compute, name="exactperm-compute", daemon=True)
         thread.start()
         try:
-            _wait(done, limit)
+            _wait(done, limit, self._look)
         except BaseException:  # an interrupt, too
             _stop(thread)
+            while self._look is not None and thread.is_alive():
+                thread.join(1.0)
+                _stop(thread)  # again: a callback from C may have swallowed it
             raise
         if not results:
             raise OutOfMemory(
@@ -143,9 +158,11 @@ def _of_a_board(options: dict[str, str], answer_in: str) -> dict[str, Any]:
     }
 
 
-def _wait(done: threading.Event, limit: Limit) -> None:
-    """Wait until it is done; raises DeadlineExceeded. The deadline is known only once the body has been read."""
+def _wait(done: threading.Event, limit: Limit, look: Callable[[], None] | None) -> None:
+    """Wait until it is done; raises DeadlineExceeded, or what `look` raises. The deadline is known only once the body has been read."""
     while not done.wait(LOOK_S):
+        if look is not None:
+            look()
         left = limit.left()
         if left is not None and left <= 0:
             raise DeadlineExceeded(

@@ -145,12 +145,12 @@ def _note(metric: MetricRecord) -> str:
     return " without the margin" if metric.terms.margin else ""
 
 
-JSON, NDJSON = "json", "ndjson"
+JSON, TEXT, NDJSON = "json", "text", "ndjson"
 # In the order of preference: the first that a client accepts equally is sent.
 REPRESENTATIONS = (
     Representation(JSON, "application/json", "JSON", (".json",)),
     Representation(
-        "text", "text/plain", "Line of text", (".txt",),
+        TEXT, "text/plain", "Line of text", (".txt",),
         lambda record, context: f"{line(record, context.id)}\n".encode(),
         lambda gate, context: f"{gate_line(gate, context.id)}\n".encode(),
         lambda board, context: f"{compare_line(board, context.id)}\n".encode(),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..reports.picture.style import Theme
-from ..reports.representations import BoardPicture, BoardTable
+from ..reports.representations import JSON, TEXT, BoardPicture, BoardTable
 
 TestKind = Literal["effects", "scores", "counts", "predictions"]
 Kind = TestKind | Literal["files", "plan", "gate", "compare", "power", "batch"]
@@ -49,7 +49,8 @@ class Body:
 class Job:
     """One request without its body. Times are `time.monotonic()`, which all processes of a machine share.
 
-    `timeout_s` is the deadline that the query asks for, known before the body is read.
+    `timeout_s` is the deadline that the query asks for, known before the body is read. `with_line`: before the JSON stands
+    the line of the text, for callers in this process who show both.
     """
 
     kind: Kind
@@ -64,6 +65,12 @@ class Job:
     picture: BoardPicture = "leaderboard"
     table: BoardTable = "systems"
     timeout_s: float | None = None
+    with_line: bool = False
+
+    @property
+    def reported_in(self) -> str:
+        """The representation whose renderer in `reports` is used; JSON alone has none."""
+        return TEXT if self.with_line and self.representation == JSON else self.representation
 
 
 @dataclass(frozen=True, slots=True)

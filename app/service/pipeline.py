@@ -224,7 +224,7 @@ def _finished(
     """Run and render. Engine time counts from `planning`: it includes the lattice and the plan."""
     if isinstance(prepared, PreparedGate):
         gate = run_gate(prepared)
-        content = content_of(job, gate, render_gate, BY_NAME[job.representation].gate, started, planning)
+        content = content_of(job, gate, render_gate, BY_NAME[job.reported_in].gate, started, planning)
         status = status_of(gate, prepared.parsed.fail_status)
         test = gate.deciding.test
         computed = (test.method.name, test.items.n)
@@ -238,7 +238,7 @@ def _finished(
             return _compared(job, prepared, told(parsed), started, planning)
     if isinstance(prepared, PreparedPower):
         power = run_power(prepared)
-        content = content_of(job, power, render_power, BY_NAME[job.representation].power, started, planning)
+        content = content_of(job, power, render_power, BY_NAME[job.reported_in].power, started, planning)
         etag = (("etag", f'W/"{answer_id(power)}"'),)
         computed = ("power", power.solution.n or 0)
         return rendered(job, content, etag, job.representation, started, computed=computed)
@@ -248,7 +248,7 @@ def _finished(
         content = (encode(render_plan(kind, plan_record(prepared))), b"", b"")
         return rendered(job, content, (), JSON, started)
     record = reported(finish(prepared), parsed.reading_record, parsed.warnings)
-    content = content_of(job, record, render_test, BY_NAME[job.representation].test, started, planning)
+    content = content_of(job, record, render_test, BY_NAME[job.reported_in].test, started, planning)
     # For scripts that do not read the body, and of pictures, which say it only to eyes.
     extra = (("x-p-value", repr(record.p_value)), ("etag", f'W/"{answer_id(record)}"'))
     computed = (record.method.name, record.items.n)
@@ -265,7 +265,7 @@ def _compared(
 ) -> RenderedResponse:
     """The answer to a comparison; `tests` if they have been run already."""
     record = run_comparison(prepared, told, tests)
-    content = content_of(job, record, render_compare, BY_NAME[job.representation].compare, started, planning)
+    content = content_of(job, record, render_compare, BY_NAME[job.reported_in].compare, started, planning)
     etag = (("etag", f'W/"{answer_id(record)}"'),)
     computed = ("compare", prepared.tests)
     return rendered(job, content, etag, job.representation, started, computed=computed)

@@ -30,18 +30,22 @@ def content_of(
     started: float,
     planning: float,
 ) -> Content:
-    """The record in the representation requested; JSON has the runtime."""
+    """The record in the representation requested; JSON has the runtime, and where the job asks for it a line of text before."""
+    reported = b""
+    if report is not None:
+        context = ReportContext(answer_id(record), signature(record), job.theme, job.picture, job.table)
+        reported = report(record, context)
     if job.representation != JSON:
         assert report is not None
-        context = ReportContext(answer_id(record), signature(record), job.theme, job.picture, job.table)
-        return report(record, context), b"", b""
+        return reported, b"", b""
     now = time.monotonic()
     runtime = Runtime(
         engine_ms=milliseconds(now - planning),
         total_ms=milliseconds(now - job.received_at),
         queue_ms=milliseconds(started - job.submitted_at),
     )
-    return with_own(render(record, runtime), "runtime")
+    before, own, after = with_own(render(record, runtime), "runtime")
+    return reported + before, own, after
 
 
 def rendered(

@@ -1,0 +1,1 @@
+"""`exactperm mcp`: tests, gates, comparisons and power for assistants, over the Model Context Protocol."""
