@@ -21,12 +21,12 @@ from ..statistics.weights import weights_of
 from . import columns, delimited
 from .delimited import Delimiter
 from .grid import Grid, Lines, grid_of
+from .missing_texts import is_missing
 from .quoting import quoted
 from .systems_rows import LongBoard, LongRows, boards_of, coded_keys
 
 LONG = frozenset(("system", "score"))
 KEYS = ("id", "dataset", "cluster", "weight")
-MISSING = frozenset(("", "na", "n/a", "nan", "none", "null"))
 # Columns that pandas writes for its index.
 # Of what items are; no system is called so.
 GOLD_NAMES = frozenset(("label", "labels", "y_true", "gold", "target", "human_score"))
@@ -246,7 +246,7 @@ def _numbers(fields: list[str], name: str, position: int, lines: Lines) -> tuple
             return columns.numbers(values), np.zeros(len(fields), dtype=bool)
     except (ValueError, InvalidTest):
         pass  # with a missing value, or written otherwise than in JSON
-    absent = np.fromiter((text.strip().lower() in MISSING for text in fields), dtype=bool, count=len(fields))
+    absent = np.fromiter((is_missing(text) for text in fields), dtype=bool, count=len(fields))
     numbers: list[int | float] = []
     for row, (text, gone) in enumerate(zip(fields, absent.tolist(), strict=True)):
         if gone:

@@ -13,8 +13,7 @@ from typing import Any
 
 from ..errors import InvalidTest, pointer_token, relocated
 from ..inputs.formats import catalogue, ranking
-from ..inputs.formats.named_fields import TRUTH
-from ..inputs.formats.number_text import parsed
+from ..inputs.formats.number_text import TRUTH, parsed
 from ..inputs.formats.reader import OPTION_NAMES, Kind, ReaderOptions, Reading, UploadedFile
 from ..inputs.formats.roles import ROLES
 from ..inputs.quoting import quoted

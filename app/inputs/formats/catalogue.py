@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...errors import InvalidTest
 from ...statistics.paired import Scores
@@ -29,7 +29,7 @@ from .format import FirstLook, Format, Sign
 from .missing_scores import BOUNDS, no_bounds
 from .reader import Kind, ReaderOptions, Reading, UploadedFile
 from .roles import only
-from .source import Source, sources
+from .source import UTF8_BOM, Source, sources
 from .spreadsheet import refuse_spreadsheets
 
 AUTO = "auto"
@@ -66,6 +66,8 @@ _ALL: tuple[Format, ...] = (
 )
 FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in _ALL}
 ALIASES: Mapping[str, str] = {alias: format_.name for format_ in _ALL for alias in format_.aliases}
+# Only tables have these.
+TABLE_OPTIONS = frozenset(("decimal", "delimiter", "id_column", "score_column", "system_column"))
 # `statistic` may also name the statistic to compute, which readers do not check.
 ALWAYS = frozenset(("statistic",))
 
@@ -87,8 +89,13 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     refuse_spreadsheets(by_role)
     name = ALIASES.get(format_.lower(), format_.lower())
     guessed = name == AUTO
+    found = Guess("")
     if guessed:
-        name = beside_gold(guess(by_role), options)
+        for source in by_role.values():
+            if not source.content.removeprefix(UTF8_BOM):
+                raise source.empty()
+        found = guess(by_role, options)
+        name = beside_gold(found.name, options)
     if name not in FORMATS:
         detail = f"There is no format {quoted(format_)}; there are: auto, {', '.join(FORMATS)}."
         raise InvalidTest.at("/options/format", "unknown_format", detail)
@@ -104,7 +111,7 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
         reading = replace(reading, file_names=(by_role["u"].name, by_role["v"].name))
     if not guessed:
         return reading
-    note = f"The format was guessed from the files' first bytes: {name} ({reader.summary})."
+    note = f"The format was guessed from {found.looked_at}: {name} ({reader.summary})."
     return replace(reading, guessed=True, notes=(note, *reading.notes))
 
 
@@ -117,19 +124,47 @@ def beside_gold(guessed: str, options: ReaderOptions) -> str:
     return ranking.FORMAT.name if told and guessed in {"csv", "tsv", "jsonl"} else guessed
 
 
-def guess(files: Mapping[str, Source]) -> str:
-    """The format with the surest sign in the files' first bytes; raises InvalidTest when there is none."""
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """The name of a format, and what told it."""
+
+    name: str
+    looked_at: str = "the files' first bytes"
+
+
+def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
+    """The format with the surest sign in the files' first bytes; else by their names, or by options of tables.
+
+    A format that does not take the files in their roles is the last choice, as its refusal says more than none.
+
+    Raises
+    ------
+    InvalidTest
+        Nothing tells the format, or a file is empty.
+    """
     look = FirstLook(files)
-    signs = {format_.name: format_.sign(look) for format_ in _ALL}
-    best = max(signs, key=lambda name: signs[name])
-    if signs[best] is Sign.NONE:
-        label = look.source.label
-        detail = (
-            f"{label}: the format cannot be recognised from its first bytes; name it with format=, "
-            f"one of {', '.join(FORMATS)}.{delimited_formats.table_hint(look)}"
-        )
-        raise InvalidTest.at("/options/format", "unknown_format", detail)
-    return best
+    fitting = [format_ for format_ in _ALL if look.roles <= set(format_.roles)]
+    best = max(fitting or _ALL, key=lambda format_: format_.sign(look))
+    if best.sign(look) is not Sign.NONE:
+        return Guess(best.name)
+    is_text = not look.is_archive and not look.is_json
+    if is_text and not look.text.strip():
+        raise look.source.empty()
+    for format_ in fitting if is_text else ():
+        if look.name.endswith(format_.suffixes):
+            return Guess(format_.name, "the name of a file")
+    told = sorted(options.given() & TABLE_OPTIONS)
+    table = delimited_formats.TSV if look.delimiter == "\t" else delimited_formats.CSV
+    if is_text and told and table in fitting:
+        return Guess(table.name, f"the option {told[0]}")
+    best = max(_ALL, key=lambda format_: format_.sign(look))
+    if best.sign(look) is not Sign.NONE:
+        return Guess(best.name)
+    detail = (
+        f"{look.source.label}: neither its first bytes nor its name tell the format; name it with format=, "
+        f"one of {', '.join(FORMATS)}."
+    )
+    raise InvalidTest.at("/options/format", "unknown_format", detail)
 
 
 def _refuse_unused(given: Collection[str], uses: Collection[str], name: str) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...errors import InvalidTest
+from ..missing_texts import is_missing
 from ..quoting import quoted
-from .number_text import NumberReader, is_missing, parsed
+from .number_text import NumberReader, parsed
 from .outputs_by_id import SystemOutputs
 from .reader import ReaderOptions, choose
 from .source import Source

@@ -2,6 +2,9 @@
 
 A column `weight` holds what each item counts for.
 
+A first column without a name is an index, as pandas and R write it: the ids of the items, unless it just counts the rows.
+Columns of texts are no systems.
+
 Headerless are two columns (scores of U and V) or four (tp and incorrect of each), as the files of
 rycolab/paired-perm-test, and in two files one column each. WMT's MQM scores (`system score seg_id`, separated by
 blanks) are the long form.
@@ -9,7 +12,7 @@ blanks) are the long form.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ...errors import InvalidTest, relocated
@@ -19,18 +22,26 @@ from ..pairing import pair
 from ..quoting import quoted
 from .hidden_ids import averages_row, refuse_hidden_ids
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
-from .number_text import NumberReader, may_be_ids, parsed
+from .number_text import NumberReader
 from .outputs_by_id import MEAN, SystemOutputs, scores_reading
 from .reader import ReaderOptions, Reading, choose
 from .roles import both, two_systems
 from .source import Source
-from .table import CLUSTER_NAME, ID_NAMES, SYSTEM_NAMES, FileTable, table, weight_column
+from .table import SYSTEM_NAMES, FileTable, table, weight_column
+from .table_columns import (
+    alike,
+    key_columns,
+    reader_of,
+    score_column_of,
+    shared_columns,
+    systems,
+)
 
 ROLES = ("u", "v", "file")
 USES = frozenset(
     (
         "id_column", "score_column", "system_column", "system_u", "system_v", "delimiter", "clusters", "on_missing", "missing_range",
-        "decimals", "metric",
+        "decimal", "decimals", "metric",
     )
 )  # fmt: skip
 PLAIN_DELIMITERS: Mapping[str, delimited.Delimiter] = {"csv": ",", "tsv": "\t"}
@@ -88,37 +99,35 @@ def _plain(source: Source, options: ReaderOptions, format_: str) -> Reading | No
     return Reading("scores", Scores(plain.u, plain.v, pairing), MEAN, notes, format_)
 
 
-def key_columns(data: FileTable, options: ReaderOptions) -> tuple[int | None, int | None]:
-    """The columns of ids and clusters, if there are any."""
-    key = data.find(ID_NAMES)
-    if options.id_column is not None:
-        key = data.position(options.id_column, "id_column")
-    if options.clusters is not None:
-        return key, data.position(options.clusters, "clusters")
-    return key, data.find((CLUSTER_NAME,))
-
-
 def outputs_of(
-    data: FileTable, value: int, options: ReaderOptions, rows: list[int] | None = None
+    data: FileTable,
+    value: int,
+    options: ReaderOptions,
+    number_reader: NumberReader,
+    rows: list[int] | None = None,
 ) -> tuple[SystemOutputs, bool]:
     """One system's values in column `value` of these rows (all when None), and whether items have clusters."""
     key, cluster = key_columns(data, options)
     weight = weight_column(data, options)
     if key is None:
         _refuse_summary(data, value, cluster)
-    number_reader = NumberReader.of(options)
     outputs = SystemOutputs(data.source, by_order=key is None)
     for count, index in enumerate(range(len(data.rows)) if rows is None else rows):
         row = data.rows[index]
-        number = number_reader.plain(parsed(row[value]))
+        number = number_reader.plain_text(row[value])
         outputs.add(
             str(count) if key is None else row[key].strip(),
             number if number is not None else number_reader.of_text(row[value], data.pointer(index, value)),
             f"line/{data.lines[index]}",
             None if cluster is None else row[cluster].strip(),
-            None if weight is None else row[weight].strip(),
+            None if weight is None else _weight(row[weight].strip(), number_reader),
         )
     return outputs, cluster is not None
+
+
+def _weight(text: str, number_reader: NumberReader) -> str:
+    """A weight as `weights_of` reads it; where its column is written as the scores are."""
+    return text.replace(",", ".", 1) if number_reader.comma and "." not in text else text
 
 
 def _refuse_summary(data: FileTable, value: int, cluster: int | None) -> None:
@@ -140,14 +149,23 @@ def _refuse_summary(data: FileTable, value: int, cluster: int | None) -> None:
 def _two_files(
     first: FileTable, second: FileTable, options: ReaderOptions, notes: list[str], format_: str
 ) -> Reading:
+    first, second = alike(first, second, options)
     values = score_column_of(first, options), score_column_of(second, options)
-    u, clustered_u = outputs_of(first, values[0], options)
-    v, clustered_v = outputs_of(second, values[1], options)
+    readers = [
+        reader_of(data, [value], options, notes) for data, value in zip((first, second), values, strict=True)
+    ]
+    if readers[0].percent != readers[1].percent:
+        detail = (
+            "The scores of one file have percent signs and those of the other have none: write both alike."
+        )
+        raise InvalidTest.at(second.pointer(0, values[1]), "percent_mismatch", detail)
+    u, clustered_u = outputs_of(first, values[0], options, readers[0])
+    v, clustered_v = outputs_of(second, values[1], options, readers[1])
     if clustered_u != clustered_v:
         detail = "One file has a cluster column and the other has none."
         raise InvalidTest.at(second.source.pointer, "mixed_forms", detail)
     if u.by_order and v.by_order:
-        refuse_hidden_ids(_shared_columns(first, second, values), second.source.line(1))
+        refuse_hidden_ids(shared_columns(first, second, values), second.source.line(1))
     metric = question = names = None
     if first.header is not None and second.header is not None:
         names = first.header[values[0]], second.header[values[1]]
@@ -157,63 +175,6 @@ def _two_files(
         u, v, options, notes, format_, clustered=clustered_u, metric=metric, direction_question=question,
         score_names=names,
     )  # fmt: skip
-
-
-def _shared_columns(
-    first: FileTable, second: FileTable, scores_of: tuple[int, int]
-) -> Iterator[tuple[str, list[str], list[str]]]:
-    """The columns that both tables have under one name, one after the other; those of the scores are left out."""
-    columns = {name: column for column, name in enumerate(second.header or []) if column != scores_of[1]}
-    for column, name in enumerate(first.header or []):
-        if column != scores_of[0] and name in columns:
-            pair_of = ((first, column), (second, columns[name]))
-            u, v = ([field.strip() for field in data.column(index)] for data, index in pair_of)
-            yield name, u, v
-
-
-def score_column_of(data: FileTable, options: ReaderOptions) -> int:
-    """The column of scores: as chosen, named score, or the only one that is not a key."""
-    wanted = options.score_column or options.metric
-    if data.header is None:
-        if wanted is not None:
-            raise InvalidTest.at(
-                data.source.pointer, "no_header", "There is no header to find that column in."
-            )
-        if len(data.rows[0]) != 1:
-            detail = (
-                "Without a header each of the two files has one column of scores; give a header id,score."
-            )
-            raise data.source.refused(data.lines[0], "wrong_field_count", detail)
-        return 0
-    if wanted is not None:
-        return data.position(wanted, "score_column")
-    rest = other_columns(data, options)
-    score = data.find(("score",))
-    if score is not None and data.header[score] in rest:
-        return score
-    if len(rest) != 1:
-        ids = "" if options.id_column else _id_hint(data, rest)
-        raise choose(data.source.line(1), "score_column", "column of scores", rest or data.header, ids)
-    return data.header.index(rest[0])
-
-
-def _id_hint(data: FileTable, names: list[str]) -> str:
-    """How to name the column of ids; the only column of texts that are all different is likely to be it."""
-    fields = {name: data.column((data.header or []).index(name)) for name in names}
-    likely = [name for name, texts in fields.items() if may_be_ids(texts)]
-    if len(likely) != 1:
-        return "Name the column of ids (id_column=) if there is one. "
-    return f"If {quoted(likely[0])} is the column of ids, give id_column={likely[0][:40]}. "
-
-
-def other_columns(data: FileTable, options: ReaderOptions) -> list[str]:
-    """The columns that are neither id, cluster, weight nor system."""
-    header = data.header or []
-    system = data.find(SYSTEM_NAMES)
-    if options.system_column is not None:
-        system = data.position(options.system_column, "system_column")
-    keys = {*key_columns(data, options), weight_column(data, options), system}
-    return [name for column, name in enumerate(header) if column not in keys]
 
 
 def _headerless(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
@@ -227,16 +188,18 @@ def _headerless(data: FileTable, options: ReaderOptions, notes: list[str], forma
         detail += f"{','.join(count_table.HEADERLESS)}; otherwise add a header."
         raise data.source.refused(data.lines[0], "wrong_field_count", detail)
     notes.append("There is no header: column 1 is u and column 2 is v.")
-    u, v = (outputs_of(data, column, options)[0] for column in (0, 1))
+    reader = reader_of(data, (0, 1), options, notes)
+    u, v = (outputs_of(data, column, options, reader)[0] for column in (0, 1))
     return scores_reading(u, v, options, notes, format_)
 
 
 def _wide(data: FileTable, options: ReaderOptions, notes: list[str], format_: str) -> Reading:
-    chosen = two_systems(other_columns(data, options), options, data.source, notes)
+    chosen = two_systems(systems(data, options, notes), options, data.source, notes)
     names = chosen.u, chosen.v
     columns = [data.position(name, f"system_{role}") for name, role in zip(names, "uv", strict=True)]
-    u, clustered = outputs_of(data, columns[0], options)
-    v, _ = outputs_of(data, columns[1], options)
+    reader = reader_of(data, columns, options, notes)
+    u, clustered = outputs_of(data, columns[0], options, reader)
+    v, _ = outputs_of(data, columns[1], options, reader)
     return scores_reading(
         u, v, options, notes, format_, clustered=clustered, names=chosen.names, metric=metric_of_columns(names),
         role_question=chosen.question, direction_question=direction_question(*names),
@@ -256,8 +219,9 @@ def _long(data: FileTable, options: ReaderOptions, notes: list[str], format_: st
     chosen = two_systems(list(rows), options, data.source, notes)
     names = chosen.u, chosen.v
     value = score_column_of(data, options)
-    u, clustered = outputs_of(data, value, options, rows[names[0]])
-    v, _ = outputs_of(data, value, options, rows[names[1]])
+    reader = reader_of(data, [value], options, notes)
+    u, clustered = outputs_of(data, value, options, reader, rows[names[0]])
+    v, _ = outputs_of(data, value, options, reader, rows[names[1]])
     others = len(data.rows) - len(u) - len(v)
     if others:
         notes.append(f"{others:,} lines of {len(rows) - 2} other systems were skipped.")

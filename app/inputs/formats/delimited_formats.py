@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ..missing_texts import is_missing
 from .delimited_files import ROLES, USES, read
 from .format import FirstLook, Format, Sign
-from .number_text import is_missing, may_be_ids, parsed
-from .table import GUESSED_DELIMITERS
+from .number_looks import are_data, is_numeric
+from .separators import is_quoted
 
 
 def _sign(look: FirstLook) -> Sign:
@@ -15,42 +16,37 @@ def _sign(look: FirstLook) -> Sign:
     counted = any(name.endswith("_u") and f"{name[:-2]}_v" in columns for name in columns)
     if known or counted or ("id" in columns and len(columns) >= 3):
         return Sign.HEADER
-    numbers = look.rows and (_are_numbers(look.rows[0]) or _is_table(look))
+    numbers = look.rows and (_are_numbers(look) or _is_table(look))
     return Sign.LINES if numbers else Sign.NONE
 
 
 def _is_table(look: FirstLook) -> bool:
-    """Whether names stand above lines of as many fields, two or more of them numbers."""
-    names, *lines = [row.split(look.delimiter) for row in look.rows]
-    whole = lines[:-1] or lines  # the last line may be cut off
-    if look.delimiter == " " or not whole or any(parsed(name.strip()) is not None for name in names):
+    """Whether names stand above lines of as many fields, one column of which holds numbers."""
+    names, *lines = look.table or [[]]
+    quoted_names = (
+        look.delimiter in {" ", "\t"} and bool(look.rows) and is_quoted(look.rows[0], look.delimiter)
+    )
+    if not lines or are_data(names):
         return False
-    return all(
-        len(line) == len(names) and sum(parsed(value.strip()) is not None for value in line) >= 2
-        for line in whole
+    if look.delimiter == " " and not quoted_names:
+        return False
+    width = len(lines[0])  # with a name of the row, as R's write.table has it
+    if width != len(names) + (quoted_names and width > len(names)) or any(
+        len(line) != width for line in lines
+    ):
+        return False
+    return any(
+        any(map(is_numeric, column)) and all(is_numeric(field) or is_missing(field) for field in column)
+        for column in zip(*lines, strict=True)
     )
 
 
-def table_hint(look: FirstLook) -> str:
-    """What to say of a file that no sign gives away and that looks like a table: its format, and its column of ids."""
-    names, *lines = [row.split(look.delimiter) for row in look.rows] or [[]]
-    whole = [[field.strip() for field in line] for line in lines[:-1] or lines]
-    if len(names) < 2 or look.delimiter == " " or not whole or any(len(line) != len(names) for line in whole):
-        return ""
-    columns = dict(zip(names, zip(*whole, strict=True), strict=True))
-    ids = [name.strip() for name, fields in columns.items() if may_be_ids(fields)]
-    if not any(all(parsed(field) is not None for field in fields) for fields in columns.values()):
-        return ""
-    named = f" and id_column={ids[0][:40]}" if len(ids) == 1 else ""
-    return f" If it is a table, give format=csv{named}."
-
-
-def _are_numbers(line: str) -> bool:
-    for delimiter in GUESSED_DELIMITERS[:4]:
-        values = [value.strip() for value in line.split(delimiter)]
-        if len(values) in (2, 4) and all(parsed(v) is not None or is_missing(v) for v in values):
-            return True
-    return parsed(line.strip()) is not None
+def _are_numbers(look: FirstLook) -> bool:
+    """Whether the first line is data without names: one number; or two or four, not between blanks."""
+    fields = look.table[0] if look.table else []
+    if len(fields) not in {1, 2, 4} or (look.delimiter == " " and len(fields) > 1):
+        return False
+    return any(map(is_numeric, fields)) and all(is_numeric(field) or is_missing(field) for field in fields)
 
 
 def _sign_of_tabs(look: FirstLook) -> Sign:
@@ -76,8 +72,9 @@ TSV = Format(
     kinds=("scores", "counts"),
     delimiter="tab",
     sign=_sign_of_tabs,
+    suffixes=(".tsv", ".tab"),
 )
 CSV = Format(
     "csv", read, ROLES, USES, "wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header",
-    kinds=("scores", "counts"), sign=_sign,
+    kinds=("scores", "counts"), sign=_sign, suffixes=(".csv",),
 )  # fmt: skip

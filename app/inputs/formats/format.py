@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -12,8 +13,8 @@ from typing import Any, Protocol
 
 from .inspect_archive import ZIP_MAGIC
 from .reader import Kind, ReaderOptions, Reading
+from .separators import fields_of, guessed_delimiter, told
 from .source import UTF8_BOM, Source
-from .table import GUESSED_DELIMITERS
 
 START_BYTES = 65_536
 MAX_LINES = 50
@@ -38,6 +39,7 @@ class FirstLook:
         self.source = files.get("u") or files.get("file") or next(iter(files.values()))
         start = self.source.content.removeprefix(UTF8_BOM)[:START_BYTES]
         self.text = start.decode("utf-8", "replace")
+        self.name = re.sub(r"\.(gz|zst)\Z", "", self.source.name.lower())
         self.is_archive = self.source.content.startswith(ZIP_MAGIC)
         self.is_json = not self.is_archive and self.text.lstrip()[:1] in ("{", "[")
 
@@ -59,21 +61,29 @@ class FirstLook:
         """The first lines of text that hold data; none for JSON and archives."""
         if self.is_archive or self.is_json:
             return []
-        lines = [line.rstrip("\r") for line in self.text.split("\n")][:MAX_LINES]
+        lines = [line.rstrip("\r") for line in self.text.split("\n", MAX_LINES)][:MAX_LINES]
+        if told(lines[0]) is not None:
+            lines.pop(0)
         return [line for line in lines if line.strip() and not COMMENT.match(line)]
 
     @cached_property
     def delimiter(self) -> str:
-        """What separates the columns of the first line."""
-        first = self.rows[0].strip() if self.rows else ""
-        return next((d for d in GUESSED_DELIMITERS if d in first), ",")
+        """What separates the columns of the first line: as line 1 says, or by the look of the lines."""
+        return told(self.text.partition("\n")[0].rstrip("\r")) or guessed_delimiter(self.rows)
 
     @cached_property
     def columns(self) -> frozenset[str]:
         """The first line as names of columns."""
         if not self.rows:
             return frozenset()
-        return frozenset(name.strip().lower() for name in self.rows[0].split(self.delimiter))
+        return frozenset(name.strip().lower() for name in fields_of(self.rows[0].strip(), self.delimiter))
+
+    @cached_property
+    def table(self) -> list[list[str]]:
+        """The first lines as fields of a table, comments on top left out; a last line that may be cut off, too."""
+        rows = list(itertools.dropwhile(lambda row: row.startswith("#"), self.rows))
+        cells = [[field.strip() for field in fields_of(row, self.delimiter)] for row in rows]
+        return cells[:-1] if len(self.text) >= START_BYTES and len(cells) > 1 else cells
 
 
 def _object(text: str) -> dict[str, Any] | None:
@@ -109,6 +119,7 @@ class Format:
 
     `kinds` are the kinds of tests that its readings may be; none where the statistic follows from the format alone.
     `statistics` are the values of the option `statistic` that it understands itself. `delimiter` is its default.
+    `suffixes` are the ends of names of text files that tell the format where their content does not.
     """
 
     name: str
@@ -121,3 +132,4 @@ class Format:
     aliases: tuple[str, ...] = ()
     delimiter: str | None = None
     sign: Callable[[FirstLook], Sign] = no_sign
+    suffixes: tuple[str, ...] = ()

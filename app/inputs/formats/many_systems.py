@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from ...errors import InvalidTest
 from ..quoting import quoted
 from ..systems_table import refuse_index, refuse_no_systems
-from . import delimited_files, jsonl, promptfoo
+from . import delimited_files, jsonl, promptfoo, table_columns
 from .json_fields import id_field, other_fields, score_field, system_field
 from .json_records import Record, Records, key_of, read_records
 from .metrics import metric_of, metric_of_columns
-from .number_text import NumberReader, is_missing, parsed
+from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs
 from .reader import ReaderOptions, choose
 from .source import Source
@@ -94,32 +94,31 @@ def _table(
     if options.system_column is not None:
         position = data.position(options.system_column, "system_column")
     if position is not None:
-        key, _ = delimited_files.key_columns(data, options)
+        key, _ = table_columns.key_columns(data, options)
         if key is None:
             raise choose(data.source.line(1), "id_column", "column of ids", data.header)
         rows: dict[str, list[int]] = {}
         for row, name in enumerate(data.column(position)):
             rows.setdefault(name.strip(), []).append(row)
-        value = delimited_files.score_column_of(data, options)
+        value = table_columns.score_column_of(data, options)
         notes.append(f"The score of an item is its {quoted(data.header[value])}.")
+        reader = table_columns.reader_of(data, [value], options, notes)
         systems = {
-            name: delimited_files.outputs_of(data, value, options, own)[0] for name, own in rows.items()
+            name: delimited_files.outputs_of(data, value, options, reader, own)[0]
+            for name, own in rows.items()
         }
         return ManySystems(systems, (), metric_of(data.header[value]))
-    columns = {name: data.header.index(name) for name in delimited_files.other_columns(data, options)}
-    texts = [name for name, column in columns.items() if not _is_number(data.rows[0][column])]
+    columns = {name: data.header.index(name) for name in table_columns.other_columns(data, options)}
+    texts = [name for name, column in columns.items() if table_columns.is_text(data.column(column))]
     chosen = _columns(data.source.line(1), list(columns), texts, wanted, notes)
     if wanted is None:
         refuse_no_systems({name: columns[name] for name in chosen})
-    systems = {name: delimited_files.outputs_of(data, columns[name], options)[0] for name in chosen}
+    reader = table_columns.reader_of(data, [columns[name] for name in chosen], options, notes)
+    systems = {name: delimited_files.outputs_of(data, columns[name], options, reader)[0] for name in chosen}
     if wanted is None:
         for name, outputs in systems.items():
             refuse_index(name, columns[name], outputs.values)
     return ManySystems(systems, (), metric_of_columns(chosen) if len(chosen) > 1 else None)
-
-
-def _is_number(text: str) -> bool:
-    return parsed(text.strip()) is not None or is_missing(text)
 
 
 def _columns(
@@ -129,7 +128,8 @@ def _columns(
     if wanted is None:
         if texts:
             why = f"{_some(texts)} {'holds' if len(texts) == 1 else 'hold'} no numbers, so that not every column is a system. "
-            raise choose(pointer, SYSTEMS, "columns of the systems", names, why)
+            numbers = [name for name in names if name not in texts]
+            raise choose(pointer, SYSTEMS, "columns of the systems", numbers or names, why)
         return names
     for name in wanted:
         if name not in names:

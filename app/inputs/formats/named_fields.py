@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InvalidTest
+from ..missing_texts import is_missing
 from ..quoting import escaped, quoted
 from .format import FirstLook
 from .json_records import Records, key_of, read_records
-from .number_text import Number, NumberReader, is_missing, parsed
+from .number_style import number_reader
+from .number_text import TRUTH, Number, NumberReader, parsed
 from .plain_table import plain_columns, plain_numbers
 from .reader import ReaderOptions, choose
 from .source import Source
 from .table import FileTable, table
 
-TRUTH = {"true": 1, "false": 0}
 EVENT = {"1": True, "0": False, "true": True, "false": False, "1.0": True, "0.0": False}
 
 
@@ -73,16 +74,17 @@ class NamedFields:
             written = iter([int(value) if isinstance(value, bool) else value for value in known])
         return [None if gap else next(written) for gap in gaps]
 
-    def numbers(self, name: str, options: ReaderOptions) -> list[Number | None]:
-        """Numbers, None where there is none; raises InvalidTest."""
+    def numbers(self, name: str, options: ReaderOptions, notes: list[str]) -> list[Number | None]:
+        """Numbers, None where there is none; raises InvalidTest. How they were read is added to `notes`."""
         reader, values = NumberReader.of(options), self.column(name)
         if set(map(type, values)) == {str}:
             plain = plain_numbers(values)
             if plain is not None and (read := reader.plain_column(plain)) is not None:
                 return read
+            reader = number_reader([values], options, f"{self.source.label}, {name[:40]}", notes)
         numbers = []
         for row, value in enumerate(values):
-            number = reader.plain(parsed(value.strip()) if isinstance(value, str) else value)
+            number = reader.plain_text(value.strip()) if isinstance(value, str) else reader.plain(value)
             if number is None:
                 pointer = self.place(row, name)
                 number = (

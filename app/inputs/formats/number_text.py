@@ -1,28 +1,27 @@
 """Numbers in files: exact, missing, or refused; rounded only by the option `decimals`.
 
-Integral text is an integer, other decimal text the nearest double, whose shortest form is what was written.
-Missing is missing (null, NaN, an empty field, NOANSWER) and never zero.
+Integral text is an integer, other decimal text the nearest double, whose shortest form is what was written; true is 1
+and false 0, as in JSON. Missing is missing (null, NaN, an empty field, NOANSWER) and never zero.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InvalidTest
 from ..columns import NAMES
+from ..missing_texts import is_missing
+from . import number_faults
 from .reader import ReaderOptions
 
 Number = int | float
-MISSING = frozenset({"", "na", "n/a", "nan", "none", "null", "noanswer"})
 MAX_NUMBER_CHARS = 400
-_COMMA = re.compile(r"[+-]?\d{1,30},\d{1,30}")
-_PERCENT = re.compile(r"[+-]?[\d.]{1,30} ?%")
 INT64 = 2**63
 EXACT_DOUBLE = 2**53
+TRUTH: Mapping[str, int] = {"true": 1, "false": 0}
 
 
 def parsed(text: str) -> Number | None:
@@ -38,11 +37,6 @@ def parsed(text: str) -> Number | None:
     return value if math.isfinite(value) else None
 
 
-def is_missing(text: str) -> bool:
-    """Whether a field means that there is no value."""
-    return text.strip().lower() in MISSING
-
-
 def may_be_ids(fields: Sequence[str]) -> bool:
     """Whether the fields of a column are texts, not numbers, and all different."""
     return all(parsed(field.strip()) is None and not is_missing(field) for field in fields) and len(
@@ -52,9 +46,15 @@ def may_be_ids(fields: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NumberReader:
-    """Reads numbers; with `decimals` rounded as numpy.round does: half to even of the double times a power of ten."""
+    """Reads numbers; with `decimals` rounded as numpy.round does: half to even of the double times a power of ten.
+
+    With `comma` 0,5 is a half and a point is refused; with `percent` every number has a percent sign, which is left out.
+    `number_style` finds out how a table writes its numbers.
+    """
 
     decimals: int | None = None
+    comma: bool = False
+    percent: bool = False
 
     def plain(self, number: Any) -> Number | None:
         """The value if it is a number that needs no rounding or checking, else None: a fast path for the usual case."""
@@ -64,9 +64,13 @@ class NumberReader:
             return number if -INT64 <= number < INT64 else None
         return number if type(number) is float and math.isfinite(number) else None
 
+    def plain_text(self, text: str) -> Number | None:
+        """`plain` of the number that a text spells."""
+        return None if self.comma or self.percent else self.plain(parsed(text))
+
     def plain_column(self, numbers: list[Number]) -> list[Number | None] | None:
         """The numbers where `plain` takes them all, else None."""
-        if self.decimals is not None:
+        if self.decimals is not None or self.comma or self.percent:
             return None
         integers = [number for number in numbers if type(number) is int]
         return list(numbers) if not integers or -INT64 <= min(integers) <= max(integers) < INT64 else None
@@ -74,13 +78,21 @@ class NumberReader:
     @classmethod
     def of(cls, options: ReaderOptions) -> NumberReader:
         """The reader for these options."""
-        return cls(options.decimals)
+        return cls(options.decimals, comma=options.decimal in {",", "comma"})
 
     def note(self) -> tuple[str, ...]:
         """What was done to the numbers, for the notes of the reading."""
         if self.decimals is not None:
             return (f"Scores were rounded as numpy.round does, decimals={self.decimals}.",)
         return ()
+
+    def spelled(self, text: str) -> str:
+        """A number as JSON writes it, where this reader knows how: a point for a comma, no percent sign."""
+        if self.percent:
+            text = text[:-1].rstrip() if text.endswith("%") else ""
+        if self.comma:
+            text = "" if "." in text else text.replace(",", ".", 1)
+        return text
 
     def of_text(self, text: str, pointer: str) -> Number | None:
         """The number in a field; None when it is missing.
@@ -91,17 +103,13 @@ class NumberReader:
             It is not a finite number.
         """
         stripped = text.strip()
-        value = parsed(stripped)
+        value = parsed(self.spelled(stripped))
         if value is None:
             if is_missing(stripped):
                 return None
-            comma = " Decimal commas are not read: write 0.5, not 0,5." if _COMMA.fullmatch(stripped) else ""
-            percent = (
-                " Percent signs are not read: leave them out, in all lines."
-                if _PERCENT.fullmatch(stripped)
-                else ""
-            )
-            detail = f"This field is not a finite number.{comma}{percent}"
+            value = TRUTH.get(stripped.lower())
+        if value is None:
+            detail = number_faults.sentence(stripped, pointer, comma=self.comma, percent=self.percent)
             raise InvalidTest.at(pointer, "not_a_number", detail)
         return self._rounded(value, pointer)
 

@@ -82,6 +82,10 @@ READER_OPTIONS = (
         {"comma": "Comma", "tab": "Tab", "pipe": "Pipe", "semicolon": "Semicolon", "blank": "Blank"}, is_open=True,
     ),
     ReaderOption(
+        "decimal", "Decimal mark", "How tables write a half: point, 0.5, or comma, 0,5; guessed where it can be nothing else.",
+        {"point": "Point", "comma": "Comma"}, is_open=True,
+    ),
+    ReaderOption(
         "decimals", "Round scores to decimals", "Round scores to this many decimals, 0 to 12.", type="integer"
     ),
     ReaderOption(

@@ -11,10 +11,11 @@ import numpy as np
 from pydantic_core import from_json
 
 from ..delimited import MAX_COLUMNS, NEWLINE, is_grid
-from .number_text import MAX_NUMBER_CHARS, Number, parsed
+from .number_looks import are_data
+from .number_text import MAX_NUMBER_CHARS, Number
 from .reader import DELIMITERS, ReaderOptions
+from .separators import LOOKED_AT, guessed_delimiter, told
 from .source import OTHER_BOMS, UTF8_BOM, Source
-from .table import guessed_delimiter
 
 # Longer lines may have a field that the csv module refuses.
 _LONGEST_LINE = 100_000
@@ -33,9 +34,12 @@ def plain_columns(source: Source, options: ReaderOptions) -> dict[str, list[str]
         header, text = first.decode(), rest.decode()
     except UnicodeDecodeError:
         return None
-    delimiter = DELIMITERS[options.delimiter] if options.delimiter else guessed_delimiter(header)
+    if options.delimiter:
+        delimiter = DELIMITERS[options.delimiter]
+    else:
+        delimiter = guessed_delimiter([header, *text.split("\n", LOOKED_AT)[: LOOKED_AT - 1]])
     names = [name.strip() for name in header.split(delimiter)]
-    if not _is_header(names) or delimiter == " " or not is_grid(flat, names, delimiter):
+    if told(header) or not _is_header(names) or delimiter == " " or not is_grid(flat, names, delimiter):
         return None
     fields = text.replace("\n", delimiter).split(delimiter)
     columns = [fields[index :: len(names)] for index in range(len(names))]
@@ -54,7 +58,7 @@ def _is_header(names: list[str]) -> bool:
         1 < len(names) <= MAX_COLUMNS
         and len({name.lower() for name in names}) == len(names)
         and any(names)
-        and all(parsed(name) is None for name in names)
+        and not are_data(names)
     )
 
 

@@ -30,7 +30,7 @@ from .table import CLUSTER_NAME, ID_NAMES
 ROLES = ("file", "u", "v", "gold")
 USES = frozenset(
     (
-        "clusters", "decimals", "delimiter", "event_column", "gold_column", "groups", "id_column", "metric", "on_missing",
+        "clusters", "decimal", "decimals", "delimiter", "event_column", "gold_column", "groups", "id_column", "metric", "on_missing",
         "score_column", "system_u", "system_v",
     )
 )  # fmt: skip
@@ -100,7 +100,10 @@ def _one_file(data: NamedFields, options: ReaderOptions, format_: str, notes: li
     gold_name = roles.needed_gold(data)
     systems = _systems(data, roles.others, options, notes)
     gold = data.labels(gold_name)
-    columns = {"gold": gold, **{role: data.numbers(getattr(systems, role), options) for role in ("u", "v")}}
+    columns = {
+        "gold": gold,
+        **{role: data.numbers(getattr(systems, role), options, notes) for role in ("u", "v")},
+    }
     names = {"gold": gold_name, "u": systems.u, "v": systems.v}
     lacking = [column for column in columns.values() if None in column]
     gaps = sorted({row for column in lacking for row, value in enumerate(column) if value is None})
@@ -200,7 +203,10 @@ def _side(data: NamedFields, options: ReaderOptions, notes: list[str]) -> Values
         name = left[0]
     notes.append(f"{data.source.role}: the score of an item is its {name[:80]}.")
     return ValuesById(
-        data.source, data.keys(key), list(data.numbers(name, options)), lambda row: data.place(row, name)
+        data.source,
+        data.keys(key),
+        list(data.numbers(name, options, notes)),
+        lambda row: data.place(row, name),
     )
 
 

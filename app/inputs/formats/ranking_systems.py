@@ -67,7 +67,7 @@ def read(source: Source, options: ReaderOptions, wanted: Sequence[str] | None) -
     gold_name = roles.needed_gold(data)
     names = _systems(data, roles, wanted)
     gold = data.labels(gold_name)
-    values = {name: data.numbers(name, options) for name in names}
+    values = {name: data.numbers(name, options, notes) for name in names}
     for name, column in {gold_name: gold, **values}.items():
         if None in column and options.on_missing == "error":
             why = f"there is no {name}; on_missing=complete compares the items that all systems have."

@@ -28,6 +28,7 @@ DELIMITERS = {
     ";": ";",
     " ": " ",
 }
+DECIMAL_MARKS = ("point", "comma", ".", ",")
 MAX_CHOICES = 20
 MAX_COLUMN = 1_000
 MAX_INFLATED_BYTES = 256 * 2**20
@@ -65,6 +66,7 @@ class ReaderOptions:
     score_column: str | None = None
     system_column: str | None = None
     delimiter: str | None = None
+    decimal: str | None = None  # how decimals are written: 0.5 or 0,5
     gold_column: str | None = None  # labels, human scores, times
     event_column: str | None = None
     groups: str | None = None  # a column; segment, system or none of mt-metrics-eval
@@ -96,7 +98,8 @@ class ReaderOptions:
                 raise _refused(name, f"{name} must be from {least} to {most}.")
         if self.delimiter is not None and self.delimiter not in DELIMITERS:
             raise _refused("delimiter", "delimiter must be comma, tab, pipe, semicolon or blank.")
-
+        if self.decimal is not None and self.decimal not in DECIMAL_MARKS:
+            raise _refused("decimal", "decimal must be point or comma.")
         if self.missing_range is not None and self.on_missing != "bounds":
             detail = "missing_range is of on_missing bounds: set that as well, or leave it out."
             raise InvalidTest.at("/options/missing_range", "redundant", detail)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...errors import InvalidTest
 from ..delimited import MAX_COLUMNS, NotDelimited, TooWide, csv_rows
 from ..quoting import quoted
+from ..systems_table import INDEX_NAMES
 from .missing_scores import BOUNDS
-from .number_text import parsed
+from .number_looks import are_data
 from .reader import DELIMITERS, ReaderOptions, choose
+from .separators import LOOKED_AT, guessed_delimiter, is_quoted, told
 from .source import Source
 
-GUESSED_DELIMITERS = ("\t", ",", "|", ";", " ")
 ID_NAMES = (
     "id",
     "item_id",
@@ -39,13 +40,18 @@ Row = list[str]
 
 @dataclass(frozen=True, slots=True)
 class FileTable:
-    """Rows of equal length with their line numbers; `header` is None when the first line is already data."""
+    """Rows of equal length with their line numbers; `header` is None when the first line is already data.
+
+    `index` is a column of row names or numbers, as pandas and R write it; `index_is_ids` where it names the items.
+    """
 
     source: Source
     header: list[str] | None
     rows: list[Row]
     lines: list[int]
     delimiter: str
+    index: int | None = None
+    index_is_ids: bool = False
 
     def position(self, name: str, option: str) -> int:
         """The index of the column of this name; raises InvalidTest that lists the columns."""
@@ -63,6 +69,20 @@ class FileTable:
     def column(self, column: int) -> list[str]:
         """The fields of a column."""
         return [row[column] for row in self.rows]
+
+    @property
+    def index_counts(self) -> bool:
+        """Whether the index counts the rows, from 0 or from 1."""
+        if self.index is None:
+            return False
+        index = [field.strip() for field in self.column(self.index)]
+        return index[0] in {"0", "1"} and index == [str(int(index[0]) + row) for row in range(len(index))]
+
+    @property
+    def index_differs(self) -> bool:
+        """Whether every row has another index, and none is empty."""
+        index = set() if self.index is None else {field.strip() for field in self.column(self.index)}
+        return len(index) == len(self.rows) and "" not in index
 
     def pointer(self, row: int, column: int) -> str:
         """The pointer to a field, line and field counted from one."""
@@ -86,15 +106,22 @@ def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable
     """
     lines = source.lines(notes)
     skipped = _comments_on_top(lines)
-    if skipped:
+    separator = told(lines[skipped]) if skipped < len(lines) else None
+    if separator is not None:
+        notes.append(f"{source.label}: line {skipped + 1} names the separator, {quoted(separator)}.")
+        lines[skipped] = ""
+        skipped = _comments_on_top(lines)
+    elif skipped:
         notes.append(f"{source.label}: {skipped:,} comment or empty lines on top were skipped.")
     if skipped == len(lines):
         raise source.empty()
-    delimiter = DELIMITERS[options.delimiter] if options.delimiter else guessed_delimiter(lines[skipped])
+    delimiter = DELIMITERS[options.delimiter] if options.delimiter else separator
+    if delimiter is None:
+        delimiter = guessed_delimiter(lines[skipped : skipped + LOOKED_AT])
     bounded = options.on_missing == BOUNDS
     rows, numbers = _rows(source, lines, skipped, delimiter, notes, bounded=bounded)
     names = [field.strip() for field in rows[0]]
-    if any(parsed(name) is not None for name in names):
+    if are_data(names):
         return FileTable(source, None, rows, numbers, delimiter)
     seen: set[str] = set()
     for position, name in enumerate(map(str.lower, names)):
@@ -105,7 +132,18 @@ def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable
         seen.add(name)
     if len(rows) == 1:
         raise InvalidTest.at(source.pointer, "no_items", f"{source.label}: a header and no line below it.")
-    return FileTable(source, names, rows[1:], numbers[1:], delimiter)
+    return _indexed(FileTable(source, names, rows[1:], numbers[1:], delimiter))
+
+
+def _indexed(data: FileTable) -> FileTable:
+    """The same table, which knows its index: ids if it is names, or numbers that do not just count the rows.
+
+    A repeating index is none of ids, and neither is one beside a column of ids.
+    """
+    if not data.header or data.header[0].lower() not in INDEX_NAMES or len(data.header) < 2:
+        return data
+    data = replace(data, index=0)
+    return replace(data, index_is_ids=not data.index_counts and data.index_differs)
 
 
 def _comments_on_top(lines: list[str]) -> int:
@@ -113,11 +151,6 @@ def _comments_on_top(lines: list[str]) -> int:
         if line.strip() and not line.startswith("#"):
             return number
     return len(lines)
-
-
-def guessed_delimiter(line: str) -> str:
-    """What separates the fields of a table's first line."""
-    return next((delimiter for delimiter in GUESSED_DELIMITERS if delimiter in line.strip()), ",")
 
 
 def _rows(
@@ -132,6 +165,11 @@ def _rows(
             if not any(field.strip() for field in row) and not (bounded and len(row) > 1):
                 empty += 1
                 continue
+            if len(rows) == 1 and delimiter in "\t " and _has_row_names(rows[0], row, lines[number - 1]):
+                rows[0] = ["", *rows[0]]
+                notes.append(
+                    f"{source.label}: the lines have a name before the columns of the header, as R writes them."
+                )
             if rows and len(row) != len(rows[0]):
                 detail = f"there are {len(row)} fields; the first line has {len(rows[0])}."
                 raise source.refused(number, "wrong_field_count", detail)
@@ -149,14 +187,19 @@ def _rows(
     return rows, numbers
 
 
+def _has_row_names(header: Row, row: Row, line: str) -> bool:
+    """Whether a line has one field more than the header, which is in quotes: the name of the row (R's write.table)."""
+    return len(row) == len(header) + 1 and line.lstrip().startswith('"')
+
+
 def _split(lines: list[str], start: int, delimiter: str) -> Iterator[tuple[int, Row]]:
     """The rows from line `start` on, counted from zero, with their numbers, counted from one."""
-    if delimiter not in (" ", "\t"):
+    if delimiter not in (" ", "\t") or is_quoted(lines[start], delimiter):
         yield from csv_rows("\n".join(lines[start:]) + "\n", delimiter, start=start)
         return
     separator = delimiter if delimiter == "\t" else None
     for number, line in enumerate(itertools.islice(lines, start, None), start + 1):
-        row = line.split(separator, MAX_COLUMNS)  # nothing is quoted in such files
+        row = line.split(separator, MAX_COLUMNS)  # a header without quotes: nothing is quoted
         if len(row) > MAX_COLUMNS:
             raise TooWide(number)
         yield number, row

@@ -112,8 +112,11 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
         raise InvalidTest.at(option_pointer(NAMES), "unused_option", detail)
     format_ = fields.format
     guessed = format_ == catalogue.AUTO
+    looked_at = ""
     if guessed:
-        format_ = catalogue.beside_gold(catalogue.guess({FILE: source}), options)
+        found = catalogue.guess({FILE: source}, options)
+        looked_at = found.looked_at.replace("files'", "file's")
+        format_ = catalogue.beside_gold(found.name, options)
         if format_ in many_systems.FORMATS and options.statistic in PAIRWISE:
             format_ = ranking.FORMAT.name
     if format_ not in FORMATS:
@@ -129,7 +132,7 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
                 f"The format {format_} does not use {name}; it uses: {', '.join(sorted(uses - set(OF_TWO)))}."
             )
             raise InvalidTest.at(option_pointer(name), "unused_option", detail)
-    note = (f"The format was guessed from the file's first bytes: {format_}.",) if guessed else ()
+    note = (f"The format was guessed from {looked_at}: {format_}.",) if guessed else ()
     if format_ == ranking.FORMAT.name:
         return _beside_gold(source, fields, options, note, guessed=guessed)
     choices = choices_of(fields, "scores")
@@ -157,11 +160,11 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
     with relocated(
         lambda pointer: pointer if pointer.startswith(("/files", "/options")) else in_file(pointer)
     ):
-        found = many_systems.read(source, format_, options, fields.systems)
-    board, by_order = _board(found.systems, source)
+        holds = many_systems.read(source, format_, options, fields.systems)
+    board, by_order = _board(holds.systems, source)
     notes = (
         *note,
-        *found.notes,
+        *holds.notes,
         *((item_weights.NOTE,) if board.weights is not None else ()),
         *(("The file has no ids: items were paired by their order.",) if by_order else ()),
     )
@@ -170,8 +173,8 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
         {None: board},
         ReadingRecord(format_, guessed, notes),
         spec,
-        found.metric,
-        found.higher_is_better,
+        holds.metric,
+        holds.higher_is_better,
     )
 
 

@@ -15,6 +15,7 @@ from ...errors import InputError, InvalidTest, pointer_token
 from ...inference.record import ReadingRecord
 from ...inputs.alignment import OnMissing, system_pointer
 from ...inputs.formats import catalogue
+from ...inputs.formats.catalogue import Guess
 from ...inputs.formats.reader import Kind, ReaderOptions, Reading, UploadedFile
 from ...inputs.formats.source import sources
 from ...inputs.nested import NamedCounts
@@ -88,9 +89,10 @@ def read_each(
         As the format's reader does; or two systems have one name. Pointers are `/files/<system>/…`.
     """
     called = _named(files, names)
-    guessed = format_ == catalogue.AUTO
-    if guessed:
-        format_ = catalogue.guess(sources({"u": files[1], "v": files[0], **others}))
+    found = None
+    if format_ == catalogue.AUTO:
+        found = catalogue.guess(sources({"u": files[1], "v": files[0], **others}), options)
+        format_ = found.name
     reader = _Reader(files, called, others, format_, options)
     takes_missing = format_ in catalogue.FORMATS and "on_missing" in catalogue.FORMATS[format_].uses
     by_themselves = takes_missing and on_missing != "error"
@@ -107,8 +109,8 @@ def read_each(
         own = {name: _side(reader.read(index, index, drop=True), "u") for index, name in enumerate(called)}
     given_names = _names_of(readings, called, names)
     board = _board({given_names[name]: data for name, data in own.items()}, first, on_missing)
-    notes = _notes(readings, called, given_names, guessed=guessed)
-    return Readings(first.kind, first, board, ReadingRecord(format_, guessed, notes))
+    notes = _notes(readings, called, given_names, found)
+    return Readings(first.kind, first, board, ReadingRecord(format_, found is not None, notes))
 
 
 def _named(files: Sequence[UploadedFile], names: Sequence[str] | None) -> list[str]:
@@ -264,12 +266,12 @@ def _keys(side: _Side) -> list[str]:
 
 
 def _notes(
-    readings: Sequence[Reading], called: Sequence[str], names: Mapping[str, str], *, guessed: bool
+    readings: Sequence[Reading], called: Sequence[str], names: Mapping[str, str], found: Guess | None
 ) -> tuple[str, ...]:
     """The notes of all readings, each once; those of u and v under the systems' names."""
     notes: list[str] = []
-    if guessed:
-        notes.append(f"The format was guessed from the files' first bytes: {readings[0].format}.")
+    if found is not None:
+        notes.append(f"The format was guessed from {found.looked_at}: {readings[0].format}.")
     for index, reading in enumerate(readings, 1):
         for note in reading.notes:
             role, colon, rest = note.partition(": ")

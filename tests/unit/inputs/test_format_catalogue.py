@@ -54,7 +54,7 @@ def test_what_cannot_be_told_is_not_guessed(refusal: Refusal) -> None:
     assert refusal("auto", {"u": "hello world\n", "v": "hello\n"}).flaws[0].code == "unknown_format"
     assert refusal("auto", {"u": "{]", "v": "{]"}).flaws[0].code == "unknown_format"
     assert refusal("auto", {"file": "3 1\n"}).flaws[0].code == "unknown_format"
-    assert refusal("auto", {"u": "", "v": ""}).flaws[0].code == "unknown_format"
+    assert refusal("auto", {"u": "\x00", "v": "\x00"}).flaws[0].code == "unknown_format"
 
 
 GUESSES = {

@@ -1,0 +1,216 @@
+"""Tables as pandas, R and spreadsheets of many countries write them, with `format=csv` and by guess alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from app.errors import InputError
+from app.inputs.formats.catalogue import read
+from app.inputs.formats.reader import ReaderOptions, Reading, UploadedFile
+from app.statistics.paired import Scores
+
+from .conftest import Read
+
+Refusal = Callable[..., InputError]
+U, V = [1, 0, 1, 1], [0, 0, 1, 0]
+IDS = ["q7", "q2", "q9", "q4"]
+
+
+def columns(reading: Reading) -> tuple[list[float], list[float]]:
+    data = reading.data
+    assert isinstance(data, Scores)
+    assert isinstance(data.u, np.ndarray)
+    assert isinstance(data.v, np.ndarray)
+    return data.u.tolist(), data.v.tolist()
+
+
+def said(reading: Reading, part: str) -> bool:
+    return any(part in note for note in reading.notes)
+
+
+ROWS = list(zip(IDS, U, V, strict=True))
+PANDAS_QUOTING = '"id","u","v"\n' + "".join(f'"{key}","{u}","{v}"\n' for key, u, v in ROWS)
+R_WRITE_CSV = '"","score_a","score_b"\n' + "".join(f'"{key}",{u},{v}\n' for key, u, v in ROWS)
+R_NUMBERED = '"","score_a","score_b"\n' + "".join(f'"{n}",{u},{v}\n' for n, (_, u, v) in enumerate(ROWS, 1))
+R_WRITE_TABLE = '"score_a" "score_b"\n' + "".join(f'"{key}" {u} {v}\n' for key, u, v in ROWS)
+R_TABS = R_WRITE_TABLE.replace(" ", "\t")
+PANDAS_INDEX = ",model_a,model_b\n" + "".join(f"{n},{u},{v}\n" for n, (_, u, v) in enumerate(ROWS))
+PANDAS_BOTH = ",id,u,v\n" + "".join(f"{n},{key},{u},{v}\n" for n, (key, u, v) in enumerate(ROWS))
+PANDAS_BOOLEANS = "id,u,v\n" + "".join(f"{key},{bool(u)},{bool(v)}\n" for key, u, v in ROWS)
+R_LOGICAL = PANDAS_BOOLEANS.replace("True", "TRUE").replace("False", "FALSE")
+EXCEL_GERMAN = "sep=;\r\nid;u;v\r\n" + "".join(f"{key};{u},0;{v},0\r\n" for key, u, v in ROWS)
+PIPES = "id|u|v\n" + "".join(f"{key}|{u}|{v}\n" for key, u, v in ROWS)
+TWO_COLUMNS = "model_a,model_b\n" + "".join(f"{u},{v}\n" for _, u, v in ROWS)
+WITH_TEXT = "id,question,model_a,model_b\n" + "".join(f'{key},"Why, {key}?",{u},{v}\n' for key, u, v in ROWS)
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        (PANDAS_QUOTING, IDS), (R_WRITE_CSV, IDS), (R_NUMBERED, None), (R_WRITE_TABLE, IDS), (R_TABS, IDS), (PANDAS_INDEX, None),
+        (PANDAS_BOTH, IDS), (PANDAS_BOOLEANS, IDS), (R_LOGICAL, IDS), (EXCEL_GERMAN, IDS), (PIPES, IDS), (TWO_COLUMNS, None),
+        (WITH_TEXT, IDS), ("\ufeff" + EXCEL_GERMAN, IDS),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("format_", ["csv", "auto"])
+def test_a_table_is_read_as_it_is_meant(
+    format_: str, text: str, ids: list[str] | None, read_files: Read
+) -> None:
+    reading = read_files(format_, {"file": text})
+    assert columns(reading) == (U, V)
+    assert reading.data.pairing.ids == (ids or ["0", "1", "2", "3"])
+    assert said(reading, "paired by their order") == (ids is None)
+
+
+@pytest.mark.parametrize(
+    ("header", "line"),
+    [
+        ("id,bleu", "{0},{1}"),
+        ("score", "{1}"),
+        ("acc", "{1}"),
+        ("my score", "{1}"),
+        ("id;score", "{0};{1},0"),
+    ],
+)
+def test_one_column_of_scores_in_two_files(header: str, line: str, read_files: Read) -> None:
+    u, v = (
+        "\n".join([header, *(line.format(key, value) for key, value in zip(IDS, side, strict=True)), ""])
+        for side in (U, V)
+    )
+    assert columns(read_files("auto", {"u": u, "v": v})) == (U, V)
+
+
+def test_indices_that_differ_are_ids_and_indices_that_count_are_order(read_files: Read) -> None:
+    filtered = ",score\n0,1\n2,5\n3,7\n"
+    whole = ",score\n0,0\n1,9\n2,4\n3,8\n"
+    reading = read_files("csv", {"u": filtered, "v": whole}, on_missing="drop")
+    assert columns(reading) == ([1, 5, 7], [0, 4, 8])
+    reading = read_files("csv", {"u": whole, "v": whole})
+    assert said(reading, "which counts the rows, was left out")
+    assert reading.data.pairing.by_id is False or said(reading, "paired by their order")
+
+
+def test_indices_that_repeat_and_differ_cannot_be_paired_by_order(refusal: Refusal) -> None:
+    one, other = ",score\n0,1\n1,0\n0,1\n", ",score\n1,1\n0,0\n0,1\n"
+    error = refusal("csv", {"u": one, "v": other})
+    assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/v/line/1/1", "choose_id_column")
+
+
+def test_ids_in_another_order_are_found_beside_an_index_that_counts(refusal: Refusal) -> None:
+    one = ",question,score\n" + "".join(f"{n},{key},{u}\n" for n, (key, u, _) in enumerate(ROWS))
+    other = ",question,score\n" + "".join(f"{n},{key},{v}\n" for n, (key, _, v) in enumerate(ROWS[::-1]))
+    assert refusal("csv", {"u": one, "v": other}).flaws[0].code == "choose_id_column"
+
+
+@pytest.mark.parametrize(
+    ("text", "u", "v", "note"),
+    [
+        ("id;u;v\na;0,5;1\nb;-0,25;1,5e-1\n", [0.5, -0.25], [1, 0.15], "commas were read as decimal points"),
+        ("0,5;0,6\n0,75;0,25\n", [0.5, 0.75], [0.6, 0.25], "commas were read as decimal points"),
+        ('id,u,v\na,"0,5","1"\nb,"2,25","0,125"\n', [0.5, 2.25], [1, 0.125], "decimal points (0,125)"),
+        ("id\tu\tv\na\t1,234\t0,5\n", [1.234], [0.5], "decimal points (0,5)"),
+        ("id,u,v\na,85%,90 %\nb,7.5%,0%\n", [85, 7.5], [90, 0], "percent signs were left out"),
+        ("id;u;v\na;85,5%;90%\nb;7%;0%\n", [85.5, 7], [90, 0], "percent signs were left out"),
+        ("id,u,v\na,True,0\nb,false,1\n", [1, 0], [0, 1], "true is 1 and false is 0"),
+        ("True,False\nTrue,True\n", [1, 1], [0, 1], "true is 1 and false is 0"),
+    ],
+)
+def test_numbers_as_people_write_them(
+    text: str, u: list[float], v: list[float], note: str, read_files: Read
+) -> None:
+    for format_ in ("csv", "auto"):
+        reading = read_files(format_, {"file": text})
+        assert columns(reading) == (u, v)
+        assert said(reading, note)
+
+
+def test_a_comma_that_may_be_either_is_asked_for(read_files: Read, refusal: Refusal) -> None:
+    text = "id;u;v;weight\na;1,234;2;1\nb;5,678;3;0,5\n"
+    error = refusal("csv", {"file": text})
+    assert error.flaws[0].code == "not_a_number"
+    assert "decimal=comma" in error.detail
+    for mark in (",", "comma"):
+        reading = read_files("csv", {"file": text}, decimal=mark)
+        assert columns(reading) == ([1.234, 5.678], [2, 3])
+    assert "decimal=comma" in refusal("csv", {"file": text.replace("1,234", "0,5")}, decimal=".").detail
+
+
+@pytest.mark.parametrize(
+    ("field", "says"),
+    [
+        ("1,234.5", "Thousands separators"), ("1.234.567", "Thousands separators"), ("1 234", "Thousands separators"),
+        ("1'234", "Thousands separators"), ("1,234,567", "Thousands separators"), ("#DIV/0!", "spreadsheet"), ("-", "NA"),
+        ("pass", "1 and 0"), ("−1", "hyphen"), ("inf", "no mean"),
+    ],
+)  # fmt: skip
+def test_what_is_no_number_is_named_with_its_line_and_what_to_write(
+    field: str, says: str, refusal: Refusal
+) -> None:
+    error = refusal("csv", {"file": f'id,u,v\na,1.5,0\nb,"{field}",1\n'})
+    assert [(flaw.pointer, flaw.code) for flaw in error.flaws] == [("/files/file/line/3/2", "not_a_number")]
+    assert error.detail.startswith("file, line 3, field 2: ")
+    assert says in error.detail
+    assert field.replace("−", "\\u2212") in error.detail
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,u,v\na,85%,90%\nb,0.5,90%\n",  # one without a sign
+        'id,u,v\na,"0,5",1\nb,0.5,1\n',  # a comma and a point
+        'id;u;v\na;0,5;1\nb;"1.234,5";1\n',
+    ],
+)
+def test_numbers_that_are_not_written_alike_are_refused(text: str, refusal: Refusal) -> None:
+    assert refusal("csv", {"file": text}).flaws[0].code == "not_a_number"
+
+
+def test_percent_signs_in_one_file_only_are_refused(refusal: Refusal) -> None:
+    error = refusal("csv", {"u": "id,score\na,85%\n", "v": "id,score\na,0.85\n"})
+    assert error.flaws[0].code == "percent_mismatch"
+
+
+@pytest.mark.parametrize("spelling", ["#N/A", "<NA>", "-NaN", "1.#QNAN", "#NA", "n/a", "NULL"])
+def test_every_spelling_of_missing_is_missing(spelling: str, refusal: Refusal) -> None:
+    error = refusal("csv", {"file": f"id,u,v\na,1,0\nb,{spelling},1\n"})
+    assert error.flaws[0].code == "missing_value"
+
+
+def test_texts_are_no_systems(read_files: Read, refusal: Refusal) -> None:
+    three = "\n".join(line + (",1" if row else ",model_c") for row, line in enumerate(WITH_TEXT.splitlines()))
+    error = refusal("csv", {"file": three})
+    assert error.flaws[0].code == "choose_system_u"
+    assert "question" not in error.detail
+    assert said(read_files("csv", {"file": WITH_TEXT}), 'no systems and were left out: "question"')
+    error = refusal("csv", {"file": "id,a,b\n1,yes,no\n2,no,no\n"})
+    assert error.flaws[0].code == "not_a_number"
+    assert '"a", "b" hold texts, such as "yes"' in error.detail
+
+
+def test_a_column_with_one_number_is_no_column_of_texts(refusal: Refusal) -> None:
+    error = refusal("csv", {"file": "id,a,b\n1,1,0\n2,oops,0\n"})
+    assert error.flaws[0].pointer == "/files/file/line/3/2"
+
+
+def named(format_: str, name: str, content: str, **options: str) -> Reading:
+    return read({"file": UploadedFile(name, content.encode())}, format_, ReaderOptions(**options))  # type: ignore[arg-type]
+
+
+def test_the_guess_looks_at_the_name_and_at_options_and_says_so() -> None:
+    text = "3 1\n2 1\n"
+    for name in ("x.csv", "X.CSV.gz"):
+        reading = named("auto", name, text)
+        assert columns(reading) == ([3, 2], [1, 1])
+        assert reading.notes[0].startswith("The format was guessed from the name of a file: csv (")
+    reading = named("auto", "x", text, delimiter="blank")
+    assert reading.notes[0].startswith("The format was guessed from the option delimiter: csv (")
+
+
+def test_an_empty_file_is_said_to_be_empty_at_once(refusal: Refusal) -> None:
+    for content in ("", "\ufeff", "\n\n"):
+        error = refusal("auto", {"file": content})
+        assert (error.flaws[0].pointer, error.flaws[0].code) == ("/files/file", "no_items")
+    assert refusal("auto", {"u": "id,score\na,1\n", "v": ""}).flaws[0].pointer == "/files/v"
