@@ -23,6 +23,7 @@ from . import (
     mt,
     promptfoo,
     ranking,
+    several_files,
     trec,
 )
 from .format import FirstLook, Format, Sign
@@ -83,15 +84,11 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     """
     if not files:
         raise InvalidTest.at("/files", "missing_file", "There are no files; give u and v, or one file.")
+    if several_files.are_several(files):
+        return _read_several(files, format_, options)
     by_role = sources(files)
     refuse_spreadsheets(by_role)
-    name = ALIASES.get(format_.lower(), format_.lower())
-    guessed = name == AUTO
-    if guessed:
-        name = beside_gold(guess(by_role), options)
-    if name not in FORMATS:
-        detail = f"There is no format {quoted(format_)}; there are: auto, {', '.join(FORMATS)}."
-        raise InvalidTest.at("/options/format", "unknown_format", detail)
+    name, guessed = _format_of(by_role, format_, options)
     reader = FORMATS[name]
     only(by_role, reader.roles, name)
     _refuse_unused(options.given(), reader.uses | ALWAYS, name)
@@ -106,6 +103,36 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
         return reading
     note = f"The format was guessed from the files' first bytes: {name} ({reader.summary})."
     return replace(reading, guessed=True, notes=(note, *reading.notes))
+
+
+def _format_of(by_role: Mapping[str, Source], format_: str, options: ReaderOptions) -> tuple[str, bool]:
+    """The name of the format, and whether it was guessed; raises InvalidTest where there is none."""
+    name = ALIASES.get(format_.lower(), format_.lower())
+    guessed = name == AUTO
+    if guessed:
+        name = beside_gold(guess(by_role), options)
+    if name not in FORMATS:
+        detail = f"There is no format {quoted(format_)}; there are: auto, {', '.join(FORMATS)}."
+        raise InvalidTest.at("/options/format", "unknown_format", detail)
+    return name, guessed
+
+
+def _read_several(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions) -> Reading:
+    """The reading of systems that have a file for each task."""
+    some = {role: file.parts[0] if file.parts else file for role, file in files.items()}
+    name, _ = _format_of(sources(some), format_, options)
+    if not FORMATS[name].several:
+        role = next(role for role, file in files.items() if file.parts)
+        detail = (
+            f"The format {name} takes one file {role}: it compares items within a file, and not over several."
+        )
+        raise InvalidTest.at(f"/files/{role}", "several_files", detail)
+    return several_files.read(
+        files,
+        options,
+        lambda own, chosen: read(own, format_, chosen),
+        drops="on_missing" in FORMATS[name].uses,
+    )
 
 
 def beside_gold(guessed: str, options: ReaderOptions) -> str:

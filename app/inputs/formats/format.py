@@ -109,6 +109,7 @@ class Format:
 
     `kinds` are the kinds of tests that its readings may be; none where the statistic follows from the format alone.
     `statistics` are the values of the option `statistic` that it understands itself. `delimiter` is its default.
+    `several` says whether the systems may have a file for each task.
     """
 
     name: str
@@ -121,3 +122,4 @@ class Format:
     aliases: tuple[str, ...] = ()
     delimiter: str | None = None
     sign: Callable[[FirstLook], Sign] = no_sign
+    several: bool = True
