@@ -61,7 +61,7 @@ class Settings(BaseSettings):
     )
     max_items: int = Field(default=10_000_000, ge=1, description="Most items in one test; more get 413.")
     max_name_chars: int = Field(default=200, ge=1, description="Longest name of a system, in characters.")
-    max_form_parts: int = Field(default=100, ge=1, description="Most parts of a multipart body.")
+    max_form_parts: int = Field(default=1_000, ge=1, description="Most parts of a multipart body.")
     max_gate_metrics: int = Field(default=32, ge=1, description="Most metrics in one gate; more get 422.")
     max_systems: int = Field(
         default=1_000, ge=2, description="Most systems in one data set of a comparison; more get 422."

@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from ..client.errors import InvalidData
+from ..client.folders import Several, several
 from ..inputs.formats.roles import ROLES
 from . import paired_perm_compat
 from .output import Refused
@@ -25,9 +27,9 @@ KEPT = frozenset({"fail_status"})
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Files by role, where each came from, fields by name, and the files of several baselines."""
+    """Files by role (of some roles several), where each came from, fields by name, and the files of several baselines."""
 
-    files: Mapping[str, tuple[str, bytes]]
+    files: Mapping[str, Any]
     paths: Mapping[str, str]
     fields: Mapping[str, Any]
     against: tuple[tuple[str, bytes], ...] = ()
@@ -38,14 +40,22 @@ def form_of(given: Mapping[str, Any]) -> Form:
     paths = paths_of(given)
     if list(paths.values()).count(STDIN) > 1:
         raise click.UsageError("Only one file can be standard input.")
-    files = {role: read(path) for role, path in paths.items() if not role.startswith(AGAINST)}
+    files = {role: read_all(path) for role, path in paths.items() if not role.startswith(AGAINST)}
     against = tuple(read(path) for role, path in paths.items() if role.startswith(AGAINST))
     fields = fields_of(given)
     if set(files) == {"file"}:
-        fields = paired_perm_compat.translated(fields, given, files["file"][1], paths["file"])
+        fields = paired_perm_compat.translated(fields, given, _only(files)[1], paths["file"])
     elif given.get("mc") is not None or given.get("delim") is not None:
         fields = paired_perm_compat.translated(fields, given, b"", "")
     return Form(files, paths, fields, against)
+
+
+def _only(files: Mapping[str, tuple[str, bytes] | Several]) -> tuple[str, bytes]:
+    """The only file; raises UsageError where the only path has several."""
+    file = files["file"]
+    if isinstance(file, Several):
+        raise click.UsageError("One path has several files: give two folders or patterns, U first, then V.")
+    return file
 
 
 def paths_of(given: Mapping[str, Any]) -> dict[str, str]:
@@ -61,7 +71,8 @@ def paths_of(given: Mapping[str, Any]) -> dict[str, str]:
         )
     if len(named) > 2:
         raise click.UsageError(
-            f"Give one file with both systems, or two (U first, then V); these are {len(named)}. "
+            f"Give one file with both systems, or two files, folders or quoted patterns such as 'runs/a/*.jsonl' "
+            f"(U first, then V); these are {len(named)}. "
             "The gold standard is --gold, references are --ref."
         )
     paths = {"file": named[0]} if len(named) == 1 else {"u": named[0], "v": named[1]}
@@ -78,9 +89,30 @@ def read(path: str) -> tuple[str, bytes]:
     if path == STDIN:
         return "stdin", sys.stdin.buffer.read()
     try:
+        if Path(path).is_dir():
+            raise Refused(f"{path} is a folder: one file is needed here.")
         return Path(path).name, Path(path).read_bytes()
     except OSError as error:
         raise Refused(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def read_all(path: str) -> tuple[str, bytes] | Several:
+    """A file; or the files of a folder or a pattern, of which it says what it leaves out. Raises Refused."""
+    if path == STDIN:
+        return read(path)
+    try:
+        found = several(path)
+    except InvalidData as error:
+        raise Refused(error.detail) from None
+    if found is None:
+        return read(path)
+    if found.left_out:
+        more = f" and {len(found.left_out) - 3:,} more" if len(found.left_out) > 3 else ""
+        click.echo(
+            f"exactperm: of {path} {len(found.files):,} files are read, and not {', '.join(found.left_out[:3])}{more}.",
+            err=True,
+        )
+    return found
 
 
 def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,11 +27,13 @@ TEST_EXAMPLES = """\b
 Examples:
   exactperm test scores.csv                       id,u,v per line
   exactperm test new.jsonl old.jsonl              lm-evaluation-harness, Inspect, CSV, …
+  exactperm test runs/new runs/old                folders with a file for each task; or quoted patterns, 'runs/new/*.jsonl'
   exactperm test crf.conllu base.conllu --gold gold.conllu --statistic las --clusters document
   exactperm test scores.csv -o report.html        a report with a picture
   exactperm test data.csv --metric F1             as rycolab/paired-perm-test
 
-The first file is U and the second is V; one file holds both; - is standard input. Where something must be chosen (a filter, a
+The first file is U and the second is V; one file holds both; of folders the tasks, paired by the names of their files, are the clusters (--clusters item: none);
+- is standard input. Where something must be chosen (a filter, a
 metric), the error message lists the choices.
 
 """
@@ -52,6 +54,7 @@ COMPARE_EXAMPLES = """\b
 Examples:
   exactperm compare board.csv                     id,A,B,C per line; or id,system,score
   exactperm compare a.jsonl b.jsonl c.jsonl       one file for each system, named after its file
+  exactperm compare runs/a runs/b runs/c          folders with a file for each task: each task is a data set
   exactperm compare runs/*.conllu --gold gold.conllu --statistic las --clusters document
   exactperm compare board.csv --baseline main --alternative greater --confidence-level 0.95
   exactperm compare board.csv -o board.svg --picture heatmap

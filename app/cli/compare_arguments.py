@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -11,9 +11,10 @@ import click
 
 from ..client.compare_requests import CompareRequest, compare_files
 from ..client.data import escaped
+from ..client.folders import Several
+from ..inputs.formats.file_names import by_folders, stem
 from ..inputs.formats.roles import ROLES
-from ..service.compare.system_files import stem
-from .arguments import PREFIX, REFERENCES, STDIN, Form, options_given, read
+from .arguments import PREFIX, REFERENCES, STDIN, Form, options_given, read_all
 
 
 def compare_form(given: Mapping[str, Any]) -> tuple[CompareRequest, Form]:
@@ -25,16 +26,45 @@ def compare_form(given: Mapping[str, Any]) -> tuple[CompareRequest, Form]:
     beside.update(zip(REFERENCES, given["ref"], strict=False))
     if [*paths, *beside.values()].count(STDIN) > 1:
         raise click.UsageError("Only one file can be standard input.")
-    systems = [read(path) for path in paths]
-    called = [name for name, _ in systems]
+    systems = [read_all(path) for path in paths]
     fields = _fields(given)
+    others = {role: read_all(path) for role, path in beside.items()}
+    if any(isinstance(system, Several) for system in systems):
+        return _of_tasks(paths, systems, others, fields, beside)
+    called = [system[0] for system in systems if isinstance(system, tuple)]
     if len(paths) > 1 and "names" not in fields:
         names = _names_by_folder(paths, called)
         if names is not None:
             fields["names"] = names
-    others = {role: read(path) for role, path in beside.items()}
-    request = compare_files(systems if len(systems) > 1 else systems[0], **others, **fields)
+    request = compare_files(systems if len(systems) > 1 else systems[0], **others, **fields)  # type: ignore[arg-type]
     return request, Form({}, {**beside, **_by_system(paths, called, fields.get("names"))}, fields)
+
+
+def _of_tasks(
+    paths: Sequence[str],
+    systems: Sequence[tuple[str, bytes] | Several],
+    others: Mapping[str, Any],
+    fields: dict[str, Any],
+    beside: Mapping[str, str],
+) -> tuple[CompareRequest, Form]:
+    """Systems with a file for each task: folders, or patterns, named after themselves unless `names` has their names."""
+    names = fields.pop("names", None)
+    if isinstance(names, str):
+        names = (
+            [name.strip() for name in names.split(",")] if not names.startswith("[") else json.loads(names)
+        )
+    if names is None:
+        tails = [[*PurePath(path).parts[:-1], stem(PurePath(path).name)] for path in paths]
+        names = by_folders(tails)
+    if names is None or len(names) != len(paths) or len(set(names)) < len(names):
+        raise click.UsageError(f"Name the {len(paths)} systems, each by a name of its own: -O names=A,B.")
+    if len(paths) < 2:
+        raise click.UsageError(
+            f"{paths[0]} has several files: give such a folder or pattern for each system."
+        )
+    request = compare_files(dict(zip(names, systems, strict=True)), **others, **fields)  # type: ignore[arg-type]
+    by_system = {escaped(name): path for name, path in zip(names, paths, strict=True)}
+    return request, Form({}, {**beside, **by_system}, fields)
 
 
 def _fields(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,21 +91,7 @@ def _names_by_folder(paths: Sequence[str], names: Sequence[str]) -> list[str] | 
     stems = [stem(name) for name in names]
     if len(set(stems)) == len(stems) or len(set(paths)) < len(paths) or STDIN in paths:
         return None
-    parts = [[*PurePath(path).parts[:-1], own] for path, own in zip(paths, stems, strict=True)]
-    size = next(
-        (
-            size
-            for size in range(2, max(map(len, parts)) + 1)
-            if max(Counter(tuple(own[-size:]) for own in parts).values()) == 1
-        ),
-        None,
-    )
-    if size is None:
-        return None
-    tails = [own[-size:] for own in parts]
-    while len(tails[0]) > 1 and len({own[-1] for own in tails}) == 1 and min(map(len, tails)) > 1:
-        tails = [own[:-1] for own in tails]
-    return ["/".join(own) for own in tails]
+    return by_folders([[*PurePath(path).parts[:-1], own] for path, own in zip(paths, stems, strict=True)])
 
 
 def _by_system(paths: Sequence[str], files: Sequence[str], names: Any) -> dict[str, str]:

@@ -16,7 +16,7 @@ from .board_columns import Columns, at_dataset, board_columns, of_dataset, witho
 from .data import plain
 from .errors import InvalidData
 from .indexed import BESIDE
-from .requests import ROLES, FileLike, Statistic, file_of, form_fields
+from .requests import ROLES, FileLike, Statistic, file_of, files_of, form_fields
 
 CompareKind = Literal["scores", "counts", "predictions", "files"]
 SYSTEM, FILE = "system", "file"
@@ -152,22 +152,23 @@ def compare_files(
     """Evaluation files of many systems: one file with all of them, or one for each.
 
     `files` is {name: file}, a list of files whose names are the systems', or the one file: a path, bytes, (name,
-    bytes), or an open file. `gold`, `ref`, `qrels` and `documents` are files as well; every other keyword is a field
+    bytes), or an open file. In {name: …} also a folder, a pattern or a list of files, one for each task: tasks are then data sets. `gold`, `ref`, `qrels` and `documents` are files as well; every other keyword is a field
     of the form, `format` (default `auto`), `statistic` and the options of `compare` among them.
     """
     fields = dict(files_and_fields)
     if isinstance(files, Mapping):
         if "names" in fields:
             raise InvalidData("The files have names already: leave names out.", pointer="/names")
-        fields["names"] = list(files)
-        parts = [(SYSTEM, file_of(str(name), one)) for name, one in files.items()]
+        own = {str(name): files_of(str(name), one) for name, one in files.items()}
+        fields["names"] = [name for name, several in own.items() for _ in several]
+        parts = [(SYSTEM, one) for several in own.values() for one in several]
     elif _is_file(files):
         parts = [(FILE, file_of(FILE, cast("FileLike", files)))]
     else:
         several = cast("Sequence[FileLike]", files)
         parts = [(SYSTEM, file_of(f"system{number}", one)) for number, one in enumerate(several, start=1)]
     others = [role for role in ROLES if role not in {"u", "v", FILE} and fields.get(role) is not None]
-    parts += [(role, file_of(role, fields[role])) for role in others]
+    parts += [(role, one) for role in others for one in files_of(role, fields[role])]
     options = _options({name: one for name, one in fields.items() if name not in ROLES})
     return CompareRequest("files", {}, options, tuple(parts))
 

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Literal, TypedDict, Unpack
 
 from .data import plain, table
 from .errors import InvalidData
+from .folders import Several, several
 from .indexed import by_index
 
 Kind = Literal["effects", "scores", "counts", "predictions", "files"]
@@ -170,11 +171,11 @@ def files(**files_and_fields: FileLike | Any) -> TestRequest:
     """Evaluation files, and how to read and test them.
 
     `u`, `v` (or `file` for both), `gold`, `ref`, `qrels` and `documents` are files: a path, bytes, (name, bytes), or
-    an open file. Every other keyword is a field of the form: `format` is that of the files (default `auto`), and
+    an open file; but for `file` also a folder, a pattern such as "runs/a/*.jsonl", or a list, with a file for each task. Every other keyword is a field of the form: `format` is that of the files (default `auto`), and
     `statistic` a name, or {"name": …} with its parameters.
     """
     given = {name: one for name, one in files_and_fields.items() if one is not None}
-    read = tuple((role, file_of(role, given[role])) for role in ROLES if role in given)
+    read = tuple((role, one) for role in ROLES if role in given for one in files_of(role, given[role]))
     fields = {name: one for name, one in given.items() if name not in ROLES}
     return TestRequest("files", {}, form_fields(fields), read)
 
@@ -231,6 +232,17 @@ def form_fields(options: Mapping[str, Any]) -> dict[str, Any]:
         else:
             flat[name] = value
     return {name: plain(value, f"/options/{name}") for name, value in flat.items()}
+
+
+def files_of(role: str, given: FileLike | list[FileLike] | Several) -> list[tuple[str, bytes]]:
+    """The names and the bytes of one file or of several: a folder, a pattern, or a list of files."""
+    if isinstance(given, Several):
+        return list(given.files)
+    if isinstance(given, str | PathLike) and (found := several(given)) is not None:
+        return list(found.files)
+    if isinstance(given, list):
+        return [file_of(f"{role}{number}", one) for number, one in enumerate(given, start=1)]
+    return [file_of(role, given)]
 
 
 def file_of(role: str, given: FileLike) -> tuple[str, bytes]:

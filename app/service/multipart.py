@@ -88,10 +88,11 @@ def read(
     most_parts: int,
     most_bytes: int,
     repeated: str | None = None,
+    several: Collection[str] = (),
 ) -> Form:
     """Read a form; a part is a file when it has a filename, or is named by one of the `roles`.
 
-    Only the role `repeated` may be there several times.
+    Only the role `repeated` may be there several times; and those in `several`, whose files become the parts of one.
 
     Raises
     ------
@@ -104,25 +105,31 @@ def read(
     """
     files: dict[str, UploadedFile] = {}
     fields: list[tuple[str, str]] = []
-    several: list[UploadedFile] = []
+    listed: list[UploadedFile] = []
+    bundles: dict[str, list[UploadedFile]] = {}
     left = most_bytes
     for number, part in enumerate(_parts(body, boundary, most_parts), 1):
-        name, filename = _names(part, number)
-        if filename is None and name not in roles:
+        name, path = _names(part, number)
+        if path is None and name not in roles:
             fields.append((name, _text(part.content, name)))
             continue
-        if name in files:
+        if name in files and name not in several:
             raise InvalidTest.at(
                 f"/files/{name[:40]}", "duplicate_file", f"There are two files {quoted(name)}."
             )
         content = _inflated(bytes(part.content), name, left)
         left -= len(content)
-        file = UploadedFile((filename or "")[:MAX_NAME_CHARS], content)
+        folder, _, filename = (path or "").rpartition("/")
+        file = UploadedFile(filename[:MAX_NAME_CHARS], content, folder[-MAX_NAME_CHARS:])
         if name == repeated:
-            several.append(file)
+            listed.append(file)
         else:
+            bundles.setdefault(name, []).append(file)
             files[name] = file
-    return Form(files, fields, several)
+    for role, parts in bundles.items():
+        if len(parts) > 1:
+            files[role] = UploadedFile(parts[0].name, b"", parts[0].folder, tuple(parts))
+    return Form(files, fields, listed)
 
 
 def _parts(body: bytes | bytearray, boundary: str, most: int) -> list[Part]:
@@ -146,7 +153,7 @@ def _parts(body: bytes | bytearray, boundary: str, most: int) -> list[Part]:
 
 
 def _names(part: Part, number: int) -> tuple[str, str | None]:
-    """The name of a part, and its filename if it has one, without any folders."""
+    """The name of a part, and its filename if it has one, with the folders that the caller sent."""
     headers = dict(part.headers)
     try:
         kind, options = parse_options_header(headers.get(b"content-disposition", b""))
@@ -161,7 +168,7 @@ def _names(part: Part, number: int) -> tuple[str, str | None]:
         raise MalformedBody(
             f"Part {number} of the form has a Content-Transfer-Encoding; send its bytes as they are."
         )
-    return name, None if filename is None else filename.replace("\\", "/").rpartition("/")[2]
+    return name, None if filename is None else filename.replace("\\", "/")
 
 
 def _text(content: bytearray, name: str) -> str:

@@ -35,6 +35,10 @@ PARAMETERS = tuple(
 FIELDS = ("format", *OPTION_NAMES, *PARAMETERS, *CHOICES, *NAMES)
 
 
+# The roles that may have a file for each task; both systems of a test in one file are one task.
+OF_TASKS = tuple(role for role in ROLES if role != "file")
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedFiles:
     """Files that were read, the statistic and the options of their test, and the map of pointers into the form."""
@@ -50,7 +54,7 @@ def read_form(job: Job, body: bytes | bytearray, repeated: str | None = None) ->
     limits = job.limits
     roles = ROLES if repeated is None else (*ROLES, repeated)
     return multipart.read(
-        body, job.body.boundary, roles, repeated=repeated, most_parts=limits.max_form_parts,
+        body, job.body.boundary, roles, repeated=repeated, several=OF_TASKS, most_parts=limits.max_form_parts,
         most_bytes=limits.max_body_bytes,
     )  # fmt: skip
 

@@ -124,7 +124,8 @@ def _form() -> Schema:
     readers = {name: form[name] for name in ("format", *READER_OPTIONS)}
     names = {
         "type": "string",
-        "description": "The systems' names in the order of their files, between commas or as a JSON list; else those of the files.",
+        "description": "The systems' names in the order of their files, between commas or as a JSON list; else those of the files. "
+        "A name that is repeated has several files, one for each task: tasks are data sets.",
     }
     return {
         "type": "object",

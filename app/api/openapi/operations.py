@@ -155,7 +155,11 @@ def form_schema() -> dict[str, Schema]:
         for name, entry in catalogue.FORMATS.items()
     )
     parts: dict[str, Schema] = {
-        role: {**BINARY, "description": f"A file: {title}. May be gzip or zstd."}
+        role: {
+            **BINARY,
+            "description": f"A file: {title}. May be gzip or zstd."
+            + ("" if role == "file" else " May be repeated, with a file for each task."),
+        }
         for role, title in ROLES.items()
     }
     parts["format"] = {

@@ -23,6 +23,7 @@ from . import (
     mt,
     promptfoo,
     ranking,
+    several_files,
     trec,
 )
 from .format import FirstLook, Format, Sign
@@ -85,20 +86,11 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     """
     if not files:
         raise InvalidTest.at("/files", "missing_file", "There are no files; give u and v, or one file.")
+    if several_files.are_several(files):
+        return _read_several(files, format_, options)
     by_role = sources(files)
     refuse_spreadsheets(by_role)
-    name = ALIASES.get(format_.lower(), format_.lower())
-    guessed = name == AUTO
-    found = Guess("")
-    if guessed:
-        for source in by_role.values():
-            if not source.content.removeprefix(UTF8_BOM):
-                raise source.empty()
-        found = guess(by_role, options)
-        name = beside_gold(found.name, options)
-    if name not in FORMATS:
-        detail = f"There is no format {quoted(format_)}; there are: auto, {', '.join(FORMATS)}."
-        raise InvalidTest.at("/options/format", "unknown_format", detail)
+    name, found = _format_of(by_role, format_, options)
     reader = FORMATS[name]
     only(by_role, reader.roles, name)
     _refuse_unused(options.given(), reader.uses | ALWAYS, name)
@@ -109,10 +101,46 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
         raise no_bounds()
     if "u" in by_role and "v" in by_role:
         reading = replace(reading, file_names=(by_role["u"].name, by_role["v"].name))
-    if not guessed:
+    if found is None:
         return reading
     note = f"The format was guessed from {found.looked_at}: {name} ({reader.summary})."
     return replace(reading, guessed=True, notes=(note, *reading.notes))
+
+
+def _format_of(
+    by_role: Mapping[str, Source], format_: str, options: ReaderOptions
+) -> tuple[str, Guess | None]:
+    """The name of the format, and what told it where it was guessed; raises InvalidTest where there is none."""
+    name = ALIASES.get(format_.lower(), format_.lower())
+    found = None
+    if name == AUTO:
+        for source in by_role.values():
+            if not source.content.removeprefix(UTF8_BOM):
+                raise source.empty()
+        found = guess(by_role, options)
+        name = beside_gold(found.name, options)
+    if name not in FORMATS:
+        detail = f"There is no format {quoted(format_)}; there are: auto, {', '.join(FORMATS)}."
+        raise InvalidTest.at("/options/format", "unknown_format", detail)
+    return name, found
+
+
+def _read_several(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions) -> Reading:
+    """The reading of systems that have a file for each task."""
+    some = {role: file.parts[0] if file.parts else file for role, file in files.items()}
+    name, _ = _format_of(sources(some), format_, options)
+    if not FORMATS[name].several:
+        role = next(role for role, file in files.items() if file.parts)
+        detail = (
+            f"The format {name} takes one file {role}: it compares items within a file, and not over several."
+        )
+        raise InvalidTest.at(f"/files/{role}", "several_files", detail)
+    return several_files.read(
+        files,
+        options,
+        lambda own, chosen: read(own, format_, chosen),
+        drops="on_missing" in FORMATS[name].uses,
+    )
 
 
 def beside_gold(guessed: str, options: ReaderOptions) -> str:

@@ -120,6 +120,7 @@ class Format:
     `kinds` are the kinds of tests that its readings may be; none where the statistic follows from the format alone.
     `statistics` are the values of the option `statistic` that it understands itself. `delimiter` is its default.
     `suffixes` are the ends of names of text files that tell the format where their content does not.
+    `several` says whether the systems may have a file for each task.
     """
 
     name: str
@@ -133,3 +134,4 @@ class Format:
     delimiter: str | None = None
     sign: Callable[[FirstLook], Sign] = no_sign
     suffixes: tuple[str, ...] = ()
+    several: bool = True

@@ -217,5 +217,5 @@ def _sign(look: FirstLook) -> Sign:
 
 FORMAT = Format(
     "mt-metrics-eval", read, ROLES, USES, "segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold",
-    kinds=("predictions",), aliases=("mtme", "seg.score"), sign=_sign,
+    kinds=("predictions",), aliases=("mtme", "seg.score"), sign=_sign, several=False,
 )  # fmt: skip

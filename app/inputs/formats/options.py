@@ -41,7 +41,8 @@ class ReaderOption:
 READER_OPTIONS = (
     ReaderOption(
         "clusters", "Clusters",
-        "What groups items that swap together: a column, a field, a metadata key, document or call.",
+        "What groups items that swap together: a column, a field, a metadata key, document or call. With a file for each task: "
+        "task (the default) or item.",
     ),
     ReaderOption(
         "on_missing", "Items only one system has", "Items that only one system has.",

@@ -243,5 +243,5 @@ def _sign(look: FirstLook) -> Sign:
 FORMAT = Format(
     "ranking", read, ROLES, USES,
     "label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold",
-    kinds=("predictions",), sign=_sign,
+    kinds=("predictions",), sign=_sign, several=False,
 )  # fmt: skip

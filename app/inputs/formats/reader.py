@@ -36,10 +36,21 @@ MAX_INFLATED_BYTES = 256 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """An uploaded file; its content is already decompressed."""
+    """An uploaded file; its content is already decompressed.
+
+    `folder` is the part of its path that the caller sent before the name: it is only ever read as a name. `parts` are
+    the files of a role that has several, which then has no content of its own.
+    """
 
     name: str
     content: bytes
+    folder: str = ""
+    parts: tuple[UploadedFile, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """Its name, with the folder where it has one."""
+        return f"{self.folder}/{self.name}" if self.folder else self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from ...statistics.paired import StatisticSpec
 from ...statistics.pairwise.gold import PAIRWISE
 from ..messages import Job
 from ..multipart import Form, read as read_multipart
-from ..parse_files import PARAMETERS, as_read, option_pointer, spec_of_kind, spec_of_reading
+from ..parse_files import OF_TASKS, PARAMETERS, as_read, option_pointer, spec_of_kind, spec_of_reading
 from ..pointers import PointerMap
 from ..schema.compare import CompareChoices, CompareKind
 from ..schema.fields import NO_BOOLEANS
@@ -32,6 +32,7 @@ from .given import GivenBoard
 from .options import SYSTEMS, in_form
 from .ranked_table import board_beside_gold
 from .system_files import read_each
+from .task_files import read_tasks, tasks_of
 
 SYSTEM = "system"  # the part of each system's file, repeated
 FILE = "file"
@@ -57,7 +58,7 @@ def parse_form(job: Job, body: bytes | bytearray) -> FilesOfSystems:
     """Read a form of files; raises InputError with pointers `/files/<role>/…` and `/options/<name>`."""
     limits = job.limits
     form = read_multipart(
-        body, job.body.boundary, (*ROLES, SYSTEM), repeated=SYSTEM, most_parts=limits.max_form_parts,
+        body, job.body.boundary, (*ROLES, SYSTEM), repeated=SYSTEM, several=OF_TASKS, most_parts=limits.max_form_parts,
         most_bytes=limits.max_body_bytes,
     )  # fmt: skip
     if FILE in form.files:
@@ -265,21 +266,28 @@ def _each_file(form: Form, fields: FormFields, options: ReaderOptions) -> FilesO
     if fields.names is not None and len(fields.names) != len(form.repeated):
         detail = f"names has {len(fields.names):,} names for {len(form.repeated):,} files: give one for each, in their order."
         raise InvalidTest.at(option_pointer(NAMES), "wrong_name_count", detail)
-    readings = read_each(
-        form.repeated, fields.names, form.files, fields.format, options,
-        on_missing=fields.members.get("on_missing", "error"),
-    )  # fmt: skip
-    kind: CompareKind = "predictions" if readings.kind in ("segments", "predictions") else readings.kind  # type: ignore[assignment]
+    on_missing = fields.members.get("on_missing", "error")
+    tasks = tasks_of(form, fields.names, on_missing=on_missing)
+    if tasks is None:
+        board = read_each(
+            form.repeated, fields.names, form.files, fields.format, options, on_missing=on_missing
+        )
+        boards: dict[str | None, GivenBoard] = {None: board.board}
+        first, record = board.first, board.record
+    else:
+        read = read_tasks(tasks, fields.format, options, on_missing=on_missing)
+        boards = dict(read.boards.items())
+        first, record = read.first, read.record
+    kind: CompareKind = "predictions" if first.kind in ("segments", "predictions") else first.kind  # type: ignore[assignment]
     statistic = fields.members.get("statistic", {})
     with relocated(in_form):
         spec = spec_of_reading(
-            readings.first,
+            first,
             options.statistic,
             {name: statistic[name] for name in PARAMETERS if name in statistic},
         )
-    first = readings.first
-    measured = readings.kind == "scores" or spec == first.default_statistic
+    measured = first.kind == "scores" or spec == first.default_statistic
     return FilesOfSystems(
-        choices_of(fields, kind), {None: readings.board}, readings.record, spec,
+        choices_of(fields, kind), boards, record, spec,
         first.metric if measured else None, first.higher_is_better if measured else None,
     )  # fmt: skip

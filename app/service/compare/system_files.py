@@ -16,6 +16,7 @@ from ...inference.record import ReadingRecord
 from ...inputs.alignment import OnMissing, system_pointer
 from ...inputs.formats import catalogue
 from ...inputs.formats.catalogue import Guess
+from ...inputs.formats.file_names import stem
 from ...inputs.formats.reader import Kind, ReaderOptions, Reading, UploadedFile
 from ...inputs.formats.source import sources
 from ...inputs.nested import NamedCounts
@@ -26,24 +27,6 @@ from .given import GivenBoard
 
 # What only tells that items are missing; which ones, the alignment of all systems says better.
 MISSING = frozenset(("unmatched_ids", "missing_value"))
-SUFFIXES = (
-    ".gz",
-    ".zst",
-    ".zip",
-    ".json",
-    ".jsonl",
-    ".ndjson",
-    ".csv",
-    ".tsv",
-    ".txt",
-    ".conllu",
-    ".conll",
-    ".eval",
-    ".run",
-    ".trec",
-    ".score",
-    ".seg",
-)
 MOST_NOTES = 200
 NAME_CHARS = 40
 # Notes about two files, which say nothing about all of them.
@@ -58,18 +41,6 @@ class Readings:
     first: Reading
     board: GivenBoard
     record: ReadingRecord
-
-
-def stem(name: str) -> str:
-    """A system's name by that of its file: without what tells the format and the compression.
-
-    >>> stem("gpt-4.jsonl.gz"), stem("en_ewt-ud-test.crf.conllu")
-    ('gpt-4', 'en_ewt-ud-test.crf')
-    """
-    left = name
-    while left.lower().endswith(SUFFIXES):
-        left = left[: left.rindex(".")]
-    return left or name
 
 
 def read_each(

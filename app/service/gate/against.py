@@ -15,11 +15,11 @@ from typing import Any
 from pydantic import BaseModel, create_model
 
 from ...errors import Flaw, InvalidTest, pointer_token, relocated
+from ...inputs.formats.file_names import stem
 from ...inputs.formats.reader import Reading, UploadedFile
 from ...inputs.quoting import quoted
 from ..compare.form_fields import NAMES, names_in
 from ..compare.names import require_names
-from ..compare.system_files import stem
 from ..messages import Limits
 from ..multipart import Form
 from ..parse import ParsedTest
