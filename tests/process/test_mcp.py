@@ -20,6 +20,7 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 from mcp import Client
 
 from app.cli.commands import cli
+from tests.docs_pages import blocks
 
 from .assistants import COMMAND, PATIENCE_S, ROOT, environment, run, text_of
 
@@ -276,3 +277,16 @@ def test_it_ends_with_its_client_in_the_middle_of_a_computation(
             server.kill()
         assert server.stderr is not None
         assert b"Traceback" not in server.stderr.read()
+
+
+def test_the_page_of_assistants_says_what_happens(tmp_path: Path) -> None:
+    configured, asked = (json.loads(block) for block in blocks("docs/assistants.md", "json"))
+    (line,) = blocks("docs/assistants.md", "text")
+    (server,) = configured["mcpServers"].values()
+    assert (server["command"], server["args"][:-1]) == ("exactperm", COMMAND[-2:])
+
+    async def body(client: Client) -> None:
+        result = await client.call_tool(asked["name"], asked["arguments"])
+        assert text_of(result).startswith(line.strip())
+
+    run(body, FILES, tmp_path / "log")
