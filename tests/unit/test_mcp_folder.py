@@ -31,7 +31,8 @@ def swap_for_links(root: Path, what: str) -> None:
 def test_a_link_that_is_put_there_after_the_path_was_resolved_is_not_followed(
     root: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    folder, opened, real = Folder(root, 100), [], os.open
+    folder, real = Folder(root, 100), os.open
+    opened: list[Any] = []
 
     def swapping(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         if not opened:
