@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .compare_notebook import CompareInNotebook
+from .plan_notebook import ComparePlanInNotebook
 from .results import Interval, Reading, ResultWarning, Runtime, Versions
 
 Relation = Literal["better", "worse", "tied", "undecided", "untestable"]
@@ -156,7 +157,7 @@ class BoardPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparePlan:
+class ComparePlan(ComparePlanInNotebook):
     """What a comparison would do and cost on one processor; `longest_seconds` is None where that is not known."""
 
     tests: int
@@ -165,7 +166,3 @@ class ComparePlan:
     boards: tuple[BoardPlan, ...]
     versions: Versions
     raw: Mapping[str, Any] = field(repr=False, compare=False)
-
-    def __str__(self) -> str:
-        methods = sorted({method for board in self.boards for method in board.methods})
-        return f"{self.tests:,} tests ({', '.join(methods)}), about {self.seconds:.2g} s"

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .notebook import GateInNotebook, one_line
+from .notebook import GateInNotebook
+from .plan_notebook import PlanInNotebook
 from .results import Evidence, Runtime, Sensitivity, TestResult, Versions
 
 Verdict = Literal["pass", "fail", "inconclusive", "continue"]
@@ -96,7 +97,7 @@ class PlannedMethod:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(PlanInNotebook):
     """The method and cost of a test, and the alternatives."""
 
     kind: str
@@ -109,11 +110,6 @@ class Plan:
     alternatives: tuple[PlannedMethod, ...]
     versions: Versions
     raw: Mapping[str, Any] = field(repr=False, compare=False)
-
-    def __str__(self) -> str:
-        exact = "exact" if self.exact else "not exact"
-        cost = f"about {self.seconds:.2g} s and {self.bytes / 2**20:.3g} MiB"
-        return f"{self.method} ({exact}), {cost}: {one_line(self.reason)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

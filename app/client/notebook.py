@@ -32,7 +32,7 @@ class TestInNotebook:
 
     def _repr_html_(self) -> str:
         result = cast("TestResult", self)
-        return _block(test_sentence(result), _table(_test_rows(result)), _picture(result))
+        return block(test_sentence(result), two_columns(_test_rows(result)), _picture(result))
 
     def to_frame(self) -> Any:
         """A pandas.DataFrame of one row; its columns are those of the CSV report. Raises ImportError without pandas."""
@@ -52,7 +52,7 @@ class GateInNotebook:
         gate = cast("GateResult", self)
         rows = [row for metric in gate.metrics for row in _metric_rows(metric)]
         deciding = next((one for one in gate.metrics if one.verdict == gate.verdict), gate.metrics[0])
-        return _block(f"{VERDICTS[gate.verdict]}: {gate.reason}", _table(rows), _picture(deciding.test))
+        return block(f"{VERDICTS[gate.verdict]}: {gate.reason}", two_columns(rows), _picture(deciding.test))
 
     def to_frame(self) -> Any:
         """A pandas.DataFrame with one row for each metric; its columns are those of the CSV report. Raises ImportError without pandas."""
@@ -157,11 +157,13 @@ def _metric_rows(metric: MetricResult) -> list[tuple[str, str]]:
     ]
 
 
-def _block(sentence: str, table: str, picture: str) -> str:
+def block(sentence: str, table: str, picture: str) -> str:
+    """A result as HTML: the sentence is escaped here, the others are HTML."""
     return f'<div class="exactperm"><p>{escape(sentence)}</p>{table}{picture}</div>'
 
 
-def _table(rows: Iterable[tuple[str, str]]) -> str:
+def two_columns(rows: Iterable[tuple[str, str]]) -> str:
+    """Names and values as an HTML table, escaped."""
     cells = "".join(
         f'<tr><th scope="row" style="text-align:left">{escape(name)}</th>'
         f'<td style="text-align:left">{escape(value)}</td></tr>'

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
-from .notebook import frame_of, one_line
+from .plan_notebook import PowerInNotebook
 from .results import ResultWarning, Runtime, Versions
 
 
@@ -40,7 +39,7 @@ class PowerMethod:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PowerResult:
+class PowerResult(PowerInNotebook):
     """Which true difference a test finds, how likely, and with how many items."""
 
     id: str
@@ -60,22 +59,3 @@ class PowerResult:
     versions: Versions | None = None
     signature: str | None = None
     raw: Mapping[str, Any] = field(repr=False, compare=False)
-
-    def __str__(self) -> str:
-        return one_line(self.sentence)
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{point.n:,}</td><td>{point.effect:.6g}</td><td>{point.power:.4f}</td></tr>"
-            for point in self.curve
-        )
-        warned = "".join(f"<p>{escape(warning.detail)}</p>" for warning in self.warnings)
-        heads = "<tr><th>items</th><th>true difference</th><th>power</th></tr>"
-        return (
-            f'<div class="exactperm"><p>{escape(self.sentence)} {escape(self.method.given)}</p>{warned}'
-            f"<table>{heads}{rows}</table></div>"
-        )
-
-    def to_frame(self) -> Any:
-        """A pandas.DataFrame with a row for each point of the curve. Raises ImportError without pandas."""
-        return frame_of([{"n": one.n, "effect": one.effect, "power": one.power} for one in self.curve])

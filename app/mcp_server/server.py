@@ -6,7 +6,8 @@ One call is computed at a time, because the precision of ball arithmetic belongs
 from __future__ import annotations
 
 import json
-import logging
+import os
+import signal
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -30,8 +31,6 @@ from ..settings import Settings
 from .folder import Folder
 from .tools import TOOLS, Given, request_of
 
-log = logging.getLogger(__name__)
-
 MOST_JSON_BYTES = 100_000
 INSTRUCTIONS = (
     "Exact paired-permutation tests of evaluation results. Quote the p-value with its method and its warnings. A gate that "
@@ -41,6 +40,8 @@ INSTRUCTIONS = (
 
 def serve(root: Path, settings: Settings) -> None:
     """Answer until standard input closes. While it does, what others print goes to standard error."""
+    # At once: the thread that waits for standard input could not be interrupted, and there is nothing to finish.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     anyio.run(_serve, root, settings)
 
 

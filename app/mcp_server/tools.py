@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,9 +81,15 @@ def _files(given: Given, read: Read) -> Parts:
     return tuple((role, read(given[role], f"/{role}")) for role in ROLES if role in given)
 
 
+def _once(options: Given, elsewhere: Collection[str]) -> None:
+    """Refuse an option that was said beside the options, too: one of them would be ignored."""
+    for name in options.keys() & elsewhere:
+        raise InvalidTest.at(f"/options/{name}", "duplicate_parameter", f"{name} is given twice.")
+
+
 def _several(paths: Any, read: Read, at: str) -> tuple[list[tuple[str, bytes]], list[str]]:
     """Files of a list, or of an object by name, and the names."""
-    if isinstance(paths, dict):
+    if paths and isinstance(paths, dict):
         return [read(path, f"{at}/{pointer_token(name)}") for name, path in paths.items()], list(paths)
     if not isinstance(paths, list) or not paths:
         raise InvalidTest.at(at, "not_paths", "Give a list of paths, or an object of paths by name.")
@@ -91,6 +97,8 @@ def _several(paths: Any, read: Read, at: str) -> tuple[list[tuple[str, bytes]], 
 
 
 def _test(given: Given, read: Read) -> TestRequest:
+    if not given.keys() & {"u", "v", "file"}:
+        raise InvalidTest.at("", "missing", "Give the files: u and v, or file for both systems in one.")
     return TestRequest("files", {}, _texts({"pmf": "none", **given["options"]}), _files(given, read))
 
 
@@ -98,12 +106,16 @@ def _gate(given: Given, read: Read) -> GateRequest:
     test, terms = _test(given, read), {}
     if "against" in given:
         files, names = _several(given["against"], read, "/against")
+        _once(given["options"], ["names"] if names else [])
         terms["against"] = dict(zip(names, files, strict=True)) if names else files
     return GateRequest((Metric(None, test),), terms)
 
 
 def _compare(given: Given, read: Read) -> CompareRequest:
+    if not given.keys() & {"files", "file"}:
+        raise InvalidTest.at("", "missing", "Give the files: one for each system, or file for all in one.")
     files, names = _several(given["files"], read, "/files") if "files" in given else ([], [])
+    _once(given["options"], ["names"] if names else [])
     options = given["options"] | ({"names": names} if names else {})
     parts = tuple(("system", file) for file in files)
     return CompareRequest("files", {}, _texts(options), (*parts, *_files(given, read)))
@@ -112,6 +124,7 @@ def _compare(given: Given, read: Read) -> CompareRequest:
 def _power(given: Given, read: Read) -> PowerRequest:
     options, pilot = given.pop("options"), _files(given, read)
     members = {key: value for key, value in given.items() if key not in ROLES}
+    _once(options, members)
     if not pilot:
         return PowerRequest(members | options)
     return PowerRequest(members, TestRequest("files", {}, _texts(options), pilot))

@@ -250,6 +250,7 @@ def test_without_extras_there_are_tests_gates_and_the_client(installed: Installe
     [
         ("server", ["serve"]),
         ("server", ["openapi"]),
+        ("mcp", ["mcp", "--root", "."]),
         ("pictures", ["test", "scores.csv", "-o", "picture.png"]),
         ("pictures", ["test", "scores.csv", "-f", "svg"]),
         ("pictures", ["gate", "scores.csv", "-o", "report.html"]),

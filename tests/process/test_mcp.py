@@ -1,0 +1,296 @@
+"""`exactperm mcp` in real sessions of the official client: what it answers, alone and to many calls at once."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import jsonschema_rs
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+from mcp import Client
+
+from app.cli.commands import cli
+from tests.docs_pages import blocks
+
+from .assistants import COMMAND, PATIENCE_S, ROOT, environment, run, text_of
+
+pytestmark = pytest.mark.process
+FILES = ROOT / "openapi" / "examples" / "files"
+NEW, OLD = "gpt-3.5-turbo-0125.jsonl.gz", "gpt-4-0613.jsonl.gz"
+TOOLS = ["test_files", "gate_files", "compare_files", "power"]
+LONG: dict[str, Any] = {"method": "monte_carlo", "samples": 500_000_000, "timeout_s": 500}
+ROOMY: dict[str, Any] = {
+    "max_samples": 10**9,
+    "engine_budget_operations": 10**15,
+    "engine_budget_bytes": 2**40,
+}
+
+
+def command_line(*arguments: str) -> str:
+    """What the command line prints."""
+    return CliRunner().invoke(cli, [*arguments, "-q"]).stdout.strip()
+
+
+def scores(path: Path, wins: int) -> None:
+    """U wins every one of so many items by the same: p is 2 / 2**wins."""
+    path.write_text("id,u,v\n" + "".join(f"{item},1,0\n" for item in range(wins)))
+
+
+def heavy(path: Path) -> None:
+    """Scores of which half a milliard samples take minutes."""
+    path.write_text("id,u,v\n" + "".join(f"{item},{item % 97},{item * 7 % 89}\n" for item in range(9000)))
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_the_answers_are_the_line_and_the_json_of_the_command_line(tmp_path: Path, mode: str) -> None:
+    asked: list[tuple[str, dict[str, Any], list[str]]] = [
+        ("test_files", {"file": "scores.csv"}, ["test", str(FILES / "scores.csv"), "--pmf", "none"]),
+        (
+            "gate_files",
+            {"u": NEW, "v": OLD, "options": {"policy": "non_inferior", "margin": 0.02}},
+            ["gate", str(FILES / NEW), str(FILES / OLD), "--policy=non_inferior", "--margin=0.02", "--pmf=none"],
+        ),
+        ("gate_files", {"u": NEW, "against": [OLD], "options": {"pmf": "summary"}},
+         ["gate", str(FILES / NEW), "--against", str(FILES / OLD)]),
+        ("compare_files", {"files": [NEW, OLD]}, ["compare", str(FILES / NEW), str(FILES / OLD)]),
+        ("power", {"solve": "n", "design": {"kind": "binary", "p10": 0.08, "p01": 0.05}},
+         ["power", "--solve", "n", "--p10", "0.08", "--p01", "0.05"]),
+        ("power", {"solve": "n", "effect": 0.02, "u": NEW, "v": OLD},
+         ["power", "--solve", "n", "--effect", "0.02", str(FILES / NEW), str(FILES / OLD)]),
+    ]  # fmt: skip
+
+    async def body(client: Client) -> None:
+        for tool, arguments, words in asked:
+            result = await client.call_tool(tool, arguments)
+            assert not result.is_error, text_of(result)
+            assert text_of(result) == command_line(*words, "-f", "text")
+            answer, same = result.structured_content, json.loads(command_line(*words, "-f", "json"))
+            del answer["runtime"], same["runtime"]
+            assert answer == same
+
+    run(body, FILES, tmp_path / "log", mode)
+
+
+def test_what_it_offers_is_described_and_a_failed_gate_is_an_answer(tmp_path: Path) -> None:
+    async def body(client: Client) -> None:
+        tools = (await client.list_tools()).tools
+        assert [tool.name for tool in tools] == TOOLS
+        for tool in tools:
+            jsonschema_rs.meta.validate(tool.input_schema)  # raises
+            assert tool.description
+            assert tool.annotations is not None
+            assert tool.annotations.read_only_hint
+        assert client.server_info is not None
+        assert client.server_info.name == "exactperm"
+        failed = await client.call_tool("gate_files", {"u": NEW, "v": OLD})
+        assert not failed.is_error
+        assert text_of(failed).startswith("FAIL: no_regression p=1.414e-50 (exact, permutation")
+        assert failed.structured_content["verdict"] == "fail"
+
+    run(body, FILES, tmp_path / "log")
+
+
+def test_many_calls_at_once_get_each_its_own_answer(tmp_path: Path) -> None:
+    for wins in range(1, 25):
+        scores(tmp_path / f"{wins}.csv", wins)
+
+    async def body(client: Client) -> None:
+        found: dict[int, float] = {}
+
+        async def ask(wins: int) -> None:
+            result = await client.call_tool("test_files", {"file": f"{wins}.csv"})
+            found[wins] = result.structured_content["p_value"]
+
+        async def ask_wrongly(number: int) -> None:
+            result = await client.call_tool("test_files", {"file": f"no{number}.csv"})
+            assert result.is_error
+
+        async with anyio.create_task_group() as group:
+            for wins in range(1, 25):
+                group.start_soon(ask, wins)
+                group.start_soon(ask_wrongly, wins)
+        assert found == {wins: 2 / 2**wins for wins in range(1, 25)}
+
+    run(body, tmp_path, tmp_path / "log")
+
+
+def test_a_long_call_keeps_nobody_from_asking_what_there_is_and_stops_when_it_is_cancelled(
+    tmp_path: Path,
+) -> None:
+    heavy(tmp_path / "heavy.csv")
+    scores(tmp_path / "5.csv", 5)
+
+    async def body(client: Client) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "test_files", {"file": "heavy.csv", "options": LONG})
+            await anyio.sleep(1)
+            assert len((await client.list_tools(cache_mode="refresh")).tools) == len(TOOLS)
+            group.cancel_scope.cancel()
+        short = await client.call_tool("test_files", {"file": "5.csv"})
+        assert short.structured_content["p_value"] == 2 / 2**5
+        began = time.monotonic()
+        late = await client.call_tool(
+            "test_files", {"file": "heavy.csv", "options": {**LONG, "timeout_s": 0.5}}
+        )
+        assert late.is_error
+        assert "not ready in time" in text_of(late)
+        assert time.monotonic() - began < 60  # minutes, if it had not been stopped
+
+    run(body, tmp_path, tmp_path / "log", **ROOMY)
+
+
+def test_without_a_deadline_of_its_own_a_call_has_that_of_the_settings(tmp_path: Path) -> None:
+    heavy(tmp_path / "heavy.csv")
+
+    async def body(client: Client) -> None:
+        options = {name: value for name, value in LONG.items() if name != "timeout_s"}
+        late = await client.call_tool("test_files", {"file": "heavy.csv", "options": options})
+        assert late.is_error
+        assert late.structured_content["type"].endswith("#deadline-exceeded")
+
+    run(body, tmp_path, tmp_path / "log", default_timeout_s=0.5, **ROOMY)
+
+
+def test_an_answer_that_is_too_long_is_left_out_with_a_sentence(tmp_path: Path) -> None:
+    names = [f"system{number}" for number in range(40)]
+    rows = [[item * 7 * number % 11 for number in range(40)] for item in range(30)]
+    table = "\n".join(",".join(map(str, [item, *row])) for item, row in enumerate(rows))
+    (tmp_path / "board.csv").write_text(",".join(["id", *names]) + "\n" + table + "\n")
+
+    async def body(client: Client) -> None:
+        whole = await client.call_tool("compare_files", {"file": "board.csv"})
+        assert not whole.is_error
+        assert whole.structured_content is None
+        line, sentence = text_of(whole).split("\n")
+        assert "of 40 (holm, 780 pairs" in line
+        assert "left out" in sentence
+        less = await client.call_tool("compare_files", {"file": "board.csv", "options": {"pairs": "none"}})
+        assert len(less.structured_content["systems"]) == 40
+        assert less.structured_content["pairs"] == []
+
+    run(body, tmp_path, tmp_path / "log")
+
+
+def started(root: Path, **settings: Any) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*COMMAND, str(root)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(**settings),
+    )
+
+
+def message(number: int | None, method: str, **params: Any) -> bytes:
+    numbered = {} if number is None else {"id": number}
+    return json.dumps({"jsonrpc": "2.0", **numbered, "method": method, "params": params}).encode() + b"\n"
+
+
+HELLO = message(
+    0,
+    "initialize",
+    protocolVersion="2025-06-18",
+    capabilities={},
+    clientInfo={"name": "test", "version": "1"},
+) + message(None, "notifications/initialized")
+
+
+def test_nothing_but_the_protocol_is_on_standard_output_whatever_comes_in(tmp_path: Path) -> None:
+    scores(tmp_path / "5.csv", 5)
+    call = message(7, "tools/call", name="test_files", arguments={"file": "5.csv"})
+    rubbish = [
+        b"\n",
+        b"no JSON\n",
+        b"\xff\xfe\n",
+        b"[]\n",
+        b"{}\n",
+        b'{"jsonrpc": "2.0", "id": 1}\n',
+        b"[" * 5000 + b"\n",
+    ]
+    rubbish += [
+        call.replace(b'"5.csv"', b"NaN").replace(b"7", b"8", 1),
+        message(9, "tools/call", name="test_files"),
+    ]
+    rubbish += [
+        message(10, "tools/call", name=5),
+        message(11, "no/such"),
+        message(12, "tools/call", arguments=[]),
+    ]
+    with started(tmp_path) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(HELLO + b"".join(rubbish) + call)
+        server.stdin.flush()
+        lines: list[bytes] = []
+        while not any(b'"id":7' in line for line in lines):  # it answers while its input is open
+            lines.append(server.stdout.readline())
+            assert lines[-1], "it ended"
+        out, err = server.communicate(timeout=PATIENCE_S)
+        out = b"".join(lines) + out
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert {one["jsonrpc"] for one in answers} == {"2.0"}
+    by_id = {one.get("id"): one for one in answers}
+    assert by_id[7]["result"]["structuredContent"]["p_value"] == 2 / 2**5
+    for number in (8, 9):
+        assert by_id[number]["result"]["isError"]
+    for number in (10, 11, 12):
+        assert "error" in by_id[number]
+    assert b"Traceback" not in out + err
+    assert server.returncode == 0
+
+
+def ends_input(server: subprocess.Popen[bytes]) -> None:
+    assert server.stdin is not None
+    server.stdin.close()
+
+
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [(ends_input, 0), (lambda server: server.send_signal(signal.SIGINT), 130),
+     (lambda server: server.terminate(), -signal.SIGTERM)],
+    ids=["end-of-input", "SIGINT", "SIGTERM"],
+)  # fmt: skip
+def test_it_ends_with_its_client_in_the_middle_of_a_computation(
+    tmp_path: Path, end: Callable[[subprocess.Popen[bytes]], None], status: int
+) -> None:
+    heavy(tmp_path / "heavy.csv")
+    with started(tmp_path, **ROOMY) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(HELLO)
+        server.stdin.write(
+            message(1, "tools/call", name="test_files", arguments={"file": "heavy.csv", "options": LONG})
+        )
+        server.stdin.flush()
+        assert b'"serverInfo"' in server.stdout.readline()
+        time.sleep(1)  # it computes
+        try:
+            end(server)
+            assert server.wait(PATIENCE_S) == status
+        finally:
+            server.kill()
+        assert server.stderr is not None
+        assert b"Traceback" not in server.stderr.read()
+
+
+def test_the_page_of_assistants_says_what_happens(tmp_path: Path) -> None:
+    configured, asked = (json.loads(block) for block in blocks("docs/assistants.md", "json"))
+    (line,) = blocks("docs/assistants.md", "text")
+    (server,) = configured["mcpServers"].values()
+    assert (server["command"], server["args"][:-1]) == ("exactperm", COMMAND[-2:])
+
+    async def body(client: Client) -> None:
+        result = await client.call_tool(asked["name"], asked["arguments"])
+        assert text_of(result).startswith(line.strip())
+
+    run(body, FILES, tmp_path / "log")
