@@ -25,6 +25,7 @@ TABLES_OF_TOOLS = (
     b"sep=;\r\nid;u;v\r\na;85,5%;90%\r\nb;7%;12,25%\r\nc;1%;0%\r\n",
     b"id|question|model_a|model_b\na|Why?|1|0\nb|When?|1|1\nc|Who|0|1\n",
 )
+BIOES = b"George S-PER\n\nGeorge B-PER\nWashington E-PER\nvisited O\nNew B-LOC\nYork I-LOC\nCity E-LOC\n. O\n"
 LABELS = b"id,label\na,x\nb,y\nc,z\nd,none\n"
 PREDICTED = b"".join(b'{"id": "%d", "gold": %d, "pred": %d}\n' % (k, k % 2, k % 3 == 1) for k in range(6))
 
@@ -85,6 +86,7 @@ def excerpts() -> tuple[Excerpt, ...]:
         _excerpt("conllu", DATA / "conllu", treebanks, statistic="las", items="word"),
         _excerpt("conll", DATA / "uner", uner),
         _excerpt("conll", DATA / "wnut17", {"gold": "gold.annotated", "u": "uh_ritual", "v": "spinningbytes.txt"}),
+        Excerpt("conll", {"gold": BIOES, "u": BIOES.replace(b"E-", b"I-"), "v": BIOES.replace(b"E-", b"L-").replace(b"S-", b"U-")}),
         _pair("conll", DATA / "uner", "crf_small.token-gold-pred.conll", "crf_large.token-gold-pred.conll"),
         _pair("trec", DATA / "trec", "eval.aplrob03a.txt", "eval.uic0301.txt", measure="map"),
         _excerpt("trec", DATA / "trec", runs, measure="map"),
