@@ -38,9 +38,11 @@ AVERAGED = (
     Parameter("positive", "the positive class of average binary", "label", default="1"),
     Parameter("labels", "the classes that micro, macro and weighted take, instead of all", "labels"),
 )
-_SCHEME = "BIO as conlleval and seqeval read it, IOB2 as seqeval's strict mode"
+_SCHEME = (
+    "BIO as conlleval and seqeval read it, E- and S- too; IOB2, IOBES and BILOU as seqeval's strict mode"
+)
 TYPED = (
-    Parameter("scheme", _SCHEME, "text", ("BIO", "IOB2"), "BIO"),
+    Parameter("scheme", _SCHEME, "text", ("BIO", "IOB2", "IOBES", "BILOU"), "BIO"),
     Parameter("labels", "the entity types that count, instead of all", "labels"),
 )
 POSITIVE = (Parameter("positive", "the positive class; all others are negative", "label", default="1"),)

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import InvalidTest
 from .paired import DataWarning, Item, Predictions, StatisticSpec
+from .spans import BEGIN, scheme_of
 
 SPANS = frozenset({"span_f1", "span_precision", "span_recall"})
 SHOWN_CHARS = 40
@@ -64,7 +65,7 @@ class GoldLabels:
 
 
 def _tagged(items: Sequence[Item], spec: StatisticSpec) -> bool:
-    """Whether there are tags of entities; in IOB2 none begins without a B-."""
+    """Whether there are tags of entities; in strict schemes none begins without a B-, S- or U-."""
     return spec.name in SPANS and any(label != "O" for label in _flat(items))
 
 
@@ -83,7 +84,7 @@ def _labels(items: Sequence[Item], spec: StatisticSpec) -> tuple[Labels, bool]:
         labels = set(_flat(items))
     if spec.name not in SPANS:
         return labels, sequences
-    begin = ("B",) if spec.parameters.get("scheme") == "IOB2" else ("B", "I")
+    begin = BEGIN[scheme_of(spec)]
     return {label[2:] for label in labels if isinstance(label, str) and label.startswith(begin)}, sequences
 
 
@@ -102,7 +103,9 @@ def _refuse_other_types(role: str, unknown: Labels, gold: Labels, at: str) -> No
 def _never(role: str, labels: Labels, gold: Labels, spec: StatisticSpec, at: str) -> DataWarning:
     what = "entity type" if spec.name in SPANS else "label"
     labels_of_role = (
-        f"it has {_some(labels)}" if labels else "it has tags and no B- to begin an entity with (IOB2)"
+        f"it has {_some(labels)}"
+        if labels
+        else f"it has tags and no {'- or '.join(BEGIN[scheme_of(spec)])}- to begin an entity with ({scheme_of(spec)})"
     )
     detail = (
         f"No {what} of {role} occurs in gold, so that {role} is never right: {labels_of_role}, and gold has {_some(gold)}. Check "

@@ -1,12 +1,13 @@
 """Entities in sequences of tags: precision, recall and F1 of exact spans with their types.
 
-`BIO` reads tags as conlleval and seqeval's default do: an I- that continues nothing begins an entity. `IOB2` is
-seqeval's strict mode: only B- begins one, and a stray I- is none.
+`BIO` reads tags as conlleval and seqeval's default do: an I- that continues nothing begins an entity, E- ends one, and S- is
+one by itself; L- and U- are read as E- and S-. `IOB2`, `IOBES` and `BILOU` are seqeval's strict mode: only B- begins an entity (or S-, U-),
+a stray I- is none, and in the last two neither is one that does not end with E- (L-).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -20,7 +21,14 @@ from .paired import Item, Predictions, StatisticSpec
 from .reduction import difference_of_scores
 from .tokens import require_aligned
 
-Scheme = Literal["BIO", "IOB2"]
+Scheme = Literal["BIO", "IOB2", "IOBES", "BILOU"]
+# The letters of tags, beside O.
+LETTERS: Mapping[Scheme, str] = {"BIO": "BIESLU", "IOB2": "BI", "IOBES": "BIES", "BILOU": "BILU"}
+BEGIN: Mapping[Scheme, tuple[str, ...]] = {
+    "BIO": tuple("BIESLU"), "IOB2": ("B",), "IOBES": ("B", "S"), "BILOU": ("B", "U"),
+}  # fmt: skip
+# BILOU's names of the last token and of an entity of one.
+SAME = {"L": "E", "U": "S"}
 UNTYPED = "_"
 # (first token, last token, type)
 Span = tuple[int, int, str]
@@ -33,7 +41,7 @@ _SCORES = {
 
 def reduce_spans(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
     """The test of a span score over the summed counts of all items; raises InvalidTest."""
-    scheme: Scheme = "IOB2" if spec.parameters.get("scheme") == "IOB2" else "BIO"
+    scheme = scheme_of(spec)
     types = _types(spec)
     require_aligned(data)
     gold, *systems = (
@@ -46,6 +54,12 @@ def reduce_spans(data: Predictions, spec: StatisticSpec) -> Additive | Joint:
     u, v = (_counts(gold, system) for system in systems)
     node = parse(_SCORES[spec.name], ("tp", "predicted", "gold"))
     return difference_of_scores(spec.name, node, u, v, data.pairing)
+
+
+def scheme_of(spec: StatisticSpec) -> Scheme:
+    """The scheme by which a statistic reads tags."""
+    given = spec.parameters.get("scheme")
+    return next((scheme for scheme in LETTERS if scheme == given), "BIO")
 
 
 def _types(spec: StatisticSpec) -> frozenset[str] | None:
@@ -76,27 +90,37 @@ def _spans_of(
             detail = f"Item {index} is not a sequence of tags: a span score needs one tag per token."
             raise InvalidTest.at(f"{pointer}/{index}", "not_a_sequence", detail)
         for position, tag in enumerate(item):
-            if not _is_tag(tag):
-                detail = f"Token {position} of item {index} is not a tag of the form O, B-type or I-type."
+            if not is_tag(tag, scheme):
+                detail = f"Token {position} of item {index} is not a tag of the form {forms(scheme)}."
                 raise InvalidTest.at(f"{pointer}/{index}/{position}", "not_a_tag", detail)
         spans.append({span for span in entities(item, scheme) if types is None or span[2] in types})
     return spans
 
 
-def _is_tag(tag: object) -> bool:
-    return isinstance(tag, str) and (tag in {"O", "B", "I"} or tag.startswith(("B-", "I-")))
+def is_tag(tag: object, scheme: Scheme) -> bool:
+    """Whether a scheme has such a tag: O, or one of its letters, with a type after a hyphen or without one."""
+    if not isinstance(tag, str) or not tag:
+        return False
+    return tag == "O" or (tag[0] in LETTERS[scheme] and tag[1:2] in {"", "-"})
+
+
+def forms(scheme: Scheme) -> str:
+    """The tags of a scheme in words: O, B-type or I-type."""
+    *others, last = (f"{letter}-type" for letter in LETTERS[scheme])
+    return f"O, {', '.join(others)} or {last}"
 
 
 def entities(tags: Sequence[str], scheme: Scheme) -> list[Span]:
     """The entities of one sequence of tags, in order."""
     spans: list[Span] = []
-    start, kind = -1, ""
+    start, kind, before = -1, "", "O"
     for position, tag in enumerate([*tags, "O"]):
-        here = tag[2:] or UNTYPED
-        if start >= 0 and tag[0] == "I" and here == kind:
+        letter, here = SAME.get(tag[0], tag[0]), tag[2:] or UNTYPED
+        if start >= 0 and letter in "IE" and before in "BI" and here == kind:
+            before = letter
             continue
-        if start >= 0:
+        if start >= 0 and (before in "ES" or scheme in {"BIO", "IOB2"}):
             spans.append((start, position - 1, kind))
-        begins = tag[0] == "B" or (tag[0] == "I" and scheme == "BIO")
-        start, kind = (position, here) if begins else (-1, "")
+        start, kind = (position, here) if tag[0] in BEGIN[scheme] else (-1, "")
+        before = letter
     return spans

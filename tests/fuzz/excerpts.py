@@ -15,6 +15,21 @@ EXAMPLES = ROOT / "openapi" / "examples"
 LARGEST = 40_000  # bytes of one file: mutations are many, and a longer file says nothing new
 
 
+# As pandas' to_csv, R's write.csv, write.csv2 and write.table, and spreadsheets of countries with decimal commas write them.
+TABLES_OF_TOOLS = (
+    b'"id","u","v"\n"a","1.0","0.5"\n"b","0.25","1"\n"c","0","1"\n',
+    b",model_a,model_b\n0,True,False\n1,True,True\n2,False,True\n",
+    b'"","score_a","score_b"\n"q7",1,0.5\n"q2",0.25,1\n"q9",0,0.75\n',
+    b'"";"score_a";"score_b"\n"q7";1;0,5\n"q2";0,25;1\n"q9";0;0,75\n',
+    b'"score_a" "score_b"\n"q7" 1 0.5\n"q2" 0.25 1\n"q9" 0 0.75\n',
+    b"sep=;\r\nid;u;v\r\na;85,5%;90%\r\nb;7%;12,25%\r\nc;1%;0%\r\n",
+    b"id|question|model_a|model_b\na|Why?|1|0\nb|When?|1|1\nc|Who|0|1\n",
+)
+BIOES = b"George S-PER\n\nGeorge B-PER\nWashington E-PER\nvisited O\nNew B-LOC\nYork I-LOC\nCity E-LOC\n. O\n"
+LABELS = b"id,label\na,x\nb,y\nc,z\nd,none\n"
+PREDICTED = b"".join(b'{"id": "%d", "gold": %d, "pred": %d}\n' % (k, k % 2, k % 3 == 1) for k in range(6))
+
+
 @dataclass(frozen=True, slots=True)
 class Excerpt:
     """Files by role, their format, and the options that make a test of them."""
@@ -71,6 +86,7 @@ def excerpts() -> tuple[Excerpt, ...]:
         _excerpt("conllu", DATA / "conllu", treebanks, statistic="las", items="word"),
         _excerpt("conll", DATA / "uner", uner),
         _excerpt("conll", DATA / "wnut17", {"gold": "gold.annotated", "u": "uh_ritual", "v": "spinningbytes.txt"}),
+        Excerpt("conll", {"gold": BIOES, "u": BIOES.replace(b"E-", b"I-"), "v": BIOES.replace(b"E-", b"L-").replace(b"S-", b"U-")}),
         _pair("conll", DATA / "uner", "crf_small.token-gold-pred.conll", "crf_large.token-gold-pred.conll"),
         _pair("trec", DATA / "trec", "eval.aplrob03a.txt", "eval.uic0301.txt", measure="map"),
         _excerpt("trec", DATA / "trec", runs, measure="map"),
@@ -80,6 +96,11 @@ def excerpts() -> tuple[Excerpt, ...]:
         _excerpt("ranking", files, {"file": "ranking.csv"}),
         _excerpt("ranking", files, ranked),
         _excerpt("ranking", files, ranked, groups="group", on_missing="drop"),
+        *(Excerpt("csv", {"file": content}) for content in TABLES_OF_TOOLS),
+        Excerpt("csv", {"u": b",score\n0,1\n2,0\n3,1\n", "v": b",score\n0,1\n2,1\n3,0\n"}),
+        Excerpt("labels", {"gold": LABELS, "u": LABELS.replace(b"x", b"y"), "v": LABELS}),
+        Excerpt("labels", {"u": PREDICTED, "v": PREDICTED.replace(b'"pred": 1', b'"pred": 0')}),
+        Excerpt("labels", {"file": b"id,gold,u,v,cluster\na,x,x,y,1\nb,y,y,y,1\nc,z,x,z,2\n"}),
         _excerpt("mt-metrics-eval", DATA / "mtme" / "small", metrics),
         _excerpt("mt-metrics-eval", DATA / "mtme" / "small", metrics, groups="system", clusters="segment"),
         _pair("mt-stats", DATA / "mt", "sys1.tsv", "sys2.tsv", metric="bleu"),

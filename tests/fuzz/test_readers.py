@@ -32,7 +32,7 @@ OPTIONS = st.sampled_from(
         {}, {}, {}, {"statistic": "upos"}, {"statistic": "wer"}, {"metric": "exact_match"}, {"clusters": "document"},
         {"on_missing": "drop"}, {"decimals": "3"}, {"measure": "map"}, {"token_column": "2"}, {"tag_column": "1"},
         {"reduce_epochs": "none"}, {"allow_incomplete": "true"}, {"ner_mode": "strict"}, {"id_column": "id"}, {"delimiter": "tab"},
-        {"groups": "segment"}, {"gold_column": "label"}, {"event_column": "label"},
+        {"groups": "segment"}, {"gold_column": "label"}, {"event_column": "label"}, {"decimal": "comma"}, {"decimal": "."},
     ]
 )  # fmt: skip
 Changes = list[tuple[int, Steps]]

@@ -78,8 +78,9 @@ def predictions_by_id(
     of_items: OfItems,
     on_missing: OnMissingOutcome,
     notes: list[str],
+    column_of: Callable[[Sequence[Any], str], Any] | None = None,
 ) -> Predictions:
-    """Gold and both systems' scores in the order of gold.
+    """Gold and both systems' scores in the order of gold; `column_of` makes a column of values and their role.
 
     Raises
     ------
@@ -103,10 +104,11 @@ def predictions_by_id(
                 f"{alone:,} items of {role} that not all files have were left out (on_missing=drop)."
             )
     pairing = replace(paired.pairing, largest=max(len(side.ids) for side in (u, v)))
+    made = scores if column_of is None else column_of
     return Predictions(
         list(paired.columns["gold"]),
-        scores(list(paired.columns["u"]), "u"),
-        scores(list(paired.columns["v"]), "v"),
+        made(list(paired.columns["u"]), "u"),
+        made(list(paired.columns["v"]), "v"),
         pairing,
         None if of_items.groups is None else coded([of_items.groups[key] for key in ids])[0],
         None if of_items.events is None else np.array([of_items.events[key] for key in ids], dtype=bool),

@@ -6,7 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from ...errors import InvalidTest
+from ...statistics.catalogue import STATISTICS
 from ...statistics.paired import Scores
+from ...statistics.pairwise.gold import PAIRWISE
 from ..quoting import quoted
 from . import (
     asr,
@@ -18,6 +20,8 @@ from . import (
     every_eval_ever,
     inspect_log,
     jsonl,
+    label_signs,
+    labels,
     lm_eval,
     metric_scores,
     mt,
@@ -47,6 +51,7 @@ KINDS: Mapping[Kind, str] = {
 _ALL: tuple[Format, ...] = (
     asr.FORMAT,
     mt.COUNTS,
+    labels.FORMAT,
     metric_scores.FORMAT,
     ranking.FORMAT,
     delimited_formats.MQM,
@@ -69,6 +74,12 @@ FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in _ALL}
 ALIASES: Mapping[str, str] = {alias: format_.name for format_ in _ALL for alias in format_.aliases}
 # Only tables have these.
 TABLE_OPTIONS = frozenset(("decimal", "delimiter", "id_column", "score_column", "system_column"))
+# Statistics of one label per item.
+OF_LABELS = frozenset(
+    entry.name
+    for entry in STATISTICS["predictions"]
+    if not {"tags", "rankings"} & set(entry.data) or "labels" in entry.data
+)
 # `statistic` may also name the statistic to compute, which readers do not check.
 ALWAYS = frozenset(("statistic",))
 
@@ -144,12 +155,20 @@ def _read_several(files: Mapping[str, UploadedFile], format_: str, options: Read
 
 
 def beside_gold(guessed: str, options: ReaderOptions) -> str:
-    """The guessed format, or that of scores beside gold for a table of which an option says so.
+    """The guessed format, or that of scores or labels beside gold for a table of which an option says so.
 
-    Whoever names the column of gold has scores that are compared with it, whatever else the table looks like.
+    Whoever names the column of gold has something that is compared with it, whatever else the table looks like: labels,
+    where the statistic is one of labels.
     """
     told = options.given() & {"gold_column", "event_column"}
-    return ranking.FORMAT.name if told and guessed in {"csv", "tsv", "jsonl"} else guessed
+    ranked, labelled = ranking.FORMAT.name, labels.FORMAT.name
+    if guessed in {ranked, labelled} or (told and guessed in {"csv", "tsv", "jsonl"}):
+        if options.statistic in PAIRWISE:
+            return ranked
+        if options.statistic in OF_LABELS:
+            return labelled
+        return guessed if guessed in {ranked, labelled} else ranked
+    return guessed
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +192,13 @@ def guess(files: Mapping[str, Source], options: ReaderOptions) -> Guess:
     look = FirstLook(files)
     fitting = [format_ for format_ in _ALL if look.roles <= set(format_.roles)]
     best = max(fitting or _ALL, key=lambda format_: format_.sign(look))
+    if best.name in {"csv", "tsv", "jsonl"} and not options.given() & {
+        "gold_column",
+        "statistic",
+        "system_u",
+        "system_v",
+    }:
+        label_signs.refuse_ambiguous(look)
     if best.sign(look) is not Sign.NONE:
         return Guess(best.name)
     is_text = not look.is_archive and not look.is_json

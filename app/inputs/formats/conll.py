@@ -1,4 +1,4 @@
-"""CoNLL columns of BIO tags: gold, u and v in files of their own; or gold and prediction side by side.
+"""CoNLL columns of BIO tags, BIOES and BILOU too: gold, u and v in files of their own; or gold and prediction side by side.
 
 * `gold`, `u` and `v`: the token and its tag (UNER's .iob2 has an index before, other tags and annotators after them);
 * `u` and `v` alone: the last two columns of tags are gold and prediction, as conlleval reads them;
@@ -15,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...errors import InvalidTest
+from ...statistics.label_match import SPANS
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
+from ...statistics.spans import Scheme, forms, is_tag
 from ..quoting import quoted
 from .documents import DOCUMENT, coded, document_clusters, from_file
 from .format import FirstLook, Format, Sign
@@ -30,8 +32,6 @@ USES = frozenset(
         "clusters", "ner_mode", "scheme", "token_column", "tag_column", "tag_column_gold", "tag_column_u", "tag_column_v",
     )
 )  # fmt: skip
-
-Sequences = list[list[str]]
 
 
 def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> Reading:
@@ -48,28 +48,54 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         base, sides = (
             _one_file(first, options, notes) if first is second else _two_files(first, second, options, notes)
         )
-    gold, u, v = sides
+    scheme = _scheme(sides, options, notes)
+    if options.statistic is None or options.statistic in SPANS:
+        for side in sides:
+            _require_tags(*side, scheme)
+    gold, u, v = (tokens.column(column) for tokens, column in sides)
     notes.append(f"{len(gold):,} sentences and {sum(map(len, gold)):,} tokens.")
     data = Predictions(gold, u, v, _pairing(base, files.get("documents"), options, notes))
-    scheme = "IOB2" if options.ner_mode == "strict" else options.scheme
     spec = StatisticSpec("span_f1", {"scheme": scheme})
     return Reading("predictions", data, spec, tuple(notes), format_)
 
 
-Sides = tuple[Tokens, tuple[Sequences, Sequences, Sequences]]
+# Gold, u and v: the file and the column of its tags.
+Sides = list[tuple[Tokens, int]]
+
+
+def _scheme(sides: Sides, options: ReaderOptions, notes: list[str]) -> Scheme:
+    """The scheme as chosen; where ner_mode is strict, by the letters of the tags."""
+    letters = {row[column][:1] for tokens, column in sides for rows in tokens.sentences for row in rows}
+    ends = sorted(letters & set("ESLU"))
+    if ends:
+        named = " and ".join(f"{letter}-" for letter in ends)
+        notes.append(
+            f"There are tags {named}, of entities' last or only tokens, which were read as seqeval reads them."
+        )
+    if options.ner_mode != "strict" or options.scheme != "BIO":
+        return options.scheme
+    return "BILOU" if letters & set("LU") else "IOBES" if ends else "IOB2"
+
+
+def _require_tags(tokens: Tokens, column: int, scheme: Scheme) -> None:
+    """Refuse what is no tag of the scheme, at its line."""
+    for sentence, lines in zip(tokens.sentences, tokens.lines, strict=True):
+        for row, line in zip(sentence, lines, strict=True):
+            if not is_tag(row[column], scheme):
+                detail = f"{quoted(row[column])} is not a tag of the form {forms(scheme)} (scheme {scheme})."
+                raise tokens.source.refused(line, "not_a_tag", detail, column + 1)
 
 
 def _three_files(
     files: Mapping[str, Source], options: ReaderOptions, notes: list[str], format_: str
-) -> Sides:
+) -> tuple[Tokens, Sides]:
     gold, u, v = (read_tokens(needed(files, role, format_), notes) for role in ("gold", "u", "v"))
     for system in (u, v):
         _require_same(gold, system, token_column(gold, options), token_column(system, options), "token")
-    sides = [_tags(system, options, notes) for system in (gold, u, v)]
-    return gold, (sides[0], sides[1], sides[2])
+    return gold, [(system, _tag_column(system, options, notes)) for system in (gold, u, v)]
 
 
-def _tags(system: Tokens, options: ReaderOptions, notes: list[str]) -> Sequences:
+def _tag_column(system: Tokens, options: ReaderOptions, notes: list[str]) -> int:
     role = system.source.role
     own = getattr(options, f"tag_column_{role}")
     column = options.tag_column if own is None else own
@@ -82,10 +108,12 @@ def _tags(system: Tokens, options: ReaderOptions, notes: list[str]) -> Sequences
         notes.append(
             f"{role}: the tags are column {index + 1} of {system.width}; tag_column_{role} chooses another."
         )
-    return system.column(index)
+    return index
 
 
-def _two_files(first: Source, second: Source, options: ReaderOptions, notes: list[str]) -> Sides:
+def _two_files(
+    first: Source, second: Source, options: ReaderOptions, notes: list[str]
+) -> tuple[Tokens, Sides]:
     u, v = read_tokens(first, notes), read_tokens(second, notes)
     token_u, token_v = token_column(u, options), token_column(v, options)
     _require_same(u, v, token_u, token_v, "token")
@@ -96,15 +124,14 @@ def _two_files(first: Source, second: Source, options: ReaderOptions, notes: lis
         f"There is no gold file: columns {gold_u + 1} and {column_u + 1} of u, and {gold_v + 1} and {column_v + 1} of v, "
         "are gold and prediction."
     )
-    return u, (u.column(gold_u), u.column(column_u), v.column(column_v))
+    return u, [(u, gold_u), (u, column_u), (v, column_v)]
 
 
-def _one_file(source: Source, options: ReaderOptions, notes: list[str]) -> Sides:
+def _one_file(source: Source, options: ReaderOptions, notes: list[str]) -> tuple[Tokens, Sides]:
     system = read_tokens(source, notes)
     columns = _beside(system, token_column(system, options), options, ("gold", "u", "v"))
     notes.append(f"Columns {', '.join(str(column + 1) for column in columns)} are gold, u and v.")
-    gold, u, v = (system.column(column) for column in columns)
-    return system, (gold, u, v)
+    return system, [(system, column) for column in columns]
 
 
 def _beside(system: Tokens, token: int, options: ReaderOptions, roles: tuple[str, ...]) -> list[int]:
@@ -171,6 +198,6 @@ def _sign(look: FirstLook) -> Sign:
 
 
 FORMAT = Format(
-    "conll", read, ROLES, USES, "CoNLL columns of BIO tags: entities",
+    "conll", read, ROLES, USES, "CoNLL columns of BIO, BIOES or BILOU tags: entities",
     kinds=("predictions",), aliases=("iob2", "bio"), sign=_sign,
 )  # fmt: skip

@@ -35,6 +35,7 @@ class FirstLook:
     """The part of the files that a guess looks at: roles, and the first bytes of one file as text or JSON."""
 
     def __init__(self, files: Mapping[str, Source]) -> None:
+        self.files = files
         self.roles = frozenset(files)
         self.source = files.get("u") or files.get("file") or next(iter(files.values()))
         start = self.source.content.removeprefix(UTF8_BOM)[:START_BYTES]
@@ -42,6 +43,10 @@ class FirstLook:
         self.name = re.sub(r"\.(gz|zst)\Z", "", self.source.name.lower())
         self.is_archive = self.source.content.startswith(ZIP_MAGIC)
         self.is_json = not self.is_archive and self.text.lstrip()[:1] in ("{", "[")
+
+    def other(self, role: str) -> FirstLook:
+        """The same look at the file in another role."""
+        return FirstLook({role: self.files[role]})
 
     @cached_property
     def record(self) -> dict[str, Any] | None:

@@ -62,4 +62,6 @@ def _why(text: str, whole: str, *, comma: bool, percent: bool) -> str:
         return "Write 1 and 0, or true and false."
     if text.startswith("−"):
         return "A minus is written as a hyphen."
-    return "Infinite scores have no mean." if INFINITY.fullmatch(text) else ""
+    if INFINITY.fullmatch(text):
+        return "Infinite scores have no mean."
+    return "Labels are read beside gold, with format=labels." if text.isalpha() else ""

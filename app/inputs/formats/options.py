@@ -94,9 +94,12 @@ READER_OPTIONS = (
     ),
     ReaderOption(
         "ner_mode", "Reading of BIO tags", "conll: how BIO tags are read.",
-        {"lenient": "Lenient, as conlleval", "strict": "Strict, as IOB2"}, "lenient",
+        {"lenient": "Lenient, as conlleval", "strict": "Strict, as IOB2, IOBES or BILOU"}, "lenient",
     ),
-    ReaderOption("scheme", "Scheme", "conll: the tagging scheme.", {"BIO": "BIO", "IOB2": "IOB2"}, "BIO"),
+    ReaderOption(
+        "scheme", "Scheme", "conll: the tagging scheme, BIO (lenient, BIOES and BILOU too) or a strict one.",
+        {"BIO": "BIO", "IOB2": "IOB2", "IOBES": "IOBES", "BILOU": "BILOU"}, "BIO",
+    ),
     ReaderOption("token_column", "Column of tokens", "conll: the column of tokens, from 1.", type="integer"),
     ReaderOption("tag_column", "Column of tags", "conll: the column of tags, from 1.", type="integer"),
     ReaderOption(

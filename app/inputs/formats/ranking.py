@@ -66,12 +66,12 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
 
 
 class Roles:
-    """Which columns of a file are what, but for the scores, which are `others`."""
+    """Which columns of a file are what, but for the scores, which are `others`; only what is `ranked` has groups and events."""
 
-    def __init__(self, data: NamedFields, options: ReaderOptions) -> None:
+    def __init__(self, data: NamedFields, options: ReaderOptions, *, ranked: bool = True) -> None:
         self.gold = _gold(data, options)
-        self.event = data.chosen("event_column", options.event_column, EVENTS)
-        self.group = data.chosen("groups", options.groups, GROUPS)
+        self.event = data.chosen("event_column", options.event_column, EVENTS) if ranked else None
+        self.group = data.chosen("groups", options.groups, GROUPS) if ranked else None
         self.cluster = data.chosen("clusters", options.clusters, (CLUSTER_NAME,))
         self.id = data.chosen("id_column", options.id_column, ID_NAMES)
         taken = {self.gold, self.event, self.group, self.cluster, self.id}

@@ -1,4 +1,4 @@
-"""Scores of many systems beside gold in one file: `label,A,B,C`, and perhaps id, group, event and cluster."""
+"""Scores, or labels, of many systems beside gold in one file: `label,A,B,C`, and perhaps id, group, event and cluster."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 from ...statistics.paired import StatisticSpec
 from ..quoting import quoted
 from ..systems_table import refuse_index, refuse_no_systems
+from . import labels
 from .beside_gold import scores
+from .label_values import labels_of
 from .named_fields import NamedFields, named_fields
-from .number_text import Number, NumberReader
+from .number_text import NumberReader
 from .ranking import Roles, default_statistic
 from .reader import ReaderOptions, choose
 from .source import Source
@@ -51,8 +53,10 @@ class SystemsBesideGold:
         return self.data.place(self.rows[row], name or "")
 
 
-def read(source: Source, options: ReaderOptions, wanted: Sequence[str] | None) -> SystemsBesideGold:
-    """The scores of the systems, which are the columns that are `wanted`, or all that have no other role.
+def read(
+    source: Source, options: ReaderOptions, wanted: Sequence[str] | None, format_: str
+) -> SystemsBesideGold:
+    """The scores of the systems, or in the format `labels` their labels; systems are the columns that are `wanted`, or all that have no other role.
 
     Where `options.on_missing` is error, items without gold or a score are refused; else those without gold are left out.
 
@@ -63,11 +67,13 @@ def read(source: Source, options: ReaderOptions, wanted: Sequence[str] | None) -
     """
     notes: list[str] = []
     data = named_fields(source, options, notes)
-    roles = Roles(data, options)
+    are_labels = format_ == labels.FORMAT.name
+    roles = Roles(data, options, ranked=not are_labels)
     gold_name = roles.needed_gold(data)
     names = _systems(data, roles, wanted)
-    gold = data.labels(gold_name)
-    values = {name: data.numbers(name, options, notes) for name in names}
+    gold, values = (
+        _labels(data, gold_name, names) if are_labels else _scores(data, gold_name, names, options, notes)
+    )
     for name, column in {gold_name: gold, **values}.items():
         if None in column and options.on_missing == "error":
             why = f"there is no {name}; on_missing=complete compares the items that all systems have."
@@ -82,9 +88,10 @@ def read(source: Source, options: ReaderOptions, wanted: Sequence[str] | None) -
         for name, column in values.items()
     }
     columns = {
-        name: scores([_known(values[name][rows[at]]) for at in present[name]], source.role) for name in names
+        name: _column([values[name][rows[at]] for at in present[name]], source.role, are_labels=are_labels)
+        for name in names
     }
-    if wanted is None:
+    if wanted is None and not are_labels:
         for name, column in columns.items():
             refuse_index(name, data.names.index(name), column)
 
@@ -99,7 +106,7 @@ def read(source: Source, options: ReaderOptions, wanted: Sequence[str] | None) -
         kept(None if roles.cluster is None else data.keys(roles.cluster)),
         kept(None if roles.group is None else data.keys(roles.group)),
         kept(None if roles.event is None else data.events(roles.event)),
-        default_statistic(known, gold_name, timed=roles.event is not None), tuple(notes),
+        labels.ACCURACY if are_labels else default_statistic(known, gold_name, timed=roles.event is not None), tuple(notes),
     )  # fmt: skip
 
 
@@ -115,9 +122,22 @@ def _systems(data: NamedFields, roles: Roles, wanted: Sequence[str] | None) -> l
     return list(wanted)
 
 
-def _known(value: Number | None) -> Number:
-    assert value is not None
-    return value
+Values = dict[str, list[Any]]
+
+
+def _scores(
+    data: NamedFields, gold: str, names: Sequence[str], options: ReaderOptions, notes: list[str]
+) -> tuple[list[Any], Values]:
+    return data.labels(gold), {name: data.numbers(name, options, notes) for name in names}
+
+
+def _labels(data: NamedFields, gold: str, names: Sequence[str]) -> tuple[list[Any], Values]:
+    read_as = labels_of({name: (data, name) for name in (gold, *names)})
+    return read_as[gold], {name: read_as[name] for name in names}
+
+
+def _column(values: list[Any], role: str, *, are_labels: bool) -> Any:
+    return values if are_labels else scores(values, role)
 
 
 def _said(roles: Roles, gold_name: str, names: Sequence[str], n: int) -> list[str]:
@@ -125,4 +145,4 @@ def _said(roles: Roles, gold_name: str, names: Sequence[str], n: int) -> list[st
     others = {"groups": roles.group, "events": roles.event, "clusters": roles.cluster, "ids": roles.id}
     said = "".join(f"; {what} are the column {quoted(name)}" for what, name in others.items() if name)
     listed = ", ".join(map(quoted, names))
-    return [f"{n:,} items with scores of {listed}; gold is the column {quoted(gold_name)}{said}."]
+    return [f"{n:,} items of {listed}; gold is the column {quoted(gold_name)}{said}."]

@@ -86,8 +86,10 @@ class ReaderOptions:
     missing_range: str | None = None  # what a missing outcome may be, with on_missing bounds: "0,1"
     decimals: int | None = None  # round scores to so many decimals
     items: Literal["sentence", "word"] = "sentence"  # CoNLL-U
-    ner_mode: Literal["lenient", "strict"] = "lenient"  # strict is scheme IOB2, as seqeval has it
-    scheme: Literal["BIO", "IOB2"] = "BIO"
+    ner_mode: Literal["lenient", "strict"] = (
+        "lenient"  # strict is scheme IOB2, IOBES or BILOU, as seqeval has it
+    )
+    scheme: Literal["BIO", "IOB2", "IOBES", "BILOU"] = "BIO"
     token_column: int | None = None  # counted from one
     tag_column: int | None = None
     tag_column_gold: int | None = None

@@ -41,6 +41,8 @@ def reader_of(
     elif data.index is not None and key is None:
         counted = "which counts the rows" if data.index_counts else "which repeats"
         notes.append(f"{data.source.label}: the first column, {counted}, was left out.")
+    elif data.index is not None:
+        notes.append(f"{data.source.label}: the first column, an index, was left out.")
     return number_reader((data.column(column) for column in columns), options, data.source.label, notes)
 
 

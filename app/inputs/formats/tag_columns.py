@@ -17,6 +17,7 @@ BLANKS = re.compile(r"[ \t]+")
 GOLD_HINT = (
     "Give the gold standard in a file of its own (gold=), or put it into a column before the predictions. "
 )
+ENTITY = frozenset(("B-", "I-", "E-", "S-", "L-", "U-"))
 TAG = re.compile(r"O|[BIESLU](?:-.+)?")
 
 
@@ -119,7 +120,8 @@ def tag_columns(tokens: Tokens, token: int, wanted: int, options: str) -> list[i
     """The columns of BIO tags after the token, if they are certain.
 
     As many as are `wanted`; or all there are, if these agree; or the last ones of the file, where gold and predictions
-    stand beside each other, as conlleval reads them. After an index and a token the tag follows (UNER).
+    stand beside each other, as conlleval reads them, if those before tag something else (chunks). After an index and a
+    token the tag follows (UNER).
 
     Raises
     ------
@@ -145,15 +147,31 @@ def tag_columns(tokens: Tokens, token: int, wanted: int, options: str) -> list[i
             return tagged[:1]
         if all(tokens.column(column) == tokens.column(tagged[0]) for column in tagged[1:]):
             return tagged[:1]
-    elif len(tagged) == wanted or tagged[-wanted:] == list(range(tokens.width - wanted, tokens.width)):
+    elif len(tagged) == wanted or _are_last(tokens, tagged, wanted):
         return tagged[-wanted:]
     columns = [f"{column + 1} ({_example(tokens, column)})" for column in tagged]
     why = f"There are {len(tagged)} columns of BIO tags after the token, and they differ. Give {options}, counted from one. "
     raise choose(tokens.source.pointer, "tag_column", "column of tags", columns, why)
 
 
+def _are_last(tokens: Tokens, tagged: list[int], wanted: int) -> bool:
+    """Whether gold and predictions are the last columns, and those of tags before them have other types, or are the same."""
+    last = tagged[-wanted:]
+    if last != list(range(tokens.width - wanted, tokens.width)):
+        return False
+    types = set().union(*(_types(tokens, column) for column in last))
+    return all(
+        types.isdisjoint(_types(tokens, column)) or tokens.column(column) == tokens.column(last[0])
+        for column in tagged[:-wanted]
+    )
+
+
+def _types(tokens: Tokens, column: int) -> set[str]:
+    return {row[column][2:] for sentence in tokens.sentences for row in sentence if row[column] != "O"}
+
+
 def _has_entities(tokens: Tokens, column: int) -> bool:
-    return any(row[column][:2] in {"B-", "I-"} for sentence in tokens.sentences for row in sentence)
+    return any(row[column][:2] in ENTITY for sentence in tokens.sentences for row in sentence)
 
 
 def _example(tokens: Tokens, column: int) -> str:

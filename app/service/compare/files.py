@@ -10,7 +10,7 @@ from ...errors import InputError, InvalidTest, pointer_token, relocated
 from ...inference.record import ReadingRecord
 from ...inputs import delimited, json_body
 from ...inputs.delimited import Delimiter
-from ...inputs.formats import catalogue, item_weights, many_systems, ranking, ranking_systems
+from ...inputs.formats import catalogue, item_weights, labels, many_systems, ranking, ranking_systems
 from ...inputs.formats.many_systems import require_alike
 from ...inputs.formats.outputs_by_id import SystemOutputs, column_of
 from ...inputs.formats.reader import ReaderOptions
@@ -38,7 +38,8 @@ SYSTEM = "system"  # the part of each system's file, repeated
 FILE = "file"
 PLAIN: Mapping[str, Delimiter] = {"csv": ",", "tsv": "\t"}
 # Several systems in one file.
-FORMATS = (*many_systems.FORMATS, ranking.FORMAT.name)
+BESIDE_GOLD = (ranking.FORMAT.name, labels.FORMAT.name)
+FORMATS = (*many_systems.FORMATS, *BESIDE_GOLD)
 PLAIN_COLUMNS = frozenset(("id", "dataset", "cluster"))
 
 
@@ -134,8 +135,8 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
             )
             raise InvalidTest.at(option_pointer(name), "unused_option", detail)
     note = (f"The format was guessed from {looked_at}: {format_}.",) if guessed else ()
-    if format_ == ranking.FORMAT.name:
-        return _beside_gold(source, fields, options, note, guessed=guessed)
+    if format_ in BESIDE_GOLD:
+        return _beside_gold(source, fields, options, format_, note, guessed=guessed)
     choices = choices_of(fields, "scores")
     spec = spec_of_scores(fields)
     if format_ in PLAIN and fields.reader.keys() <= {"statistic"} and _is_plain(source, PLAIN[format_]):
@@ -180,15 +181,23 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
 
 
 def _beside_gold(
-    source: Source, fields: FormFields, options: ReaderOptions, note: tuple[str, ...], *, guessed: bool
+    source: Source,
+    fields: FormFields,
+    options: ReaderOptions,
+    format_: str,
+    note: tuple[str, ...],
+    *,
+    guessed: bool,
 ) -> FilesOfSystems:
-    """Gold and the scores of all systems in one file."""
-    found = ranking_systems.read(source, replace(options, on_missing=fields.on_missing), fields.systems)
+    """Gold and the scores or labels of all systems in one file."""
+    found = ranking_systems.read(
+        source, replace(options, on_missing=fields.on_missing), fields.systems, format_
+    )
     statistic = fields.members.get("statistic", {})
     parameters = {name: statistic[name] for name in PARAMETERS if name in statistic}
     with relocated(in_form):
         spec = spec_of_kind("predictions", found.default, options.statistic, as_read(parameters, found.gold))
-    record = ReadingRecord(ranking.FORMAT.name, guessed, (*note, *found.notes))
+    record = ReadingRecord(format_, guessed, (*note, *found.notes))
     return FilesOfSystems(choices_of(fields, "predictions"), {None: board_beside_gold(found)}, record, spec)
 
 

@@ -19,11 +19,10 @@ from ...inputs.formats.catalogue import Guess
 from ...inputs.formats.file_names import stem
 from ...inputs.formats.reader import Kind, ReaderOptions, Reading, UploadedFile
 from ...inputs.formats.source import sources
-from ...inputs.nested import NamedCounts
 from ...inputs.pairing import ById, Given
 from ...inputs.quoting import quoted
-from ...statistics.paired import Counts, Pairing, Predictions, Scores, Segments, Weights
 from .given import GivenBoard
+from .system_sides import Side, keys_of, listed, of_all_items, side_of, weights_of, written
 
 # What only tells that items are missing; which ones, the alignment of all systems says better.
 MISSING = frozenset(("unmatched_ids", "missing_value"))
@@ -75,9 +74,9 @@ def read_each(
         readings = [reader.read(index, 0, drop=True) for index in range(1, len(files))]
         by_themselves = True
     first = readings[0]
-    own = {called[0]: _side(first, "v"), **{called[i]: _side(r, "u") for i, r in enumerate(readings, 1)}}
+    own = {called[0]: side_of(first, "v"), **{called[i]: side_of(r, "u") for i, r in enumerate(readings, 1)}}
     if by_themselves:
-        own = {name: _side(reader.read(index, index, drop=True), "u") for index, name in enumerate(called)}
+        own = {name: side_of(reader.read(index, index, drop=True), "u") for index, name in enumerate(called)}
     given_names = _names_of(readings, called, names)
     board = _board({given_names[name]: data for name, data in own.items()}, first, on_missing)
     notes = _notes(readings, called, given_names, found)
@@ -130,30 +129,6 @@ def _in_system(pointer: str, roles: Mapping[str, str]) -> str:
     return "/".join(tokens)
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """One system of a reading: its values in the order of the pairing, gold, and the items' weights."""
-
-    values: Any
-    gold: Any
-    pairing: Pairing
-    weights: Weights | None = None
-    groups: Any = None
-    event: Any = None
-
-
-def _side(reading: Reading, role: str) -> _Side:
-    data = reading.data
-    assert isinstance(data, Scores | Counts | Predictions | Segments)
-    values = getattr(data, role)
-    if isinstance(data, Counts):
-        values = NamedCounts(values)
-    if isinstance(data, Predictions):
-        return _Side(values, data.gold, data.pairing, None, data.groups, data.event)
-    gold = data.references if isinstance(data, Segments) else None
-    return _Side(values, gold, data.pairing, data.weights if isinstance(data, Scores) else None)
-
-
 def _names_of(
     readings: Sequence[Reading], called: Sequence[str], names: Sequence[str] | None
 ) -> dict[str, str]:
@@ -166,17 +141,22 @@ def _names_of(
     return {name: name for name in called}
 
 
-def _board(own: Mapping[str, _Side], first: Reading, on_missing: OnMissing) -> GivenBoard:
+def _board(own: Mapping[str, Side], first: Reading, on_missing: OnMissing) -> GivenBoard:
     sides = list(own.values())
     ids = sides[0].pairing.ids
     whole = {system_pointer(name): f"/files/{pointer_token(name)}" for name in own} | {"/weights": "/files"}
-    clustered = sides[0].pairing.clusters is not None
-    if clustered and on_missing == "pairwise" and any(_keys(side) != _keys(sides[0]) for side in sides):
+    clustered, grouped = sides[0].pairing.clusters is not None, sides[0].groups is not None
+    if (
+        on_missing == "pairwise"
+        and (clustered or grouped)
+        and any(keys_of(side) != keys_of(sides[0]) for side in sides)
+    ):
+        what = "Clusters" if clustered else "Groups"
         detail = (
-            "Clusters of separate files are known for the items that all have: set on_missing to complete, or give one file with "
+            f"{what} of separate files are known for the items that all have: set on_missing to complete, or give one file with "
             "all systems."
         )
-        raise InvalidTest.at("/options/on_missing", "clusters_of_separate_files", detail)
+        raise InvalidTest.at("/options/on_missing", f"{what.lower()}_of_separate_files", detail)
 
     def place(column: str, index: int, rest: Sequence[str]) -> str:
         return whole.get(column, "/files/gold" if column == "/gold" else column)
@@ -186,54 +166,23 @@ def _board(own: Mapping[str, _Side], first: Reading, on_missing: OnMissing) -> G
         codes = sides[0].pairing.clusters
         clusters: Any = None if codes is None else codes.tolist()
         return GivenBoard(
-            columns, sides[0].gold, None, clusters, place, whole, weights=_written(sides[0]),
-            groups=_listed(sides[0].groups), event=_listed(sides[0].event),
+            columns, sides[0].gold, None, clusters, place, whole, weights=written(sides[0]),
+            groups=listed(sides[0].groups), event=listed(sides[0].event),
         )  # fmt: skip
-    keyed: dict[str, Given] = {name: ById(_keys(own[name]), own[name].values) for name in sorted(own)}
-    gold = None if sides[0].gold is None else ById(_keys(sides[0]), sides[0].gold)
+    keyed: dict[str, Given] = {name: ById(keys_of(own[name]), own[name].values) for name in sorted(own)}
+    # Groups are numbered in each reading anew, so that those of one file are those of its items.
+    known = dict(list(own.items())[:1]) if grouped else own
+    gold = of_all_items(known, "gold")
     by_id = None
     if clustered:
         codes = sides[0].pairing.clusters
         assert codes is not None
-        by_id = dict(zip(_keys(sides[0]), codes.tolist(), strict=True))
-    keys = _keys(sides[0])
-    groups, event = (
-        None if column is None else dict(zip(keys, column.tolist(), strict=True))
-        for column in (sides[0].groups, sides[0].event)
-    )
+        by_id = dict(zip(keys_of(sides[0]), codes.tolist(), strict=True))
     return GivenBoard(
-        keyed, gold, None, by_id, place, whole, weights=_weights(own), groups=groups, event=event
-    )
-
-
-def _listed(column: Any) -> list[Any] | None:
-    return None if column is None else column.tolist()
-
-
-def _written(side: _Side) -> list[str] | None:
-    """The weights of the items as text."""
-    own = side.weights
-    return None if own is None else [str(own.unit * value) for value in own.values.tolist()]
-
-
-def _weights(own: Mapping[str, _Side]) -> dict[str, str] | None:
-    """The weights by id, which all files must agree about: with items missing, each was read by itself."""
-    weights: dict[str, str] = {}
-    some = any(side.weights is not None for side in own.values())
-    for name, side in own.items() if some else ():
-        written = _written(side)
-        if written is None:
-            detail = f"The file of {quoted(name)} has no column weight, and others have one."
-            raise InvalidTest.at(f"/files/{pointer_token(name)}", "no_weight", detail)
-        for key, weight in zip(_keys(side), written, strict=True):
-            if weights.setdefault(key, weight) != weight:
-                detail = f"The item {quoted(key)} has the weight {weight} in the file of {quoted(name)} and {weights[key]} in another."
-                raise InvalidTest.at(f"/files/{pointer_token(name)}", "weight_mismatch", detail)
-    return weights if some else None
-
-
-def _keys(side: _Side) -> list[str]:
-    return [str(key) for key in side.pairing.ids or ()]
+        keyed, None if gold is None else ById(list(gold), list(gold.values())), None, by_id, place, whole,
+        weights=weights_of(own), groups=of_all_items(known, "groups"),
+        event=of_all_items(known, "event"),
+    )  # fmt: skip
 
 
 def _notes(

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from seqeval.metrics import f1_score, precision_score, recall_score
 from seqeval.metrics.sequence_labeling import get_entities
-from seqeval.scheme import IOB2, Entities
+from seqeval.scheme import BILOU, IOB2, IOBES, Entities
 
 from app.errors import InvalidTest
 from app.statistics.additive_problem import Additive
@@ -44,6 +44,46 @@ def test_lenient_entities_are_seqeval_s(tags: list[str]) -> None:
 def test_strict_entities_are_seqeval_s(tags: list[str]) -> None:
     strict = [(e.start, e.end - 1, e.tag) for e in Entities([tags], IOB2).entities[0]]
     assert entities(tags, "IOB2") == strict
+
+
+def tagged(letters: str) -> st.SearchStrategy[list[str]]:
+    tags = ["O", *(f"{letter}-{kind}" for letter in letters for kind in "XY"), *letters]
+    return st.lists(st.sampled_from(tags), max_size=12)
+
+
+@given(tagged("BIES"))
+@settings(deadline=None, max_examples=400)
+def test_lenient_entities_of_bioes_are_seqeval_s(tags: list[str]) -> None:
+    assert [(kind, start, end) for start, end, kind in entities(tags, "BIO")] == get_entities(list(tags))
+
+
+@given(tagged("BILU"))
+@settings(deadline=None, max_examples=200)
+def test_bilou_is_bioes_with_other_letters(tags: list[str]) -> None:
+    bioes = [{"L": "E", "U": "S"}.get(tag[0], tag[0]) + tag[1:] for tag in tags]
+    assert entities(tags, "BIO") == entities(bioes, "BIO")
+    assert entities(tags, "BILOU") == entities(bioes, "IOBES")
+
+
+@pytest.mark.parametrize(("scheme", "known", "letters"), [("IOBES", IOBES, "BIES"), ("BILOU", BILOU, "BILU")])
+def test_strict_entities_of_bioes_and_bilou_are_seqeval_s(scheme: Any, known: Any, letters: str) -> None:
+    @given(tagged(letters))
+    @settings(deadline=None, max_examples=400)
+    def check(tags: list[str]) -> None:
+        strict = [(e.start, e.end - 1, e.tag) for e in Entities([tags], known).entities[0]]
+        assert entities(tags, scheme) == strict
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tag"),
+    [("IOB2", "S-X"), ("IOBES", "U-X"), ("BILOU", "E-X"), ("BIO", "X-B"), ("BIO", "BX"), ("BIO", "")],
+)
+def test_a_tag_of_another_scheme_is_refused(scheme: str, tag: str) -> None:
+    with pytest.raises(InvalidTest) as caught:
+        reduce(predictions([["O"]], [[tag]], [["O"]]), StatisticSpec("span_f1", {"scheme": scheme}))
+    assert [(flaw.pointer, flaw.code) for flaw in caught.value.flaws] == [("/u/0/0", "not_a_tag")]
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=6), st.data(), st.sampled_from(["BIO", "IOB2"]))
@@ -85,11 +125,11 @@ def test_span_recall_is_additive_because_gold_is_shared() -> None:
     ("data", "parameters", "pointer", "code"),
     [
         (predictions([["O"]], [["X"]], [["O"]]), {}, "/u/0/0", "not_a_tag"),
-        (predictions([["O"]], [["O"]], [["E-X"]]), {}, "/v/0/0", "not_a_tag"),
+        (predictions([["O"]], [["O"]], [["X-X"]]), {}, "/v/0/0", "not_a_tag"),
         (predictions([["O"]], [["O"]], [["O"]]), {"labels": "PER"}, "/statistic/labels", "not_labels"),
         (predictions(["O"], ["O"], ["O"]), {}, "/gold/0", "not_a_sequence"),
         (predictions([["O"]], [["O", "O"]], [["O"]]), {}, "/u/0", "length_mismatch"),
-        (predictions([["O"]], [["O"]], [["O"]]), {"scheme": "IOBES"}, "/statistic/scheme", "unknown_scheme"),
+        (predictions([["O"]], [["O"]], [["O"]]), {"scheme": "IOE2"}, "/statistic/scheme", "unknown_scheme"),
     ],
 )
 def test_what_makes_no_test_is_refused_where_it_is_wrong(
