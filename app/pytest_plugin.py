@@ -89,14 +89,16 @@ class Gates:
 
 
 def markdown(result: GateResult) -> str:
-    """The verdict with its reason; then each metric with its reason, where there are several, and its figures."""
-    from .client.notebook import VERDICTS, test_sentence
+    """The verdict with its reason; each metric with its reason, where there are several, and its figures; what was read."""
+    from .client.notebook import VERDICTS, read_rows, test_sentence
     from .reports.escaping import prose_for_markdown
 
     lines = [f"**{VERDICTS[result.verdict]}** – {prose_for_markdown(result.reason)}"]
     for metric in result.metrics:
         reason = f"**{VERDICTS[metric.verdict]}** – {metric.reason} " if len(result.metrics) > 1 else ""
         lines.append("* " + prose_for_markdown(f"{reason}{test_sentence(metric.test)}"))
+    notes = read_rows(*(metric.test.reading for metric in result.metrics))
+    lines += [f"* Read: {prose_for_markdown(note)}" for _, note in notes]
     return "\n".join(lines)
 
 
@@ -104,6 +106,8 @@ def _figures(result: GateResult, metric: MetricResult) -> dict[str, str]:
     decision, test = metric.decision, metric.test
     return {
         "verdict": metric.verdict,
+        "metric": test.statistic.metric or test.statistic.name,
+        "higher_is_better": str(metric.higher_is_better).lower(),
         "policy": metric.policy,
         "margin": repr(metric.margin),
         "alpha": repr(metric.alpha),

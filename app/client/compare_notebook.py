@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .board_picture import board_picture
 from .compare_words import compare_sentence, found, kinds, table
-from .notebook import frame_of, one_line
+from .notebook import frame_of, notes_of, one_line, read_rows
 
 if TYPE_CHECKING:
     from .compare_results import Board, CompareResult, PairResult, SystemResult
@@ -40,6 +40,7 @@ class CompareInNotebook:
                 summary = escape(f"{name}: {found(result, board)}")
                 parts.append(f"<details><summary>{summary}</summary>{_html_table(result, board)}</details>")
         parts += [f"<p>Warning: {escape(warning.detail)}</p>" for warning in result.warnings]
+        parts += [f"<p>Read: {escape(note)}</p>" for _, note in read_rows(result.reading)]
         return f'<div class="exactperm">{"".join(parts)}</div>'
 
     def picture(self) -> str:
@@ -52,12 +53,13 @@ class CompareInNotebook:
         Raises ImportError without pandas.
         """
         result = cast("CompareResult", self)
-        return frame_of(
+        return _frame(
+            result,
             [
                 {**before, **_system_fields(one), **after}
                 for board, before, after in _boards(result)
                 for one in board.systems
-            ]
+            ],
         )
 
     def pairs_frame(self) -> Any:
@@ -66,12 +68,13 @@ class CompareInNotebook:
         Raises ImportError without pandas.
         """
         result = cast("CompareResult", self)
-        return frame_of(
+        return _frame(
+            result,
             [
                 {**before, **_pair_fields(one), **after}
                 for board, before, after in _boards(result)
                 for one in board.pairs
-            ]
+            ],
         )
 
 
@@ -89,6 +92,12 @@ def _html_table(result: CompareResult, board: Board) -> str:
     left = len(board.systems) - len(rows)
     more = f"<p>{left:,} more systems</p>" if left else ""
     return "".join([*parts, "</tbody></table>", more])
+
+
+def _frame(result: CompareResult, rows: list[dict[str, Any]]) -> Any:
+    """The rows with how files were read, in the first of them alone."""
+    notes = notes_of(result.reading)
+    return frame_of([{**row, "notes": None if place else notes} for place, row in enumerate(rows)])
 
 
 def _boards(result: CompareResult) -> Iterator[tuple[Board, dict[str, Any], dict[str, Any]]]:

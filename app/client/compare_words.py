@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .notebook import one_line, probability
+from .notebook import measured, one_line, probability
 
 if TYPE_CHECKING:
     from .compare_results import Board, CompareResult, PairResult, SystemResult
@@ -20,7 +20,7 @@ def compare_sentence(result: CompareResult) -> str:
     if result.datasets is not None:
         first = "" if result.overall is not None else f"{next(iter(result.datasets))} of "
         over = f"{'overall of ' if result.overall is not None else first}{len(result.datasets)} data sets, "
-    return f"{over}{result.metric or result.statistic}: {found(result, result.board)}"
+    return f"{over}{measured(result.metric, result.statistic, result.higher_is_better)}: {found(result, result.board)}"
 
 
 def found(result: CompareResult, board: Board) -> str:
@@ -83,7 +83,7 @@ def table(result: CompareResult, board: Board, size: int | None = None) -> tuple
     Scores have as many digits as it takes to tell different ones apart.
     """
     shown = board.systems[:size]
-    heads = ["rank", "system", "score"]
+    heads = ["rank", "system", result.metric or "score"]
     scores = scores_in_words([one.score for one in shown])
     rows = [[str(one.rank), short(one.name), score] for one, score in zip(shown, scores, strict=True)]
     if board.groups is not None:

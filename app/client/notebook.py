@@ -6,6 +6,7 @@ that it needs neither matplotlib nor the server.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable
 from html import escape
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from .gate_results import GateResult, MetricResult
-    from .results import Interval, TestResult
+    from .results import Interval, Reading, TestResult
 
 WIDTH, HEIGHT, BASE = 480, 130, 108  # of the picture; its axis is at BASE
 REACH = 4.75  # standard deviations of the null on both sides; what lies further out cannot be seen
@@ -51,6 +52,7 @@ class GateInNotebook:
     def _repr_html_(self) -> str:
         gate = cast("GateResult", self)
         rows = [row for metric in gate.metrics for row in _metric_rows(metric)]
+        rows += read_rows(*(metric.test.reading for metric in gate.metrics))
         deciding = next((one for one in gate.metrics if one.verdict == gate.verdict), gate.metrics[0])
         return block(f"{VERDICTS[gate.verdict]}: {gate.reason}", two_columns(rows), _picture(deciding.test))
 
@@ -83,8 +85,18 @@ def test_sentence(result: TestResult) -> str:
         verdict = "undecided"
     over = "" if missing is None else f"; with {missing.n:,} missing outcomes p lies in [{low!r}, {high!r}]"
     return (
-        f"{statistic.metric or statistic.name}: {_number(statistic.observed)}{scores}, p = {_p(result)} "
+        f"{measured(statistic.metric, statistic.name, statistic.higher_is_better)}: {_number(statistic.observed)}{scores}, p = {_p(result)} "
         f"({_certainty(result)}, {result.alternative}){over}, {verdict} at {result.alpha!r}."
+    )
+
+
+def measured(metric: str | None, statistic: str, higher_is_better: bool | None) -> str:
+    """The metric, or the statistic where that has no name, and which direction is better where that is known."""
+    name = metric or statistic
+    return (
+        name
+        if higher_is_better is None
+        else f"{name} ({'higher' if higher_is_better else 'lower'} is better)"
     )
 
 
@@ -134,7 +146,13 @@ def _test_rows(result: TestResult) -> list[tuple[str, str]]:
     if result.confidence_interval is not None:
         rows.append(_interval_row(result.confidence_interval))
     rows += [("warning", warning.detail) for warning in result.warnings]
-    return rows
+    return [*rows, *read_rows(result.reading)]
+
+
+def read_rows(*readings: Reading | None) -> list[tuple[str, str]]:
+    """How files were read, each note once."""
+    notes = (note for reading in readings if reading is not None for note in reading.notes)
+    return [("read", note) for note in dict.fromkeys(notes)]
 
 
 def _interval_row(interval: Interval) -> tuple[str, str]:
@@ -193,7 +211,7 @@ def _picture(result: TestResult) -> str:
         for one in bars
     )
     at = scale * (observed + reach)
-    label = f"Null distribution of {result.statistic.name}; observed {_number(observed)}, p = {_p(result)}"
+    label = f"Null distribution of {result.statistic.metric or result.statistic.name}; observed {_number(observed)}, p = {_p(result)}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img" '
         f'aria-label="{escape(label)}">{drawn}<line x1="0" y1="{BASE}" x2="{WIDTH}" y2="{BASE}" stroke="{INK}"/>'
@@ -227,6 +245,8 @@ def _fields(result: TestResult) -> dict[str, Any]:
         "min_attainable_p": result.min_attainable_p,
         "alternative": result.alternative,
         "test": result.test,
+        "metric": result.statistic.metric,
+        "higher_is_better": result.statistic.higher_is_better,
         **_data_fields(result),
         "method": method.name,
         "exact": method.exact,
@@ -234,7 +254,13 @@ def _fields(result: TestResult) -> dict[str, Any]:
         "interval_low": None if interval is None else interval.low,
         "interval_high": None if interval is None else interval.high,
         "warnings": " ".join(warning.code for warning in result.warnings),
+        "notes": notes_of(result.reading),
     }
+
+
+def notes_of(reading: Reading | None) -> str:
+    """How files were read, as a list of JSON: that of the CSV report."""
+    return json.dumps([] if reading is None else [one_line(note) for note in reading.notes])
 
 
 def _data_fields(result: TestResult) -> dict[str, Any]:
@@ -275,6 +301,7 @@ def _metric_fields(gate: GateResult, metric: MetricResult) -> dict[str, Any]:
         **_data_fields(metric.test),
         "method": metric.test.method.name,
         "reason": metric.reason,
+        "notes": notes_of(metric.test.reading),
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Iterable
 
 BARE = re.compile(r"[A-Za-z0-9._+/:-]+\Z")
 # Spreadsheets read the full-width forms as the narrow ones.
@@ -66,6 +67,12 @@ def prose_for_markdown(sentence: str) -> str:
 def _escaped(prose: str) -> str:
     escaped = _MARKUP.sub(r"\\\1", prose).replace("|", "¦").replace("@", "＠")
     return escaped.replace("://", "\\://").replace("www.", "www\\.")
+
+
+def what_was_read(notes: Iterable[str]) -> str:
+    """How files were read, as the end of a description in plain text; empty without files."""
+    said = " ".join(map(single_line, notes))
+    return f" What was read: {said}" if said else ""
 
 
 def for_csv(text: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..inference.gate.record import MetricRecord
 from ..inference.record import ConfidenceInterval, Discordant, MonteCarloRecord, TestRecord
+from ..statistics.measured import direction
 from .certainty import (
     decision_p_text,
     interval_text,
@@ -30,7 +31,7 @@ from .number_format import (
     signed,
 )
 from .sentence import over_items
-from .titles import measured, names_of
+from .titles import by_name, measured_in, names_of
 
 _MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 _ALTERNATIVES = {
@@ -103,13 +104,19 @@ def _key_estimates(record: TestRecord) -> Iterable[Fact]:
     yield Fact(
         "Difference" if scored else "Statistic",
         signed(record.statistic.observed) if scored else number(record.statistic.observed),
-        short(measured(record)),
+        _measured_and_better(record),
     )
     if record.confidence_interval is not None:
         yield _interval(record.confidence_interval, record.alternative)
     items = record.items
     clusters = "" if items.clusters is None else f"in {items.clusters:,} clusters"
     yield Fact("Items", f"{items.n:,}", clusters)
+
+
+def _measured_and_better(record: TestRecord) -> str:
+    """What the difference is of, and which direction is better."""
+    better = direction(record.statistic.higher_is_better)
+    return short(measured_in(record, single_line)) + (f"; {better}" if better else "")
 
 
 def terms_group(metric: MetricRecord) -> Group:
@@ -141,9 +148,12 @@ def _difference(record: TestRecord) -> Iterable[Fact]:
         u, v = apart(statistic.u, statistic.v)
         yield Fact(f"Score of {names.u}", u)
         yield Fact(f"Score of {names.v}", v)
-        yield Fact("Difference, U minus V", signed(statistic.observed), short(measured(record)))
+        yield Fact(
+            "Difference, U minus V", signed(statistic.observed), short(measured_in(record, single_line))
+        )
     else:
-        yield Fact("Statistic", number(statistic.observed), short(measured(record)))
+        yield Fact("Statistic", number(statistic.observed), short(measured_in(record, single_line)))
+    yield Fact("Statistic, by its name in requests", by_name(statistic.name, statistic.metric, short))
     if statistic.higher_is_better is not None:
         yield Fact("Better", "higher" if statistic.higher_is_better else "lower")
     if record.confidence_interval is not None:

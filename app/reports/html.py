@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import Moved, TestRecord
+from ..statistics.measured import directed
 from .certainty import kind, manner_of_decision, of_the_p_value, undecided
 from .escaping import for_sentence, short, single_line
 from .facts import groups, key_facts, key_facts_of_metric, terms_group
 from .markdown import verdict
 from .sentence import metric_sentences, sentences, summary
-from .titles import SYMBOLS, VERDICTS, Names, head, measured, names_of
+from .titles import SYMBOLS, VERDICTS, Names, head, measured_in, metric_name, names_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -32,7 +33,7 @@ def html(record: TestRecord, test_id: str, signature: str, picture: str) -> str:
     return rendered(
         "test.html",
         names=names_of(record, short),
-        statistic=short(measured(record)),
+        statistic=directed(short(measured_in(record, single_line)), record.statistic.higher_is_better),
         test=record.test,
         verdict=verdict(record),
         tone=tone,
@@ -81,7 +82,7 @@ def _metric(metric: MetricRecord, picture: str, number: int) -> dict[str, Any]:
     body["groups"] = (terms_group(metric), *body["groups"])
     return {
         "number": number,
-        "name": short(metric.name),
+        "name": directed(metric_name(metric, short), metric.terms.higher_is_better),
         "verdict": VERDICTS[metric.verdict],
         "tone": metric.verdict,
         "symbol": SYMBOLS[metric.verdict],

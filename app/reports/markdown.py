@@ -6,19 +6,18 @@ from collections.abc import Iterable, Sequence
 
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import TestRecord, WarningRecord
+from ..statistics.measured import NO_NAME, directed, metric_title
 from .certainty import decision_p_text, interval_text, manner, manner_of_decision, p_text, undecided
 from .escaping import for_markdown, prose_for_markdown
 from .number_format import apart, enclosing, exactly, number, percent, probability, signed
 from .sentence import metric_sentences, sentences, summary
-from .titles import SYMBOLS, VERDICTS, head
+from .titles import SYMBOLS, VERDICTS, by_name, head, metric_name
 
 
 def markdown(record: TestRecord, test_id: str) -> str:
     """The answer as GitHub-flavoured Markdown."""
     p = f"p = {p_text(record)} ({record.alternative}, {manner(record)})"
-    metric = record.statistic.metric
-    cells = {"metric": for_markdown(metric)} if metric is not None else {}
-    cells |= {**score_cells(record), "p-value": p_text(record), **item_cells(record)}
+    cells = {**metric_cell(record), **score_cells(record), "p-value": p_text(record), **item_cells(record)}
     if record.missing is not None:
         low, high = enclosing(*record.missing.p_value, record.alpha)
         cells |= {"missing": f"{record.missing.n:,}", "p-value over missing": f"{low} to {high}"}
@@ -45,10 +44,18 @@ def verdict(record: TestRecord) -> str:
     return f"{'Significant' if record.significant else 'Not significant'} at {exactly(record.alpha)}"
 
 
+def metric_cell(record: TestRecord) -> dict[str, str]:
+    """Head and cell of what was measured and which direction is better; none of scores of which nothing is known."""
+    statistic = record.statistic
+    title = metric_title(statistic.name, statistic.metric, for_markdown)
+    known = title != NO_NAME or statistic.higher_is_better is not None
+    return {"metric": directed(title, statistic.higher_is_better)} if known else {}
+
+
 def score_cells(record: TestRecord, *, head_v: str | None = None) -> dict[str, str]:
     """Head and cell of the statistic, the systems' scores, their difference and its interval; `head_v` is instead of V's name."""
     statistic, interval = record.statistic, record.confidence_interval
-    cells = {"statistic": for_markdown(statistic.name)}
+    cells = {"statistic": by_name(statistic.name, statistic.metric, for_markdown)}
     if statistic.u is not None and statistic.v is not None:
         name_u, name_v = for_markdown(record.name_u), for_markdown(record.name_v)
         if head_v is not None:
@@ -147,10 +154,10 @@ def _cells(gate: GateRecord, metric: MetricRecord) -> dict[str, str]:
     # Of several baselines each has a row, and all share a column.
     scores = score_cells(metric.test, head_v=None if metric.against is None else "baseline")
     scores.pop("d_z", None)
-    if metric.name == metric.test.statistic.name:
+    if metric_name(metric, for_markdown) == for_markdown(metric.test.statistic.name):
         del scores["statistic"]
     return {
-        "metric": for_markdown(metric.name),
+        "metric": directed(metric_name(metric, for_markdown), terms.higher_is_better),
         **({} if metric.against is None else {"against": for_markdown(metric.against)}),
         **({"verdict": f"{SYMBOLS[metric.verdict]} {VERDICTS[metric.verdict]}"} if several else {}),
         **scores,
@@ -166,7 +173,7 @@ def _sentences(gate: GateRecord) -> list[str]:
     if len(gate.metrics) == 1:
         return [" ".join(metric_sentences(gate.metrics[0], for_markdown))]
     lines = [
-        f"* **{VERDICTS[metric.verdict]}** {for_markdown(metric.name)} – {prose_for_markdown(metric.reason)} "
+        f"* **{VERDICTS[metric.verdict]}** {metric_name(metric, for_markdown)} – {prose_for_markdown(metric.reason)} "
         + " ".join(metric_sentences(metric, for_markdown))
         for metric in gate.metrics
     ]
@@ -175,7 +182,7 @@ def _sentences(gate: GateRecord) -> list[str]:
 
 def _moved(gate: GateRecord) -> list[str]:
     lists = [
-        (f"{for_markdown(metric.name)}, toward" if len(gate.metrics) > 1 else "toward", metric.test)
+        (f"{metric_name(metric, for_markdown)}, toward" if len(gate.metrics) > 1 else "toward", metric.test)
         for metric in gate.metrics
     ]
     return folded([line for toward, record in lists for line in moved_lists(record, toward)])

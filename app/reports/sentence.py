@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import ItemsRecord, TestRecord
+from ..statistics.measured import Say, directed, metric_title
 from .certainty import interval_sentence, of_the_missing, undecided, with_probability
 from .escaping import for_sentence
 from .number_format import apart, counted, exactly, number, probability
-from .titles import Names, Say, capitalised, head, names_of, statistic_title
+from .titles import Names, capitalised, head, metric_name, names_of
 
 
 def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
@@ -27,9 +28,9 @@ def sentences(record: TestRecord, say: Say = for_sentence) -> tuple[str, ...]:
 
 def summary(gate: GateRecord, say: Say = for_sentence) -> str:
     """The verdict on several metrics or against several baselines, and which of them have it."""
-    deciders = [metric.name for metric in gate.metrics if metric.verdict == gate.verdict]
+    deciders = [metric for metric in gate.metrics if metric.verdict == gate.verdict]
     verb = _VERBS[gate.verdict][len(deciders) > 1]
-    listed = ", ".join(say(name) for name in deciders[:_LISTED])
+    listed = ", ".join(metric_name(metric, say) for metric in deciders[:_LISTED])
     more = f" and {len(deciders) - _LISTED} more" if len(deciders) > _LISTED else ""
     count = f"{len(deciders)} of {gate.family} {verb}"
     return f"{head(gate)} – {count}: {listed}{more}. The p-values are adjusted together by Holm's method."
@@ -69,22 +70,22 @@ def estimate(record: TestRecord, names: Names, say: Say, up: str = "higher", dow
     name = statistic.name
     if statistic.u is None or statistic.v is None:
         return capitalised(f"on {over_items(record.items)} {say(name)} came to {number(statistic.observed)}.")
+    title = directed(metric_title(name, statistic.metric, say), statistic.higher_is_better)
     if name == "sign":
-        return capitalised(_wins(record, names, statistic.u, statistic.v))
+        return capitalised(_wins(record, names, statistic.u, statistic.v, title))
     u, v = apart(statistic.u, statistic.v)
     lead = _lead(statistic.observed, names, up, down)
-    if up == "higher" and statistic.higher_is_better is False:
-        lead += " (lower is better)"
     if name == "signed_rank":
-        ranks = f"the ranks of the differences sum to {u} where {names.u} had the higher score and to {v}"
+        ranks = f"the ranks of the differences sum to {u} where {names.u} had the higher {title} and to {v}"
         return capitalised(
             f"{ranks} where {names.v} had, {over}: {_lead_of_ranks(statistic.observed, names)}."
         )
     if name in _MEANS_AND_SUMS:
-        what = "" if statistic.metric is None else f" {statistic_title(statistic.metric, say)}"
-        scores = f"{names.u} scored {u} and {names.v} {v} {_MEANS_AND_SUMS[name]}{what} {over}"
+        known = statistic.metric is not None or statistic.higher_is_better is not None
+        what = f"{_MEANS_AND_SUMS[name]} {title}" if known else _MEANS_AND_SUMS[name]
+        scores = f"{names.u} scored {u} and {names.v} {v} in {what} {over}"
     else:
-        scores = f"{names.u} reached {u} and {names.v} {v} in {statistic_title(statistic.metric or name, say)} {over}"
+        scores = f"{names.u} reached {u} and {names.v} {v} in {title} {over}"
     return capitalised(f"{scores}: {lead}.")
 
 
@@ -95,7 +96,7 @@ _VERBS = {
     "inconclusive": ("is undecided", "are undecided"),
     "continue": ("waits for more items", "wait for more items"),
 }
-_MEANS_AND_SUMS = {"mean_difference": "in mean", "sum_difference": "in total"}
+_MEANS_AND_SUMS = {"mean_difference": "mean", "sum_difference": "total"}
 
 
 def over_items(items: ItemsRecord) -> str:
@@ -117,12 +118,12 @@ def _lead_of_ranks(observed: float, names: Names) -> str:
     return f"{number(abs(observed))} more for {names.u if observed > 0 else names.v}"
 
 
-def _wins(record: TestRecord, names: Names, u: float, v: float) -> str:
+def _wins(record: TestRecord, names: Names, u: float, v: float, title: str) -> str:
     """The sign test counts items, also where whole clusters swap."""
     items = record.items
     tied = items.n - int(u) - int(v)
     return (
-        f"{names.u} had the higher score on {int(u):,} and {names.v} on {int(v):,} of {over_items(items)}; "
+        f"{names.u} had the higher {title} on {int(u):,} and {names.v} on {int(v):,} of {over_items(items)}; "
         f"they tied on {tied:,}: {_lead_of_ranks(record.statistic.observed, names)}."
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import TestRecord
+from ..statistics.measured import direction
 from .certainty import decision_p_text, ends, manner, manner_of_decision, p_text, undecided
 from .escaping import for_line
 from .number_format import apart, enclosing, exactly, number, probability
@@ -24,6 +25,7 @@ def line(record: TestRecord, test_id: str) -> str:
         f"({manner(record)}, {record.method.name})",
         *_interval_of_p(record),
         record.alternative,
+        *better(record.statistic.higher_is_better),
         *data_words(record),
         *_missing(record),
     ]
@@ -61,6 +63,12 @@ def read(notes: Sequence[str]) -> list[str]:
     return [f"read={for_line(' '.join(kept))}"] if kept else []
 
 
+def better(higher_is_better: bool | None) -> list[str]:
+    """The direction as a word, where it is known: lower_is_better."""
+    said = direction(higher_is_better)
+    return [said.replace(" ", "_")] if said else []
+
+
 def data_words(record: TestRecord) -> list[str]:
     """The statistic, the systems' own scores, the number of items, and interval and effect size where there are any."""
     statistic, items = record.statistic, record.items
@@ -94,9 +102,9 @@ def gate_line(gate: GateRecord, gate_id: str) -> str:
 def _metric(metric: MetricRecord) -> str:
     terms, decision = metric.terms, metric.decision
     margin = f" margin={exactly(terms.margin)}" if terms.margin else ""
-    lower = "" if terms.higher_is_better else " lower_is_better"
     words = [
-        f"{terms.policy}{margin}{lower}",
+        f"{terms.policy}{margin}",
+        *better(terms.higher_is_better),
         *([] if metric.against is None else [f"against={for_line(metric.against)}"]),
         f"p={decision_p_text(decision, terms.alpha)}",
         f"({manner_of_decision(metric)}, {decision.procedure}, {decision.alternative})",

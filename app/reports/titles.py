@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
-from ..inference.gate.record import GateRecord, Verdict
+from ..inference.gate.record import GateRecord, MetricRecord, Verdict
 from ..inference.record import TestRecord
-from ..statistics.catalogue import ENTRIES
-from ..statistics.metrics import METRICS
+from ..statistics.measured import Say, measured, metric_title
 
-Say = Callable[[str], str]
-
-# Scores are named after their metric, and an expression is a label.
-_TITLES = {
-    **{entry.name: entry.title for entry in ENTRIES if entry.kind not in {"effects", "scores"}},
-    **{name: metric.title for name, metric in METRICS.items()},
-}
-del _TITLES["expression"]
 _ROLES = ("candidate", "baseline")
 VERDICTS: dict[Verdict, str] = {
     "pass": "PASS",
@@ -35,15 +25,22 @@ class Names(NamedTuple):
     v: str
 
 
-def statistic_title(name: str, say: Say) -> str:
-    """A known statistic in words, a formula as a label."""
-    return _TITLES.get(name) or say(name)
+def measured_in(record: TestRecord, say: Say) -> str:
+    """The same of a test."""
+    return measured(record.statistic.name, record.statistic.metric, say)
 
 
-def measured(record: TestRecord) -> str:
-    """What was measured and the statistic of it, as a label: `wer (ratio)`, or the statistic alone where that is all."""
-    name, metric = record.statistic.name, record.statistic.metric
-    return name if metric in {None, name} else f"{metric} ({name})"
+def by_name(statistic: str, metric: str | None, say: Say) -> str:
+    """The statistic as requests call it, and the metric as files do: `ratio` of `wer`."""
+    return say(statistic) if metric in {None, statistic} else f"{say(statistic)} of {say(metric or '')}"
+
+
+def metric_name(metric: MetricRecord, say: Say) -> str:
+    """A gate's metric as people call it, or by the name that the request gave it."""
+    statistic = metric.test.statistic
+    if metric.name in {statistic.metric, statistic.name}:
+        return metric_title(statistic.name, statistic.metric, say)
+    return say(metric.name)
 
 
 def names_of(record: TestRecord, say: Say) -> Names:

@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 
 from ..errors import MAX_FLAWS, Flaw, InvalidTest, pointer_token
 from ..inputs.quoting import quoted
+from .near_names import elsewhere, near_field
 from .number_hint import number_hint
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -52,12 +53,13 @@ def _unknown(model: type[BaseModel], value: dict[str, Any], prefix: str) -> list
     fields = model.model_fields
     for key in value:
         if key not in fields:
-            known = ", ".join(fields)
+            near = near_field(key, fields)
+            meant = f"did you mean {near}? There are" if near else "there are"
             flaws.append(
                 Flaw(
                     f"{prefix}/{_short(key)}",
                     "unknown_field",
-                    f"There is no field {quoted(key)}; there are {known}.",
+                    f"There is no field {quoted(key)}; {meant} {', '.join(fields)}.",
                 )
             )
             if len(flaws) == MAX_FLAWS:
@@ -104,6 +106,8 @@ def flaws_of(detail: ErrorDetails, prefix: str, choices: tuple[Any, ...] = ()) -
     sentence = SENTENCES.get(code) or detail["msg"].replace("Input should", "This must") + "."
     if code.startswith(("int_", "float_")):
         sentence += number_hint(detail["input"], whole=code.startswith("int_"))
+    if code == "literal_error" and detail["loc"][-2:] == ("statistic", "name"):
+        sentence += elsewhere(detail["input"])
     if choices:
         sentence = f"{sentence[:-1]}: one of {', '.join(map(str, choices))}."
     return [Flaw(pointer, code, sentence)]

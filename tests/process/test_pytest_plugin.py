@@ -113,7 +113,7 @@ def test_a_gate_in_a_test_and_its_figures_in_the_report(tmp_path: Path) -> None:
     assert message.startswith(
         "AssertionError: **FAIL** – Failed on mean_difference: p = 0.015625 <= alpha = 0.05: "
     )
-    assert re.search(r"\n\* mean_difference: -1 \(new \\<b>.*, \\\*old\\\*", message)
+    assert re.search(r"\n\* mean_difference \(higher is better\): -1 \(new \\<b>.*, \\\*old\\\*", message)
     assert "pytest_plugin.py" not in shown.partition("short test summary")[0].partition("test_cannot_be")[0]
     several = figures(cases["several"])
     assert [name for name in several if name.endswith(".verdict")] == [

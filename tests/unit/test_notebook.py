@@ -13,7 +13,17 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app import GateResult, TestResult, gate, metric, scores, test as run
+from app import (
+    GateResult,
+    TestResult,
+    compare,
+    compare_files,
+    files,
+    gate,
+    metric,
+    scores,
+    test as run,
+)
 from app.client import Client
 from app.client.notebook import test_sentence as sentence
 from app.local.transport import InProcess
@@ -141,3 +151,17 @@ def test_without_pandas_the_line_that_installs_it(
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="pip install pandas"):
         result.to_frame()
+
+
+def test_the_metric_its_direction_and_what_was_read_are_shown() -> None:
+    paths = ("tests/data/asr/amazon.tsv", "tests/data/asr/google.tsv")
+    two = files(u=paths[0], v=paths[1])
+    tested, board = run(two), compare(compare_files(list(paths)))
+    for made in (tested, gate(two), board):
+        shown = text(ET.fromstring(made._repr_html_()))
+        assert "wer (lower is better): " in shown
+        assert "The format was guessed from the files' first bytes: asr" in shown
+    frame = tested.to_frame()
+    assert (frame["metric"][0], frame["higher_is_better"][0]) == ("wer", False)
+    assert "asr" in json.loads(frame["notes"][0])[0]
+    assert json.loads(board.systems_frame()["notes"][0])

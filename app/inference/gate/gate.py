@@ -235,7 +235,7 @@ def _metric_record(
         name=metric.name,
         against=metric.against,
         terms=metric.terms,
-        hypothesis=hypothesis(metric.terms, record.statistic.metric or record.statistic.name, metric.against),
+        hypothesis=hypothesis(metric.terms, record.statistic, metric.against),
         verdict=verdict,
         reason=reason(metric.terms, judgement, record, family, metric.against),
         decision=judgement.decision,

@@ -6,7 +6,8 @@ import math
 import unicodedata
 from collections.abc import Sequence
 
-from ..record import TestRecord
+from ...statistics.measured import direction, measured
+from ..record import StatisticRecord, TestRecord
 from .decision import Judgement
 from .record import GateTerms, MetricRecord, OnInconclusive, Policy, Verdict, family_of
 
@@ -40,10 +41,10 @@ _HEADS: dict[Verdict, str] = {
 }
 
 
-def hypothesis(terms: GateTerms, statistic: str, against: str | None = None) -> str:
+def hypothesis(terms: GateTerms, statistic: StatisticRecord, against: str | None = None) -> str:
     """What the policy presumes, or wants shown."""
-    name = short(statistic) if terms.higher_is_better else f"{short(statistic)}; lower is better"
-    return _HYPOTHESES[terms.policy].format(statistic=name, **_words(terms, against))
+    named = f"{measured(statistic.name, statistic.metric, short)}; {direction(terms.higher_is_better)}"
+    return _HYPOTHESES[terms.policy].format(statistic=named, **_words(terms, against))
 
 
 def reason(

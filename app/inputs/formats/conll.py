@@ -18,7 +18,7 @@ from ...errors import InvalidTest
 from ...statistics.label_match import SPANS
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
 from ...statistics.spans import Scheme, forms, is_tag
-from ..quoting import quoted
+from ..quoting import quoted, quoted_apart
 from .documents import DOCUMENT, coded, document_clusters, from_file
 from .format import FirstLook, Format, Sign
 from .reader import ReaderOptions, Reading
@@ -157,7 +157,8 @@ def _require_same(base: Tokens, system: Tokens, mine: int, other: int, what: str
     for index, (expected, rows) in enumerate(zip(base.sentences, system.sentences, strict=False)):
         for position, (wanted, row) in enumerate(zip(expected, rows, strict=False)):
             if wanted[mine] != row[other]:
-                detail = f"the {what} is {quoted(row[other])} here and {quoted(wanted[mine])} in {role} "
+                theirs, ours = quoted_apart(row[other], wanted[mine])
+                detail = f"the {what} is {theirs} here and {ours} in {role} "
                 detail += f"(line {base.lines[index][position]:,}); they must be the same."
                 raise source.refused(
                     system.lines[index][position],

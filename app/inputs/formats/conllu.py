@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import InvalidTest
 from ...statistics.paired import Counts, Pairing, Scores, StatisticSpec
-from ..quoting import quoted
+from ..quoting import quoted, quoted_apart
 from .documents import coded, document_clusters
 from .format import FirstLook, Format, Sign
 from .reader import ReaderOptions, Reading, choose_metric
@@ -180,11 +180,13 @@ def _require_same_words(gold: Treebank, system: Treebank) -> None:
     for index, (expected, words) in enumerate(zip(gold.words, system.words, strict=False)):
         ids = gold.sent_ids[index], system.sent_ids[index]
         if None not in ids and ids[0] != ids[1]:
-            detail = f"sent_id is {quoted(ids[1])} here and {quoted(ids[0])} in gold (line {gold.lines[index][0]:,})."
+            wanted, given = quoted_apart(str(ids[0]), str(ids[1]))
+            detail = f"sent_id is {given} here and {wanted} in gold (line {gold.lines[index][0]:,})."
             raise source.refused(system.lines[index][0], "sentence_mismatch", detail, "sent_id")
         for position, (mine, other) in enumerate(zip(expected, words, strict=False)):
             if mine[FORM] != other[FORM]:
-                detail = f"the word is {quoted(other[FORM])} here and {quoted(mine[FORM])} in gold "
+                wanted, given = quoted_apart(mine[FORM], other[FORM])
+                detail = f"the word is {given} here and {wanted} in gold "
                 detail += f"(line {gold.lines[index][position]:,}); the tokens must be the same."
                 raise source.refused(system.lines[index][position], "token_mismatch", detail, "FORM")
         if len(expected) != len(words):

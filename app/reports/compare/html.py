@@ -26,9 +26,11 @@ from .words import (
     p_adjusted,
     p_and_kind,
     range_text,
+    score_head,
     scores_of,
     warned,
     what_was_measured,
+    which_is_better,
 )
 
 Draw = Callable[[str, NamedBoard, int], str]
@@ -47,6 +49,7 @@ def compare_html(record: CompareRecord, compare_id: str, signature: str, draw: D
     return rendered(
         "compare.html",
         statistic=what_was_measured(record, short),
+        better=which_is_better(record),
         systems=counted(len(main.systems), "system"),
         lead=_lead(record, boards[0]),
         key=_key(record, boards[0]),
@@ -88,7 +91,8 @@ def _key(record: CompareRecord, named: NamedBoard) -> list[Fact]:
     known = kinds_in_words(board)
     sets = "" if record.datasets is None else counted(len(record.datasets), "data set")
     return [
-        Fact("highest rank", short(first.name), f"score {number(first.score)}"),
+        Fact("highest rank", short(first.name), f"{score_head(record, short)} {number(first.score)}"),
+        Fact("measured", what_was_measured(record, short), which_is_better(record)),
         Fact("systems", f"{len(board.systems):,}", sets),
         Fact("tests in the family", f"{board.family.size:,}", known),
         Fact("alpha", exactly(board.family.alpha), ADJUSTMENTS[board.family.adjust]),
@@ -105,7 +109,7 @@ def _board(record: CompareRecord, named: NamedBoard, place: int, draw: Draw) -> 
         "title": named.title(short(named.dataset)),
         "family": adjustment(board),
         "controls": board.family.controls,
-        "heads": _heads(board),
+        "heads": _heads(record, board),
         "rows": _rows(board),
         # drawn by app.reports.picture.board_picture, which escapes labels itself
         "pictures": [Markup(draw(name, named, place)) for name in _pictures(record, board, place)],  # noqa: S704
@@ -124,8 +128,8 @@ def _pictures(record: CompareRecord, board: BoardRecord, place: int) -> list[str
     return ["leaderboard", "heatmap" if record.compare == "all_pairs" else "forest"]
 
 
-def _heads(board: BoardRecord) -> list[str]:
-    heads = ["rank", "system", "score", "items"]
+def _heads(record: CompareRecord, board: BoardRecord) -> list[str]:
+    heads = ["rank", "system", score_head(record, short), "items"]
     if board.groups is not None:
         heads += [
             "rank range",

@@ -15,15 +15,19 @@ from .words import (
     adjustment,
     against,
     all_warnings,
+    by_names,
     confidence,
     kinds_in_words,
     named_boards,
     neighbours,
     p_and_kind,
     range_text,
+    score_head,
     scores_of,
     toward,
     warned,
+    what_was_measured,
+    which_is_better,
 )
 
 _LISTED = 10
@@ -37,15 +41,13 @@ def compare_markdown(record: CompareRecord, compare_id: str) -> str:
         for dataset, warning in all_warnings(record)
     ]
     notes = () if record.reading is None else record.reading.notes
-    metric = "" if record.metric is None else f" of {for_markdown(record.metric)}"
-    direction = "" if record.higher_is_better else ", lower is better"
     return "\n\n".join(
         [
             *parts,
             *_legend(record.main_board),
             *warnings,
             *reading(notes),
-            f"<sub>exactperm {compare_id}, {for_markdown(record.statistic)}{metric}{direction}</sub>\n",
+            f"<sub>exactperm {compare_id}, {by_names(record, for_markdown)}</sub>\n",
         ]
     )
 
@@ -55,7 +57,9 @@ def _board(record: CompareRecord, named: NamedBoard) -> list[str]:
     title = named.title(for_markdown(named.dataset))
     head = f"**{title}** – {_found(record, board)}" if title else f"**{_found(record, board)}**"
     known = kinds_in_words(board)
-    parts = [f"{head} ({adjustment(board)}{'; ' if known else ''}{known})", _systems(record, board)]
+    by = f"by {what_was_measured(record, for_markdown)}"
+    how = "; ".join(part for part in (which_is_better(record), adjustment(board), known) if part)
+    parts = [f"{head} {by} ({how})", _systems(record, board)]
     if record.compare == "pairs" and board.pairs:
         parts.append(_pairs(board))
     return parts
@@ -79,7 +83,11 @@ def _found(record: CompareRecord, board: BoardRecord) -> str:
 def _systems(record: CompareRecord, board: BoardRecord) -> str:
     scores, alpha = scores_of(board.systems), board.family.alpha
     rows = [
-        {"rank": str(system.rank), "system": for_markdown(system.name), "score": score}
+        {
+            "rank": str(system.rank),
+            "system": for_markdown(system.name),
+            score_head(record, for_markdown): score,
+        }
         for system, score in zip(board.systems, scores, strict=True)
     ]
     if board.groups is not None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import Any, Literal
 
 from ...inference.compare.record import CompareRecord, PairRecord, SystemRecord
-from ..csv_row import boolean, optional, written
+from ..csv_row import boolean, listed, optional, written
 from ..escaping import for_csv
 from .words import NamedBoard, kinds, named_boards
 
@@ -15,7 +16,7 @@ def compare_csv(record: CompareRecord, compare_id: str, table: Literal["systems"
     """A row for each system, best first, or for each listed pair; the overall board first, then each data set.
 
     Numbers are in full, empty where there is no value, and every column is always there. `board` is overall, dataset,
-    or empty for the only one.
+    or empty for the only one. `notes` are in the first row alone.
     """
     rows = _system_rows(record, compare_id) if table == "systems" else _pair_rows(record, compare_id)
     heads = _SYSTEM if table == "systems" else _PAIR
@@ -23,17 +24,19 @@ def compare_csv(record: CompareRecord, compare_id: str, table: Literal["systems"
 
 
 def _system_rows(record: CompareRecord, compare_id: str) -> Iterator[dict[str, str]]:
+    notes = _notes(record)
     for named in named_boards(record):
         before, after = _before(named, compare_id), _after(record, named)
         for system in named.board.systems:
-            yield before | {name: cell(system) for name, cell in _SYSTEM.items()} | after
+            yield before | {name: cell(system) for name, cell in _SYSTEM.items()} | after | next(notes)
 
 
 def _pair_rows(record: CompareRecord, compare_id: str) -> Iterator[dict[str, str]]:
+    notes = _notes(record)
     for named in named_boards(record):
         before, after = _before(named, compare_id), _after(record, named)
         for pair in named.board.pairs:
-            yield before | {name: cell(pair) for name, cell in _PAIR.items()} | after
+            yield before | {name: cell(pair) for name, cell in _PAIR.items()} | after | next(notes)
 
 
 def _before(named: NamedBoard, compare_id: str) -> dict[str, str]:
@@ -55,7 +58,13 @@ def _after(record: CompareRecord, named: NamedBoard) -> dict[str, str]:
         " ".join(f"{kind}:{count}" for kind, count in kinds(named.board).items()),
         " ".join(codes),
     )
-    return dict(zip(_BOARD, cells, strict=True))
+    return dict(zip(_BOARD[:-1], cells, strict=True))
+
+
+def _notes(record: CompareRecord) -> Iterator[dict[str, str]]:
+    """How files were read, in the first row alone: a board has thousands of pairs."""
+    yield {"notes": listed(() if record.reading is None else record.reading.notes)}
+    yield from repeat({"notes": ""})
 
 
 def _flag(value: bool | None) -> str:
@@ -114,5 +123,5 @@ _PAIR: dict[str, Callable[[PairRecord], str]] = {
 }
 _BOARD = (
     "statistic", "metric", "higher_is_better", "compare", "baseline", "adjust", "family_size", "alpha", "certainty",
-    "warnings",
+    "warnings", "notes",
 )  # fmt: skip

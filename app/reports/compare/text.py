@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ...inference.compare.record import BoardRecord, CompareRecord
 from ..escaping import for_line
 from ..number_format import counted, exactly
-from ..text import read
+from ..text import better, read
 from .words import NamedBoard, all_warnings, kinds, named_boards, scores_of, toward
 
 _LISTED = 10
@@ -21,6 +21,7 @@ def compare_line(record: CompareRecord, compare_id: str) -> str:
     words = [
         f"{_scope(record, first)}{_found(record, board)} ({_family(board)}):",
         *([] if record.metric is None else [f"metric={for_line(record.metric)}"]),
+        *better(record.higher_is_better),
         f"statistic={for_line(record.statistic)}",
         *_scores(board),
         *([] if board.groups is None else [f"clusters={len(board.groups.clusters)}"]),

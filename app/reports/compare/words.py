@@ -10,10 +10,11 @@ from itertools import pairwise
 from ...inference.compare.record import Adjust, BoardRecord, CompareRecord, PairRecord, Relation, SystemRecord
 from ...inference.exactness import is_tight
 from ...inference.record import WarningRecord
+from ...statistics.measured import Say, direction, measured, metric_title
 from ..certainty import Kind
 from ..escaping import single_line
 from ..number_format import counted, exactly, number, percent, probability
-from ..titles import Say, statistic_title
+from ..titles import by_name
 
 ADJUSTMENTS: dict[Adjust, str] = {
     "bonferroni": "Bonferroni",
@@ -63,18 +64,24 @@ def named_boards(record: CompareRecord) -> Iterator[NamedBoard]:
             yield NamedBoard(board, "overall" if record.overall is not None else "")
 
 
-def measured_by(record: CompareRecord) -> str:
-    """What was measured and the statistic of it, as a label."""
-    name, metric = record.statistic, record.metric
-    return name if metric in {None, name} else f"{metric} ({name})"
-
-
 def what_was_measured(record: CompareRecord, say: Say) -> str:
-    """What the scores are, in words: the metric, or the statistic."""
-    if record.metric is not None:
-        return statistic_title(record.metric, say)
-    scores = {"mean_difference": "mean score", "sum_difference": "total score"}
-    return scores.get(record.statistic) or statistic_title(record.statistic, say)
+    """What the scores are, in words: WER, nDCG@10, mean score."""
+    return measured(record.statistic, record.metric, say)
+
+
+def score_head(record: CompareRecord, say: Say) -> str:
+    """The head of the column of scores: the metric, or `score` where it has no name."""
+    return metric_title(record.statistic, record.metric, say)
+
+
+def which_is_better(record: CompareRecord) -> str:
+    """Which direction is better."""
+    return direction(record.higher_is_better)
+
+
+def by_names(record: CompareRecord, say: Say) -> str:
+    """The statistic and the metric, as requests and files call them."""
+    return by_name(record.statistic, record.metric, say)
 
 
 def scores_of(systems: Sequence[SystemRecord]) -> list[str]:

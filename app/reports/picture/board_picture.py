@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...inference.compare.record import CompareRecord
 from ..compare.words import NamedBoard, named_boards
+from ..escaping import what_was_read
 from .bars import bars
 from .board_scene import BoardDrawing, BoardScene
 from .board_style import BOARD_PALETTES, BOARD_STAND_INS, BoardPalette
@@ -44,16 +45,18 @@ def drawing(
 def board_svg(record: CompareRecord, picture: str, theme: Theme = "light") -> bytes:
     """A picture as a file of its own; the same record gives the same bytes."""
     made, drawn = _drawn(record, picture, BOARD_PALETTES[theme])
-    return svg_file(drawn, picture, made.title, made.description)
+    return svg_file(drawn, picture, made.title, _described(record, made))
 
 
 def board_png(record: CompareRecord, picture: str, theme: Theme = "light") -> bytes:
     """A picture at twice the usual resolution."""
+    made: list[BoardDrawing] = []
 
     def draw() -> Figure:
-        return drawing(record, picture, BOARD_PALETTES[theme], "png").canvas.figure
+        made.append(drawing(record, picture, BOARD_PALETTES[theme], "png"))
+        return made[0].canvas.figure
 
-    return saved(draw, record.digest, "png")
+    return saved(draw, record.digest, "png", lambda: (made[0].title, _described(record, made[0])))
 
 
 def inline_board(record: CompareRecord, picture: str, named: NamedBoard, number: int = 0) -> str:
@@ -68,6 +71,11 @@ def inline_board(record: CompareRecord, picture: str, named: NamedBoard, number:
 
 # The colours of a card of our report: hollow dots are filled with them.
 _PAGE = {"light": "#fff", "dark": "#1b1f22"}
+
+
+def _described(record: CompareRecord, made: BoardDrawing) -> str:
+    """The words for those who cannot see a picture that stands alone, and how its files were read."""
+    return made.description + what_was_read(() if record.reading is None else record.reading.notes)
 
 
 def _drawn(

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from ...errors import InvalidTest
 from ...inference.compare.record import BoardRecord, CompareRecord, SystemRecord
-from ..compare.words import NamedBoard, adjustment, kinds_in_words, range_text, what_was_measured
+from ..compare.words import (
+    NamedBoard,
+    adjustment,
+    kinds_in_words,
+    range_text,
+    what_was_measured,
+    which_is_better,
+)
 from ..escaping import short, single_line
 from ..number_format import counted, number
 from .board_style import BoardPalette
@@ -50,7 +57,7 @@ class BoardScene:
             _items(self.board),
             adjustment(self.board),
             kinds_in_words(self.board),
-            "" if self.record.higher_is_better else "lower is better",
+            which_is_better(self.record),
         ]
         return "; ".join(part for part in parts if part)
 

@@ -50,4 +50,4 @@ def _saved(content: Scene, palette: Palette, salt: str, kind: Kind) -> bytes:
 
         return draw(content, palette)
 
-    return saved(draw_it, salt, kind)
+    return saved(draw_it, salt, kind, lambda: (content.title, content.description))

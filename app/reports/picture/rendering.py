@@ -26,18 +26,24 @@ DOTS_PER_INCH = 160
 _ONE_AT_A_TIME = threading.Lock()  # rcParams and warning filters are global
 
 
-def saved(draw: Callable[[], Figure], salt: str, kind: Kind) -> bytes:
-    """The figure that `draw` makes, in our settings."""
+def saved(
+    draw: Callable[[], Figure], salt: str, kind: Kind, words: Callable[[], tuple[str, str]] = lambda: ("", "")
+) -> bytes:
+    """The figure that `draw` makes, in our settings; a PNG has title and description, its `words`, as texts inside it."""
     prepare()
     import matplotlib as mpl
 
     out = io.BytesIO()
-    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     parameters: Any = {**mpl.rcParamsDefault, **settings(salt)}
     with _ONE_AT_A_TIME, mpl.rc_context(parameters), warnings.catch_warnings():
         # The reader's fonts draw an SVG; that ours lacks a character says nothing about them.
         warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
-        draw().savefig(out, format=kind, dpi=DOTS_PER_INCH, metadata=metadata)
+        figure = draw()
+        metadata: dict[str, str | None] = {"Date": None, "Creator": None}
+        if kind == "png":
+            title, description = words()
+            metadata = {"Software": None, "Title": title or None, "Description": description or None}
+        figure.savefig(out, format=kind, dpi=DOTS_PER_INCH, metadata=metadata)
     return out.getvalue()
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ...inference.record import TestRecord
+from ...statistics.measured import direction
 from ..certainty import kind, manner, p_text
-from ..escaping import single_line
+from ..escaping import single_line, what_was_read
 from ..number_format import number
-from ..titles import measured
+from ..titles import measured_in
 from .scale import scaled
 from .tail import Bar, is_empty, legend, regions_on, tail_regions, tails_of
 
@@ -66,12 +67,12 @@ def scene(record: TestRecord, note: str = "") -> Scene:
     separate = 0 < len(bars) <= MAX_SEPARATE
     regions = tail_regions(small)
     shown = regions_on(regions, left, right)
-    title, name = _title(record), _name(record)
+    title = _title(record)
     return Scene(
         title=title,
         subtitle=tuple(textwrap.wrap(_subtitle(record, note), LINE_CHARS)),
         legend=legend(record, on_the_axis=bool(shown)),
-        statistic=name + _units(exponent),
+        statistic=_axis_title(record, exponent),
         probability="probability (sampled)" if _is_sampled(record) else "probability",
         observed=observed,
         observed_label=_observed_label(record, small, beyond),
@@ -116,8 +117,14 @@ def _title(record: TestRecord) -> str:
 
 
 def _name(record: TestRecord) -> str:
-    name = single_line(measured(record))
+    name = single_line(measured_in(record, single_line))
     return name if len(name) <= MAX_NAME_CHARS else name[: MAX_NAME_CHARS - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _axis_title(record: TestRecord, exponent: int) -> str:
+    """What the axis shows, and in which units."""
+    of = "" if record.statistic.u is None else "difference in "
+    return f"{of}{_name(record)}{_units(exponent)}"
 
 
 def _units(exponent: int) -> str:
@@ -125,11 +132,11 @@ def _units(exponent: int) -> str:
 
 
 def _subtitle(record: TestRecord, note: str) -> str:
-    items = record.items
+    items, better = record.items, direction(record.statistic.higher_is_better)
     clusters = "" if items.clusters is None else f" in {items.clusters:,} clusters"
     return (
         f"{SIDES[record.alternative]} {record.test} test{note}, {manner(record)} ({record.method.name}), "
-        f"n = {items.n:,}{clusters}"
+        f"n = {items.n:,}{clusters}{f'; {better}' if better else ''}"
     )
 
 
@@ -181,8 +188,9 @@ def _description(record: TestRecord, title: str) -> str:
         how = " The distribution itself was not computed."
     elif _is_sampled(record):
         how = " The distribution was sampled."
+    better = direction(record.statistic.higher_is_better)
     return (
-        f"The null distribution of {_name(record)}: mean {number(null.mean)}, "
+        f"The null distribution of {_name(record)}{f' ({better})' if better else ''}: mean {number(null.mean)}, "
         f"{spread}from {number(null.min)} to {number(null.max)}. Observed: {number(record.statistic.observed)}. "
-        f"{title}, {record.alternative}, {manner(record)}.{how}"
+        f"{title}, {record.alternative}, {manner(record)}.{how}{what_was_read(record.notes)}"
     )

@@ -115,14 +115,14 @@ def test_hopeless_regressions_stay_apart_after_holm() -> None:
     [
         (
             metric(*WORSE),
-            "The candidate is not worse than the baseline (mean_difference), unless shown otherwise.",
+            "The candidate is not worse than the baseline (mean score; higher is better), unless shown otherwise.",
             "p = 0.00390625 <= alpha = 0.05: the candidate is significantly worse than the baseline.",
         ),
         (
             metric(*WORSE, policy="non_inferior", margin=0.01, higher_is_better=False, alpha=0.01),
             (
                 "The candidate is shown not to be worse than the baseline by more than 0.01 "
-                "(mean_difference; lower is better)."
+                "(mean score; lower is better)."
             ),
             (
                 "p = 0.00390625 <= alpha = 0.01: the candidate is shown not to be worse than the baseline by more "
@@ -132,12 +132,12 @@ def test_hopeless_regressions_stay_apart_after_holm() -> None:
         ),
         (
             metric([0, 1, 1, 1], [1, 1, 1, 1], policy="improve", margin=0.5),
-            "The candidate is shown to be better than the baseline by more than 0.5 (mean_difference).",
+            "The candidate is shown to be better than the baseline by more than 0.5 (mean score; higher is better).",
             None,
         ),
         (
             metric([0.4] * 3, [0.5] * 3),
-            "The candidate is not worse than the baseline (mean_difference), unless shown otherwise.",
+            "The candidate is not worse than the baseline (mean score; higher is better), unless shown otherwise.",
             (
                 "p = 0.125 > alpha = 0.05: the candidate is not significantly worse than the baseline. No outcome on "
                 "these items could have had p below 0.125: too few of them differ."
