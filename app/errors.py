@@ -27,12 +27,24 @@ ExactpermError
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 MAX_FLAWS = 20
+MAX_CHOICES = 20
+MAX_CHOICE_CHARS = 400  # of a value; a longer one is no choice, as half of it would be another
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way to mend a request: `fields` to send with it, and what that means in a few words."""
+
+    title: str
+    fields: Annotated[
+        Mapping[str, str], "Options by name, as text: fields of the form, parameters of the query."
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +58,17 @@ class Flaw:
     ]
     code: str
     detail: str
+    choices: Annotated[
+        tuple[Choice, ...],
+        "Ways to mend it, each by itself; left out where there are none.",
+        {"max_length": MAX_CHOICES, "default": []},
+    ] = field(default=(), hash=False)
+
+
+def choices_of(option: str, values: Mapping[str, str]) -> tuple[Choice, ...]:
+    """One choice for each value of an option, with its title; those that cannot be sent back whole are left out."""
+    usable = ((value, title) for value, title in values.items() if value and len(value) <= MAX_CHOICE_CHARS)
+    return tuple(Choice(title, {option: value}) for value, title in usable)[:MAX_CHOICES]
 
 
 def pointer_token(key: object) -> str:
@@ -136,9 +159,9 @@ class InvalidTest(InputError):
     code = "invalid-test"
 
     @classmethod
-    def at(cls, pointer: str, code: str, detail: str) -> InvalidTest:
+    def at(cls, pointer: str, code: str, detail: str, choices: tuple[Choice, ...] = ()) -> InvalidTest:
         """An error with a single flaw, and the same detail."""
-        return cls(detail, flaws=(Flaw(pointer, code, detail),))
+        return cls(detail, flaws=(Flaw(pointer, code, detail, choices),))
 
 
 class PlanTooLarge(InputError):

@@ -205,12 +205,30 @@ def problem_of(response: httpx.Response) -> ProblemError:
         ),
         instance=str(document.get("instance", response.headers.get("x-request-id", ""))),
         errors=tuple(
-            Flaw(str(one.get("pointer", "")), str(one.get("code", "")), str(one.get("detail", "")))
+            Flaw(
+                str(one.get("pointer", "")),
+                str(one.get("code", "")),
+                str(one.get("detail", "")),
+                _choices(one),
+            )
             for one in (errors if isinstance(errors, list) else ())
             if isinstance(one, dict)
         ),
         retry_after_s=retry_after(response.headers.get("retry-after")),
         raw=document,
+    )
+
+
+def _choices(flaw: Mapping[str, Any]) -> tuple[dict[str, str], ...]:
+    """The fields of the choices that a flaw offers; what is no choice is left out."""
+    listed = flaw.get("choices")
+    fields = (
+        [one.get("fields") for one in listed or () if isinstance(one, dict)]
+        if isinstance(listed, list)
+        else []
+    )
+    return tuple(
+        {str(name): str(value) for name, value in one.items()} for one in fields if isinstance(one, dict)
     )
 
 

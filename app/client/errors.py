@@ -23,7 +23,7 @@ ExactpermError
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 MAX_SHOWN = 5
@@ -36,6 +36,8 @@ class Flaw:
     pointer: str
     code: str
     detail: str
+    choices: tuple[Mapping[str, str], ...] = field(default=(), hash=False)
+    """Ways to mend it: options to send with the request, each by itself."""
 
 
 class ExactpermError(Exception):

@@ -14,10 +14,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Flaw, InvalidTest
+from ..errors import Flaw, InvalidTest, choices_of
 from ..statistics.paired import Pairing
 from .pairing import NAMED_IDS, ById, Given, clusters_of, coded, require_unique
 from .quoting import quoted
+
+MENDED = choices_of(
+    "on_missing",
+    {
+        "pairwise": "Compare each pair on the items that both have",
+        "complete": "Keep the items that all systems have",
+    },
+)
 
 OnMissing = Literal["error", "pairwise", "complete"]
 GOLD = "/gold"
@@ -218,7 +226,7 @@ def _taken(
 def _refuse_missing(columns: Placed, lacking: Sequence[str]) -> None:
     """Name the systems that lack items, and the first ids that each lacks."""
     n = len(columns.ids)
-    flaws = []
+    flaws: list[Flaw] = []
     for name in lacking:
         positions = columns.positions[name]
         assert positions is not None
@@ -226,7 +234,7 @@ def _refuse_missing(columns: Placed, lacking: Sequence[str]) -> None:
         named = ", ".join(quoted(columns.ids[index]) for index in absent[:NAMED_IDS].tolist())
         more = f" and {len(absent) - NAMED_IDS:,} more" if len(absent) > NAMED_IDS else ""
         detail = f"{_called(name)} lacks {len(absent):,} of {n:,} items: {named}{more}."
-        flaws.append(Flaw(name, "unmatched_ids", detail))
+        flaws.append(Flaw(name, "unmatched_ids", detail, () if flaws else MENDED))
     several = f"; {len(lacking) - 1:,} more columns lack items" if len(lacking) > 1 else ""
     detail = (
         f"{flaws[0].detail[:-1]}{several}. Add them; or set on_missing to pairwise (each pair on the items that both have) or "

@@ -13,12 +13,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Flaw, InvalidTest
+from ..errors import Flaw, InvalidTest, choices_of
 from ..statistics.paired import Pairing
 from .quoting import quoted
 
 OnMissing = Literal["error", "drop"]
 NAMED_IDS = 5
+DROP = choices_of("on_missing", {"drop": "Leave such items out, and count them"})
 
 Values = Sequence[Any] | NDArray[Any]
 
@@ -175,14 +176,15 @@ def _by_id(
 
 
 def _refuse_unmatched(keyed: Mapping[str, ById], common: set[str]) -> None:
-    flaws = []
+    flaws: list[Flaw] = []
     counts = []
     for name, column in keyed.items():
         alone = [key for key in column.ids if key not in common]
         if alone:
             named = ", ".join(quoted(key) for key in alone[:NAMED_IDS])
             more = f" and {len(alone) - NAMED_IDS:,} more" if len(alone) > NAMED_IDS else ""
-            flaws.append(Flaw(f"/{name}", "unmatched_ids", f"Without a counterpart: {named}{more}."))
+            detail = f"Without a counterpart: {named}{more}."
+            flaws.append(Flaw(f"/{name}", "unmatched_ids", detail, () if flaws else DROP))
             counts.append(f"{len(alone):,} of {len(column.ids):,} ids in {name}")
     detail = (
         f"The ids do not match: {' and '.join(counts)} have no counterpart. "

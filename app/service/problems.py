@@ -17,6 +17,7 @@ from ..errors import (
     MAX_FLAWS,
     BodyTooSlow,
     CapacityError,
+    Choice,
     ExactpermError,
     Flaw,
     TooManyConnections,
@@ -30,6 +31,7 @@ MEDIA_TYPE = "application/problem+json"
 MAX_PROBLEM_BYTES = 16_000
 MAX_DETAIL_CHARS = 600
 MAX_POINTER_CHARS = 200
+MAX_TITLE_CHARS = 80
 TYPE_PREFIX = "/docs/problems#"
 
 
@@ -159,7 +161,7 @@ def render(
     flaws: tuple[Flaw, ...] = (),
     headers: tuple[tuple[str, str], ...] = (),
 ) -> RenderedResponse:
-    """Write a problem, leaving out flaws from the end until it is small enough."""
+    """Write a problem, leaving out choices and then flaws from the end until it is small enough."""
     problem: dict[str, Any] = {
         "type": TYPE_PREFIX + kind.code,
         "title": kind.title,
@@ -167,17 +169,14 @@ def render(
         "detail": cut(detail, MAX_DETAIL_CHARS),
     }
     before, own = encode(problem)[:-2] + b', "instance": ', instance(request_id)
-    shown = [
-        {
-            "pointer": cut(flaw.pointer, MAX_POINTER_CHARS),
-            "code": flaw.code,
-            "detail": cut(flaw.detail, MAX_DETAIL_CHARS),
-        }
-        for flaw in flaws[:MAX_FLAWS]
-    ]
+    shown = [_flaw(flaw) for flaw in flaws[:MAX_FLAWS]]
     after = _after(shown)
     while shown and len(before) + len(own) + len(after) > MAX_PROBLEM_BYTES:
-        shown.pop()
+        chosen = next((one for one in reversed(shown) if one.get("choices")), None)
+        if chosen is None:
+            shown.pop()
+        else:
+            chosen.pop("choices")
         after = _after(shown)
     fixed = (("content-type", MEDIA_TYPE), ("cache-control", "no-store"))
     return RenderedResponse(kind.status, fixed + headers, before, own=own, after=after)
@@ -188,7 +187,22 @@ def instance(request_id: str) -> bytes:
     return json.dumps(request_id).encode()
 
 
-def _after(shown: list[dict[str, str]]) -> bytes:
+def _flaw(flaw: Flaw) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "pointer": cut(flaw.pointer, MAX_POINTER_CHARS),
+        "code": flaw.code,
+        "detail": cut(flaw.detail, MAX_DETAIL_CHARS),
+    }
+    if flaw.choices:
+        shown["choices"] = [_choice(choice) for choice in flaw.choices]
+    return shown
+
+
+def _choice(choice: Choice) -> dict[str, Any]:
+    return {"title": cut(choice.title, MAX_TITLE_CHARS), "fields": dict(choice.fields)}
+
+
+def _after(shown: list[dict[str, Any]]) -> bytes:
     return b", " + encode({"errors": shown})[1:] if shown else b"}\n"
 
 

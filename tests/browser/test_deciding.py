@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,3 +78,54 @@ def test_chosen_files_have_the_roles_that_their_names_say(visit: Callable[..., T
     tab.page.set_input_files("#chooser", paths)
     roles = tab.page.locator("#rows select")
     assert [roles.nth(place).input_value() for place in range(2)] == ["v", "u"]
+
+
+def shown(tab: Tab) -> str:
+    """What the result says, without the command that is folded away."""
+    return tab.page.locator("#result").inner_text()
+
+
+def test_numbers_and_metrics_have_one_form_in_all_sentences(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    decide(tab, "id,candidate,baseline\n" + "".join(f"q{n},{n % 30 == 0:d},1\n" for n in range(120)))
+    tab.verdict()
+    reason = tab.page.locator(".verdict p").nth(1).inner_text()
+    assert re.match(r"p = \d\.\d+ × 10⁻³⁵ ≤ α = 0\.05: the candidate is significantly worse", reason)
+    text = shown(tab)
+    assert re.search(r"\de-\d|mean_difference|tango.score|<=|\balpha\b", text) is None
+    assert "The candidate is not worse than the baseline (Mean score), unless shown otherwise." in text
+
+
+@pytest.mark.parametrize("mode", ["Compare", "Decide (gate)"])
+def test_systems_that_have_names_are_called_by_them(visit: Callable[..., Tab], mode: str) -> None:
+    tab = visit()
+    tab.pick(mode)
+    tab.pick("Paste")
+    tab.page.fill("#paste-file", "id,u,v\n" + "".join(f"q{n},{n % 3 > 0:d},{n % 2}\n" for n in range(20)))
+    tab.page.fill("#f-name_u", "reranked")
+    tab.page.fill("#f-name_v", "BM25")
+    asked = tab.page.locator("#f-alternative option").nth(1).text_content()
+    assert asked == "Is reranked greater than BM25?"
+    tab.submit(mode.partition(" ")[0])
+    tab.verdict()
+    tab.pictured()
+    assert re.findall(r"\b[UVuv]\b(?!,v|\[|$)", re.sub(r"wide id,u,v\S*", "", shown(tab))) == []
+    assert tab.row("Wins, ties, losses of reranked")
+
+
+def test_the_form_asks_about_names_as_soon_as_there_are_any(
+    visit: Callable[..., Tab], tmp_path: Path
+) -> None:
+    tab = visit()
+    for name in ("fresh", "stale"):
+        (tmp_path / f"{name}.csv").write_text("id,score\na,1\nb,0\n")
+    tab.page.set_input_files("#chooser", [tmp_path / "fresh.csv", tmp_path / "stale.csv"])
+    assert "Do fresh and stale differ" in tab.page.locator("#f-alternative").inner_text()
+    tab.page.get_by_role("button", name="Swap fresh and stale").click()
+    assert "Do stale and fresh differ" in tab.page.locator("#f-alternative").inner_text()
+    tab.pick("Leaderboard")
+    tab.page.select_option("#f-compare", "baseline")
+    tab.page.fill("#f-baseline", "stale")
+    assert "Is a system greater than stale?" in tab.page.locator("#f-alternative").inner_text()
+    tab.pick("Plan")
+    assert "Do the candidate and the baseline differ" in tab.page.locator("#f-alternative").inner_text()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,6 +29,11 @@ def asked(server: Server, files: dict[str, Path], **fields: str) -> httpx.Respon
     )
 
 
+def named(note: str, names: dict[str, str]) -> str:
+    """A note of the service as the page shows it: with the names of systems and files."""
+    return re.sub(r"^([uv])(?=[: ])", lambda found: names[found[1]], re.sub(r" [uv] \((.*?)\)", r" \1", note))
+
+
 def test_an_example_is_one_press_away_from_its_verdict(visit: Callable[..., Tab]) -> None:
     tab = visit()
     assert tab.page.locator("#empty").is_visible()
@@ -39,7 +45,7 @@ def test_an_example_is_one_press_away_from_its_verdict(visit: Callable[..., Tab]
     assert (
         tab.row("as a fraction") == "697 / 2¹⁵"
     )  # 13 wins of 16, either way: 2 (560 + 120 + 16 + 1) / 2**16
-    assert tab.row("Wins, ties, losses of U").startswith("13 / 32 / 3 items")
+    assert tab.row("Wins, ties, losses of new model").startswith("13 / 32 / 3 items")
     assert tab.page.evaluate("document.activeElement.id") == "verdict"
     tab.pictured()
 
@@ -65,8 +71,9 @@ def test_two_chosen_files_are_u_and_v_and_can_be_swapped(visit: Callable[..., Ta
     ).json()
     assert answer["id"] in tab.row("Answer")
     notes = tab.page.locator(".notes", has_text="What was read").inner_text()
-    assert all(note in notes for note in answer["reading"]["notes"])
-    tab.page.get_by_role("button", name="Swap U and V").click()
+    own = {"u": "gpt-4-0613", "v": "gpt-3.5-turbo-0125"}
+    assert all(named(note, own) in notes for note in answer["reading"]["notes"])
+    tab.page.get_by_role("button", name="Swap gpt-4-0613 and gpt-3.5-turbo-0125").click()
     assert tab.page.locator("#f-name_u").input_value() == "gpt-3.5-turbo-0125"
     tab.submit()
     assert tab.verdict().startswith("The accuracy of gpt-3.5-turbo-0125 is 0.15 lower")
@@ -150,7 +157,7 @@ def test_the_options_that_a_statistic_has_are_sent(visit: Callable[..., Tab]) ->
     tab.submit()
     assert "ranks of the differences favour reranked" in tab.verdict()
     assert "Significant at 0.01" in tab.page.locator(".badge").inner_text()
-    assert "is U greater?" in tab.row("Question")
+    assert "is reranked greater?" in tab.row("Question")
 
 
 SHORT = [  # p, log10 p, alpha, as it is written

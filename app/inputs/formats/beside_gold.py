@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import Flaw, InvalidTest, relocated
 from ...statistics.paired import Predictions
 from .. import columns
-from ..pairing import NAMED_IDS, ById, OnMissing, coded, pair
+from ..pairing import DROP, NAMED_IDS, ById, OnMissing, coded, pair
 from ..quoting import quoted
 from . import missing_scores
 from .reader import OnMissingOutcome
@@ -48,8 +48,9 @@ class ValuesById:
                     self.place(index),
                     "missing_value",
                     f"The item {quoted(self.ids[index])} of {role} has no value.",
+                    () if place else DROP,
                 )
-                for index in gaps[:NAMED_IDS]
+                for place, index in enumerate(gaps[:NAMED_IDS])
             )
             detail = (
                 f"{self.source.label}: {len(gaps):,} of {len(self.ids):,} items of {role} have no value. Missing is not "

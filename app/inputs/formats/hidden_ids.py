@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ...errors import InvalidTest
+from ...errors import InvalidTest, choices_of
 from ...statistics.summary_rows import summary_rows
 from ..quoting import quoted
 
@@ -30,7 +30,8 @@ def refuse_hidden_ids(columns: Iterable[tuple[str, Column, Column]], pointer: st
                 f"No column is known to hold ids, but {quoted(name)} has the same values in u and in v, in another order: "
                 f"pairing by order would pair different items. Give id_column={name[:40]}, or remove the column."
             )
-            raise InvalidTest.at(pointer, "choose_id_column", detail)
+            choices = choices_of("id_column", {name: f"{name[:40]} holds the ids"})
+            raise InvalidTest.at(pointer, "choose_id_column", detail, choices)
 
 
 def _are_ids_in_another_order(u: Column, v: Column) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...errors import InvalidTest
+from ...errors import InvalidTest, choices_of
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .inspect_archive import Log, load
@@ -77,7 +77,8 @@ def _log(source: Source, options: ReaderOptions, notes: list[str]) -> Log:
                 f"{source.label}: the status of this log is {quoted(log.status)}, not success. Finish the evaluation, or "
                 "give allow_incomplete=true to test the samples that it has."
             )
-            raise InvalidTest.at(source.at("status"), "incomplete_log", detail)
+            choices = choices_of("allow_incomplete", {"true": "Test the samples that it has"})
+            raise InvalidTest.at(source.at("status"), "incomplete_log", detail, choices)
         notes.append(
             f"{source.label}: the status is {log.status[:20]}; read because of allow_incomplete=true."
         )

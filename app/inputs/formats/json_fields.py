@@ -59,7 +59,9 @@ def system_score_fields(file: Records, options: ReaderOptions, notes: list[str])
     if chosen and len(others) != 2:
         for role, name in (("u", options.system_u), ("v", options.system_v)):
             if name is None or name.lower() not in {other.lower() for other in others}:
-                raise choose(file.pointer, f"system_{role}", f"field of {role}", list(file.first))
+                given = {options.system_u, options.system_v}
+                left = [each for each in file.first if each not in given]
+                raise choose(file.pointer, f"system_{role}", f"field of {role}", left)
         return two_systems(others, options, file.source, notes)
     if not chosen:
         certain = len(numeric) > 1 and by_names(numeric) is not None

@@ -28,7 +28,7 @@ from .json_records import Record, Records, key_of, read_records, value_of
 from .metrics import direction_question, metric_of, metric_of_both, metric_of_columns
 from .number_text import NumberReader
 from .outputs_by_id import SystemOutputs, Value, scores_reading
-from .reader import ReaderOptions, Reading, choose
+from .reader import ReaderOptions, Reading, RoleQuestion, choose
 from .roles import both, two_systems
 from .source import Source
 
@@ -52,7 +52,7 @@ class Systems:
     v: SystemOutputs
     metric: str | None
     names: tuple[str, str] | None = None
-    role_question: str | None = None
+    role_question: RoleQuestion | None = None
     direction_question: str | None = None
     score_names: tuple[str, str] | None = None
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import InvalidTest
+from ...errors import Choice, InvalidTest
 from .. import ndjson
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
@@ -50,10 +50,12 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     v = _samples(second, options.filter_v or options.filter, "v", options, notes)
     if first is second and u.filter == v.filter:
         why = "One file is compared with itself only by two filters. "
-        raise choose(first.pointer, "filter_u", "two filters, u's and, with filter_v=, v's", [u.filter], why)
+        what = "two filters, u's and, with filter_v=, v's"
+        raise choose(first.pointer, "filter_u", what, [u.filter], why, values=())
     if u.filter != v.filter and not (options.filter_u and options.filter_v):
         detail = f"u has the filter {quoted(u.filter)} and v has {quoted(v.filter)}; give filter_u and filter_v if this is intended."
-        raise InvalidTest.at(v.source.pointer, "filter_mismatch", detail)
+        both_filters = Choice(f"{u.filter} against {v.filter}", {"filter_u": u.filter, "filter_v": v.filter})
+        raise InvalidTest.at(v.source.pointer, "filter_mismatch", detail, (both_filters,))
     _compare_tasks(first, second, notes)
     metric = _metric(u, v, options)
     notes.append(

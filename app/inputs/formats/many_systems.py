@@ -5,10 +5,11 @@ The values are read by the functions that read two of them, so that what they re
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...errors import InvalidTest
+from ...errors import Choice, InvalidTest, choices_of
 from ..quoting import quoted
 from ..systems_table import refuse_index, refuse_no_systems
 from . import delimited_files, jsonl, promptfoo, table_columns
@@ -66,7 +67,12 @@ def _chosen(
     for name in wanted:
         if name not in systems:
             raise choose(
-                source.pointer, SYSTEMS, SYSTEMS, list(systems), f"There is no system {quoted(name)}. "
+                source.pointer,
+                SYSTEMS,
+                SYSTEMS,
+                list(systems),
+                f"There is no system {quoted(name)}. ",
+                values=(),
             )
     others = [name for name in systems if name not in wanted]
     if others:
@@ -129,17 +135,30 @@ def _columns(
         if texts:
             why = f"{_some(texts)} {'holds' if len(texts) == 1 else 'hold'} no numbers, so that not every column is a system. "
             numbers = [name for name in names if name not in texts]
-            raise choose(pointer, SYSTEMS, "columns of the systems", numbers or names, why)
+            named = choose(pointer, SYSTEMS, "columns of the systems", numbers or names, why, values=())
+            raise InvalidTest.at(pointer, named.flaws[0].code, named.detail, _only(numbers))
         return names
     for name in wanted:
         if name not in names:
             raise choose(
-                pointer, SYSTEMS, "columns of the systems", names, f"There is no column {quoted(name)}. "
+                pointer,
+                SYSTEMS,
+                "columns of the systems",
+                names,
+                f"There is no column {quoted(name)}. ",
+                values=(),
             )
     others = [name for name in names if name not in wanted]
     if others:
         notes.append(f"{len(others):,} other columns were skipped: {_some(others)}.")
     return list(wanted)
+
+
+def _only(names: list[str]) -> tuple[Choice, ...]:
+    """The choice of the columns of numbers, if they are a board."""
+    value = json.dumps(names)
+    title = f"Only {', '.join(names)}"
+    return choices_of(SYSTEMS, {value: title}) if len(names) > 1 else ()
 
 
 def _json(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import InvalidTest
+from ...errors import Choice, InvalidTest
 from ..missing_texts import is_missing
 from ..quoting import escaped, quoted
 from .format import FirstLook
@@ -49,11 +49,13 @@ class NamedFields:
             )
         return name
 
-    def refused(self, row: int, name: str, code: str, detail: str) -> InvalidTest:
+    def refused(
+        self, row: int, name: str, code: str, detail: str, choices: tuple[Choice, ...] = ()
+    ) -> InvalidTest:
         """An error about one value."""
         pointer = self.place(row, name)
         where = pointer.removeprefix(f"{self.source.pointer}/")
-        return InvalidTest.at(pointer, code, f"{self.source.label}, {where}: {detail}")
+        return InvalidTest.at(pointer, code, f"{self.source.label}, {where}: {detail}", choices)
 
     def labels(self, name: str) -> list[Any]:
         """Labels: numbers where all are numbers, 1 and 0 where all are true or false, else as written; None is missing."""

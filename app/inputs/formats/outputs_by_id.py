@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import Flaw, InvalidTest, relocated
 from ...statistics.paired import Column, Counts, Pairing, Repeated, Scores, StatisticSpec
 from .. import columns
-from ..pairing import NAMED_IDS, ById, OnMissing, pair
+from ..pairing import DROP, NAMED_IDS, ById, OnMissing, pair
 from ..quoting import quoted
 from . import item_weights, missing_scores
 from .number_text import Number, NumberReader
@@ -157,8 +157,9 @@ def _with_values(system: SystemOutputs, on_missing: OnMissing, notes: list[str],
                 f"{system.source.pointer}/{system.paths[index]}",
                 "missing_value",
                 f"The item {quoted(system.ids[index])} of {role} has no value.",
+                () if place else DROP,
             )
-            for index in missing[:NAMED_IDS]
+            for place, index in enumerate(missing[:NAMED_IDS])
         )
         detail = (
             f"{system.source.label}: {len(missing):,} of {len(system):,} items of {role} have no value "

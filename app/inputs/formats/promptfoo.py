@@ -20,7 +20,7 @@ from .format import FirstLook, Format, Sign
 from .metrics import metric_of
 from .number_text import Number, NumberReader
 from .outputs_by_id import SystemOutputs, scores_reading
-from .reader import ReaderOptions, Reading, choose
+from .reader import ReaderOptions, Reading, RoleQuestion, choose
 from .roles import both, by_names, role_question
 from .source import Source
 
@@ -117,7 +117,7 @@ def export_of(source: Source, notes: list[str]) -> Export:
 
 def _two(
     export: Export, options: ReaderOptions, notes: list[str]
-) -> tuple[tuple[tuple[int, str], tuple[int, str]], str | None]:
+) -> tuple[tuple[tuple[int, str], tuple[int, str]], RoleQuestion | None]:
     """The two columns, and what a gate must ask if nothing tells which is the candidate's."""
     columns = list(export.columns)
     if options.system_u is None and options.system_v is None and len(columns) == 2:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import relocated
 from ...statistics.paired import Pairing, Predictions, StatisticSpec
-from ..pairing import coded, require_unique
+from ..pairing import DROP, coded, require_unique
 from ..systems_table import GOLD_NAMES
 from .beside_gold import OfItems, ValuesById, predictions_by_id, scores
 from .format import FirstLook, Format, Sign
@@ -114,6 +114,7 @@ def _one_file(data: NamedFields, options: ReaderOptions, format_: str, notes: li
             names[role],
             "missing",
             f"there is no {names[role]}; on_missing=drop leaves such items out.",
+            DROP,
         )
     if gaps:
         notes.append(f"{len(gaps):,} items without gold or a score were left out (on_missing=drop).")

@@ -118,7 +118,7 @@ def _systems(data: NamedFields, roles: Roles, wanted: Sequence[str] | None) -> l
     for name in wanted:
         if name not in roles.others:
             why = f"There is no column {quoted(name)} that could be a system. "
-            raise choose(data.top, SYSTEMS, "columns of the systems", roles.others, why)
+            raise choose(data.top, SYSTEMS, "columns of the systems", roles.others, why, values=())
     return list(wanted)
 
 

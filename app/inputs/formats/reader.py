@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from ...errors import Flaw, InvalidTest
+from ...errors import MAX_CHOICES, Choice, InvalidTest, choices_of
 from ...statistics.paired import Paired, StatisticSpec
 from ..nested import MAX_DECIMALS
 from ..quoting import quoted
@@ -29,7 +29,6 @@ DELIMITERS = {
     " ": " ",
 }
 DECIMAL_MARKS = ("point", "comma", ".", ",")
-MAX_CHOICES = 20
 MAX_COLUMN = 1_000
 MAX_INFLATED_BYTES = 256 * 2**20
 
@@ -173,6 +172,14 @@ def _refused(name: str, detail: str) -> InvalidTest:
 
 
 @dataclass(frozen=True, slots=True)
+class RoleQuestion:
+    """What has to be said so that a gate knows the candidate, and both ways to say it."""
+
+    detail: str
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What the files say, and how they were read.
 
@@ -196,7 +203,7 @@ class Reading:
     statistic_read: bool = False
     metric: str | None = None
     higher_is_better: bool | None = None
-    role_question: str | None = None
+    role_question: RoleQuestion | None = None
     direction_question: str | None = None
     file_names: tuple[str, str] | None = None
     score_names: tuple[str, str] | None = None
@@ -221,10 +228,22 @@ def only_or_chosen(
 
 
 def choose(
-    pointer: str, option: str, what: str, names: list[str], why: str = "", code: str | None = None
+    pointer: str,
+    option: str,
+    what: str,
+    names: list[str],
+    why: str = "",
+    code: str | None = None,
+    values: Sequence[str] | None = None,
 ) -> InvalidTest:
-    """The refusal when something must be chosen; it lists the choices."""
+    """The refusal when something must be chosen; it lists the choices.
+
+    `values` are what the option takes for them, in the order of the names, where these are not what it takes; none
+    where one choice is not all that is needed.
+    """
     named = ", ".join(quoted(name) for name in names[:MAX_CHOICES])
     more = f" and {len(names) - MAX_CHOICES:,} more" if len(names) > MAX_CHOICES else ""
     detail = f"{why}Choose the {what} ({option}=); there {'is' if len(names) == 1 else 'are'}: {named}{more}."
-    return InvalidTest(detail, flaws=(Flaw(pointer, code or f"choose_{option}", detail),))
+    taken = names if values is None else values
+    choices = choices_of(option, dict(zip(taken, names, strict=False)))
+    return InvalidTest.at(pointer, code or f"choose_{option}", detail, choices)

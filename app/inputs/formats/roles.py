@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ...errors import InvalidTest
+from ...errors import MAX_CHOICE_CHARS, Choice, InvalidTest
 from ..delimited import MAX_COLUMNS
 from ..quoting import quoted
-from .reader import ReaderOptions, choose
+from .reader import ReaderOptions, RoleQuestion, choose
 from .source import Source
 
 # What the file in each role is, in a sentence.
@@ -48,7 +48,7 @@ class Systems:
 
     u: str
     v: str
-    question: str | None = None
+    question: RoleQuestion | None = None
 
     @property
     def names(self) -> tuple[str, str] | None:
@@ -170,7 +170,7 @@ def two_systems(names: Sequence[str], options: ReaderOptions, source: Source, no
     return Systems(*chosen, role_question(names, chosen) if how == "in the order of the file" else None)
 
 
-def role_question(names: Sequence[str], choices: tuple[str, str]) -> str:
+def role_question(names: Sequence[str], choices: tuple[str, str]) -> RoleQuestion:
     """Which options tell a gate the candidate, both ways; `choices` are values of system_u and system_v."""
     first, second = (quoted(choice) for choice in choices)
     roles = roles_of(names)
@@ -178,9 +178,17 @@ def role_question(names: Sequence[str], choices: tuple[str, str]) -> str:
     if roles[0] is not None and roles[0] == roles[1]:
         kind = "a candidate" if roles[0] == "u" else "a baseline"
         why = f"Both {first} and {second} are called {kind}."
-    return (
+    detail = (
         f"{why} Give either system_u={first} and system_v={second} (the candidate is {first}), "
         f"or system_u={second} and system_v={first} (it is {second})."
+    )
+    ways = (choices, choices[::-1])
+    usable = all(0 < len(choice) <= MAX_CHOICE_CHARS for choice in choices)
+    return RoleQuestion(
+        detail,
+        tuple(Choice(f"{u} is the candidate", {"system_u": u, "system_v": v}) for u, v in ways)
+        if usable
+        else (),
     )
 
 
@@ -190,7 +198,8 @@ def _chosen(names: Sequence[str], options: ReaderOptions, source: Source) -> Sys
     for role, name in zip("uv", (options.system_u, options.system_v), strict=True):
         match = None if name is None else name if name in names else folded.get(name.lower())
         if match is None and (name is not None or len(names) != 2):
-            raise choose(source.pointer, f"system_{role}", f"system {role}", list(names))
+            left = [other for other in names if other not in matches]
+            raise choose(source.pointer, f"system_{role}", f"system {role}", left or list(names))
         matches.append(match)
     u, v = (
         name if name is not None else next(other for other in names if other not in matches)

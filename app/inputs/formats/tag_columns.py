@@ -151,7 +151,8 @@ def tag_columns(tokens: Tokens, token: int, wanted: int, options: str) -> list[i
         return tagged[-wanted:]
     columns = [f"{column + 1} ({_example(tokens, column)})" for column in tagged]
     why = f"There are {len(tagged)} columns of BIO tags after the token, and they differ. Give {options}, counted from one. "
-    raise choose(tokens.source.pointer, "tag_column", "column of tags", columns, why)
+    values = [str(column + 1) for column in tagged]
+    raise choose(tokens.source.pointer, "tag_column", "column of tags", columns, why, values=values)
 
 
 def _are_last(tokens: Tokens, tagged: list[int], wanted: int) -> bool:

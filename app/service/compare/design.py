@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...errors import InvalidTest
+from ...errors import Choice, InvalidTest, choices_of
 from ...inference.compare.record import Aggregate, Design, Family
 from ...inputs.quoting import quoted
 from ..messages import Limits
@@ -14,6 +14,9 @@ from ..schema.compare import CompareChoices
 NAMED_SYSTEMS = 5
 NOT_ATTAINABLE = ("monte_carlo", "bounds")
 
+AGAINST_IT = (Choice("Compare each system with it", {"compare": "baseline"}),)
+BOTH_WAYS = (Choice("Test both ways", {"alternative": "two-sided"}),)
+HOLM_OR_EXACT = (Choice("Adjust by Holm", {"adjust": "holm"}), Choice("The method auto", {"method": "auto"}))
 # The systems' names by data set; of a single board, by None.
 Names = Mapping[str | None, Sequence[str]]
 Pair = tuple[str, str]
@@ -21,24 +24,21 @@ Pair = tuple[str, str]
 
 def require_sense(choices: CompareChoices, *, several: bool) -> None:
     """Refuse options that contradict each other, whatever the data; raises InvalidTest."""
-    if choices.compare == "baseline" and choices.baseline is None:
-        detail = "Name the baseline: the system that all others are compared to."
-        raise InvalidTest.at("/baseline", "missing", detail)
     if choices.compare != "baseline" and choices.baseline is not None:
         detail = "baseline goes with compare=baseline: set that, or leave baseline out."
-        raise InvalidTest.at("/baseline", "superfluous", detail)
+        raise InvalidTest.at("/baseline", "superfluous", detail, AGAINST_IT)
     if choices.compare == "all_pairs" and choices.alternative != "two-sided":
         detail = (
             "All pairs are compared two-sided: u of a pair is the better ranked system, so that the data would choose the side. "
             "For a one-sided test set compare to baseline or to a list of pairs."
         )
-        raise InvalidTest.at("/alternative", "one_sided_all_pairs", detail)
+        raise InvalidTest.at("/alternative", "one_sided_all_pairs", detail, BOTH_WAYS)
     if choices.adjust == "holm_discrete" and choices.method in NOT_ATTAINABLE:
         detail = (
             f"holm_discrete needs the exact null distribution of every test, which method {choices.method} does not give: set "
             "adjust to holm, or method to auto."
         )
-        raise InvalidTest.at("/adjust", "adjust_needs_exact_tests", detail)
+        raise InvalidTest.at("/adjust", "adjust_needs_exact_tests", detail, HOLM_OR_EXACT)
     if choices.decimals is not None and choices.kind != "scores":
         raise InvalidTest.at(
             "/decimals", "superfluous", f"decimals rounds scores; {choices.kind} are used as they are."
@@ -74,14 +74,16 @@ def design_of(choices: CompareChoices) -> tuple[Design, tuple[Pair, ...]]:
 
 
 def require_named(choices: CompareChoices, names: Names) -> None:
-    """Refuse a baseline or pairs of systems that are not there; raises InvalidTest.
+    """Refuse a baseline that is not named, and a baseline or pairs of systems that are not there; raises InvalidTest.
 
     They must be in every data set: a board without its baseline has no pairs.
     """
     design, pairs = design_of(choices)
     if design == "baseline":
-        assert choices.baseline is not None
-        _require(choices.baseline, names, "/baseline")
+        if choices.baseline is None:
+            detail = "Name the baseline: the system that all others are compared to."
+            raise InvalidTest.at("/baseline", "missing", detail, _baselines(common_systems(names)))
+        _require(choices.baseline, names, "/baseline", baseline=True)
     if design == "pairs" and not pairs:
         raise InvalidTest.at("/compare", "no_pairs", "There is no pair to compare; give at least one.")
     seen: set[frozenset[str]] = set()
@@ -100,7 +102,11 @@ def require_named(choices: CompareChoices, names: Names) -> None:
         seen.add(frozenset(pair))
 
 
-def _require(name: str, names: Names, pointer: str) -> None:
+def _baselines(known: Sequence[str]) -> tuple[Choice, ...]:
+    return choices_of("baseline", {name: name for name in known})
+
+
+def _require(name: str, names: Names, pointer: str, *, baseline: bool = False) -> None:
     lacking = [dataset for dataset, own in names.items() if name not in own]
     if not lacking:
         return
@@ -109,7 +115,8 @@ def _require(name: str, names: Names, pointer: str) -> None:
         shown = ", ".join(quoted(one) for one in known[:NAMED_SYSTEMS])
         more = f" and {len(known) - NAMED_SYSTEMS:,} more" if len(known) > NAMED_SYSTEMS else ""
         detail = f"There is no system {quoted(name)}; there are {shown}{more}."
-        raise InvalidTest.at(pointer, "unknown_system", detail)
+        choices = _baselines(common_systems(names)) if baseline else ()
+        raise InvalidTest.at(pointer, "unknown_system", detail, choices)
     where = ", ".join(quoted(dataset) for dataset in lacking[:NAMED_SYSTEMS])
     detail = f"{quoted(name)} is not in every data set, but a baseline and the systems of given pairs must be: not in {where}."
     raise InvalidTest.at(pointer, "system_not_everywhere", detail)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ...errors import InvalidTest
+from ...errors import InvalidTest, choices_of
 from ...inference.record import WarningRecord
 from ...inputs.quoting import quoted
 from ...statistics.direction import of_kind, of_name
 from ...statistics.paired import StatisticSpec
 from ...statistics.systems import SystemsKind
+
+DIRECTIONS = choices_of("higher_is_better", {"true": "Higher is better", "false": "Lower is better"})
 
 
 def settled(
@@ -42,7 +44,7 @@ def settled(
                 f"Whether a higher {quoted(what)} is better is not known: set higher_is_better=true, or "
                 "higher_is_better=false where lower is better."
             )
-            raise InvalidTest.at("/higher_is_better", "choose_direction", detail)
+            raise InvalidTest.at("/higher_is_better", "choose_direction", detail, DIRECTIONS)
     if requested is None:
         return known is not False, ()
     if known is None or known == requested:

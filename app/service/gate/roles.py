@@ -14,6 +14,7 @@ from ...inputs.quoting import quoted
 from ...statistics.direction import of_name
 from ...statistics.entry_words import DEFAULT_EXPRESSION
 from ...statistics.paired import Effects, Scores
+from ..compare.direction import DIRECTIONS
 from ..parse import ParsedTest
 from ..pointers import PointerMap
 
@@ -21,7 +22,8 @@ from ..pointers import PointerMap
 def require(reading: Reading) -> None:
     """Refuse files that do not show which system is the candidate; raises InvalidTest that asks for the roles."""
     if reading.role_question is not None:
-        raise InvalidTest.at("/options/system_u", "choose_roles", reading.role_question)
+        question = reading.role_question
+        raise InvalidTest.at("/options/system_u", "choose_roles", question.detail, question.choices)
 
 
 def direction(
@@ -40,7 +42,7 @@ def direction(
             f"Whether a higher {quoted(what)} is better is not known: set higher_is_better=true, or "
             "higher_is_better=false where lower is better."
         )
-        raise InvalidTest.at(pointer_map("/higher_is_better"), "choose_direction", detail)
+        raise InvalidTest.at(pointer_map("/higher_is_better"), "choose_direction", detail, DIRECTIONS)
     if requested is None:
         return known is not False, ()
     if known is None or known == requested:

@@ -65,7 +65,4 @@ export function changed(board) {
   byId("f-baseline").parentElement.hidden = pairs;
   for (const id of ["alternative", "confidence"]) if (board !== false) byId(id).hidden = pairs;
   byId("h-adjust").textContent = ADJUSTMENTS[byId("f-adjust").value]?.[1] ?? "";
-  byId("h-alternative").textContent = board === false
-    ? "Choose one direction only if you decided so before seeing the data."
-    : "V is the baseline. Choose one direction only if you decided so before seeing the data.";
 }

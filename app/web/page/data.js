@@ -1,5 +1,6 @@
 // What is to be compared: chosen files with their roles, or pasted text.
 import { byId, button, element, icon } from "./dom.js";
+import { rename } from "./names.js";
 import { bytes } from "./numbers.js";
 import { roleTitle } from "./options.js";
 import { SYSTEM, assign, fileOf } from "./roles.js";
@@ -83,6 +84,7 @@ function draw() {
   byId("swap").hidden = !both.every(Boolean);
   const different = both.every(Boolean) && stem(both[0]) !== stem(both[1]);
   ["u", "v"].forEach((role, index) => suggest(byId(`f-name_${role}`), different ? stem(both[index]) : ""));
+  rename();
 }
 
 /** Suggest a name from the file, unless one was typed. */

@@ -36,6 +36,9 @@ export function button(text, pressed, attributes = {}) {
   return made;
 }
 
+/** The first words of a control's label that are shown in this mode. */
+export const labelOf = (control) => [...(control?.labels?.[0]?.childNodes ?? [])].find((part) => !part.hidden)?.textContent.trim() ?? "";
+
 /** A labelled control with a hint below and room for what is wrong with it. */
 export function field(name, { label, hint = "", choices = null, fallback = "", numeric = false, optional = "" }) {
   const id = `f-${name}`;

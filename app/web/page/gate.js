@@ -2,7 +2,8 @@
 import { number, percent, probability, shortProbability, signed } from "./numbers.js";
 import { card, keyList, movedCard, notesCard, numbersCard, table, verdictCard, warnings } from "./result.js";
 import { interval, isControlled } from "./verdict.js";
-import { measured } from "./words.js";
+import { prose } from "./prose.js";
+import { measured, methodTitle } from "./words.js";
 
 const TITLES = { pass: "Pass", fail: "Fail", inconclusive: "Inconclusive", continue: "Continue" };
 const TONES = { pass: "yes", fail: "no", inconclusive: "", continue: "" };
@@ -12,16 +13,16 @@ export function gateCards(answer, names) {
   const several = answer.metrics.length > 1;
   const title = TITLES[answer.verdict];
   const inconclusive = `This gate counts an inconclusive result as a ${answer.passed ? "pass" : "failure"}.`;
-  const details = [several ? "" : answer.reason, answer.verdict === "inconclusive" ? inconclusive : ""].filter(Boolean);
+  const details = [several ? "" : prose(answer.metrics[0].reason, names), answer.verdict === "inconclusive" ? inconclusive : ""].filter(Boolean);
   const top = verdictCard(
     {
       tone: TONES[answer.verdict], badge: several ? `${title} (${answer.metrics.length} metrics)` : title,
-      headline: several ? answer.reason : headline(answer, names), details,
+      headline: several ? prose(answer.reason) : headline(answer, names), details,
     },
     several ? null : key(answer.metrics[0], names),
   );
-  const rest = answer.metrics.flatMap((metric) => [decisionCard(metric, several), warnings(metric.test.warnings),
-    numbersCard(metric.test, names, titleOf(metric)), movedCard(metric.test.moved, names), notesCard(metric.test)]);
+  const rest = answer.metrics.flatMap((metric) => [decisionCard(metric, several), warnings(metric.test.warnings, names),
+    numbersCard(metric.test, names, titleOf(metric)), movedCard(metric.test.moved, names), notesCard(metric.test, names)]);
   return [top, ...rest].filter(Boolean);
 }
 
@@ -75,13 +76,19 @@ function kind({ decision, test }) {
   return known === "sampled" && isControlled(test) ? "sampled, with a control variate" : known;
 }
 
+/** What the policy presumes or wants shown, with the metric by the name that it has on the page. */
+function hypothesis({ hypothesis: text, test: { statistic } }) {
+  const name = statistic.metric ?? statistic.name;
+  return prose(text.replace(`(${name}`, () => `(${measured(statistic)}`));
+}
+
 function decisionCard(metric, several) {
   const { decision } = metric;
-  const how = `${kind(metric)}, ${decision.procedure.replaceAll("_", " ")}, against α = ${number(metric.alpha)}`;
+  const how = `${kind(metric)}, ${methodTitle(decision.procedure)}, against α = ${number(metric.alpha)}`;
   const adjusted = decision.p_value_adjusted !== decision.p_value;
   return card(several ? `${metric.name}: ${TITLES[metric.verdict]}` : "The gate", "", table([
-    ["Policy", POLICIES[metric.policy] ?? metric.policy, metric.hypothesis],
-    several && ["Why", metric.reason],
+    ["Policy", POLICIES[metric.policy] ?? metric.policy, hypothesis(metric)],
+    several && ["Why", prose(metric.reason)],
     ["Margin", number(metric.margin), metric.higher_is_better ? "higher is better" : "lower is better"],
     ["p-value", probability(decision.p_value, decision.log10_p_value), how],
     adjusted && ["adjusted by Holm", probability(decision.p_value_adjusted, decision.log10_p_value_adjusted)],

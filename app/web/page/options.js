@@ -2,6 +2,7 @@
 import { byId, choose, element, field } from "./dom.js";
 import { SYSTEM } from "./roles.js";
 import * as board from "./board_options.js";
+import { rename } from "./names.js";
 import { ENGINE_OPTIONS, boardRoleTitle, learn, readerField, roleTitle as testRoleTitle, statisticTitle } from "./words.js";
 
 const AUTO_HINT = "Guessed from the first bytes and the roles of the files; the result names the format.";
@@ -68,6 +69,7 @@ function modeChosen() {
   byId("empty").querySelector("h2").textContent = EMPTY[mode()] ?? "No comparison yet";
   byId("submit").textContent = SUBMITS[mode()];
   board.changed(isBoard());
+  rename();
   formatChosen();
 }
 
@@ -166,5 +168,6 @@ export function fill(given) {
   formatChosen();
   for (const [name, value] of Object.entries(given)) byId(`f-${name}`).value = value;
   board.changed(isBoard());
+  rename();
   statisticChosen();
 }

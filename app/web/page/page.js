@@ -1,5 +1,7 @@
 // The page: submitting the form, showing progress, and showing the result.
 import * as data from "./data.js";
+import * as folded from "./folded.js";
+import * as names from "./names.js";
 import * as options from "./options.js";
 import * as problem from "./problem.js";
 import { boardResult } from "./board.js";
@@ -54,7 +56,7 @@ async function submit() {
     running = ask(request, progress);
     const answer = await running.answered;
     if (answer.status === 200) show(request, JSON.parse(answer.text), answer.text);
-    else refused(answer);
+    else refused(answer, submit);
   } catch (error) {
     if (error.message === "aborted") cancelled();
     else if (error.message === "network") problem.show("The server cannot be reached", [{ detail: UNREACHABLE }]);
@@ -78,12 +80,12 @@ function end() {
 }
 
 /** Hide the older result: beside the refusal it would look like the answer to this request. */
-function refused(answer) {
+function refused(answer, again) {
   shown = null;
   byId("result").hidden = true;
   byId("empty").hidden = false;
   announce("");
-  problem.refused(answer);
+  problem.refused(answer, again);
 }
 
 function cancelled() {
@@ -162,6 +164,8 @@ function examples() {
 
 async function start() {
   data.start(() => problem.clear());
+  folded.start();
+  names.start();
   byId("form").addEventListener("submit", (event) => {
     event.preventDefault();
     submit();
@@ -175,6 +179,7 @@ async function start() {
     options.start(await response.json(), () => {
       data.allow(options.roles());
       examples();
+      folded.refresh();
     });
   } catch {
     problem.show("The server cannot be reached", [{ detail: "The page could not load its options; reload it." }]);

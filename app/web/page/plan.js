@@ -1,7 +1,9 @@
 // Planning: what is asked of v1/power, and its answer.
 import { element } from "./dom.js";
 import { count, number, percent } from "./numbers.js";
+import { prose } from "./prose.js";
 import { card, keyList, verdictCard, warnings } from "./result.js";
+import { methodTitle } from "./words.js";
 
 const OF_DESIGN = ["u", "v", "discordance"];
 const WORDS = ["solve", "alternative"];
@@ -36,9 +38,9 @@ export function planCards(answer) {
     ["Level α", number(alpha, 4), answer.actual_alpha === null ? "" : `${number(answer.actual_alpha, 3)} is attained`],
   ];
   return [
-    verdictCard({ tone: "", badge, headline: answer.sentence, details }, keyList(cells)),
+    verdictCard({ tone: "", badge, headline: prose(answer.sentence), details }, keyList(cells)),
     warnings(answer.warnings), curveCard(answer),
-    card("How it was computed", "notes", element("p", {}, `${method.name.replaceAll("_", " ")}, ${method.exact ? "exact" : "approximate"}. ${method.given}`)),
+    card("How it was computed", "notes", element("p", {}, `${methodTitle(method.name)}, ${method.exact ? "exact" : "approximate"}. ${prose(method.given)}`)),
   ].filter(Boolean);
 }
 

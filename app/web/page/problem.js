@@ -1,7 +1,11 @@
 // Problems: a summary that takes the focus, and a message at each field to fix.
-import { byId, element } from "./dom.js";
+import { choiceButtons, shortened } from "./choices.js";
 import { controlOf } from "./data.js";
-import { roleTitle } from "./options.js";
+import { byId, element, labelOf } from "./dom.js";
+import { forget, reveal } from "./folded.js";
+import { systemNames } from "./names.js";
+import { mode, roleTitle } from "./options.js";
+import { prose } from "./prose.js";
 
 const UNAUTHORIZED = 401;
 const shown = byId("problem");
@@ -14,10 +18,11 @@ export function clear() {
     text.hidden = true;
     text.textContent = "";
   }
+  forget();
 }
 
-/** Show problem details (RFC 9457), or whatever was sent instead. */
-export function refused({ status, text, retryAfter }) {
+/** Show problem details (RFC 9457), or whatever was sent instead; `again` sends the request once more. */
+export function refused({ status, text, retryAfter }, again) {
   let problem = null;
   try {
     problem = JSON.parse(text);
@@ -26,20 +31,24 @@ export function refused({ status, text, retryAfter }) {
   }
   if (problem === null || typeof problem !== "object" || typeof problem.title !== "string") {
     const detail = `The server answered with status ${status}, in a form that this page cannot read.`;
-    return show("The answer cannot be read", [{ detail }]);
+    show("The answer cannot be read", [{ detail }]);
+    return;
   }
   const errors = problem.errors?.length ? problem.errors : [{ detail: problem.detail ?? problem.title, pointer: status === UNAUTHORIZED ? "/key" : "" }];
   if (status === UNAUTHORIZED) byId("key").hidden = false;
   const wait = retryAfter ? `Try again in ${retryAfter} s.` : "";
   const lead = problem.detail && errors.every(({ detail }) => !problem.detail.includes(detail)) ? problem.detail : "";
   const title = status < 500 && status !== UNAUTHORIZED ? "The request was refused" : problem.title;
-  return show(title, errors, lead, wait, problem.instance ? `Request ${problem.instance}` : "");
+  show(title, errors, { lead, again, more: [wait, problem.instance ? `Request ${problem.instance}` : ""] });
 }
 
-/** `errors` are {detail, pointer?}; pointers are those of a form: /files/<role>/…, /options/<name>. */
-export function show(title, errors, lead = "", ...more) {
+/** `errors` are {detail, pointer?, choices?}; pointers are those of a form: /files/<role>/…, /options/<name>. */
+export function show(title, errors, { lead = "", again = () => {}, more = [] } = {}) {
   clear();
-  const entries = errors.map(({ detail, pointer = "" }) => {
+  const names = mode() === "board" ? null : systemNames();
+  const entries = errors.map(({ detail: said, pointer = "", choices }) => {
+    const offered = choiceButtons(choices, again);
+    const detail = prose(offered ? shortened(said) : said, names);
     const control = controlAt(pointer);
     if (control) mark(control, detail);
     const where = location(pointer) || labelOf(control);
@@ -50,11 +59,11 @@ export function show(title, errors, lead = "", ...more) {
       reveal(control);
       control.focus();
     });
-    return element("li", {}, line, where ? element("span", { class: "place" }, where) : null);
+    return element("li", {}, line, where ? element("span", { class: "place" }, where) : null, offered);
   });
   const rest = more.filter(Boolean).join(" ");
   shown.append(
-    element("h2", {}, title), lead ? element("p", {}, lead) : "", element("ul", {}, entries),
+    element("h2", {}, title), lead ? element("p", {}, prose(lead, names)) : "", element("ul", {}, entries),
     rest ? element("p", { class: "more" }, rest) : "",
   );
   shown.hidden = false;
@@ -70,21 +79,13 @@ function controlAt(pointer) {
 }
 
 function mark(control, detail) {
-  reveal(control);
   control.setAttribute("aria-invalid", "true");
+  reveal(control);
   const text = control.id === "chooser" ? byId("e-files") : byId(`e-${control.id.replace(/^f-/, "")}`);
   if (!text) return;
   text.textContent = text.textContent && text.textContent !== detail ? `${text.textContent} ${detail}` : detail;
   text.hidden = false;
 }
-
-function reveal(control) {
-  const closed = control.closest("details");
-  if (closed) closed.open = true;
-}
-
-/** The first words of a label that are shown in this mode. */
-const labelOf = (control) => [...(control?.labels?.[0]?.childNodes ?? [])].find((part) => !part.hidden)?.textContent.trim() ?? "";
 
 /** A pointer in words: file, line, field. */
 function location(pointer) {

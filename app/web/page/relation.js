@@ -1,7 +1,9 @@
 // How two systems of a leaderboard relate, in words.
 import { adjustmentTitle } from "./board_options.js";
 import { count, number, probability, shortProbability, signed } from "./numbers.js";
+import { smallest } from "./result.js";
 import { interval } from "./verdict.js";
+import { methodTitle } from "./words.js";
 
 /** What the relation is called in a table. */
 export const RELATIONS = {
@@ -57,7 +59,7 @@ export function pairRows(pair, family) {
     shown && ["Confidence interval", shown.text, shown.how],
     ["Better, equal, worse", `${count(pair.wins)} / ${count(pair.ties)} / ${count(pair.losses)}`, `${pair.u} against ${pair.v}`],
     ["Items", count(pair.n)],
-    ["Smallest attainable p", pair.min_attainable_p > 0 ? number(pair.min_attainable_p, 4) : "–"],
-    ["Method", pair.method.replaceAll("_", " ")],
+    ["Smallest attainable p", smallest(pair.min_attainable_p)],
+    ["Method", methodTitle(pair.method)],
   ];
 }

@@ -2,9 +2,10 @@
 import { button, element, icon } from "./dom.js";
 import { count, number, percent, power, probability, shortProbability, signed } from "./numbers.js";
 import { certainty, interval, isControlled, verdict } from "./verdict.js";
-import { measured } from "./words.js";
+import { prose } from "./prose.js";
+import { measured, methodTitle } from "./words.js";
 
-const QUESTIONS = { "two-sided": "different, either way", greater: "is U greater?", less: "is U less?" };
+const question = (alternative, { u }) => ({ "two-sided": "different, either way" }[alternative] ?? `is ${u} ${alternative}?`);
 const NULLS = { permutation: "paired permutation: systems exchanged", bootstrap: "bootstrap: items drawn with replacement" };
 
 export function card(title, kind, ...children) {
@@ -23,7 +24,7 @@ export function verdictCard({ tone, badge, headline, details }, ...below) {
 export function testCards(answer, names) {
   return [
     verdictCard(verdict(answer, names), keyNumbers(answer, names)),
-    warnings(answer.warnings), numbersCard(answer, names), movedCard(answer.moved, names), notesCard(answer),
+    warnings(answer.warnings, names), numbersCard(answer, names), movedCard(answer.moved, names), notesCard(answer, names),
   ].filter(Boolean);
 }
 
@@ -33,7 +34,7 @@ function keyNumbers(answer, names) {
   const label = measured(answer.statistic, names.statistic);
   const cells = [
     ["p-value", shortProbability(answer.p_value, answer.log10_p_value, answer.alpha), certainty(answer).split(/[,:]/)[0]],
-    ["Difference U − V", signed(observed), label],
+    ["Difference", signed(observed), `${label}, ${names.u} − ${names.v}`],
   ];
   if (shown) cells.push([`${percent(answer.confidence_interval.level)} interval`, shown.text, shown.kind]);
   cells.push(["Items", count(answer.items.n), inClusters(answer.items)]);
@@ -48,9 +49,9 @@ export function keyList(cells) {
 
 const inClusters = ({ clusters }) => (clusters === null ? "" : `in ${count(clusters)} clusters`);
 
-export function warnings(list) {
+export function warnings(list, names = null) {
   if (!list.length) return null;
-  return card("Warnings", "warnings", element("ul", {}, list.map(({ detail }) => element("li", {}, detail))));
+  return card("Warnings", "warnings", element("ul", {}, list.map(({ detail }) => element("li", {}, prose(detail, names)))));
 }
 
 export function table(rows) {
@@ -60,7 +61,7 @@ export function table(rows) {
 }
 
 export function numbersCard(answer, names, title = "Numbers") {
-  const rows = [scoreRows(answer, names), effectRows(answer.effect_size, names), methodRows(answer)];
+  const rows = [scoreRows(answer, names), effectRows(answer.effect_size, names), methodRows(answer, names)];
   return card(title, "", table(rows.flat()));
 }
 
@@ -72,13 +73,13 @@ function scoreRows(answer, names) {
     ["p-value", probability(answer.p_value, answer.log10_p_value), certainty(answer)],
     fraction(answer.p_value_fraction),
     byItem(answer.item_level),
-    [measured(statistic, names.statistic), signed(statistic.observed), "U minus V"],
+    [measured(statistic, names.statistic), signed(statistic.observed), `${names.u} minus ${names.v}`],
     shown && ["Confidence interval", shown.text, shown.how],
     statistic.u !== null && [names.u, number(statistic.u)],
     statistic.v !== null && [names.v, number(statistic.v)],
     ["Items", count(items.n), inClusters(items)],
     statistic.higher_is_better !== null && ["Better", statistic.higher_is_better ? "higher" : "lower"],
-    ["Wins, ties, losses of U", tally(items, units)],
+    [`Wins, ties, losses of ${names.u}`, tally(items, units)],
   ];
 }
 
@@ -120,15 +121,15 @@ function oddsRow({ only_u: u, only_v: v, odds, odds_low: low, odds_high: high },
   return [`Right only with ${names.u} / ${names.v}`, `${count(u)} / ${count(v)}`, sure];
 }
 
-function methodRows(answer) {
+function methodRows(answer, names) {
   const { method } = answer;
   const kind = method.exact ? "exact" : answer.p_value_bounds_kind === "certified" ? "bounded"
     : isControlled(answer) ? "sampled, with a control variate" : "sampled";
   const least = answer.min_attainable_p;
   return [
-    ["Method", `${method.name.replaceAll("_", " ")} (${kind})`, method.reason],
-    ["Question", QUESTIONS[answer.alternative], NULLS[answer.test] ?? answer.test],
-    least !== null && ["Smallest attainable p", least > 0 ? number(least, 4) : "–"],
+    ["Method", `${methodTitle(method.name)} (${kind})`, method.reason],
+    ["Question", question(answer.alternative, names), NULLS[answer.test] ?? answer.test],
+    least !== null && ["Smallest attainable p", smallest(least)],
     ["Answer", answer.id ?? "–", answer.signature ?? ""],
   ];
 }
@@ -141,11 +142,14 @@ export function movedCard(moved, names) {
     element("div", { class: "moved" }, list(`Toward ${names.u}`, moved.toward_u), list(`Toward ${names.v}`, moved.toward_v)));
 }
 
-export function notesCard(answer) {
+/** Where a double ends, only that it is less is known. */
+export const smallest = (least) => (least > 1e-300 ? number(least, 4) : `below ${power(-300)}`);
+
+export function notesCard(answer, names = null) {
   const { pairing, reading } = answer;
-  const notes = [...(reading?.notes ?? [])];
+  const notes = (reading?.notes ?? []).map((note) => prose(note, names));
   if (pairing && (pairing.only_u || pairing.only_v)) {
-    const alone = `${count(pairing.only_u)} are in U only, ${count(pairing.only_v)} in V only`;
+    const alone = `${count(pairing.only_u)} are in ${names?.u ?? "U"} only, ${count(pairing.only_v)} in ${names?.v ?? "V"} only`;
     notes.push(`${count(pairing.matched)} items were paired; ${alone}.`);
   }
   if (!notes.length) return null;

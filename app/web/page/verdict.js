@@ -1,6 +1,6 @@
 // The result of a test in a sentence.
 import { count, number, often, percent, shortProbability } from "./numbers.js";
-import { measured } from "./words.js";
+import { measured, methodTitle } from "./words.js";
 
 /** {tone, badge, headline, details} of a test's answer. */
 export function verdict(answer, names) {
@@ -111,7 +111,7 @@ export function interval(given, digits) {
   const end = (value, open) => (value === null ? open : number(value, digits));
   return {
     text: `${end(given.low, "−∞")} to ${end(given.high, "∞")}`,
-    how: `${percent(given.level)}, ${given.kind}, ${given.method.replaceAll("_", " ")}`,
-    kind: `${given.kind}, ${given.method.replaceAll("_", " ")}`,
+    how: `${percent(given.level)}, ${given.kind}, ${methodTitle(given.method)}`,
+    kind: `${given.kind}, ${methodTitle(given.method)}`,
   };
 }

@@ -20,6 +20,9 @@ export const roleTitle = (role) => roles.get(role) ?? role;
 // What files are of a leaderboard, where it is not what they are of a test of two.
 const OF_A_BOARD = { file: "All systems in one file", system: "One system" };
 export const boardRoleTitle = (role) => OF_A_BOARD[role] ?? roleTitle(role);
+// Methods and procedures whose names do not say it.
+const METHODS = { tango_score: "Tango’s score", e_value: "e-value", fft: "FFT" };
+export const methodTitle = (name) => METHODS[name] ?? name.replaceAll("_", " ");
 export const statisticTitle = (name) => words.get(name) ?? name;
 
 /** What a test is of: the metric by its name in the files, else the statistic as it was chosen, else by its name. */
