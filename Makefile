@@ -8,8 +8,9 @@ PY := .venv/bin/python
 # Three where there are two cores: many tests wait for servers.
 PYTEST_ARGS ?= -n 3 --dist loadgroup
 SOURCES = $(wildcard app tests loadtest)
+TYPESCRIPT := openapi/clients/typescript
 
-.PHONY: help serve dev test test-fast check lint format fuzz docs examples openapi openapi-check bench chaos soak goals wheel image lock clean
+.PHONY: help serve dev test test-fast check lint format fuzz docs clients examples openapi openapi-check bench chaos soak goals wheel image lock clean
 
 help: ## List the targets
 	@sed -nE -e 's/^##@ (.*)/\n\1/p' -e 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -62,7 +63,7 @@ format: .venv/.dev ## Let ruff fix and format
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-openapi-check: .venv/.main ## Fail if openapi/openapi.json is not what the code says
+openapi-check: .venv/.main ## Fail if openapi/openapi.json, or the clients' types, are not what the code says
 	PY=$(PY) .ci/openapi-check
 
 ##@ Measure and stress
@@ -85,8 +86,18 @@ bench: .venv/.dev ## Measure, write loadtest/RESULTS.md and the figures of the p
 
 ##@ Write and build
 
-openapi: .venv/.main ## Write openapi/openapi.json
+openapi: .venv/.main ## Write openapi/openapi.json, and the types of its clients where npm is
 	$(PY) -m app.api.openapi.export
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory clients; \
+	else echo "the types of $(TYPESCRIPT) are as they were: there is no npm"; fi
+
+# The tools are those of package-lock.json. Where there is no npm: .ci/venv requirements/node.txt
+clients: export PATH := $(PATH):$(CURDIR)/.venv/bin
+clients: $(TYPESCRIPT)/node_modules/.package-lock.json ## Write the types of openapi/clients/typescript (needs npm)
+	node $(TYPESCRIPT)/generate.mjs
+$(TYPESCRIPT)/node_modules/.package-lock.json: $(TYPESCRIPT)/package-lock.json
+	npm ci --prefix $(TYPESCRIPT)
+	@touch $@
 
 examples: .venv/.dev ## Write openapi/examples/small/
 	$(PY) -c "from openapi.make_examples import write_small; write_small()"
@@ -103,15 +114,17 @@ image: ## Build the container image exactperm:latest (REQUIREMENTS=serve: with j
 
 # One file for every Python and platform, with one NumPy and one SciPy: the same digits and the same types everywhere.
 # The pins in the files are kept unless UPGRADE=--upgrade.
-LOCK = $(PY) -m uv pip compile pyproject.toml --quiet --universal --fork-strategy fewest --python-version 3.11 \
+COMPILE = $(PY) -m uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
+LOCK = $(COMPILE) pyproject.toml
 SERVER = --extra server --extra pictures
 lock: .venv/.dev ## Pin pyproject.toml's dependencies again (UPGRADE=--upgrade for newer versions)
 	$(LOCK) --all-extras --group dev --output-file requirements/dev.txt
 	$(LOCK) --constraint requirements/dev.txt $(SERVER) --output-file requirements/main.txt
 	$(LOCK) --constraint requirements/dev.txt $(SERVER) --extra asr --extra jobs --extra mt --extra trec --output-file requirements/serve.txt
 	$(LOCK) --constraint requirements/dev.txt --extra asr --extra mt --extra trec --output-file requirements/gate.txt
+	$(COMPILE) --group node --output-file requirements/node.txt
 	@! grep -nE 'https?://|file:|find-links|index-url' requirements/*.txt
 
 clean: ## Remove .venv, dist and caches
-	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv $(TYPESCRIPT)/node_modules dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,199 @@
+// A client of exactperm over fetch: browsers, Node 18 and later, Deno, Bun. No dependencies.
+// Requests and answers are those of the API, with its names; their types are in schema.d.ts, made from openapi.json.
+
+import { bodyOf, formOf, json, once, problemOf, sleep, unreadable, waitAfter, ExactpermError } from "./transport.js";
+
+/** @import * as S from "./schema.js" */
+/** @typedef {S.operations["files_v1_tests_files_post"]["requestBody"]["content"]["multipart/form-data"]} FilesForm */
+/** @typedef {S.operations["gate_v1_gate_post"]["requestBody"]["content"]["multipart/form-data"]} GateForm */
+/** @typedef {S.operations["compare_v1_compare_post"]["requestBody"]["content"]["multipart/form-data"]} CompareForm */
+/** @typedef {S.operations["power_v1_power_post"]["requestBody"]["content"]["multipart/form-data"]} PowerForm */
+/** timeoutMs is of one attempt (a request's own timeout_s extends it); no attempt begins later than patienceMs.
+ * @typedef {{apiKey?: string, timeoutMs?: number, retries?: number, patienceMs?: number, fetch?: typeof fetch}} Settings
+ */
+/** @typedef {{signal?: AbortSignal, timeoutMs?: number}} CallOptions */
+/** @typedef {CallOptions & {query?: Record<string, string>, headers?: Record<string, string>}} SendOptions */
+/** @typedef {"effects" | "scores" | "counts" | "predictions" | "files" | "gate" | "compare" | "power"} Kind */
+/** @typedef {"json" | "text" | "markdown" | "csv" | "svg" | "png" | "html" | "junit"} Format */
+
+export { ExactpermError };
+
+const GRACE_MS = 15_000; // beyond the deadline that a request asks for
+const FIRST_LOOK_MS = 100;
+const LONGEST_LOOK_MS = 2_000;
+const FAIL_STATUS = { fail_status: "200" }; // a gate that failed is an answer
+
+export class Client {
+  #base;
+  #headers;
+  #settings;
+
+  /** @param {string} [url] of the server @param {Settings} [settings] */
+  constructor(url = "http://localhost:8000", { apiKey, fetch = globalThis.fetch, ...settings } = {}) {
+    this.#base = new URL(url.includes("://") ? url : `http://${url}`).href.replace(/\/+$/, "");
+    this.#headers = new Headers(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` });
+    const called = fetch.bind(globalThis); // a browser's is a method of its window
+    this.#settings = { timeoutMs: 75_000, retries: 4, patienceMs: 60_000, ...settings, fetch: called };
+    this.jobs = new Jobs(this);
+  }
+
+  /** @param {S.EffectsRequest} request @param {CallOptions} [options] @returns {Promise<S.TestAnswer>} */
+  effects(request, options) {
+    return this.post("/v1/tests/effects", request, options);
+  }
+
+  /** @param {S.ScoresRequest} request @param {CallOptions} [options] @returns {Promise<S.TestAnswer>} */
+  scores(request, options) {
+    return this.post("/v1/tests/scores", request, options);
+  }
+
+  /** @param {S.CountsRequest} request @param {CallOptions} [options] @returns {Promise<S.TestAnswer>} */
+  counts(request, options) {
+    return this.post("/v1/tests/counts", request, options);
+  }
+
+  /** @param {S.PredictionsRequest} request @param {CallOptions} [options] @returns {Promise<S.TestAnswer>} */
+  predictions(request, options) {
+    return this.post("/v1/tests/predictions", request, options);
+  }
+
+  /** A test of files: a Blob or File for each role (u, v, gold, …); other members are options.
+   * @param {FilesForm} form @param {CallOptions} [options] @returns {Promise<S.TestAnswer>} */
+  files(form, options) {
+    return this.post("/v1/tests/files", formOf(form), options);
+  }
+
+  /** A gate. Only the `verdict` "pass" is a pass; one that failed is an answer, too, and throws nothing.
+   * @param {S.GateRequest | GateForm} request @param {CallOptions} [options] @returns {Promise<S.GateAnswer>} */
+  async gate(request, options) {
+    const answer = await this.post("/v1/gate", request, { ...options, query: FAIL_STATUS });
+    if (typeof answer?.verdict !== "string") throw unreadable("The answer has no verdict.");
+    return answer;
+  }
+
+  /** A board of many systems; give Files, which have names, where the systems' names are those of their files.
+   * @param {S.CompareRequest | CompareForm} request @param {CallOptions} [options] @returns {Promise<S.CompareAnswer>} */
+  compare(request, options) {
+    return this.post("/v1/compare", request, options);
+  }
+
+  /** What a test or a comparison would cost. @param {S.PlanEnvelope} request @param {CallOptions} [options]
+   * @returns {Promise<S.PlanAnswer | S.ComparePlanAnswer>} */
+  plan(request, options) {
+    return this.post("/v1/plan", request, options);
+  }
+
+  /** How many items a test needs, or what it finds.
+   * @param {S.PowerRequest | PowerForm} request @param {CallOptions} [options] @returns {Promise<S.PowerAnswer>} */
+  power(request, options) {
+    return this.post("/v1/power", request, options);
+  }
+
+  /** Many small requests at once, in their order; a wrong one has its `problem` in its place.
+   * @param {S.ListedRequest[]} tests @param {CallOptions} [options] @returns {Promise<S.BatchedAnswer[]>} */
+  async batch(tests, options) {
+    return (await this.post("/v1/batch", { tests }, options)).results;
+  }
+
+  /** What the server can do. @param {CallOptions} [options] @returns {Promise<Record<string, any>>} */
+  async meta(options) {
+    return json(await this.send("GET", "/v1/meta", undefined, options));
+  }
+
+  /** An answer as text, a page or a picture. @param {Kind} kind @param {object} request as of the method of that name
+   * @param {Format} format @param {CallOptions} [options] @returns {Promise<Blob>} */
+  async report(kind, request, format, options) {
+    const path = ["gate", "compare", "power"].includes(kind) ? `/v1/${kind}` : `/v1/tests/${kind}`;
+    const query = { format, ...(kind === "gate" ? FAIL_STATUS : {}) };
+    const body = kind === "files" ? formOf(request) : request;
+    return (await this.send("POST", path, body, { ...options, query })).blob();
+  }
+
+  /** Post a request, and read the JSON of its answer. @param {string} path @param {object} request
+   * @param {SendOptions} [options] @returns {Promise<any>} */
+  async post(path, request, options) {
+    return json(await this.send("POST", path, request, options));
+  }
+
+  /** Send anything; again where the server says later, or the connection breaks. That does no harm: an answer is a
+   * function of its request, and jobs are submitted with keys. Throws ExactpermError, or the signal's reason.
+   * @param {string} method @param {string} path @param {object} [request] an object, or a form
+   * @param {SendOptions} [options] @returns {Promise<Response>} whole, and not a problem */
+  async send(method, path, request, { signal, timeoutMs, query, headers } = {}) {
+    const { fetch, retries, patienceMs, timeoutMs: usual } = this.#settings;
+    const asked = Number(/** @type {any} */ (request)?.timeout_s) * 1000 || 0;
+    const longest = timeoutMs ?? (asked ? Math.max(usual, asked + GRACE_MS) : usual);
+    const url = `${this.#base}${path}${query ? `?${new URLSearchParams(query)}` : ""}`;
+    const body = request === undefined ? undefined : bodyOf(request);
+    const sent = new Headers({ ...headers, ...Object.fromEntries(this.#headers) });
+    if (typeof body === "string") sent.set("content-type", "application/json");
+    /** @type {RequestInit} */
+    const init = { method, headers: sent, redirect: "error", ...(body === undefined ? {} : { body }) };
+    const end = performance.now() + patienceMs;
+    for (let attempt = 0; ; attempt += 1) {
+      let problem;
+      try {
+        const response = await once(fetch, url, init, longest, signal);
+        if (response.ok || response.status === 304) return response;
+        problem = await problemOf(response);
+      } catch (error) {
+        if (!(error instanceof ExactpermError)) throw error;
+        problem = error;
+      }
+      const wait = waitAfter(problem, attempt);
+      if (wait === undefined || attempt >= retries || performance.now() + wait > end) throw problem;
+      await sleep(wait, signal);
+    }
+  }
+}
+
+/** Requests that outlive their connection: `client.jobs`. */
+export class Jobs {
+  #client;
+
+  /** @param {Client} client */
+  constructor(client) {
+    this.#client = client;
+  }
+
+  /** With the same `key` a request is the same job. @param {S.JobRequest} request
+   * @param {CallOptions & {key?: string}} [options] @returns {Promise<S.JobAnswer>} */
+  submit(request, { key = unique(), ...options } = {}) {
+    return this.#client.post("/v1/jobs", request, { ...options, headers: { "idempotency-key": key } });
+  }
+
+  /** @param {string} job @param {CallOptions} [options] @returns {Promise<S.JobAnswer>} */
+  async status(job, options) {
+    return json(await this.#client.send("GET", pathOf(job), undefined, options));
+  }
+
+  /** Wait until a job has ended, well or not: look at its `state`. @param {string} job
+   * @param {CallOptions & {onProgress?: (job: S.JobAnswer) => void}} [options] @returns {Promise<S.JobAnswer>} */
+  async wait(job, { onProgress, ...options } = {}) {
+    for (let wait = FIRST_LOOK_MS; ; wait = Math.min(LONGEST_LOOK_MS, 1.5 * wait)) {
+      const now = await this.status(job, options);
+      onProgress?.(now);
+      if (["succeeded", "failed", "cancelled"].includes(now.state)) return now;
+      await sleep(wait, options.signal);
+    }
+  }
+
+  /** What the request's own method would answer; of a list an array, where a wrong request has its problem.
+   * @param {string} job @param {CallOptions} [options] @returns {Promise<any>} */
+  async result(job, options) {
+    const response = await this.#client.send("GET", `${pathOf(job)}/result`, undefined, options);
+    if (!response.headers.get("content-type")?.startsWith("application/x-ndjson")) return json(response);
+    return (await response.text()).trimEnd().split("\n").map((line) => JSON.parse(line));
+  }
+
+  /** Any number of times. @param {string} job @param {CallOptions} [options] @returns {Promise<S.JobAnswer>} */
+  cancel(job, options) {
+    return this.#client.post(`${pathOf(job)}/cancel`, {}, options);
+  }
+}
+
+/** @param {string} job */
+const pathOf = (job) => `/v1/jobs/${encodeURIComponent(job)}`;
+
+/** Neither Node 18 nor a page without TLS has crypto.randomUUID. */
+const unique = () => [Date.now(), Math.random(), Math.random()].map((n) => n.toString(36).replace("0.", "")).join("-");
