@@ -529,6 +529,21 @@ export interface components {
             sampled: number;
         };
         /**
+         * ChoiceAnswer
+         * @description One way to mend a request: `fields` to send with it, and what that means in a few words.
+         */
+        ChoiceAnswer: {
+            /** Title */
+            title: string;
+            /**
+             * Fields
+             * @description Options by name, as text: fields of the form, parameters of the query.
+             */
+            fields: {
+                [key: string]: string;
+            };
+        };
+        /**
          * CompareAnswer
          * @description The answer to a comparison of many systems. Everything but `runtime` is a function of the request.
          *
@@ -3151,10 +3166,10 @@ export interface components {
             labels?: (string | number)[] | null;
             /**
              * Scheme
-             * @description Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, IOB2 as seqeval's strict mode (default BIO).
+             * @description Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, E- and S- too; IOB2, IOBES and BILOU as seqeval's strict mode (default BIO).
              * @default null
              */
-            scheme?: ("BIO" | "IOB2") | null;
+            scheme?: ("BIO" | "IOB2" | "IOBES" | "BILOU") | null;
             /**
              * Scale
              * @description Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw).
@@ -3248,6 +3263,12 @@ export interface components {
             code: string;
             /** Detail */
             detail: string;
+            /**
+             * Choices
+             * @description Ways to mend it, each by itself; left out where there are none.
+             * @default []
+             */
+            choices?: components["schemas"]["ChoiceAnswer"][];
         };
         /**
          * ReadingAnswer
@@ -3935,6 +3956,7 @@ export type BatchedAnswer = components['schemas']['BatchedAnswer'];
 export type BoardAnswer = components['schemas']['BoardAnswer'];
 export type BoardPlanAnswer = components['schemas']['BoardPlanAnswer'];
 export type CertaintyAnswer = components['schemas']['CertaintyAnswer'];
+export type ChoiceAnswer = components['schemas']['ChoiceAnswer'];
 export type CompareAnswer = components['schemas']['CompareAnswer'];
 export type ComparePlanAnswer = components['schemas']['ComparePlanAnswer'];
 export type CompareRequest = components['schemas']['CompareRequest'];
@@ -4649,8 +4671,8 @@ export interface operations {
                 positive?: string | number;
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or between commas. */
                 labels?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, IOB2 as seqeval's strict mode (default BIO). */
-                scheme?: "BIO" | "IOB2";
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, E- and S- too; IOB2, IOBES and BILOU as seqeval's strict mode (default BIO). */
+                scheme?: "BIO" | "IOB2" | "IOBES" | "BILOU";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw). */
                 scale?: "ranks" | "raw" | "standardized";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean). */
@@ -4864,12 +4886,12 @@ export interface operations {
                 "multipart/form-data": {
                     /**
                      * Format: binary
-                     * @description A file: U, the candidate. May be gzip or zstd.
+                     * @description A file: U, the candidate. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     u?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: V, the baseline. May be gzip or zstd.
+                     * @description A file: V, the baseline. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     v?: Blob;
                     /**
@@ -4879,47 +4901,47 @@ export interface operations {
                     file?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the gold standard. May be gzip or zstd.
+                     * @description A file: the gold standard. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     gold?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the documents of the items. May be gzip or zstd.
+                     * @description A file: the documents of the items. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     documents?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the relevance judgements. May be gzip or zstd.
+                     * @description A file: the relevance judgements. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     qrels?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the references. May be gzip or zstd.
+                     * @description A file: the references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the second references. May be gzip or zstd.
+                     * @description A file: the second references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref2?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the third references. May be gzip or zstd.
+                     * @description A file: the third references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref3?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the fourth references. May be gzip or zstd.
+                     * @description A file: the fourth references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref4?: Blob;
                     /**
-                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
+                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
                      * @enum {string}
                      */
-                    format?: "auto" | "asr" | "mt-stats" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "lm-eval" | "inspect" | "every-eval-ever" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "runframe" | "iob2" | "bio";
+                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "lm-eval" | "inspect" | "every-eval-ever" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "runframe" | "iob2" | "bio";
                     /** @description A statistic of what the files hold (/v1/meta), or one that the format itself defines. */
                     statistic?: string;
-                    /** @description How to read asr, mt-stats, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, conllu. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, conllu. */
                     metric?: string;
                     /** @description How to read trec. */
                     measure?: string;
@@ -4933,28 +4955,30 @@ export interface operations {
                     task?: string;
                     /** @description How to read inspect. */
                     scorer?: string;
-                    /** @description How to read ranking, mqm, tsv, csv, jsonl, promptfoo. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo. */
                     system_u?: string;
-                    /** @description How to read ranking, mqm, tsv, csv, jsonl, promptfoo. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo. */
                     system_v?: string;
-                    /** @description How to read asr, mt-stats, ranking, mqm, tsv, csv, jsonl. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl. */
                     id_column?: string;
-                    /** @description How to read ranking, mqm, tsv, csv, jsonl. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl. */
                     score_column?: string;
                     /** @description How to read mqm, tsv, csv, jsonl. */
                     system_column?: string;
-                    /** @description How to read asr, mt-stats, ranking, mqm, tsv, csv. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv. */
                     delimiter?: string;
-                    /** @description How to read ranking. */
+                    /** @description How to read ranking, mqm, tsv, csv. */
+                    decimal?: string;
+                    /** @description How to read labels, ranking. */
                     gold_column?: string;
                     /** @description How to read ranking. */
                     event_column?: string;
                     /** @description How to read mt-metrics-eval, ranking. */
                     groups?: string;
-                    /** @description How to read asr, mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
+                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
                     clusters?: string;
                     /**
-                     * @description How to read asr, mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec.
+                     * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec.
                      * @enum {string}
                      */
                     on_missing?: "error" | "drop" | "bounds";
@@ -4976,7 +5000,7 @@ export interface operations {
                      * @description How to read conll.
                      * @enum {string}
                      */
-                    scheme?: "BIO" | "IOB2";
+                    scheme?: "BIO" | "IOB2" | "IOBES" | "BILOU";
                     /** @description How to read conll. */
                     token_column?: number;
                     /** @description How to read conll. */
@@ -5384,15 +5408,15 @@ export interface operations {
                 table?: "systems" | "pairs";
                 /** @description Names of the columns of an array, or the columns of a table to take: between commas, or a JSON list. */
                 systems?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read ranking. */
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read labels, ranking. */
                 gold_column?: string;
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read ranking. */
                 event_column?: string;
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read mt-metrics-eval, ranking. */
                 groups?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read asr, mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
                 clusters?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read asr, mt-stats, ranking, mqm, tsv, csv, jsonl. */
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl. */
                 id_column?: string;
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. The name of a statistic; its parameters are given beside it. */
                 statistic?: string;
@@ -5475,49 +5499,49 @@ export interface operations {
                     file?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the gold standard. May be gzip or zstd.
+                     * @description A file: the gold standard. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     gold?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the documents of the items. May be gzip or zstd.
+                     * @description A file: the documents of the items. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     documents?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the relevance judgements. May be gzip or zstd.
+                     * @description A file: the relevance judgements. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     qrels?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the references. May be gzip or zstd.
+                     * @description A file: the references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the second references. May be gzip or zstd.
+                     * @description A file: the second references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref2?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the third references. May be gzip or zstd.
+                     * @description A file: the third references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref3?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the fourth references. May be gzip or zstd.
+                     * @description A file: the fourth references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref4?: Blob;
-                    /** @description The systems' names in the order of their files, between commas or as a JSON list; else those of the files. */
+                    /** @description The systems' names in the order of their files, between commas or as a JSON list; else those of the files. A name that is repeated has several files, one for each task: tasks are data sets. */
                     names?: string;
                     /**
-                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
+                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
                      * @enum {string}
                      */
-                    format?: "auto" | "asr" | "mt-stats" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "lm-eval" | "inspect" | "every-eval-ever" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "runframe" | "iob2" | "bio";
+                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "lm-eval" | "inspect" | "every-eval-ever" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "runframe" | "iob2" | "bio";
                     /** @description The name of a statistic; its parameters are given beside it. */
                     statistic?: string;
-                    /** @description How to read asr, mt-stats, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, conllu. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, conllu. */
                     metric?: string;
                     /** @description How to read trec. */
                     measure?: string;
@@ -5527,21 +5551,23 @@ export interface operations {
                     task?: string;
                     /** @description How to read inspect. */
                     scorer?: string;
-                    /** @description How to read asr, mt-stats, ranking, mqm, tsv, csv, jsonl. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl. */
                     id_column?: string;
-                    /** @description How to read ranking, mqm, tsv, csv, jsonl. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl. */
                     score_column?: string;
                     /** @description How to read mqm, tsv, csv, jsonl. */
                     system_column?: string;
-                    /** @description How to read asr, mt-stats, ranking, mqm, tsv, csv. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv. */
                     delimiter?: string;
-                    /** @description How to read ranking. */
+                    /** @description How to read ranking, mqm, tsv, csv. */
+                    decimal?: string;
+                    /** @description How to read labels, ranking. */
                     gold_column?: string;
                     /** @description How to read ranking. */
                     event_column?: string;
                     /** @description How to read mt-metrics-eval, ranking. */
                     groups?: string;
-                    /** @description How to read asr, mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
+                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
                     clusters?: string;
                     /** @description How to read mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
                     missing_range?: string;
@@ -5556,10 +5582,10 @@ export interface operations {
                      */
                     ner_mode?: "lenient" | "strict";
                     /**
-                     * @description Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, IOB2 as seqeval's strict mode (default BIO).
+                     * @description Of span_f1, span_precision, span_recall: BIO as conlleval and seqeval read it, E- and S- too; IOB2, IOBES and BILOU as seqeval's strict mode (default BIO).
                      * @enum {string}
                      */
-                    scheme?: "BIO" | "IOB2";
+                    scheme?: "BIO" | "IOB2" | "IOBES" | "BILOU";
                     /** @description How to read conll. */
                     token_column?: number;
                     /** @description How to read conll. */
@@ -5852,12 +5878,12 @@ export interface operations {
                 "multipart/form-data": {
                     /**
                      * Format: binary
-                     * @description A file: U, the candidate. May be gzip or zstd.
+                     * @description A file: U, the candidate. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     u?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: V, the baseline. May be gzip or zstd.
+                     * @description A file: V, the baseline. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     v?: Blob;
                     /**
@@ -5867,47 +5893,47 @@ export interface operations {
                     file?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the gold standard. May be gzip or zstd.
+                     * @description A file: the gold standard. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     gold?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the documents of the items. May be gzip or zstd.
+                     * @description A file: the documents of the items. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     documents?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the relevance judgements. May be gzip or zstd.
+                     * @description A file: the relevance judgements. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     qrels?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the references. May be gzip or zstd.
+                     * @description A file: the references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the second references. May be gzip or zstd.
+                     * @description A file: the second references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref2?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the third references. May be gzip or zstd.
+                     * @description A file: the third references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref3?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the fourth references. May be gzip or zstd.
+                     * @description A file: the fourth references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref4?: Blob;
                     /**
-                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
+                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
                      * @enum {string}
                      */
-                    format?: "auto" | "asr" | "mt-stats" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "lm-eval" | "inspect" | "every-eval-ever" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "runframe" | "iob2" | "bio";
+                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "lm-eval" | "inspect" | "every-eval-ever" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "runframe" | "iob2" | "bio";
                     /** @description A statistic of what the files hold (/v1/meta), or one that the format itself defines. */
                     statistic?: string;
-                    /** @description How to read asr, mt-stats, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, conllu. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, conllu. */
                     metric?: string;
                     /** @description How to read trec. */
                     measure?: string;
@@ -5921,28 +5947,30 @@ export interface operations {
                     task?: string;
                     /** @description How to read inspect. */
                     scorer?: string;
-                    /** @description How to read ranking, mqm, tsv, csv, jsonl, promptfoo. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo. */
                     system_u?: string;
-                    /** @description How to read ranking, mqm, tsv, csv, jsonl, promptfoo. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo. */
                     system_v?: string;
-                    /** @description How to read asr, mt-stats, ranking, mqm, tsv, csv, jsonl. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl. */
                     id_column?: string;
-                    /** @description How to read ranking, mqm, tsv, csv, jsonl. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl. */
                     score_column?: string;
                     /** @description How to read mqm, tsv, csv, jsonl. */
                     system_column?: string;
-                    /** @description How to read asr, mt-stats, ranking, mqm, tsv, csv. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv. */
                     delimiter?: string;
-                    /** @description How to read ranking. */
+                    /** @description How to read ranking, mqm, tsv, csv. */
+                    decimal?: string;
+                    /** @description How to read labels, ranking. */
                     gold_column?: string;
                     /** @description How to read ranking. */
                     event_column?: string;
                     /** @description How to read mt-metrics-eval, ranking. */
                     groups?: string;
-                    /** @description How to read asr, mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
+                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
                     clusters?: string;
                     /**
-                     * @description How to read asr, mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec.
+                     * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec.
                      * @enum {string}
                      */
                     on_missing?: "error" | "drop" | "bounds";
@@ -5964,7 +5992,7 @@ export interface operations {
                      * @description How to read conll.
                      * @enum {string}
                      */
-                    scheme?: "BIO" | "IOB2";
+                    scheme?: "BIO" | "IOB2" | "IOBES" | "BILOU";
                     /** @description How to read conll. */
                     token_column?: number;
                     /** @description How to read conll. */
@@ -6296,12 +6324,12 @@ export interface operations {
                 "multipart/form-data": {
                     /**
                      * Format: binary
-                     * @description A file: U, the candidate. May be gzip or zstd.
+                     * @description A file: U, the candidate. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     u?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: V, the baseline. May be gzip or zstd.
+                     * @description A file: V, the baseline. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     v?: Blob;
                     /**
@@ -6311,47 +6339,47 @@ export interface operations {
                     file?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the gold standard. May be gzip or zstd.
+                     * @description A file: the gold standard. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     gold?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the documents of the items. May be gzip or zstd.
+                     * @description A file: the documents of the items. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     documents?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the relevance judgements. May be gzip or zstd.
+                     * @description A file: the relevance judgements. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     qrels?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the references. May be gzip or zstd.
+                     * @description A file: the references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the second references. May be gzip or zstd.
+                     * @description A file: the second references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref2?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the third references. May be gzip or zstd.
+                     * @description A file: the third references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref3?: Blob;
                     /**
                      * Format: binary
-                     * @description A file: the fourth references. May be gzip or zstd.
+                     * @description A file: the fourth references. May be gzip or zstd. May be repeated, with a file for each task.
                      */
                     ref4?: Blob;
                     /**
-                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
+                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
                      * @enum {string}
                      */
-                    format?: "auto" | "asr" | "mt-stats" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "lm-eval" | "inspect" | "every-eval-ever" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "runframe" | "iob2" | "bio";
+                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "lm-eval" | "inspect" | "every-eval-ever" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "runframe" | "iob2" | "bio";
                     /** @description A statistic of what the files hold (/v1/meta), or one that the format itself defines. */
                     statistic?: string;
-                    /** @description How to read asr, mt-stats, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, conllu. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, conllu. */
                     metric?: string;
                     /** @description How to read trec. */
                     measure?: string;
@@ -6365,28 +6393,30 @@ export interface operations {
                     task?: string;
                     /** @description How to read inspect. */
                     scorer?: string;
-                    /** @description How to read ranking, mqm, tsv, csv, jsonl, promptfoo. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo. */
                     system_u?: string;
-                    /** @description How to read ranking, mqm, tsv, csv, jsonl, promptfoo. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo. */
                     system_v?: string;
-                    /** @description How to read asr, mt-stats, ranking, mqm, tsv, csv, jsonl. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl. */
                     id_column?: string;
-                    /** @description How to read ranking, mqm, tsv, csv, jsonl. */
+                    /** @description How to read labels, ranking, mqm, tsv, csv, jsonl. */
                     score_column?: string;
                     /** @description How to read mqm, tsv, csv, jsonl. */
                     system_column?: string;
-                    /** @description How to read asr, mt-stats, ranking, mqm, tsv, csv. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv. */
                     delimiter?: string;
-                    /** @description How to read ranking. */
+                    /** @description How to read ranking, mqm, tsv, csv. */
+                    decimal?: string;
+                    /** @description How to read labels, ranking. */
                     gold_column?: string;
                     /** @description How to read ranking. */
                     event_column?: string;
                     /** @description How to read mt-metrics-eval, ranking. */
                     groups?: string;
-                    /** @description How to read asr, mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
+                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
                     clusters?: string;
                     /**
-                     * @description How to read asr, mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec.
+                     * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec.
                      * @enum {string}
                      */
                     on_missing?: "error" | "drop" | "bounds";
@@ -6408,7 +6438,7 @@ export interface operations {
                      * @description How to read conll.
                      * @enum {string}
                      */
-                    scheme?: "BIO" | "IOB2";
+                    scheme?: "BIO" | "IOB2" | "IOBES" | "BILOU";
                     /** @description How to read conll. */
                     token_column?: number;
                     /** @description How to read conll. */

@@ -40,6 +40,7 @@ export class ExactpermError extends Error {
         pointer: string;
         code: string;
         detail: string;
+        choices?: S.components["schemas"]["ChoiceAnswer"][];
     }[];
     /** After how many milliseconds to try again, where the server says so. @type {number | undefined} */
     retryAfterMs: number | undefined;
