@@ -47,4 +47,5 @@ def run(
 
 def examples(language: str, page: str = "docs/clients.md") -> list[tuple[str, str]]:
     """Blocks of a language and the text that is shown right below each."""
-    return re.findall(rf"^```{language}\n(.*?)^```\n\n```text\n(.*?)^```$", read(page), re.MULTILINE | re.DOTALL)
+    lines = r"((?:(?!```).*\n)+)```"
+    return re.findall(rf"^```{language}\n{lines}\n\n```text\n{lines}$", read(page), re.MULTILINE)

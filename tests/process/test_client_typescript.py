@@ -36,7 +36,9 @@ def test_its_tests_pass_against_a_real_server(tmp_path: Path) -> None:
 def test_the_compiler_accepts_it_and_refuses_what_the_api_would() -> None:
     tsc = FOLDER / "node_modules/typescript/bin/tsc"
     if not tsc.is_file():
-        pytest.skip("the tools of the TypeScript client are not installed (`make clients` installs them with npm)")
+        pytest.skip(
+            "the tools of the TypeScript client are not installed (`make clients` installs them with npm)"
+        )
     result = run([node(), str(tsc), "--project", "."], FOLDER)
     assert (result.stdout, result.returncode) == ("", 0)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import pytest
 
 import app
 from tests.docs_pages import GUIDE, ROOT, blocks
+from tests.process import foreign
 
 COMMAND = ".venv/bin/exactperm"
 PATIENCE_S = 120.0
@@ -99,15 +99,13 @@ def test_the_python_lines_answer_what_is_shown(
 
 
 def test_the_javascript_lines_print_what_is_shown(start: Callable[..., Any], tmp_path: Path) -> None:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed")
+    interpreter, shown_below = foreign.node(), foreign.examples("js")
+    assert shown_below
     server = start(workers=1)
-    (script,) = blocks("docs/clients.md", "js")
-    (output,) = blocks("docs/clients.md", "text")[-1:]
-    path = tmp_path / "example.mjs"
-    path.write_text(script.replace("http://localhost:8000", server.url), encoding="utf-8")
-    result = subprocess.run(
-        [node, str(path)], capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
-    assert (result.stdout, result.stderr, result.returncode) == (output, "", 0)
+    module = (foreign.CLIENTS / "typescript/exactperm.js").as_uri()
+    for script, output in shown_below:
+        path = tmp_path / "example.mjs"
+        lines = script.replace("http://localhost:8000", server.url).replace("exactperm-client", module)
+        path.write_text(lines, encoding="utf-8")
+        result = foreign.run([interpreter, str(path)], tmp_path)
+        assert (result.stdout, result.stderr, result.returncode) == (output, "", 0)
