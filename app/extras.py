@@ -24,6 +24,7 @@ EXTRAS = {
     "asr": Extra(("jiwer",), "Transcripts need"),
     "mt": Extra(("sacrebleu",), "BLEU, chrF and TER of texts need"),
     "trec": Extra(("pytrec_eval",), "Runs with qrels need"),
+    "tables": Extra(("openpyxl", "pyarrow"), "Spreadsheets and Parquet files need"),
     "jobs": Extra(("dbos", "psycopg", "sqlalchemy"), "Jobs need"),
     "otel": Extra(("opentelemetry.exporter.otlp.proto.http", "opentelemetry.sdk"), "Spans need"),
 }

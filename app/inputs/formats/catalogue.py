@@ -34,7 +34,7 @@ from .missing_scores import BOUNDS, no_bounds
 from .reader import Kind, ReaderOptions, Reading, UploadedFile
 from .roles import only
 from .source import UTF8_BOM, Source, sources
-from .spreadsheet import refuse_spreadsheets
+from .spreadsheet import as_text, refuse_others
 
 AUTO = "auto"
 
@@ -80,7 +80,7 @@ OF_LABELS = frozenset(
     if not {"tags", "rankings"} & set(entry.data) or "labels" in entry.data
 )
 # `statistic` may also name the statistic to compute, which readers do not check.
-ALWAYS = frozenset(("statistic",))
+ALWAYS = frozenset(("sheet", "statistic"))
 
 
 def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions) -> Reading:
@@ -97,7 +97,8 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     if not files:
         raise InvalidTest.at("/files", "missing_file", "There are no files; give u and v, or one file.")
     by_role = sources(files)
-    refuse_spreadsheets(by_role)
+    refuse_others(by_role)
+    by_role, sheets = as_text(by_role, options)
     name = ALIASES.get(format_.lower(), format_.lower())
     guessed = name == AUTO
     found = Guess("")
@@ -120,6 +121,8 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
         raise no_bounds()
     if "u" in by_role and "v" in by_role:
         reading = replace(reading, file_names=(by_role["u"].name, by_role["v"].name))
+    if sheets:
+        reading = replace(reading, notes=(*sheets, *reading.notes))
     if not guessed:
         return reading
     note = f"The format was guessed from {found.looked_at}: {name} ({reader.summary})."
