@@ -121,7 +121,7 @@ SERVER = --extra server --extra pictures
 lock: .venv/.dev ## Pin pyproject.toml's dependencies again (UPGRADE=--upgrade for newer versions)
 	$(LOCK) --all-extras --group dev --output-file requirements/dev.txt
 	$(LOCK) --constraint requirements/dev.txt $(SERVER) --output-file requirements/main.txt
-	$(LOCK) --constraint requirements/dev.txt $(SERVER) --extra asr --extra jobs --extra mt --extra trec --output-file requirements/serve.txt
+	$(LOCK) --constraint requirements/dev.txt $(SERVER) --extra asr --extra jobs --extra mt --extra tables --extra trec --output-file requirements/serve.txt
 	$(LOCK) --constraint requirements/dev.txt --extra asr --extra mt --extra trec --output-file requirements/gate.txt
 	$(COMPILE) --group node --output-file requirements/node.txt
 	@! grep -nE 'https?://|file:|find-links|index-url' requirements/*.txt

@@ -25,6 +25,7 @@ EXTRAS = {
     "mt": Extra(("sacrebleu",), "BLEU, chrF and TER of texts need"),
     "trec": Extra(("pytrec_eval",), "Runs with qrels need"),
     "mcp": Extra(("mcp",), "Assistants (exactperm mcp) need"),
+    "tables": Extra(("openpyxl", "pyarrow"), "Spreadsheets and Parquet files need"),
     "jobs": Extra(("dbos", "psycopg", "sqlalchemy"), "Jobs need"),
     "otel": Extra(("opentelemetry.exporter.otlp.proto.http", "opentelemetry.sdk"), "Spans need"),
 }

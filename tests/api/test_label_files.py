@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pytest
 from sklearn.metrics import f1_score
 
@@ -143,6 +144,32 @@ def board_of(answer: Any) -> tuple[Any, Any, Any]:
     assert answer.status_code == 200, answer.text
     record = answer.json()
     return record["statistic"], record["systems"], record["pairs"]
+
+
+def workbook(columns: dict[str, list[Any]]) -> bytes:
+    book = openpyxl.Workbook()
+    book.active.append(list(columns))
+    for row in zip(*columns.values(), strict=True):
+        book.active.append(list(row))
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
+def test_boards_of_workbooks_are_those_of_the_same_tables(service: Any) -> None:
+    data = labelled("xyz")
+    wanted = board_of(service.post(COMPARE, files=[("file", ("all.csv", table(data)))]))
+    answer = service.post(COMPARE, files=[("file", ("all.xlsx", workbook(data)))], data={"sheet": "Sheet"})
+    assert board_of(answer) == wanted
+    assert 'the sheet "Sheet" was read' in answer.json()["reading"]["notes"][0]
+    each = [
+        ("system", (f"{name}.xlsx", workbook({"id": data["id"], "gold": data["gold"], "pred": data[name]})))
+        for name in "uvw"
+    ]
+    answer = service.post(COMPARE, files=each)
+    assert board_of(answer) == wanted
+    broken = [*each[:2], ("system", ("w.xlsx", each[2][1][1][:600]))]
+    assert problem(service.post(COMPARE, files=broken), 400)["errors"][0]["pointer"].startswith("/files/w")
 
 
 @pytest.mark.parametrize("statistic", [{"name": "accuracy"}, {"name": "f1", "average": "macro"}])

@@ -35,7 +35,7 @@ from .missing_scores import BOUNDS, no_bounds
 from .reader import Kind, ReaderOptions, Reading, UploadedFile
 from .roles import only
 from .source import UTF8_BOM, Source, sources
-from .spreadsheet import refuse_spreadsheets
+from .spreadsheet import as_text, refuse_others
 
 AUTO = "auto"
 
@@ -81,7 +81,7 @@ OF_LABELS = frozenset(
     if not {"tags", "rankings"} & set(entry.data) or "labels" in entry.data
 )
 # `statistic` may also name the statistic to compute, which readers do not check.
-ALWAYS = frozenset(("statistic",))
+ALWAYS = frozenset(("sheet", "statistic"))
 
 
 def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions) -> Reading:
@@ -100,7 +100,8 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     if several_files.are_several(files):
         return _read_several(files, format_, options)
     by_role = sources(files)
-    refuse_spreadsheets(by_role)
+    refuse_others(by_role)
+    by_role, sheets = as_text(by_role, options)
     name, found = _format_of(by_role, format_, options)
     reader = FORMATS[name]
     only(by_role, reader.roles, name)
@@ -112,6 +113,8 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
         raise no_bounds()
     if "u" in by_role and "v" in by_role:
         reading = replace(reading, file_names=(by_role["u"].name, by_role["v"].name))
+    if sheets:
+        reading = replace(reading, notes=(*sheets, *reading.notes))
     if found is None:
         return reading
     note = f"The format was guessed from {found.looked_at}: {name} ({reader.summary})."
@@ -139,7 +142,8 @@ def _format_of(
 def _read_several(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions) -> Reading:
     """The reading of systems that have a file for each task."""
     some = {role: file.parts[0] if file.parts else file for role, file in files.items()}
-    name, _ = _format_of(sources(some), format_, options)
+    one_each, _ = as_text(sources(some), options)
+    name, _ = _format_of(one_each, format_, options)
     if not FORMATS[name].several:
         role = next(role for role, file in files.items() if file.parts)
         detail = (

@@ -76,5 +76,5 @@ TSV = Format(
 )
 CSV = Format(
     "csv", read, ROLES, USES, "wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header",
-    kinds=("scores", "counts"), sign=_sign, suffixes=(".csv",),
+    kinds=("scores", "counts"), sign=_sign, suffixes=(".csv", ".xlsx", ".parquet"),
 )  # fmt: skip

@@ -78,6 +78,7 @@ READER_OPTIONS = (
         "groups", "Groups of pairs",
         "Only pairs of items of one group count: a column; of mt-metrics-eval segment (default), system or none.",
     ),
+    ReaderOption("sheet", "Sheet", "Which sheet of a spreadsheet, when several have cells."),
     ReaderOption(
         "delimiter", "Delimiter", "What separates the columns: comma, tab, pipe, semicolon or blank.",
         {"comma": "Comma", "tab": "Tab", "pipe": "Pipe", "semicolon": "Semicolon", "blank": "Blank"}, is_open=True,

@@ -69,6 +69,7 @@ class ReaderOptions:
     filter_u: str | None = None
     filter_v: str | None = None
     task: str | None = None
+    sheet: str | None = None  # of a workbook; any format may be in one
     scorer: str | None = None  # Inspect
     system_u: str | None = None  # which of several systems (or columns) in one file
     system_v: str | None = None

@@ -16,6 +16,7 @@ from ...inputs.formats.outputs_by_id import SystemOutputs, column_of
 from ...inputs.formats.reader import ReaderOptions
 from ...inputs.formats.roles import ROLES
 from ...inputs.formats.source import UTF8_BOM, Source, sources
+from ...inputs.formats.spreadsheet import as_text, refuse_others
 from ...inputs.pairing import ById, Given
 from ...inputs.quoting import quoted
 from ...statistics.paired import StatisticSpec
@@ -77,7 +78,7 @@ def parse_form(job: Job, body: bytes | bytearray) -> FilesOfSystems:
             other = SYSTEM if form.repeated else next(role for role in form.files if role != FILE)
             detail = f"Give all systems in one file, or each in its own part {SYSTEM}; not both ways."
             raise InvalidTest.at(f"/files/{other}", "unused_file", detail)
-        return one_file(sources(form.files)[FILE], fields, options)
+        return _one_table(sources(form.files)[FILE], fields, options)
     return _each_file(form, fields, options)
 
 
@@ -105,6 +106,15 @@ def _request_in(form: Form) -> FilesOfSystems | None:
 def in_file(pointer: str) -> str:
     """The map for what is in the only file of a form."""
     return pointer if pointer.startswith(("/files/", "/options/")) else f"/files/{FILE}{pointer}"
+
+
+def _one_table(source: Source, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:
+    """All systems in one file, which may be a spreadsheet or a Parquet file."""
+    refuse_others({FILE: source})
+    read, notes = as_text({FILE: source}, options)
+    reader = {name: value for name, value in fields.reader.items() if name != "sheet"}
+    found = one_file(read[FILE], replace(fields, reader=reader), replace(options, sheet=None))
+    return replace(found, reading=replace(found.reading, notes=(*notes, *found.reading.notes)))
 
 
 def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> FilesOfSystems:

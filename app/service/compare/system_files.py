@@ -19,6 +19,7 @@ from ...inputs.formats.catalogue import Guess
 from ...inputs.formats.file_names import stem
 from ...inputs.formats.reader import Kind, ReaderOptions, Reading, UploadedFile
 from ...inputs.formats.source import sources
+from ...inputs.formats.spreadsheet import as_text, refuse_others
 from ...inputs.pairing import ById, Given
 from ...inputs.quoting import quoted
 from .given import GivenBoard
@@ -59,6 +60,8 @@ def read_each(
         As the format's reader does; or two systems have one name. Pointers are `/files/<system>/…`.
     """
     called = _named(files, names)
+    files, others, sheets = _as_text(files, others, called, options)
+    options = replace(options, sheet=None)
     found = None
     if format_ == catalogue.AUTO:
         found = catalogue.guess(sources({"u": files[1], "v": files[0], **others}), options)
@@ -80,7 +83,21 @@ def read_each(
     given_names = _names_of(readings, called, names)
     board = _board({given_names[name]: data for name, data in own.items()}, first, on_missing)
     notes = _notes(readings, called, given_names, found)
-    return Readings(first.kind, first, board, ReadingRecord(format_, found is not None, notes))
+    return Readings(first.kind, first, board, ReadingRecord(format_, found is not None, (*sheets, *notes)))
+
+
+def _as_text(
+    files: Sequence[UploadedFile],
+    others: Mapping[str, UploadedFile],
+    called: Sequence[str],
+    options: ReaderOptions,
+) -> tuple[list[UploadedFile], dict[str, UploadedFile], tuple[str, ...]]:
+    """Spreadsheets and Parquet files as CSV, once for all pairs; errors and notes name the systems."""
+    every = {**dict(zip(called, files, strict=True)), **others}
+    refuse_others(sources(every))
+    read, notes = as_text(sources(every), options)
+    made = {role: UploadedFile(one.name, one.content) for role, one in read.items()}
+    return [made[name] for name in called], {role: made[role] for role in others}, notes
 
 
 def _named(files: Sequence[UploadedFile], names: Sequence[str] | None) -> list[str]:

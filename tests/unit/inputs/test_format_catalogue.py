@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import InputError, InvalidTest, MalformedBody
-from app.inputs.formats.catalogue import ALIASES, FORMATS, read
+from app.inputs.formats.catalogue import ALIASES, ALWAYS, FORMATS, read
 from app.inputs.formats.reader import OPTION_NAMES, ReaderOptions, UploadedFile
 
 from .conftest import Read
@@ -18,7 +18,7 @@ SCORES = "id,u,v\na,1,0\nb,0,1\n"
 
 
 def test_every_option_is_used_by_some_format_and_every_use_is_an_option() -> None:
-    used = {name for format_ in FORMATS.values() for name in format_.uses} | {"statistic"}
+    used = {name for format_ in FORMATS.values() for name in format_.uses} | ALWAYS
     assert used == set(OPTION_NAMES)
 
 

@@ -1,0 +1,172 @@
+"""A sheet of an .xlsx workbook as CSV, line n its row n.
+
+openpyxl reads it row by row. What it reads is bounded before: members are unpacked to their declared sizes and no
+further, their sum is limited, and so is the text that is made of them, in which every cell counts.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from typing import Any
+
+from ...errors import BodyTooLarge, InputError
+from ..delimited import MAX_COLUMNS
+from .inspect_archive import DAMAGED, READABLE
+from .reader import ReaderOptions, choose
+from .source import Source
+
+MAX_MEMBERS = 1_000
+# Styles, names and relations, which are read as a whole, unlike sheets and strings.
+MAX_PART_BYTES = 4 * 2**20
+STREAMED = ("xl/worksheets/", "xl/sharedStrings")
+NEVER_READ = ("xl/media/", "xl/embeddings/", "docProps/")
+# Nothing of a workbook needs a document type, with which a small part could define a large text.
+DOCTYPE = b"<!DOCTYPE"
+# What Excel itself allows.
+MAX_ROWS = 1_048_576
+MAX_CELL_CHARS = 32_767
+MAX_GAP = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a table in another form becomes CSV: its content, and a note of what was read."""
+
+    csv_of: Callable[[Source, ReaderOptions], tuple[bytes, str]]
+
+
+def csv_of(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
+    """The only sheet with something in it, or that called `sheet`; raises as `spreadsheet.as_text` does."""
+    _check(source, options.max_inflated_bytes)
+    import openpyxl
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what it does not support: validation, extensions
+            book = openpyxl.load_workbook(
+                io.BytesIO(source.content), read_only=True, data_only=True, keep_links=False
+            )
+            names = [sheet.title for sheet in book.worksheets if sheet.sheet_state == "visible"]
+            name = _chosen(source, book, names, options)
+            content = written(source, _rows(source, book[name]), options.max_inflated_bytes)
+    except (InputError, MemoryError):
+        raise
+    except Exception:  # noqa: BLE001  (openpyxl raises what it happens to meet)
+        raise _damaged(source) from None
+    return content, f'the sheet "{name[:40]}" was read; line n is its row n.'
+
+
+def _damaged(source: Source) -> InputError:
+    return source.malformed(
+        1, "not_a_workbook", "the workbook is damaged. Save its sheet as CSV, and send that."
+    )
+
+
+def _check(source: Source, max_bytes: int) -> None:
+    """Refuse what would be too large unpacked, or has a document type."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(source.content)) as archive:
+            members = [info for info in archive.infolist() if not info.filename.startswith(NEVER_READ)]
+            if len(members) > MAX_MEMBERS or sum(info.file_size for info in members) > max_bytes:
+                raise BodyTooLarge(f"{source.label}: unpacked, the workbook is larger than allowed.")
+            for info in members:
+                _check_part(source, archive, info)
+    except DAMAGED:
+        raise _damaged(source) from None
+
+
+def _check_part(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
+    if info.file_size > MAX_PART_BYTES and not info.filename.startswith(STREAMED):
+        raise BodyTooLarge(f"{source.label}: {info.filename[:80]} is larger than any that a table needs.")
+    if info.compress_type not in READABLE:
+        raise _damaged(source)
+    with archive.open(info) as part:
+        content = part.read(info.file_size + 1)
+    # Other encodings than UTF-8 would hide it.
+    if info.filename.endswith((".xml", ".rels")) and (DOCTYPE in content or b"\0" in content):
+        raise _damaged(source)
+
+
+def _chosen(source: Source, book: Any, names: list[str], options: ReaderOptions) -> str:
+    if options.sheet is not None:
+        if options.sheet not in book.sheetnames:
+            raise choose(source.pointer, "sheet", "sheet", names, "There is no such sheet. ")
+        return options.sheet
+    filled = names if len(names) == 1 else [name for name in names if _has_cells(source, book[name])]
+    if not filled:
+        raise source.empty()
+    if len(filled) > 1:
+        raise choose(source.pointer, "sheet", "sheet", filled)
+    return filled[0]
+
+
+def _has_cells(source: Source, sheet: Any) -> bool:
+    return any(any(value is not None for value in row) for row in _rows(source, sheet))
+
+
+def _rows(source: Source, sheet: Any) -> Iterable[Sequence[Any]]:
+    sheet.reset_dimensions()  # what a sheet says of its size need not be so
+    empty = 0
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        empty = 0 if row else empty + 1
+        if number > MAX_ROWS or empty > MAX_GAP:
+            raise BodyTooLarge(
+                f"{source.label}: the sheet has more than {MAX_ROWS:,} rows, or {MAX_GAP:,} empty ones together."
+            )
+        if len(row) > MAX_COLUMNS:
+            detail = f"there are more than {MAX_COLUMNS:,} cells, which is more than a table may have."
+            raise source.refused(number, "too_many_columns", detail)
+        if any(isinstance(value, str) and len(value) > MAX_CELL_CHARS for value in row):
+            raise BodyTooLarge(
+                f"{source.label}: row {number:,} has a cell of more than {MAX_CELL_CHARS:,} characters."
+            )
+        yield row
+
+
+def written(source: Source, rows: Iterable[Sequence[Any]], max_bytes: int) -> bytes:
+    """Rows as CSV, a line each: rows shorter than the longest are filled up, empty ones are empty lines.
+
+    Raises
+    ------
+    BodyTooLarge
+        They are longer than `max_bytes`.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    width = 0
+    for row in rows:
+        texts = [text_of(value) for value in row]
+        while texts and not texts[-1] and len(texts) > width:
+            texts.pop()
+        width = width or len(texts)
+        writer.writerow(texts + [""] * (width - len(texts)) if any(texts) else [])
+        if stream.tell() > max_bytes:
+            raise BodyTooLarge(f"{source.label}: as text, the table is larger than allowed.")
+    content = stream.getvalue().encode("utf-8", "replace")
+    if not content.strip():
+        raise source.empty()
+    if len(content) > max_bytes:
+        raise BodyTooLarge(f"{source.label}: as text, the table is larger than allowed.")
+    return content
+
+
+def text_of(value: Any) -> str:
+    """A cell as a table has it: numbers as short as they are the same, dates as ISO 8601 has them, texts on one line."""
+    if value is None:
+        return ""
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    return (
+        " ".join(value.split("\n")).replace("\r", " ").replace("\0", " ")
+        if isinstance(value, str)
+        else str(value)
+    )
+
+
+KIND = Kind(csv_of)

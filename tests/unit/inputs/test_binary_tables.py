@@ -1,0 +1,184 @@
+"""Spreadsheets and Parquet files are read as the same table in CSV; bombs and damage are refused, and cost little."""
+
+from __future__ import annotations
+
+import io
+import tracemalloc
+import zipfile
+from collections.abc import Callable, Sequence
+from datetime import date
+from typing import Any
+
+import openpyxl
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from app import extras
+from app.errors import BodyTooLarge, InputError, MalformedBody
+from app.inputs.formats.catalogue import read
+from app.inputs.formats.reader import ReaderOptions, UploadedFile
+from app.statistics.paired import Predictions, Scores
+
+from .conftest import Read
+
+Refusal = Callable[..., InputError]
+HEADER = ["id", "question", "model_a", "model_b"]
+ROWS = [["a", "Why,\nsay?", 0.1, True], ["b", "When?", 1, False], ["c", "Who?", 0.35, True]]
+
+
+def workbook(**sheets: Sequence[Sequence[Any]]) -> bytes:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(list(row))
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
+def parquet_of(columns: dict[str, Any], **options: Any) -> bytes:
+    stream = io.BytesIO()
+    parquet.write_table(pa.table(columns), stream, **options)
+    return stream.getvalue()
+
+
+def columns_of(reading: Any) -> tuple[list[float], list[float]]:
+    assert isinstance(reading.data, Scores)
+    return reading.data.u.tolist(), reading.data.v.tolist()  # type: ignore[union-attr]
+
+
+PARQUET = parquet_of({name: [row[at] for row in ROWS] for at, name in enumerate(HEADER)})
+
+
+@pytest.mark.parametrize("content", [workbook(Scores=[HEADER, *ROWS]), PARQUET], ids=["xlsx", "parquet"])
+@pytest.mark.parametrize("format_", ["auto", "csv"])
+def test_a_table_is_what_it_is_in_csv(format_: str, content: bytes, read_files: Read) -> None:
+    reading = read_files(format_, {"file": content})
+    assert columns_of(reading) == ([0.1, 1, 0.35], [1, 0, 1])
+    assert reading.data.pairing.ids == ["a", "b", "c"]
+    assert any('sheet "Scores" was read' in note or "Parquet" in note for note in reading.notes)
+
+
+def test_two_workbooks_and_labels_in_any_mixture(read_files: Read) -> None:
+    u = workbook(a=[["id", "score"], ["x", 1], ["y", 0]])
+    v = parquet_of({"id": ["y", "x"], "score": [1, 0]})
+    assert columns_of(read_files("auto", {"u": u, "v": v})) == ([1, 0], [0, 1])
+    labels = {role: workbook(a=[["id", "label"], ["x", 1], ["y", 2]]) for role in ("gold", "u")}
+    reading = read_files("auto", {**labels, "v": parquet_of({"id": ["x", "y"], "label": [1, 1]})})
+    assert isinstance(reading.data, Predictions)
+    assert (reading.data.gold, reading.data.u, reading.data.v) == ([1, 2], [1, 2], [1, 1])
+
+
+def test_sheets_are_a_choice_and_rows_are_lines(read_files: Read, refusal: Refusal) -> None:
+    content = workbook(
+        Notes=[["made", date(2026, 1, 2)]], Scores=[["id", "u", "v"], [], ["a", 1, 0]], Empty=[]
+    )
+    error = refusal("csv", {"file": content}).flaws[0]
+    assert (error.pointer, error.code) == ("/files/file", "choose_sheet")
+    assert '"Notes", "Scores".' in error.detail
+    assert columns_of(read_files("auto", {"file": content}, sheet="Scores")) == ([1], [0])
+    assert refusal("csv", {"file": content}, sheet="x").flaws[0].code == "choose_sheet"
+    wrong = workbook(a=[["id", "u", "v"], [], ["a", 1, "#DIV/0!"]])
+    assert refusal("csv", {"file": wrong}).flaws[0].pointer == "/files/file/line/3/3"
+    assert refusal("csv", {"file": "id,u,v\na,1,0\n"}, sheet="a").flaws[0].pointer == "/options/sheet"
+
+
+def test_single_precision_is_the_decimals_that_it_prints_as(read_files: Read) -> None:
+    content = parquet_of({"u": pa.array([0.1, 0.7], pa.float32()), "v": pa.array([0.25, 0.3], pa.float64())})
+    assert columns_of(read_files("csv", {"file": content})) == ([0.1, 0.7], [0.25, 0.3])
+
+
+def test_an_index_of_pandas_and_missing_values(read_files: Read, refusal: Refusal) -> None:
+    content = parquet_of({"u": [1.0, None], "v": [0.5, 1.0], "__index_level_0__": ["q7", "q2"]})
+    assert refusal("csv", {"file": content}).flaws[0].code == "missing_value"
+    reading = read_files("csv", {"file": content}, on_missing="drop")
+    assert reading.data.pairing.ids == ["q7"]
+
+
+def limited(content: bytes, limit: int) -> None:
+    read({"file": UploadedFile("x", content)}, "csv", ReaderOptions(max_inflated_bytes=limit))
+
+
+def rezipped(content: bytes, change: Callable[[str, bytes], bytes]) -> bytes:
+    stream = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as old,
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for info in old.infolist():
+            new.writestr(info.filename, change(info.filename, old.read(info)))
+    return stream.getvalue()
+
+
+def with_sheet(xml: bytes) -> bytes:
+    def change(name: str, content: bytes) -> bytes:
+        return (
+            content.replace(b"<sheetData></sheetData>", b"<sheetData>" + xml + b"</sheetData>")
+            if "sheet1" in name
+            else content
+        )
+
+    return rezipped(workbook(a=[]), change)
+
+
+def entities(name: str, content: bytes) -> bytes:
+    doctype = b'<!DOCTYPE x [<!ENTITY a "' + b"x" * 1000 + b'">]>'
+    return content.replace(b"<worksheet", doctype + b"<worksheet", 1) if "sheet1" in name else content
+
+
+BOMBS = {
+    "zeros": with_sheet(b"<!--" + b" " * 20_000_000 + b"-->"),
+    "far rows": with_sheet(b'<row r="999999999"><c r="A999999999"><v>1</v></c></row>'),
+    "far columns": with_sheet(b'<row r="1"><c r="XFD1"><v>1</v></c></row>'),
+    "wide rows": with_sheet(b'<row><c r="DZZ1"><v>1</v></c></row>' * 100_000),
+    "entities": rezipped(workbook(a=[HEADER]), entities),
+    "repeated text": parquet_of({"u": ["x" * 300_000] * 2_000, "v": ["y"] * 2_000}),
+    "many rows": parquet_of(
+        {"u": pa.array([0] * 6_000_000, pa.int8()), "v": pa.array([1] * 6_000_000, pa.int8())}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_refused_within_the_limit(name: str) -> None:
+    assert len(BOMBS[name]) < 400_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError) as caught:
+            limited(BOMBS[name], 10_000_000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (
+        isinstance(caught.value, BodyTooLarge | MalformedBody)
+        or caught.value.flaws[0].code == "too_many_columns"
+    )
+    assert peak < 120_000_000
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "spreadsheet"),
+        (b"ARROW1\0\0" + bytes(100), "arrow_file"),
+        (b"PAR1" + bytes(100) + b"PAR1", "not_parquet"),
+        (workbook(a=[HEADER])[:400], "not_a_workbook"),
+    ],
+)
+def test_what_cannot_be_read_is_answered_with_what_to_save(
+    content: bytes, code: str, refusal: Refusal
+) -> None:
+    assert refusal("auto", {"file": content}).flaws[0].code == code
+
+
+def test_without_the_extra_the_answer_says_what_installs_it(
+    monkeypatch: pytest.MonkeyPatch, refusal: Refusal
+) -> None:
+    monkeypatch.setattr(extras, "_is_there", lambda module: module != "pyarrow")
+    error = refusal("auto", {"file": workbook(a=[HEADER, *ROWS])})
+    assert error.flaws[0].code == "missing_extra"
+    assert "exactperm[tables]" in error.detail
+    assert "save the table as CSV" in error.detail
