@@ -25,6 +25,7 @@ READERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_arr
 MAX_HEADER_BYTES = 4_096
 KINDS = "biuf"
 INT64 = 2**63
+MAX_KEY_BYTES = 4_000  # of one id
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +84,79 @@ def read_columns(body: bytes | bytearray, width: int, *, may_be_missing: bool = 
     return list(reals)
 
 
+def read_vector(body: bytes | bytearray) -> Column:
+    """One score per item, shape (N,), of an array of N or N x 1 numbers; NaN stays NaN.
+
+    Raises
+    ------
+    MalformedBody, InvalidTest
+        As `read` does; pointers are `/<row>`.
+    """
+    header = _header(bytes(body[:MAX_HEADER_BYTES]))
+    if header.dtype.kind not in KINDS or header.dtype.itemsize > 8:
+        raise _unsupported()
+    if len(header.shape) not in (1, 2) or header.shape[1:] not in ((), (1,)):
+        detail = (
+            "The array must be N numbers, one for each item; both systems in one array of N x 2 are one file."
+        )
+        raise InvalidTest.at("", "wrong_shape", detail)
+    values = _flat(body, header)
+    kind = values.dtype.kind
+    if kind == "u" and int(values.max()) >= INT64:
+        raise InvalidTest.at(f"/{int(values.argmax())}", "integer_too_large", "Too large for 64 bits.")
+    if kind != "f":
+        return np.ascontiguousarray(values, dtype=np.int64)
+    reals = np.ascontiguousarray(values, dtype=np.float64)
+    bad = np.flatnonzero(np.isinf(reals))
+    if bad.size:
+        raise InvalidTest.at(f"/{bad[0]}", "not_finite", "This number is not finite.")
+    return reals if values.dtype.itemsize == 8 else shortest_decimals(reals, values.dtype)
+
+
+def read_keys(body: bytes | bytearray) -> list[str]:
+    """Ids or clusters, of an array of N texts or integers.
+
+    Raises
+    ------
+    MalformedBody, InvalidTest
+        As `read` does.
+    """
+    header = _header(bytes(body[:MAX_HEADER_BYTES]))
+    if header.dtype.kind not in "UiuS" or header.dtype.itemsize > MAX_KEY_BYTES or header.dtype.itemsize < 1:
+        detail = "Ids and clusters must be texts or integers; objects are never unpickled."
+        raise InvalidTest.at("", "unsupported_dtype", detail)
+    if len(header.shape) != 1:
+        raise InvalidTest.at("", "wrong_shape", "The array must be N ids, one for each item.")
+    keys = _flat(body, header)
+    try:
+        return [key.decode() if isinstance(key, bytes) else str(key) for key in keys.tolist()]
+    except (UnicodeDecodeError, ValueError):
+        raise InvalidTest.at("", "not_utf8", "A text of the array is not valid Unicode.") from None
+
+
+def _flat(body: bytes | bytearray, header: Header) -> NDArray[np.generic]:
+    """The elements of an array with one axis that counts, not copied."""
+    data_bytes, n = len(body) - header.offset, header.shape[0]
+    if n * header.dtype.itemsize != data_bytes:
+        detail = f"The header claims {n:,} elements of {header.dtype.itemsize} bytes; {data_bytes:,} bytes follow it."
+        raise MalformedBody(detail)
+    if n == 0:
+        raise InvalidTest.at("", "no_items", "The array has no elements; there is nothing to test.")
+    return np.frombuffer(body, dtype=header.dtype, offset=header.offset)
+
+
+def _unsupported() -> InvalidTest:
+    detail = (
+        "The array must hold integers, booleans or floats of at most 64 bits; objects are never unpickled."
+    )
+    return InvalidTest.at("", "unsupported_dtype", detail)
+
+
 def _rows(body: bytes | bytearray, widths: tuple[int, ...], needed: str) -> NDArray[np.generic]:
     """The array, not copied; its second axis has one of these lengths."""
     header = _header(bytes(body[:MAX_HEADER_BYTES]))
     if header.dtype.kind not in KINDS or header.dtype.itemsize > 8:
-        detail = "The array must hold integers, booleans or floats of at most 64 bits; objects are never unpickled."
-        raise InvalidTest.at("", "unsupported_dtype", detail)
+        raise _unsupported()
     if len(header.shape) != 2 or header.shape[1] not in widths:
         raise InvalidTest.at("", "wrong_shape", f"The array must be {needed}.")
     data_bytes = len(body) - header.offset

@@ -52,13 +52,13 @@ def sent(service: Any, command: str) -> httpx.Response:
     options = parser.parse_args(shlex.split(command.replace("\\\n", " "))[1:])
     assert options.url.startswith(HOST)
     if options.form:
-        parts = dict(part.split("=", maxsplit=1) for part in options.form)
-        files = {
-            role: (Path(text[1:]).name, (ROOT / text[1:]).read_bytes())
-            for role, text in parts.items()
+        parts = [part.split("=", maxsplit=1) for part in options.form]
+        files = [
+            (role, (Path(text[1:]).name, (ROOT / text[1:]).read_bytes()))
+            for role, text in parts
             if text[0] == "@"
-        }
-        fields = {name: text for name, text in parts.items() if text[0] != "@"}
+        ]
+        fields = {name: text for name, text in parts if text[0] != "@"}
         return service.request("POST", options.url.removeprefix(HOST), files=files, data=fields)  # type: ignore[no-any-return]
     data: str = options.data
     content = (ROOT / data[1:]).read_bytes() if data.startswith("@") else data.encode()

@@ -114,6 +114,13 @@ def test_no_common_task_two_of_one_and_one_system_alone_are_refused(service: Any
     assert "drop" not in problem_of(post(service, PATH, cases["unmatched_tasks"]), 422)["detail"]
 
 
+def test_files_without_names_are_refused(service: Any, problem_of: Any) -> None:
+    for name in ("", "/", "//", ".csv"):
+        files = [(role, (name, rows([1, 0]))) for role in ("u", "u", "v", "v")]
+        said = problem_of(post(service, PATH, files), 422)
+        assert said["errors"][0]["code"] == "duplicate_task"
+
+
 def test_what_is_wrong_in_a_file_says_in_which(service: Any, problem_of: Any) -> None:
     files = parts()
     files[1] = ("u", (files[1][1][0], files[1][1][1].replace(b"\n2,", b"\n2,x")))

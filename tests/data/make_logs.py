@@ -11,6 +11,8 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 HERE = Path(__file__).parent
 MODELS = {"new": (0.75, "2026-05-17T13-25-31.291152"), "old": (0.6, "2026-05-18T01-02-03.000001")}
 TASKS = {"anatomy": 12, "astronomy": 9, "virology": 14}
@@ -52,5 +54,173 @@ def harness_tasks() -> None:
         (folder / f"results_{date}.json").write_text(json.dumps({"results": results}, indent=2) + "\n")
 
 
+def harness_metrics() -> None:
+    """lm-evaluation-harness: log-likelihoods beside words and bytes (wikitext), and lists of booleans (IFEval).
+
+    (lm_eval/tasks/wikitext/preprocess_wikitext.py and lm_eval/tasks/ifeval/utils.py.)
+    """
+    for model, (chance, date) in MODELS.items():
+        draws = random.Random(f"{model} text")
+        pages = []
+        for doc in range(12):
+            words = random.Random(f"page {doc}").randint(40, 400)
+            likelihood, size = round(-words * draws.gauss(3.9 - chance, 0.1), 6), 6 * words + doc
+            per_word, per_byte = [likelihood, words], [likelihood, size]
+            page = {
+                "doc_id": doc, "doc": {"page": f" = Page {doc} = "}, "target": f"Page {doc}", "arguments": {}, "resps": [[likelihood]],
+                "filtered_resps": [likelihood], "filter": "none", "metrics": ["word_perplexity", "byte_perplexity", "bits_per_byte"],
+                "doc_hash": digest(f"page {doc}"), "prompt_hash": digest(""), "target_hash": digest(f"Page {doc}"),
+                "word_perplexity": per_word, "byte_perplexity": per_byte, "bits_per_byte": per_byte,
+            }  # fmt: skip
+            pages.append(page)
+        lines(HERE / "lm_eval" / "wikitext" / model / f"samples_wikitext_{date}.jsonl", pages)
+        prompts = []
+        for doc in range(15):
+            size = random.Random(f"prompt {doc}").randint(1, 3)
+            strict = [draws.random() < chance for _ in range(size)]
+            loose = [own or draws.random() < 0.2 for own in strict]
+            prompt = {
+                "doc_id": doc, "doc": {"key": 1000 + doc, "prompt": f"Prompt {doc}"}, "target": doc, "arguments": {}, "resps": [["…"]],
+                "filtered_resps": ["…"], "filter": "none",
+                "metrics": ["prompt_level_strict_acc", "inst_level_strict_acc", "prompt_level_loose_acc", "inst_level_loose_acc"],
+                "doc_hash": digest(f"prompt {doc}"), "prompt_hash": digest(f"?{doc}"), "target_hash": digest(str(doc)),
+                "prompt_level_strict_acc": all(strict), "inst_level_strict_acc": strict,
+                "prompt_level_loose_acc": all(loose), "inst_level_loose_acc": loose,
+            }  # fmt: skip
+            prompts.append(prompt)
+        lines(HERE / "lm_eval" / "ifeval" / model / f"samples_ifeval_{date}.jsonl", prompts)
+
+
+def helm_stat(name: str, value: float | None) -> dict[str, Any]:
+    """A statistic of one observation (helm/benchmark/metrics/statistic.py); nothing was observed where there is no value."""
+    named = {"name": name, "split": "test"}
+    if value is None:
+        return {"name": named, "count": 0, "sum": 0, "sum_squared": 0}
+    return {
+        "name": named, "count": 1, "sum": value, "sum_squared": value * value, "min": value, "max": value, "mean": value,
+        "variance": 0.0, "stddev": 0.0,
+    }  # fmt: skip
+
+
+def helm() -> None:
+    """HELM: per_instance_stats.json; a metric object writes an entry of its own for every instance.
+
+    (helm/benchmark/metrics/metric.py, PerInstanceStats; fields that are None are left out.)
+    """
+    perturbed = {
+        "name": "misspellings",
+        "robustness": True,
+        "fairness": False,
+        "computed_on": "perturbed",
+        "prob": 0.1,
+    }
+    for model, (chance, _) in MODELS.items():
+        draws = random.Random(f"{model} helm")
+        entries: list[dict[str, Any]] = []
+        for number in range(10):
+            right = float(draws.random() < chance)
+            base = {"instance_id": f"id{number}", "train_trial_index": 0}
+            stats = [
+                helm_stat("num_references", 4),
+                helm_stat("exact_match", right),
+                helm_stat("quasi_exact_match", max(right, 0.0)),
+            ]
+            entries.append({**base, "stats": stats})
+            stat = helm_stat("exact_match", 0.0)
+            stat["name"]["perturbation"] = perturbed
+            entries.append({**base, "perturbation": perturbed, "stats": [stat]})
+        for number in range(10):
+            stats = [
+                helm_stat("num_prompt_tokens", 300 + number),
+                helm_stat("inference_runtime", round(draws.random(), 3)),
+            ]
+            entries.append({"instance_id": f"id{number}", "train_trial_index": 0, "stats": stats})
+        path = HERE / "helm" / model  # of HELM the folder is mmlu:subject=anatomy,method=…,model=…
+        path.mkdir(parents=True, exist_ok=True)
+        (path / "per_instance_stats.json").write_text(json.dumps(entries, indent=1) + "\n")
+
+
+def lighteval() -> None:
+    """lighteval: details of a task, exported by pandas as JSON lines; of an older version, and of one with documents.
+
+    (lighteval/logging/info_loggers.py, DetailsLogger.)
+    """
+    for model, (chance, _) in MODELS.items():
+        draws = random.Random(f"{model} lighteval")
+        before, after = [], []
+        for number in range(9):
+            question, right = f"Question {number}? Answer:", int(draws.random() < chance)
+            metrics = {"acc": right, "acc_norm": int(right or draws.random() < 0.3)}
+            detail = {
+                "example": question, "instruction": "", "full_prompt": question, "num_effective_few_shots": 0, "num_asked_few_shots": 0,
+                "predictions": [[-1.5, 0.0]], "prediction_logits": [], "input_tokens": [[1, 2]], "cont_tokens": [[3]], "truncated": [0],
+                "padded": [0], "gold": [], "pred_logits": [], "choices": [" A", " B"], "gold_index": [number % 2], "metrics": metrics,
+                "specifics": None,
+            }  # fmt: skip
+            before.append(detail)
+            doc = {
+                "query": question,
+                "choices": [" A", " B"],
+                "gold_index": number % 2,
+                "id": str(number),
+                "task_name": "made|up",
+            }
+            response = {"text": [" A"], "logprobs": [-1.5, -2.0], "input_tokens": [1, 2]}
+            after.append({"doc": doc, "metric": {"acc": right}, "model_response": response})
+        lines(HERE / "lighteval" / f"{model}.details.jsonl", before)
+        lines(HERE / "lighteval" / f"{model}.documents.jsonl", after)
+
+
+def openai_evals() -> None:
+    """OpenAI evals: the log of oaieval (evals/record.py, LocalRecorder): the final report may stand before the events."""
+    for model, (chance, _) in MODELS.items():
+        draws = random.Random(f"{model} evals")
+        run = f"23041722082{len(model)}DPM75QNS"
+        spec = {
+            "completion_fns": [f"made-up-{model}"], "eval_name": "made-up.s1.simple-v0", "base_eval": "made-up", "split": "s1",
+            "run_config": {"completion_fns": [f"made-up-{model}"], "seed": 20220722, "max_samples": None},
+            "created_by": "", "run_id": run, "created_at": "2023-04-17 22:08:21.904498",
+        }  # fmt: skip
+        events: list[dict[str, Any]] = [{"spec": spec}, {"final_report": {"accuracy": 0.5}}]
+        for number in draws.sample(range(11), 11):
+            made = {"created_by": "", "created_at": "2023-04-17 22:10:13.127375+00:00"}
+            sample, event = f"made-up.s1.{number}", {"run_id": run, "event_id": len(events) - 2}
+            events.append(
+                {
+                    **event,
+                    "sample_id": sample,
+                    "type": "sampling",
+                    "data": {"prompt": "…", "sampled": "…"},
+                    **made,
+                }
+            )
+            match = {
+                "correct": draws.random() < chance,
+                "expected": "15",
+                "picked": None,
+                "sampled": "…",
+                "options": ["15"],
+            }
+            event = {"run_id": run, "event_id": len(events) - 2}
+            events.append({**event, "sample_id": sample, "type": "match", "data": match, **made})
+        lines(HERE / "openai_evals" / f"{model}.jsonl", events)
+
+
+def plain() -> None:
+    """Scores without any tool: one JSON object by id, and NumPy's files."""
+    folder = HERE / "plain"
+    folder.mkdir(exist_ok=True)
+    columns = {}
+    for role, (chance, _) in zip("uv", MODELS.values(), strict=True):
+        draws = random.Random(f"{role} plain")
+        columns[role] = [round(min(1.0, max(0.0, draws.gauss(chance, 0.3))), 2) for _ in range(10)]
+        scores = {f"item {number}": value for number, value in enumerate(columns[role])}
+        (folder / f"{role}.json").write_text(json.dumps(scores, indent=2) + "\n")
+        np.save(folder / f"{role}.npy", np.array(columns[role]))
+    ids = np.array([f"item {number}" for number in range(10)])
+    np.savez(folder / "both.npz", u=columns["u"], v=columns["v"], ids=ids)
+
+
 if __name__ == "__main__":
-    harness_tasks()
+    for write in (harness_tasks, harness_metrics, helm, lighteval, openai_evals, plain):
+        write()

@@ -17,6 +17,7 @@ from app.inputs import encodings
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
 EXAMPLES = ROOT / "openapi" / "examples"
+NEW, OLD = "2026-05-17T13-25-31.291152.jsonl", "2026-05-18T01-02-03.000001.jsonl"
 LARGEST = 40_000  # bytes of one file: mutations are many, and a longer file says nothing new
 
 
@@ -126,6 +127,15 @@ def excerpts() -> tuple[Excerpt, ...]:
         Excerpt("labels", {"file": b"id,gold,u,v,cluster\na,x,x,y,1\nb,y,y,y,1\nc,z,x,z,2\n"}),
         _excerpt("mt-metrics-eval", DATA / "mtme" / "small", metrics),
         _excerpt("mt-metrics-eval", DATA / "mtme" / "small", metrics, groups="system", clusters="segment"),
+        _pair("lm-eval", DATA / "lm_eval" / "wikitext", f"new/samples_wikitext_{NEW}", f"old/samples_wikitext_{OLD}"),
+        _pair("lm-eval", DATA / "lm_eval" / "ifeval", f"new/samples_ifeval_{NEW}", f"old/samples_ifeval_{OLD}", metric="inst_level_strict_acc"),
+        _pair("helm", DATA / "helm", "new/per_instance_stats.json", "old/per_instance_stats.json", metric="exact_match"),
+        _pair("lighteval", DATA / "lighteval", "new.details.jsonl", "old.details.jsonl", metric="acc"),
+        _pair("lighteval", DATA / "lighteval", "new.documents.jsonl", "old.documents.jsonl"),
+        _pair("openai-evals", DATA / "openai_evals", "new.jsonl", "old.jsonl"),
+        _pair("json-object", DATA / "plain", "u.json", "v.json"),
+        _pair("npy", DATA / "plain", "u.npy", "v.npy"),
+        _excerpt("npy", DATA / "plain", {"file": "both.npz"}),
         _pair("mt-stats", DATA / "mt", "sys1.tsv", "sys2.tsv", metric="bleu"),
     )  # fmt: skip
 

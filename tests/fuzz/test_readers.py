@@ -105,6 +105,31 @@ def test_a_file_in_a_format_that_is_not_its_own_is_read_or_refused(
     read_files(excerpt, changes, format_, options)
 
 
+@examples(150)
+@given(
+    st.sampled_from(excerpts()),
+    CHANGES,
+    st.lists(st.sampled_from(["a.csv", "b", "", "/", "x/a.csv", "y/a.csv"]), min_size=1, max_size=3),
+    OPTIONS,
+)
+def test_damaged_files_of_tasks_are_read_or_refused(
+    excerpt: Excerpt, changes: Changes, names: list[str], options: dict[str, str]
+) -> None:
+    def reading() -> Reading:
+        whole, damaged = changed(excerpt, []), changed(excerpt, changes)
+        files = {}
+        for role, file in whole.items():
+            parts = [
+                UploadedFile("task", file.content),
+                *(UploadedFile(name, damaged[role].content) for name in names),
+            ]
+            files[role] = UploadedFile(role, b"", "", tuple(parts))
+        chosen = ReaderOptions.of_form({**excerpt.options, **options}, max_inflated_bytes=MAX_INFLATED)
+        return catalogue.read(files, excerpt.format, chosen)
+
+    refused_or_done(reading)
+
+
 BODIES: dict[str, tuple[list[bytes], Callable[[bytes], Any]]] = {
     "json": ([body for _, body in requests()], json_body.decode),
     "csv": (list(TABLES), lambda body: delimited.read(body, ",")),

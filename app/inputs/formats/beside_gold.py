@@ -91,12 +91,13 @@ def predictions_by_id(
     if on_missing == "bounds":
         raise missing_scores.no_bounds()
     sides = {"gold": gold, "u": u, "v": v}
-    kept = {role: side.known(role, on_missing, notes) for role, side in sides.items()}
+    way: OnMissing = "drop" if on_missing == "drop" else "error"
+    kept = {role: side.known(role, way, notes) for role, side in sides.items()}
     for role, column in kept.items():
         if not column.ids:
             raise sides[role].source.empty()
     with relocated(lambda pointer: f"/files{pointer}"):
-        paired = pair(kept, ids=None, clusters=of_items.clusters, on_missing=on_missing)
+        paired = pair(kept, ids=None, clusters=of_items.clusters, on_missing=way)
     ids = [str(key) for key in paired.pairing.ids or ()]
     for role, column in kept.items():
         alone = len(column.ids) - len(ids)

@@ -18,13 +18,18 @@ from . import (
     delimited_formats,
     evalsig,
     every_eval_ever,
+    helm,
     inspect_log,
+    json_object,
     jsonl,
     label_signs,
     labels,
+    lighteval,
     lm_eval,
     metric_scores,
     mt,
+    numpy_files,
+    openai_evals,
     promptfoo,
     ranking,
     several_files,
@@ -38,6 +43,7 @@ from .source import UTF8_BOM, Source, sources
 from .spreadsheet import as_text, refuse_others
 
 AUTO = "auto"
+ZERO = "zero"
 
 
 # What the kinds of data in files are called; statistics are grouped by them.
@@ -58,9 +64,14 @@ _ALL: tuple[Format, ...] = (
     delimited_formats.TSV,
     delimited_formats.CSV,
     jsonl.FORMAT,
+    json_object.FORMAT,
+    numpy_files.FORMAT,
     lm_eval.FORMAT,
     inspect_log.FORMAT,
     every_eval_ever.FORMAT,
+    helm.FORMAT,
+    lighteval.FORMAT,
+    openai_evals.FORMAT,
     benchmarks.PYTEST,
     benchmarks.HYPERFINE,
     promptfoo.FORMAT,
@@ -106,6 +117,9 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     reader = FORMATS[name]
     only(by_role, reader.roles, name)
     _refuse_unused(options.given(), reader.uses | ALWAYS, name)
+    if options.on_missing == ZERO and not reader.zero:
+        detail = f"The format {name} does not count missing items 0: that is of trec, as trec_eval -c. Set on_missing to drop, or add them."
+        raise InvalidTest.at("/options/on_missing", "no_zero", detail)
     if options.delimiter is None and reader.delimiter is not None:
         options = replace(options, delimiter=reader.delimiter)
     reading = reader.read(by_role, options, name)

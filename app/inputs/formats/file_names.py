@@ -35,6 +35,7 @@ _NAMED_BY_TOOLS = (
     re.compile(rf"{_TIME}_(?P<task>.+)_[A-Za-z0-9]{{22}}"),  # Inspect
     re.compile(rf"(?P<task>.+)_{_TIME}"),
 )
+MAX_FOLDERS = 8  # that tell files of one name apart
 PER_INSTANCE = "per_instance_stats"  # HELM's, in a folder that is named by the task and the model
 _OF_MODEL = re.compile(r"[,:](?:model|model_deployment)=[^,/]*")
 
@@ -93,8 +94,8 @@ def tasks_of(names: Sequence[str]) -> list[str] | None:
 
 def _parts(name: str) -> list[str]:
     """The folders of a path and the task that its file is named after."""
-    *folders, file = (part for part in name.split("/") if part)
-    own = stem(file)
+    *folders, file = [part for part in name.split("/") if part] or [name]
+    folders, own = folders[-MAX_FOLDERS:], stem(file)
     if own == PER_INSTANCE and folders:
         return [_OF_MODEL.sub("", part) or part for part in folders]
     found = next((match for pattern in _NAMED_BY_TOOLS if (match := pattern.fullmatch(own))), None)

@@ -51,15 +51,36 @@ class FirstLook:
     @cached_property
     def record(self) -> dict[str, Any] | None:
         """The JSON object on the first line, if that is a record of its own and not a whole document."""
-        line = _object(self.text.lstrip().partition("\n")[0]) if self.is_json else None
+        line = _object(self._first_line) if self.is_json else None
         return None if line is None or _is_document(line) else line
+
+    @cached_property
+    def _first_line(self) -> str:
+        """The first line of text, even where it is longer than what is looked at."""
+        first, end, _ = self.text.lstrip().partition("\n")
+        content = self.source.content.removeprefix(UTF8_BOM)
+        if end or len(content) <= START_BYTES:
+            return first
+        return content.lstrip().partition(b"\n")[0].decode("utf-8", "replace")
+
+    @cached_property
+    def first_object(self) -> dict[str, Any]:
+        """The first object of lines of JSON or of an array; empty if there is none."""
+        if self.record is not None or not self.text.lstrip().startswith("["):
+            return self.record or {}
+        whole = self.source.content.removeprefix(UTF8_BOM).decode("utf-8", "replace")
+        try:
+            value, _ = json.JSONDecoder().raw_decode(whole.lstrip()[1:].lstrip())
+        except (ValueError, RecursionError):
+            return {}
+        return value if isinstance(value, dict) else {}
 
     @cached_property
     def document(self) -> dict[str, Any]:
         """The JSON object that is the whole file; empty if it is none, or if its first line is a record."""
         if not self.is_json or self.text.lstrip().startswith("[") or self.record is not None:
             return {}
-        return _object(self.source.content.decode("utf-8", "replace")) or {}
+        return _object(self.source.content.removeprefix(UTF8_BOM).decode("utf-8", "replace")) or {}
 
     @cached_property
     def rows(self) -> list[str]:
@@ -125,7 +146,7 @@ class Format:
     `kinds` are the kinds of tests that its readings may be; none where the statistic follows from the format alone.
     `statistics` are the values of the option `statistic` that it understands itself. `delimiter` is its default.
     `suffixes` are the ends of names of text files that tell the format where their content does not.
-    `several` says whether the systems may have a file for each task.
+    `several` says whether the systems may have a file for each task, `zero` whether a missing item may count 0.
     """
 
     name: str
@@ -140,3 +161,4 @@ class Format:
     sign: Callable[[FirstLook], Sign] = no_sign
     suffixes: tuple[str, ...] = ()
     several: bool = True
+    zero: bool = False

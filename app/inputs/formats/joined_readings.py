@@ -100,6 +100,7 @@ def _holds(reading: Reading) -> tuple[Any, ...]:
     )
 
 
+OPTIONS = ("format", "metric", "clusters")  # what readers are told
 WHAT = ("kind", "format", "metric", "statistic", "direction", "counts", "weights", "clusters", "ids")
 
 
@@ -109,11 +110,11 @@ def require_alike(task: str, reading: Reading, other: str, first: Reading, point
     if mine == theirs:
         return
     what, here, there = next(row for row in zip(WHAT, mine, theirs, strict=True) if row[1] != row[2])
-    told = {"metric": "metric=", "format": "format=", "kind": "format=", "clusters": "clusters="}.get(what)
+    option = {"kind": "format"}.get(what, what)
     detail = f"The tasks {quoted(other)} and {quoted(task)} differ in their {what}"
     if isinstance(here, str) and isinstance(there, str):
         detail += f", {quoted(there)} and {quoted(here)}"
-    way = f"choose it for all ({told}), or " if told else ""
+    way = f"choose it for all ({option}), or " if option in OPTIONS else ""
     detail += f": {way}compare tasks that are measured alike, each kind by itself."
     raise InvalidTest.at(pointer, "tasks_differ", detail)
 

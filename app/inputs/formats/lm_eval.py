@@ -8,17 +8,20 @@ lm_eval/loggers/evaluation_tracker.py.)
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...errors import Choice, InvalidTest
 from .. import ndjson
 from ..quoting import escaped, quoted
+from . import likelihoods
+from .count_files import require_same
 from .format import FirstLook, Format, Sign
 from .json_records import key_of
+from .metrics import direction_question, metric_of_both
 from .number_text import NumberReader
-from .outputs_by_id import Check, SystemOutputs, scores_reading
+from .outputs_by_id import Check, SystemOutputs, counts, matched, scores_reading
 from .reader import ReaderOptions, Reading, choose, only_or_chosen
 from .roles import both
 from .source import Source
@@ -26,7 +29,18 @@ from .source import Source
 MARKS = ("filter", "doc_hash", "filtered_resps", "metrics")  # beside doc_id
 ROLES = ("u", "v", "file")
 USES = frozenset(
-    ("filter", "filter_u", "filter_v", "metric", "on_missing", "missing_range", "decimals", "clusters")
+    (
+        "filter",
+        "filter_u",
+        "filter_v",
+        "metric",
+        "metric_u",
+        "metric_v",
+        "on_missing",
+        "missing_range",
+        "decimals",
+        "clusters",
+    )
 )
 NAME = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT")
 NO_FILTER = "none"
@@ -48,8 +62,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     first, second = both(files, format_)
     u = _samples(first, options.filter_u or options.filter, "u", options, notes)
     v = _samples(second, options.filter_v or options.filter, "v", options, notes)
-    if first is second and u.filter == v.filter:
-        why = "One file is compared with itself only by two filters. "
+    if first is second and u.filter == v.filter and options.metric_u == options.metric_v:
+        why = "One file is compared with itself only by two filters (or by metric_u and metric_v). "
         what = "two filters, u's and, with filter_v=, v's"
         raise choose(first.pointer, "filter_u", what, [u.filter], why, values=())
     if u.filter != v.filter and not (options.filter_u and options.filter_v):
@@ -57,16 +71,77 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         both_filters = Choice(f"{u.filter} against {v.filter}", {"filter_u": u.filter, "filter_v": v.filter})
         raise InvalidTest.at(v.source.pointer, "filter_mismatch", detail, (both_filters,))
     _compare_tasks(first, second, notes)
-    metric = _metric(u, v, options)
-    notes.append(
-        f"The metric is {escaped(metric)}; the filters are {u.filter[:40]} (u) and {v.filter[:40]} (v)."
-    )
-    systems = [_outputs(samples, metric, options) for samples in (u, v)]
-    names = (u.filter, v.filter) if first is second else None
+    metrics = _metrics(u, v, options)
+    named = escaped(metrics[0]) if metrics[0] == metrics[1] else " and ".join(map(escaped, metrics))
+    notes.append(f"The metric is {named}; the filters are {u.filter[:40]} (u) and {v.filter[:40]} (v).")
+    filters = (u.filter, v.filter)
+    names = None if first is not second else filters if u.filter != v.filter else metrics
+    if metrics[0] == metrics[1]:
+        special = _special(u, v, metrics[0], options, notes, format_, names)
+        if special is not None:
+            return special
+    systems = [_outputs(samples, metric, options) for samples, metric in zip((u, v), metrics, strict=True)]
+    metric = metrics[0] if metrics[0] == metrics[1] else metric_of_both(*metrics, v.source.pointer)
+    question = None if metrics[0] == metrics[1] else direction_question(*metrics)
     return scores_reading(
         systems[0], systems[1], options, notes, format_, clustered=options.clusters is not None, check=_checker(u, v),
-        more_notes=_unchecked(u, v), names=names, metric=metric, higher_is_better=_direction(u, metric),
+        more_notes=_unchecked(u, v), names=names, metric=metric,
+        higher_is_better=_direction(u, metrics[0]) if metrics[0] == metrics[1] else None, direction_question=question,
     )  # fmt: skip
+
+
+def _special(
+    u: Samples,
+    v: Samples,
+    metric: str,
+    options: ReaderOptions,
+    notes: list[str],
+    format_: str,
+    names: tuple[str, str] | None,
+) -> Reading | None:
+    """The reading of log-likelihoods, or of a list of right and wrong for each document; None of other metrics."""
+    clustered, check = options.clusters is not None, _checker(u, v)
+    values = [(samples, [record.value.get(metric) for record in samples.records]) for samples in (u, v)]
+    if likelihoods.is_likelihood(metric, values[0][1][0]):
+        read = [
+            likelihoods.outputs(
+                samples.source, metric, _rows(samples, metric, options.clusters), NumberReader.of(options)
+            )
+            for samples in (u, v)
+        ]
+        likelihoods.require_same_text(read[0], read[1])
+        notes += [likelihoods.note(metric, one, role) for one, role in zip(read, "uv", strict=True)]
+        return scores_reading(
+            read[0].outputs, read[1].outputs, options, notes, format_, clustered=clustered, check=check,
+            more_notes=(*_unchecked(u, v), likelihoods.WHAT), names=names, metric=likelihoods.METRIC, higher_is_better=False,
+        )  # fmt: skip
+    if not likelihoods.is_booleans(values[0][1][0]):
+        return None
+    rights = [
+        likelihoods.rights(samples.source, _rows(samples, metric, options.clusters)) for samples in (u, v)
+    ]
+    require_same(rights[0], rights[1], 1, likelihoods.RIGHT_OF[1], "both systems need the same documents.")
+    pairs = matched(
+        rights[0], rights[1], on_missing=options.on_missing, notes=notes, clustered=clustered, check=check
+    )
+    notes += [*_unchecked(u, v), likelihoods.OF_LISTS]
+    return Reading(
+        "counts", counts(pairs, likelihoods.RIGHT_OF), likelihoods.RATIO, tuple(notes), format_, names=names,
+        metric=metric, higher_is_better=True,
+    )  # fmt: skip
+
+
+def _rows(samples: Samples, metric: str, clusters: str | None) -> Iterator[likelihoods.Row]:
+    """Line, document, value and cluster of each record."""
+    for record in samples.records:
+        path = f"line/{record.line}"
+        key = key_of(record.value["doc_id"], samples.source, path, "doc_id")
+        yield (
+            record.line,
+            key,
+            record.value.get(metric),
+            _cluster(record.value, clusters, samples.source, path),
+        )
 
 
 def _direction(samples: Samples, metric: str) -> bool | None:
@@ -105,25 +180,59 @@ def _compare_tasks(first: Source, second: Source, notes: list[str]) -> None:
         notes.append(f"By their names the files are of two tasks, {tasks[0][:40]} and {tasks[1][:40]}.")
 
 
+def _metrics(u: Samples, v: Samples, options: ReaderOptions) -> tuple[str, str]:
+    """The metrics chosen for u and v, or the only one that is a number of the item."""
+    if (options.metric_u, options.metric_v) != (None, None):
+        chosen = options.metric_u or options.metric, options.metric_v or options.metric
+        for samples, metric, role in zip((u, v), chosen, "uv", strict=True):
+            if metric is None:
+                raise choose(samples.source.pointer, f"metric_{role}", f"metric of {role}", _names(samples))
+            _require_metric(samples, metric)
+        first, second = str(chosen[0]), str(chosen[1])
+        if first != second:
+            for samples, metric in ((u, first), (v, second)):
+                record = samples.records[0]
+                if likelihoods.is_special(metric, record.value[metric]):
+                    detail = f"{escaped(metric)} is compared with itself alone."
+                    raise samples.source.refused(record.line, "metric_mismatch", detail, metric)
+        return first, second
+    metric = _metric(u, v, options)
+    return metric, metric
+
+
+def _names(samples: Samples) -> list[str]:
+    listed = samples.records[0].value.get("metrics")
+    return [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+
+
+def _require_metric(samples: Samples, metric: str) -> None:
+    record = samples.records[0]
+    if metric not in record.value:
+        why = f"There is no metric {quoted(metric)}. "
+        raise choose(samples.source.line(record.line), "metric", "metric", _names(samples), why)
+
+
 def _metric(u: Samples, v: Samples, options: ReaderOptions) -> str:
     """The metric chosen, or the only one that is a number of the item."""
     first = u.records[0]
-    pointer = u.source.line(first.line)
-    listed = first.value.get("metrics")
-    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    names = _names(u)
     if options.metric is not None:
         for samples in (u, v):
-            record = samples.records[0]
-            if options.metric not in record.value:
-                why = f"There is no metric {quoted(options.metric)}. "
-                raise choose(samples.source.line(record.line), "metric", "metric", names, why)
+            _require_metric(samples, options.metric)
         return options.metric
-    usable = [name for name in names if not isinstance(first.value.get(name), list | dict)]
+    usable = [
+        name
+        for name in names
+        if not isinstance(first.value.get(name), list | dict)
+        or likelihoods.is_special(name, first.value[name])
+    ]
+    if usable and all(name in likelihoods.UNITS for name in usable):
+        return usable[0]  # all are the same log-likelihoods
     if len(usable) == 1:
         return usable[0]
     if names and not usable:
         raise _corpus_metric(u.source, first.line, names[0])
-    raise choose(pointer, "metric", "metric", usable or list(first.value))
+    raise choose(u.source.line(first.line), "metric", "metric", usable or list(first.value))
 
 
 def _corpus_metric(source: Source, line: int, metric: str) -> InvalidTest:

@@ -49,6 +49,7 @@ READER_OPTIONS = (
         {
             "error": "Refuse, and name them", "drop": "Leave them out, and count them",
             "bounds": "Bound the p-value, whatever they are",
+            "zero": "Count them 0 (trec only, as trec_eval -c)",
         },
         "error",
     ),
@@ -57,8 +58,10 @@ READER_OPTIONS = (
         "Of on_missing bounds: the least and the largest score that there can be, such as 0,1.",
     ),
     ReaderOption("metric", "Metric", "Which of an item's numbers to compare."),
+    ReaderOption("metric_u", "Metric of U", "lm-eval: the metric of U alone, such as acc."),
+    ReaderOption("metric_v", "Metric of V", "lm-eval: the metric of V alone, such as acc_norm."),
     ReaderOption("measure", "Measure", "trec: which measure, such as map, P_10 or ndcg."),
-    ReaderOption("filter", "Filter", "lm-eval: which filter, such as strict-match or flexible-extract."),
+    ReaderOption("filter", "Filter", "lm-eval: which filter, such as strict-match or flexible-extract; helm: which split."),
     ReaderOption("filter_u", "Filter of U", "lm-eval: the filter of U alone."),
     ReaderOption("filter_v", "Filter of V", "lm-eval: the filter of V alone."),
     ReaderOption("task", "Task", "every-eval-ever: which task."),
@@ -113,7 +116,7 @@ READER_OPTIONS = (
     ReaderOption("tag_column_u", "Column of U’s tags", "conll: the column of tags of U.", type="integer"),
     ReaderOption("tag_column_v", "Column of V’s tags", "conll: the column of tags of V.", type="integer"),
     ReaderOption(
-        "allow_incomplete", "Read logs of runs that did not finish", "inspect: read logs of runs that did not finish.",
+        "allow_incomplete", "Read logs of runs that did not finish", "inspect, openai-evals: read logs of runs that did not finish.",
         {"true": "Yes", "false": "No"}, "false", type="boolean",
     ),
 )  # fmt: skip

@@ -100,9 +100,10 @@ def matched(
     if on_missing == "bounds":
         raise missing_scores.no_bounds()
     clusters = _checked(u, v, notes, check, clustered=clustered)
-    kept = {role: _with_values(system, on_missing, notes, role) for role, system in (("u", u), ("v", v))}
+    way: OnMissing = "drop" if on_missing == "drop" else "error"
+    kept = {role: _with_values(system, way, notes, role) for role, system in (("u", u), ("v", v))}
     with relocated(_in_files(u, v)):
-        paired = pair(kept, ids=None, clusters=clusters, on_missing=on_missing)
+        paired = pair(kept, ids=None, clusters=clusters, on_missing=way)
     order = _order(kept["u"], kept["v"])
     _note_unmatched(paired.pairing, notes)
     pairing = replace(paired.pairing, largest=max(len(u), len(v)))

@@ -13,7 +13,7 @@ from ..quoting import quoted
 from .missing_scores import DEFAULT_RANGE, range_of
 from .options import CHOICES, INTEGERS
 
-OnMissingOutcome = Literal["error", "drop", "bounds"]
+OnMissingOutcome = Literal["error", "drop", "bounds", "zero"]
 Kind = Literal["scores", "counts", "predictions", "segments", "effects"]
 
 DELIMITERS = {
@@ -64,6 +64,8 @@ class ReaderOptions:
 
     statistic: str | None = None
     metric: str | None = None  # which number of an item: a metric's name, a CoNLL-U column, a count
+    metric_u: str | None = None  # of two metrics of one log
+    metric_v: str | None = None
     measure: str | None = None  # TREC
     filter: str | None = None  # lm-evaluation-harness
     filter_u: str | None = None

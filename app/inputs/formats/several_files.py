@@ -89,8 +89,8 @@ def tasks_by_name(parts: Sequence[UploadedFile], pointer: str) -> dict[str, Uplo
         seen = sorted(part.path for part in parts)
         twice = next((name for name, after in itertools.pairwise(seen) if name == after), seen[0])
         detail = (
-            f"Two files are of the same task by their names, as {quoted(twice)}: leave the older ones out, or name each "
-            "after its task (of curl: -F 'u=@scores.jsonl;filename=task.jsonl')."
+            f"Two files are of the same task by their names, as {quoted(twice)}: leave the older ones out, or send each "
+            "under a name that is its task's."
         )
         raise InvalidTest.at(pointer, "duplicate_task", detail)
     return {task: replace(part, name=part.path, folder="") for task, part in zip(names, parts, strict=True)}

@@ -2,13 +2,14 @@
 
 A line of output is `measure query value`, padded with blanks; values have four decimals, so they lie on a lattice.
 Lines of `all` queries and of the run's id are no items. trec_eval leaves out a query that a run has no document for;
-here that is a missing item, subject to on_missing.
+here that is a missing item, subject to on_missing, of which zero is trec_eval -c.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ...errors import InvalidTest
 from ..quoting import quoted
@@ -33,6 +34,8 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes: list[str] = []
     u, v = needed(files, "u", format_), needed(files, "v", format_)
     number_reader = NumberReader.of(options)
+    if options.measure is not None:
+        options = replace(options, measure=measure_of(options.measure))
     if "qrels" in files:
         measure, systems = evaluated(files["qrels"], u, v, options, notes)
     else:
@@ -45,8 +48,74 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
         )
     else:
         notes.append(f"The measure is {measure[:40]}.")
+    if options.on_missing == "zero":
+        _count_zero(systems, measure, notes)
+        options = replace(options, on_missing="error")
     better = True if MEASURE.fullmatch(measure) and measure not in NEITHER else None
-    return scores_reading(*systems, options, notes, format_, metric=measure, higher_is_better=better)
+    try:
+        return scores_reading(*systems, options, notes, format_, metric=measure, higher_is_better=better)
+    except InvalidTest as error:
+        if not any(flaw.code in ("unmatched_ids", "missing_value") for flaw in error.flaws):
+            raise
+        way = " trec_eval -c counts such queries 0: set on_missing to zero for that."
+        raise InvalidTest(error.detail + way, flaws=error.flaws) from None
+
+
+# ir_measures' names of trec_eval's measures, with a cutoff and without.
+CUT = {
+    "ap": "map_cut",
+    "ndcg": "ndcg_cut",
+    "p": "P",
+    "r": "recall",
+    "success": "success",
+    "iprec": "iprec_at_recall",
+}
+WHOLE = {
+    "ap": "map",
+    "ndcg": "ndcg",
+    "rr": "recip_rank",
+    "rprec": "Rprec",
+    "bpref": "bpref",
+    "infap": "infAP",
+}
+NAMED = re.compile(r"(?P<name>[A-Za-z]+)(?:@(?P<cut>[0-9]{1,6}|[01]?\.[0-9]{1,2}))?")
+
+
+def measure_of(name: str) -> str:
+    """trec_eval's name of a measure that may be written as ir_measures writes it.
+
+    >>> measure_of("nDCG@10"), measure_of("AP"), measure_of("IPrec@0.1"), measure_of("P_10")
+    ('ndcg_cut_10', 'map', 'iprec_at_recall_0.10', 'P_10')
+    """
+    found = NAMED.fullmatch(name)
+    if found is None:
+        return name
+    own, cut = found["name"].lower(), found["cut"]
+    if cut is None:
+        return WHOLE.get(own, name)
+    if own not in CUT or ("." in cut) != (own == "iprec"):
+        return name
+    return f"{CUT[own]}_{float(cut):.2f}" if "." in cut else f"{CUT[own]}_{int(cut)}"
+
+
+def _count_zero(systems: tuple[SystemOutputs, SystemOutputs], measure: str, notes: list[str]) -> None:
+    """Give a query that a system has no documents for the value 0, as trec_eval -c; raises InvalidTest."""
+    if measure.startswith("gm_"):
+        detail = (
+            f"{measure[:40]} of a missing query is no 0 but a logarithm: set on_missing to drop, or add it."
+        )
+        raise InvalidTest.at("/options/on_missing", "no_zero", detail)
+    for role, system, other in zip("uv", systems, systems[::-1], strict=True):
+        absent = [query for query in other.ids if query not in system.index]
+        for query in absent:
+            system.add(query, 0, f"query/{query[:40]}")
+        empty = [place for place, value in enumerate(system.values) if value is None]
+        for place in empty:
+            system.values[place] = 0
+        if absent or empty:
+            notes.append(
+                f"{role}: {len(absent) + len(empty):,} queries without a value count 0 (on_missing=zero)."
+            )
 
 
 Row = tuple[int, str, str]  # line, query, value
@@ -111,5 +180,12 @@ def _sign(look: FirstLook) -> Sign:
 
 
 FORMAT = Format(
-    "trec", read, ROLES, USES, "trec_eval -q output, or runs and qrels", kinds=("scores",), sign=_sign
+    "trec",
+    read,
+    ROLES,
+    USES,
+    "trec_eval -q output, or runs and qrels",
+    kinds=("scores",),
+    sign=_sign,
+    zero=True,
 )

@@ -143,7 +143,7 @@ def test_options_of_a_form_are_parsed_and_checked() -> None:
         {"decimals": "99"},
         {"tag_column": "0"},
         {"allow_incomplete": "yes"},
-        {"on_missing": "zero"},
+        {"on_missing": "fill"},
         {"ner_mode": "loose"},
         {"items": "token"},
         {"delimiter": "x"},

@@ -16,6 +16,15 @@ FILES = {
     "trec": {"u": "trec/run.aplrob03a.txt", "v": "trec/run.uic0301.txt", "qrels": "trec/qrels.txt"},
     "jsonl": {"u": "eus_trivia/gpt-4-0613.jsonl", "v": "eus_trivia/gpt-3.5-turbo-0125.jsonl"},
     "inspect": {"u": "inspect/scored.eval", "v": "inspect/qwen.json"},
+    "helm": {"u": "helm/new/per_instance_stats.json", "v": "helm/old/per_instance_stats.json"},
+    "lighteval": {"u": "lighteval/new.documents.jsonl", "v": "lighteval/old.documents.jsonl"},
+    "openai-evals": {"u": "openai_evals/new.jsonl", "v": "openai_evals/old.jsonl"},
+    "json-object": {"u": "plain/u.json", "v": "plain/v.json"},
+    "npy": {"file": "plain/both.npz"},
+    "lm-eval": {
+        "u": "lm_eval/wikitext/new/samples_wikitext_2026-05-17T13-25-31.291152.jsonl",
+        "v": "lm_eval/wikitext/old/samples_wikitext_2026-05-18T01-02-03.000001.jsonl",
+    },
     "promptfoo": {"file": "promptfoo/results.json"},
     "asr": {"ref": "asr/ref.trn", "u": "asr/google.trn", "v": "asr/amazon.trn"},
     "mt-stats": {"u": "mt/sys1.tsv", "v": "mt/sys2.tsv"},
@@ -37,6 +46,7 @@ SHARDS = (
     )
 )
 OPTIONS = {
+    "helm": ReaderOptions(metric="exact_match"),
     "conllu": ReaderOptions(metric="las", clusters="document"),
     "mt-stats": ReaderOptions(metric="bleu"),
     "mqm": ReaderOptions(system_u="OPPO.1535", system_v="Human-A.0", decimals=2),

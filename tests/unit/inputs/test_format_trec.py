@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from app.errors import InputError
+from app.inputs.formats import trec
 from app.statistics.paired import Scores
 
 from .conftest import Read
@@ -189,3 +190,64 @@ def test_without_pytrec_eval_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pytrec_eval", None)
     assert refusal("trec", runs).flaws[0].code == "missing_extra"
+
+
+def without(text: bytes, query: bytes) -> bytes:
+    return b"".join(line for line in text.splitlines(keepends=True) if query not in line.split()[:2])
+
+
+def test_missing_queries_count_zero_as_trec_eval_c_does(
+    read_files: Read, refusal: Refusal, excerpts: Path
+) -> None:
+    u, v = (excerpts / "trec" / name for name in ("eval.aplrob03a.txt", "eval.uic0301.txt"))
+    whole = read_files("trec", {"u": u, "v": v}, measure="map")
+    queries = list(whole.data.pairing.ids or ())
+    cut = without(v.read_bytes(), str(queries[1]).encode())
+    error = refusal("trec", {"u": u, "v": cut}, measure="map")
+    assert error.flaws[0].code == "unmatched_ids"
+    assert "on_missing to zero" in error.detail
+    zero = read_files("trec", {"u": u, "v": cut}, measure="map", on_missing="zero")
+    expected = whole.data.v.copy()  # type: ignore[union-attr]
+    expected[1] = 0
+    rows = dict(zip(zero.data.pairing.ids or (), zero.data.v.tolist(), strict=True))  # type: ignore[union-attr]
+    assert [rows[query] for query in queries] == expected.tolist()
+    assert any("v: 1 queries without a value count 0 (on_missing=zero)." in note for note in zero.notes)
+    swapped = read_files("trec", {"u": cut, "v": u}, measure="map", on_missing="zero")
+    assert sorted(swapped.data.u.tolist()) == sorted(expected.tolist())  # type: ignore[union-attr]
+    both = {"u": without(u.read_bytes(), str(queries[0]).encode()), "v": cut}
+    assert len(read_files("trec", both, measure="map", on_missing="zero").data.u) == len(queries)  # type: ignore[union-attr]
+    assert refusal("trec", {"u": u, "v": cut}, measure="gm_map", on_missing="zero").flaws[0].code in {
+        "choose_measure",
+        "no_zero",
+    }
+    scores = {"u": "id,score\na,1\n", "v": "id,score\nb,1\n"}
+    assert refusal("csv", scores, on_missing="zero").flaws[0].code == "no_zero"
+
+
+def test_judged_queries_that_a_run_lacks_count_zero(read_files: Read, excerpts: Path) -> None:
+    folder = excerpts / "trec"
+    paths = {
+        "u": folder / "run.aplrob03a.txt",
+        "v": folder / "run.uic0301.txt",
+        "qrels": folder / "qrels.txt",
+    }
+    whole = read_files("trec", paths, measure="AP")
+    query = list(whole.data.pairing.ids or ())[2]
+    content = without(paths["u"].read_bytes(), str(query).encode())
+    zero = read_files("trec", {**paths, "u": content}, measure="map", on_missing="zero")
+    expected = whole.data.u.copy()  # type: ignore[union-attr]
+    expected[2] = 0
+    assert zero.data.u.tolist() == expected.tolist()  # type: ignore[union-attr]
+    assert zero.data.v.tolist() == whole.data.v.tolist()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [
+        ("nDCG@10", "ndcg_cut_10"), ("AP", "map"), ("P@10", "P_10"), ("R@1000", "recall_1000"), ("RR", "recip_rank"), ("AP@100", "map_cut_100"),
+        ("Success@1", "success_1"), ("IPrec@0.1", "iprec_at_recall_0.10"), ("Rprec", "Rprec"), ("Bpref", "bpref"), ("nDCG", "ndcg"),
+        ("ndcg_cut_5", "ndcg_cut_5"), ("RR@10", "RR@10"), ("P", "P"), ("ERR@20", "ERR@20"),
+    ],
+)  # fmt: skip
+def test_measures_may_have_the_names_of_ir_measures(name: str, measure: str) -> None:
+    assert trec.measure_of(name) == measure

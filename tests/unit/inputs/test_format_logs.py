@@ -1,0 +1,477 @@
+"""Logs of HELM, lighteval, OpenAI evals and lm-evaluation-harness's perplexities, JSON objects and NumPy's files."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import pickle
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import app as exactperm
+from app.client.requests import files
+from app.errors import InputError
+from app.inputs.formats.reader import Reading
+from app.statistics.paired import Counts, Scores
+
+from .conftest import Read
+
+Refusal = Callable[..., InputError]
+NEW, OLD = "2026-05-17T13-25-31.291152.jsonl", "2026-05-18T01-02-03.000001.jsonl"
+LOGS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "helm": ({"u": "helm/new/per_instance_stats.json", "v": "helm/old/per_instance_stats.json"}, {"metric": "exact_match"}),
+    "lighteval": ({"u": "lighteval/new.details.jsonl", "v": "lighteval/old.details.jsonl"}, {"metric": "acc"}),
+    "openai-evals": ({"u": "openai_evals/new.jsonl", "v": "openai_evals/old.jsonl"}, {}),
+    "json-object": ({"u": "plain/u.json", "v": "plain/v.json"}, {}),
+    "npy": ({"u": "plain/u.npy", "v": "plain/v.npy"}, {}),
+    "lm-eval": ({"u": f"lm_eval/wikitext/new/samples_wikitext_{NEW}", "v": f"lm_eval/wikitext/old/samples_wikitext_{OLD}"}, {}),
+}  # fmt: skip
+
+
+def numbers(reading: Reading) -> tuple[list[float], list[float]]:
+    assert isinstance(reading.data, Scores)
+    assert isinstance(reading.data.u, np.ndarray)
+    assert isinstance(reading.data.v, np.ndarray)
+    return reading.data.u.tolist(), reading.data.v.tolist()
+
+
+def by_hand(format_: str, path: Path) -> dict[str, float]:
+    """The scores in a file, read without our readers."""
+    if format_ == "npy":
+        return {str(row): value for row, value in enumerate(np.load(path).tolist())}
+    text = path.read_text()
+    if format_ == "json-object":
+        scores: dict[str, float] = json.loads(text)
+        return scores
+    if format_ == "helm":
+        return {
+            entry["instance_id"]: stat["mean"]
+            for entry in json.loads(text)
+            for stat in entry["stats"]
+            if stat["name"]["name"] == "exact_match" and "perturbation" not in entry
+        }
+    rows = [json.loads(line) for line in text.splitlines()]
+    if format_ == "lighteval":
+        return {str(place): row["metrics"]["acc"] for place, row in enumerate(rows)}
+    if format_ == "lm-eval":
+        return {str(row["doc_id"]): -row["word_perplexity"][0] for row in rows}
+    return {row["sample_id"]: float(row["data"]["correct"]) for row in rows if row.get("type") == "match"}
+
+
+@pytest.mark.parametrize("format_", LOGS)
+def test_the_scores_are_those_of_the_file_and_the_guess_reads_them_alike(
+    format_: str, read_files: Read, excerpts: Path
+) -> None:
+    names, options = LOGS[format_]
+    paths = {role: excerpts / name for role, name in names.items()}
+    reading = read_files(format_, paths, **options)
+    u, v = (by_hand(format_, paths[role]) for role in "uv")
+    assert numbers(reading) == ([u[key] for key in u], [v[key] for key in u])
+    guessed = read_files("auto", paths, **options)
+    assert guessed.format == format_
+    assert guessed.guessed
+    assert numbers(guessed) == numbers(reading)
+    swapped = read_files("auto", {"u": paths["v"], "v": paths["u"]}, **options)
+    assert sorted(numbers(swapped)[1]) == sorted(numbers(reading)[0])
+
+
+@pytest.mark.parametrize("format_", [name for name in LOGS if name != "npy"])
+@pytest.mark.parametrize("dress", ["bom", "crlf", "blank lines", "compact", "indented"])
+def test_the_guess_reads_what_the_format_reads_however_it_is_written(
+    format_: str, dress: str, read_files: Read, excerpts: Path
+) -> None:
+    names, options = LOGS[format_]
+    whole = format_ in {"helm", "json-object"}
+
+    def dressed(content: bytes) -> bytes:
+        if dress in {"compact", "indented"} and whole:
+            separators = (",", ":") if dress == "compact" else None
+            indent = 4 if dress == "indented" else None
+            return json.dumps(json.loads(content), indent=indent, separators=separators).encode()
+        return {"bom": b"\xef\xbb\xbf" + content, "crlf": content.replace(b"\n", b"\r\n")}.get(
+            dress, b"\n \n" + content
+        )
+
+    contents = {role: dressed((excerpts / name).read_bytes()) for role, name in names.items()}
+    reading = read_files("auto", contents, **options)
+    assert reading.format == format_
+    assert numbers(reading) == numbers(read_files(format_, contents, **options))
+
+
+@pytest.mark.parametrize("format_", ["lighteval", "lm-eval"])
+def test_a_first_line_that_is_longer_than_what_is_looked_at_is_recognised(
+    format_: str, read_files: Read, excerpts: Path
+) -> None:
+    names, options = LOGS[format_]
+    contents = {}
+    for role, name in names.items():
+        rows = [json.loads(line) for line in (excerpts / name).read_text().splitlines()]
+        rows = [{"long": "x" * 100_000, **row} for row in rows]
+        contents[role] = "\n".join(map(json.dumps, rows))
+    assert read_files("auto", contents, **options).format == format_
+    if format_ == "lighteval":
+        arrays = {role: "[" + text.replace("\n", ",") + "]" for role, text in contents.items()}
+        assert read_files("auto", arrays, **options).format == format_
+
+
+# lm-evaluation-harness: perplexity, IFEval, two metrics of one log.
+
+
+def pages(excerpts: Path, role: str) -> list[dict[str, Any]]:
+    path = excerpts / LOGS["lm-eval"][0][role]
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def lines(rows: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.mark.parametrize("metric", ["word_perplexity", "byte_perplexity", "bits_per_byte"])
+def test_log_likelihoods_give_the_p_value_of_the_perplexity(
+    metric: str, excerpts: Path, read_files: Read
+) -> None:
+    """The oracle swaps documents in all ways and computes the perplexities themselves."""
+    paths = {role: excerpts / name for role, name in LOGS["lm-eval"][0].items()}
+    said = exactperm.test(files(u=paths["u"], v=paths["v"], metric=metric))
+    u, v = (np.array([row[metric][0] for row in pages(excerpts, role)]) for role in "uv")
+    units = np.array([row[metric][1] for row in pages(excerpts, "u")])
+    n = len(u)
+    signs = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    first, second = (np.where(signs, a, b) @ np.ones(n) for a, b in ((v, u), (u, v)))
+
+    def worth(total: Any) -> Any:
+        mean = -total / units.sum()
+        return mean / math.log(2) if metric == "bits_per_byte" else np.exp(mean)
+
+    difference = worth(first) - worth(second)
+    expected = np.mean(np.abs(difference) >= abs(difference[0]) * (1 - 1e-12))
+    assert said.p_value == pytest.approx(expected, rel=1e-12)
+    assert said.statistic.observed < 0
+    reading = read_files("lm-eval", paths, metric=metric)
+    assert reading.higher_is_better is False
+    assert f"u: {metric} {worth(u.sum()):.6g}, over {units.sum():,} " in " ".join(reading.notes)
+
+
+def test_perplexity_of_a_continuation_is_turned_the_right_way_round(
+    read_files: Read, refusal: Refusal
+) -> None:
+    def log(*likelihoods: float) -> str:
+        return lines([
+            {"doc_id": i, "filter": "none", "metrics": ["perplexity", "acc"], "doc_hash": str(i), "perplexity": one, "acc": 1}
+            for i, one in enumerate(likelihoods)
+        ])  # fmt: skip
+
+    reading = read_files("auto", {"u": log(-1.5, -2, 0), "v": log(-1, -3, -0.5)}, metric="perplexity")
+    assert numbers(reading) == ([1.5, 2, 0], [1, 3, 0.5])
+    assert reading.higher_is_better is False
+    error = refusal("lm-eval", {"u": log(-1, 12.5), "v": log(-1, -1)}, metric="perplexity")
+    assert error.flaws[0].code == "not_a_likelihood"
+    assert error.flaws[0].pointer == "/files/u/line/2/perplexity"
+
+
+def test_likelihoods_of_other_texts_and_things_that_are_none_are_refused(
+    excerpts: Path, refusal: Refusal
+) -> None:
+    good = lines(pages(excerpts, "u"))
+    for change, code, role in (
+        ([-1.0, 3], "text_mismatch", "v"),
+        ([-1.0], "not_a_likelihood", "v"),
+        ([-1.0, 0], "not_a_count", "v"),
+        ([-1.0, True], "not_a_count", "v"),
+        ([-1.0, 2.5], "not_a_count", "v"),
+        ([2.5, 100], "not_a_likelihood", "v"),
+        ([True, 100], "not_a_likelihood", "v"),
+        (["a", 100], "not_a_number", "v"),
+        (-4.5, "not_a_likelihood", "v"),
+    ):
+        rows = pages(excerpts, "v")
+        rows[3]["word_perplexity"] = change
+        error = refusal("lm-eval", {"u": good, "v": lines(rows)}, metric="word_perplexity")
+        assert error.flaws[0].code == code, change
+        assert error.flaws[0].pointer.startswith(f"/files/{role}/line/4"), change
+
+
+def test_lists_of_right_and_wrong_are_a_share_of_all_instructions(
+    read_files: Read, refusal: Refusal, excerpts: Path
+) -> None:
+    paths = {
+        "u": excerpts / "lm_eval" / "ifeval" / "new" / f"samples_ifeval_{NEW}",
+        "v": excerpts / "lm_eval" / "ifeval" / "old" / f"samples_ifeval_{OLD}",
+    }
+    error = refusal("auto", paths)
+    assert error.flaws[0].code == "choose_metric"
+    assert "inst_level_strict_acc" in error.detail
+    reading = read_files("auto", paths, metric="inst_level_strict_acc")
+    assert isinstance(reading.data, Counts)
+    for role in "uv":
+        lists = [json.loads(line)["inst_level_strict_acc"] for line in paths[role].read_text().splitlines()]
+        own = getattr(reading.data, role)
+        assert own["right"].tolist() == list(map(sum, lists))
+        assert own["instructions"].tolist() == list(map(len, lists))
+    assert reading.default_statistic.name == "ratio"
+    assert reading.higher_is_better is True
+    rows = [json.loads(line) for line in paths["v"].read_text().splitlines()]
+    rows[2]["inst_level_strict_acc"] = [True] * 9
+    assert (
+        refusal("auto", {"u": paths["u"], "v": lines(rows)}, metric="inst_level_strict_acc").flaws[0].code
+        == "instructions_mismatch"
+    )
+    rows[2]["inst_level_strict_acc"] = []
+    assert (
+        refusal("auto", {"u": paths["u"], "v": lines(rows)}, metric="inst_level_strict_acc").flaws[0].code
+        == "not_booleans"
+    )
+
+
+def test_two_metrics_of_one_log_are_two_systems(read_files: Read, refusal: Refusal, excerpts: Path) -> None:
+    path = excerpts / "lm_eval" / "ifeval" / "old" / f"samples_ifeval_{OLD}"
+    two = {"metric_u": "prompt_level_loose_acc", "metric_v": "prompt_level_strict_acc"}
+    reading = read_files("auto", {"file": path}, **two)
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert numbers(reading) == tuple([int(row[name]) for row in rows] for name in two.values())
+    assert reading.names == tuple(two.values())
+    assert refusal("auto", {"file": path}, metric_u="a", metric_v="b").flaws[0].code == "choose_metric"
+    assert (
+        refusal("auto", {"file": path}, metric_u="prompt_level_loose_acc").flaws[0].code == "choose_metric_v"
+    )
+    mixed = {"metric_u": "prompt_level_loose_acc", "metric_v": "inst_level_loose_acc"}
+    assert refusal("auto", {"file": path}, **mixed).flaws[0].code == "metric_mismatch"
+
+
+# HELM.
+
+
+def entry(number: int, *stats: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"instance_id": f"id{number}", "train_trial_index": 0, **more, "stats": list(stats)}
+
+
+def stat(
+    value: float | None, name: str = "exact_match", split: str = "test", count: int = 1
+) -> dict[str, Any]:
+    observed = {} if value is None else {"mean": value}
+    return {"name": {"name": name, "split": split}, "count": count, "sum": (value or 0) * count, **observed}
+
+
+def test_trials_are_averaged_metrics_joined_and_splits_chosen(read_files: Read, refusal: Refusal) -> None:
+    run = [entry(0, stat(1.0)), entry(0, stat(0.0), train_trial_index=1), entry(1, stat(0.5, count=4)), entry(0, stat(9, "num_bytes")),
+           entry(0, stat(1.0), train_trial_index=0), entry(1, stat(0.25, count=2), train_trial_index=1), entry(2, stat(1, split="valid"))]  # fmt: skip
+    text = json.dumps(run)
+    assert refusal("auto", {"u": text, "v": text}).flaws[0].code == "choose_filter"
+    reading = read_files("auto", {"u": text, "v": text}, filter="test")
+    assert isinstance(reading.data, Scores)
+    assert reading.data.u.values.tolist() == [1.0, 0.0, 0.5, 0.25]  # type: ignore[union-attr]
+    assert reading.data.u.lengths.tolist() == [2, 2]  # type: ignore[union-attr]
+    predictions = json.dumps(
+        [{"instance_id": "a", "train_trial_index": 0, "predicted_text": "x", "stats": {"em": 1.0}}]
+    )
+    assert numbers(read_files("auto", {"u": predictions, "v": predictions})) == ([1.0], [1.0])
+
+
+def test_helm_mistakes_point_to_the_entry(refusal: Refusal) -> None:
+    good = json.dumps([entry(0, stat(1.0)), entry(1, stat(0.0))])
+    cases: list[tuple[Any, str, str]] = [
+        ([entry(0, stat(1.0)), entry(1, stat(0.0)), entry(1, stat(1.0))], "duplicate_id", "/files/u/2/stats/0/sum"),
+        ([entry(0, stat(1.0)), entry(1, stat(None, count=0))], "missing_value", "/files/u/1/stats/0/sum"),
+        ([entry(0, stat(1.0)), {"instance_id": "id1"}], "missing_field", "/files/u/1/stats"),
+        ([entry(0, stat(1.0)), entry(1, {"count": 1})], "missing_field", "/files/u/1/stats/0"),
+        ([entry(0, stat(1.0)), entry(1, stat(0.0), train_trial_index="x")], "not_a_number", "/files/u/1/train_trial_index"),
+        ([entry(0, stat(1.0)), {**entry(1, stat(0.0)), "instance_id": None}], "not_a_key", "/files/u/1/instance_id"),
+        ([entry(0, stat(1.0), stat(1.0, "f1_score")), entry(1, stat(0.0))], "choose_metric", "/files/u"),
+        ([entry(0, stat(1.0))], "unmatched_ids", "/files/v"),
+        ({"instance_id": "a", "stats": []}, "not_a_list", "/files/u"),
+        ([], "no_items", "/files/u"),
+    ]  # fmt: skip
+    for run, code, pointer in cases:
+        flaw = refusal("helm", {"u": json.dumps(run), "v": good}).flaws[0]
+        assert (flaw.code, flaw.pointer) == (code, pointer)
+
+
+# lighteval.
+
+
+def test_samples_with_ids_are_paired_by_them_and_others_by_order(
+    read_files: Read, refusal: Refusal, excerpts: Path
+) -> None:
+    rows = [
+        json.loads(line) for line in (excerpts / "lighteval" / "new.documents.jsonl").read_text().splitlines()
+    ]
+    reading = read_files("auto", {"u": lines(rows), "v": lines(rows[::-1])})
+    assert numbers(reading)[0] == numbers(reading)[1]
+    old = [
+        json.loads(line) for line in (excerpts / "lighteval" / "new.details.jsonl").read_text().splitlines()
+    ]
+    assert "by their order" in " ".join(
+        read_files("auto", {"u": lines(old), "v": lines(old)}, metric="acc").notes
+    )
+    error = refusal("auto", {"u": lines(old), "v": lines(old[::-1])}, metric="acc")
+    assert (error.flaws[0].code, error.flaws[0].pointer) == ("question_mismatch", "/files/v/line/1")
+    assert refusal("auto", {"u": lines(old), "v": lines(old)}).flaws[0].code == "choose_metric"
+    for row in old:
+        row["metrics"] = {"bleu": ["hyp", "ref"]}
+    assert refusal("auto", {"u": lines(old), "v": lines(old)}).flaws[0].code == "corpus_metric"
+    assert refusal("auto", {"u": lines(old), "v": lines(old)}, metric="bleu").flaws[0].code == "corpus_metric"
+    for row in old:
+        row["metrics"] = {"acc": 1}
+    del old[4]["metrics"]
+    assert (
+        refusal("lighteval", {"u": lines(old), "v": lines(old)}).flaws[0].pointer == "/files/u/line/5/metrics"
+    )
+
+
+# OpenAI evals.
+
+
+def run_of(*events: dict[str, Any], finished: bool = True, eval_name: str = "e") -> str:
+    head: list[dict[str, Any]] = [{"spec": {"completion_fns": ["m"], "eval_name": eval_name, "run_id": "r"}}]
+    return lines([*head, *([{"final_report": {}}] if finished else []), *events])
+
+
+def event(sample: str, type_: str = "match", **data: Any) -> dict[str, Any]:
+    return {"run_id": "r", "event_id": 0, "sample_id": sample, "type": type_, "data": data}
+
+
+def test_events_without_a_score_are_missing_and_several_are_averaged(
+    read_files: Read, refusal: Refusal
+) -> None:
+    scored = run_of(event("a", correct=True), event("b", correct=False), event("b", correct=True))
+    crashed = run_of(
+        event("a", correct=True), event("b", "sampling", prompt="…"), event("b", "error", type="X")
+    )
+    error = refusal("auto", {"u": scored, "v": crashed})
+    assert (error.flaws[0].code, error.flaws[0].pointer) == ("missing_value", "/files/v/line/4")
+    assert numbers(
+        read_files("auto", {"u": run_of(event("a", correct=True)), "v": crashed}, on_missing="drop")
+    ) == ([1], [1])
+    reading = read_files("auto", {"u": scored, "v": scored})
+    assert reading.data.u.lengths.tolist() == [1, 2]  # type: ignore[union-attr]
+    assert reading.names == ("m", "m")
+
+
+def test_metrics_events_have_names_and_runs_that_cannot_be_compared_are_refused(
+    read_files: Read, refusal: Refusal
+) -> None:
+    metric = run_of(event("a", "metrics", f1=0.5, text="x"), event("b", "metrics", f1=1))
+    assert numbers(read_files("auto", {"u": metric, "v": metric})) == ([0.5, 1], [0.5, 1])
+    two = run_of(event("a", "metrics", f1=0.5, em=1))
+    assert refusal("auto", {"u": two, "v": two}).flaws[0].code == "choose_metric"
+    assert numbers(read_files("auto", {"u": two, "v": two}, metric="em")) == ([1], [1])
+    assert refusal("auto", {"u": metric, "v": run_of(event("a", correct=True))}).flaws[0].code == "no_scores"
+    assert (
+        refusal("auto", {"u": metric, "v": run_of(event("a", "metrics", f1=1), eval_name="x")}).flaws[0].code
+        == "eval_mismatch"
+    )
+    cut = run_of(event("a", correct=True), finished=False)
+    assert refusal("auto", {"u": cut, "v": cut}).flaws[0].code == "incomplete_log"
+    assert numbers(read_files("auto", {"u": cut, "v": cut}, allow_incomplete=True)) == ([1], [1])
+    assert refusal("auto", {"u": run_of(), "v": cut}).flaws[0].code == "no_items"
+    assert refusal("auto", {"u": metric + metric, "v": metric}).flaws[0].code == "several_runs"
+    assert refusal("openai-evals", {"u": run_of({"a": 1}), "v": metric}).flaws[0].code == "not_an_event"
+
+
+# One JSON object.
+
+
+def test_an_object_by_id_may_have_lists_and_is_refused_where_it_is_a_summary(
+    read_files: Read, refusal: Refusal
+) -> None:
+    u, v = '{"b": [1, 0], "a": true}', '{"a": 0, "b": [0.5, 0.25]}'
+    reading = read_files("auto", {"u": u, "v": v})
+    assert reading.format == "json-object"
+    assert reading.data.u.values.tolist() == [1, 0, 1]  # type: ignore[union-attr]
+    assert refusal("auto", {"u": '{"f1": 0.5, "bleu": 20, "n": 3}', "v": v}).flaws[0].code == "averages_only"
+    assert (
+        refusal("auto", {"u": '{"a": 1, "b": null}', "v": '{"a": 1, "b": 1}'}).flaws[0].pointer
+        == "/files/u/b"
+    )
+    assert refusal("json-object", {"u": '{"a/b": "x", "c": 1}', "v": v}).flaws[0].pointer == "/files/u/a~1b"
+    assert refusal("json-object", {"u": "[1, 2]", "v": v}).flaws[0].code == "not_an_object"
+    assert refusal("json-object", {"u": '{"a": 1, "a": 2}', "v": v}).flaws[0].code == "duplicate_key"
+    line = '{"id": 1, "score": 0.5}\n'
+    assert read_files("auto", {"u": line, "v": line}).format == "jsonl"
+
+
+# NumPy.
+
+
+def saved(array: Any, **options: Any) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array, **options)
+    return stream.getvalue()
+
+
+def archive(**arrays: Any) -> bytes:
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **arrays)
+    return stream.getvalue()
+
+
+def test_arrays_are_read_in_every_shape_and_type(read_files: Read) -> None:
+    for kind in ("f8", "f4", "f2", ">f8", "i8", "u1", "?"):
+        array = np.array([1, 0, 1, 0], dtype=kind)
+        assert (
+            numbers(read_files("auto", {"u": saved(array), "v": saved(array[:, None])}))
+            == ([1, 0, 1, 0],) * 2
+        )
+    assert numbers(
+        read_files("auto", {"u": saved(np.array([0.1, 0.7], dtype="f4")), "v": saved(np.array([1, 0]))})
+    )[0] == [0.1, 0.7]
+    table = np.array([[1, 0.5], [0, 1]])
+    assert numbers(read_files("auto", {"file": saved(table)})) == ([1, 0], [0.5, 1])
+    assert numbers(read_files("auto", {"file": saved(np.asfortranarray(table))}))[1] == [0.5, 1]
+    counts = read_files("auto", {"file": saved(np.arange(8).reshape(2, 4))})
+    assert isinstance(counts.data, Counts)
+
+
+def test_an_archive_has_ids_and_clusters(read_files: Read, refusal: Refusal) -> None:
+    u = archive(scores=[1.0, np.nan, 0.5], ids=np.array(["a", "b", "c"]), clusters=[1, 1, 2])
+    v = archive(other=[3, 2, 1], ids=np.array(["c", "b", "a"]), clusters=[2, 1, 1])
+    reading = read_files("auto", {"u": u, "v": v}, on_missing="drop")
+    assert numbers(reading) == ([1.0, 0.5], [1, 3])
+    assert reading.data.pairing.n_clusters == 2
+    assert refusal("auto", {"u": u, "v": v}).flaws[0].pointer == "/files/u/scores/1"
+    both = archive(u=[1, 2], v=[2.5, 1], id=np.array([7, 8]))
+    assert numbers(read_files("auto", {"file": both})) == ([1, 2], [2.5, 1])
+
+
+def test_nothing_is_ever_unpickled(refusal: Refusal) -> None:
+    class Evil:
+        def __reduce__(self) -> Any:
+            return (pytest.fail, ("it was unpickled",))
+
+    evil = saved(np.array([Evil(), Evil()], dtype=object), allow_pickle=True)
+    good = saved(np.array([1.0, 2.0]))
+    assert refusal("npy", {"u": evil, "v": good}).flaws[0].code == "unsupported_dtype"
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as packed:
+        packed.writestr("scores.npy", evil)
+        packed.writestr("ids.npy", evil)
+    assert refusal("npy", {"u": stream.getvalue(), "v": good}).flaws[0].code == "unsupported_dtype"
+    with pytest.raises(BaseException, match="unpickled"):
+        pickle.loads(pickle.dumps(Evil()))  # the trap works
+
+
+def test_arrays_that_are_no_scores_are_refused(refusal: Refusal) -> None:
+    good = saved(np.array([1.0, 2.0]))
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("scores.npy", b"\0" * 3_000_000)
+    cases: list[tuple[bytes, str]] = [
+        (saved(np.array([1.0, np.inf])), "not_finite"), (saved(np.array([[1.0, 2.0]])), "wrong_shape"), (saved(np.array(1.0)), "wrong_shape"),
+        (saved(np.array([], dtype=float)), "no_items"), (saved(np.array(["a", "b"])), "unsupported_dtype"),
+        (saved(np.array([1j, 2])), "unsupported_dtype"), (saved(np.array([2**63, 1], dtype="u8")), "integer_too_large"),
+        (good[:-1], "not_npy"), (good + b"\0", "not_npy"), (b"\x93NUMPY\x09\0", "not_npy"), (archive(a=[1, 2], b=[1, 2]), "missing_field"),
+        (archive(scores=[1, 2], ids=np.array(["a"])), "length_mismatch"), (archive(scores=[1, 2], ids=np.array([1.5, 2.5])), "unsupported_dtype"),
+        (archive(scores=[1, 2], ids=np.array(["a", "a"])), "duplicate_id"), (archive(scores=[1, 2])[:-30], "not_a_zip"),
+    ]  # fmt: skip
+    for content, code in cases:
+        error = refusal("npy", {"u": content, "v": good})
+        assert error.flaws[0].code == code
+        assert error.flaws[0].pointer.startswith("/files/u")
+    error = refusal("npy", {"u": bomb.getvalue(), "v": good}, max_inflated_bytes=100_000)
+    assert "larger than allowed" in error.detail
