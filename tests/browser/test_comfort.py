@@ -48,6 +48,12 @@ def findings(page: Page) -> list[str]:
     ]
 
 
+def card_colour(page: Page) -> list[int]:
+    """Red, green and blue of the card that the picture lies on."""
+    colour = page.evaluate("getComputedStyle(document.querySelector('.picture')).backgroundColor")
+    return [int(part) for part in colour[4:-1].split(",")]
+
+
 def to(page: Page, selector: str, *, most: int = 60) -> None:
     """Press Tab until the focus is there; every stop on the way shows that it has the focus."""
     for _ in range(most):
@@ -128,6 +134,14 @@ def test_the_dark_scheme_is_dark_down_to_the_picture(visit: Callable[..., Tab]) 
     background = tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert max(int(part) for part in background[4:-1].split(",")) < 64
     assert any("theme=dark" in request.url for request in tab.requests)
+    red, green, blue = card_colour(tab.page)
+    paper = f"#{red:02x}{green:02x}{blue:02x}"
+    scores = {"u": [1, 0, 1, 1], "v": [0, 0, 1, 0]}
+    planned = {"design": {"kind": "binary", "u": 0.8, "v": 0.7, "discordance": 0.2}, "n": 500}
+    bodies = {"tests/scores": scores, "power": planned, "compare": {"kind": "scores", "systems": scores}}
+    for path, body in bodies.items():
+        drawn = httpx.post(f"{tab.url}v1/{path}?format=svg&theme=dark", json=body)
+        assert paper in drawn.text[:4000].lower(), path
     with tab.page.expect_request("**/*theme=light*"):
         tab.page.emulate_media(color_scheme="light")
     tab.pictured()
