@@ -28,7 +28,9 @@ FOLDERS = (PACKAGE / "docs", PACKAGE.parent / "docs")
 STYLE = PACKAGE / "web" / "guide.css"
 ROOT = "/docs/guide"
 INDEX = "README"
-ICON = "../assets/favicon-32x32.png"
+ICON = "../../page/icon.svg"
+COLOURS = "../../page/colours.css"
+HOME = "../.."
 PICTURES = {".svg": "image/svg+xml", ".png": "image/png"}
 HEADERS = {
     "content-security-policy": (
@@ -49,11 +51,13 @@ PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
-<link rel="icon" type="image/png" href="{icon}">
+<link rel="icon" type="image/svg+xml" href="{icon}">
+<link rel="stylesheet" href="{colours}">
 <link rel="stylesheet" href="{style}">
 </head>
 <body>
 <nav aria-label="Guide">
+<a class="brand" href="{home}"><img src="{icon}" alt="" width="28" height="28"> exactperm</a>
 {navigation}
 </nav>
 <main>
@@ -129,6 +133,8 @@ def rendered(name: str) -> str:
         title=escape(title),
         icon=_relative(ICON, name),
         style=_relative("style.css", name),
+        colours=_relative(COLOURS, name),
+        home=_relative(HOME, name),
         navigation=_navigation(name),
         content=content,
     )

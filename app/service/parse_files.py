@@ -95,6 +95,8 @@ def in_form(pointer: str) -> str:
     if column == "references":
         return "/files/ref"
     option = option_of(pointer)
+    if option == "sequential":
+        return f"/options{pointer}"  # an object in a field: its member can be named
     if option is not None:
         return f"/options/{option}"
     return f"/files{pointer}" if column in ROLES else "/files"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.browser.conftest import Tab
@@ -129,3 +130,49 @@ def test_the_form_asks_about_names_as_soon_as_there_are_any(
     assert "Is a system greater than stale?" in tab.page.locator("#f-alternative").inner_text()
     tab.pick("Plan")
     assert "Do the candidate and the baseline differ" in tab.page.locator("#f-alternative").inner_text()
+
+
+def test_a_gate_is_asked_again_as_items_come_in(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.pick("Decide (gate)")
+    tab.pick("Improvement")
+    assert tab.page.locator("#f-planned_n").is_hidden()
+    tab.page.select_option("#f-looks", "anytime")
+    tab.page.fill("#f-planned_n", "60")
+    decide(tab, "id,candidate,baseline\n" + "".join(f"q{n},1,{n % 4 > 0:d}\n" for n in range(12)))
+    assert tab.verdict().startswith(
+        "It is not decided yet whether the candidate is better than the baseline ("
+    )
+    assert tab.page.locator(".badge").inner_text() == "Continue"
+    early = tab.page.locator(".key").inner_text()
+    assert "e-value" in early
+    assert "20 decides" in early
+    decide(tab, "id,candidate,baseline\n" + "".join(f"q{n},1,{n % 4 > 0:d}\n" for n in range(60)))
+    assert tab.verdict().startswith("The candidate is shown to be better than the baseline (")
+    assert tab.page.locator(".badge").inner_text() == "Pass"
+    form = {"policy": "improve", "sequential": '{"mode": "anytime", "planned_n": 60}'}
+    pasted = tab.page.locator("#paste-file").input_value()
+    answer = httpx.post(f"{tab.url}v1/gate", data=form, files={"file": ("a.csv", pasted)}).json()
+    assert float(tab.row("e-value").split("\n")[0]) == pytest.approx(answer["e_value"], rel=1e-5)
+    tab.refused = 1
+    tab.page.fill("#f-planned_n", "40")
+    tab.submit("Decide")
+    assert "There are 60 items already" in tab.problem()
+    assert tab.page.get_attribute("#f-planned_n", "aria-invalid") == "true"
+    tab.page.select_option("#f-looks", "")
+    tab.submit("Decide")
+    tab.verdict()
+    assert "p-value of the gate" in tab.page.locator(".key").inner_text()
+
+
+def test_a_difference_above_one_needs_its_scale_at_its_field(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.refused = 1
+    tab.pick("Decide (gate)")
+    tab.page.select_option("#f-looks", "anytime")
+    decide(tab, "id,candidate,baseline\n" + "".join(f"q{n},{n % 7},{n % 5}\n" for n in range(30)))
+    assert "Say what differences are measured in" in tab.problem()
+    assert tab.page.get_attribute("#f-look_scale", "aria-invalid") == "true"
+    tab.page.fill("#f-look_scale", "7")
+    tab.submit("Decide")
+    assert "not decided yet whether the candidate is worse" in tab.verdict()

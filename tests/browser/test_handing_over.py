@@ -179,3 +179,29 @@ def test_p_is_never_rounded_into_a_lie(visit: Callable[..., Tab]) -> None:
     }"""
     written = visit().page.evaluate(script, [list(given[:3]) for given in SHORT])
     assert written == [said for *_, said in SHORT]
+
+
+def test_a_file_for_each_task_is_sent_with_its_system(visit: Callable[..., Tab], tmp_path: Path) -> None:
+    """Names tell the roles of two; those of the others are chosen, and nothing is swapped or left out."""
+    names = ["candidate-law.csv", "candidate-art.csv", "law.csv", "art.csv"]
+    for name in names:
+        (tmp_path / name).write_text("id,score\na,1\nb,0\n")
+    tab = visit()
+    tab.page.set_input_files("#chooser", [tmp_path / name for name in names])
+    roles = tab.page.locator("#rows select")
+    assert [roles.nth(place).input_value() for place in range(2)] == ["u", "u"]
+    for place in (2, 3):
+        roles.nth(place).select_option("v")
+    assert [roles.nth(place).input_value() for place in range(4)] == ["u", "u", "v", "v"]
+    assert tab.page.locator("#f-name_u").input_value() == ""
+    tab.refused = 1
+    tab.page.evaluate("""() => {
+      const send = XMLHttpRequest.prototype.send;
+      XMLHttpRequest.prototype.send = function (body) {
+        window.sent = [...body].filter(([, part]) => part instanceof File).map(([role, file]) => [role, file.name]);
+        return send.call(this, body);
+      };
+    }""")
+    tab.submit()
+    sent = tab.page.evaluate("window.sent")
+    assert sent == [list(part) for part in zip(["u", "u", "v", "v"], names, strict=True)]

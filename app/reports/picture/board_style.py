@@ -51,7 +51,7 @@ BOARD_PALETTES: dict[Theme, BoardPalette] = {
         "#b4d0ec", "#78abd8", "#2f74b5", "#0b4787", "#fbcf9c", "#f4a65a", "#b8570b", "#86380a",
     ),
     "dark": BoardPalette(
-        "#14181d", "#e8ecf1", "#a3adb8", "#2b323a", "#56b4e9", "#3d5a7a", "#0d1116", "#242a31", "#5d6875",
+        "#1b1f22", "#e8ecf1", "#a3adb8", "#2b323a", "#56b4e9", "#3d5a7a", "#0d1116", "#242a31", "#5d6875",
         "#1d466f", "#2b6cab", "#5fa5e3", "#b5dcff", "#5b3410", "#97571a", "#dd8b38", "#ffcf9b",
     ),
 }  # fmt: skip

@@ -23,10 +23,11 @@ class Palette:
     observed: str
 
 
+# The dark paper is that of the page's cards (--surface of app/web/page/colours.css), on which pictures lie.
 # The tail's vermilion is that of Okabe & Ito's palette for colour-blind readers.
 PALETTES: dict[Theme, Palette] = {
     "light": Palette("#ffffff", "#1b1f24", "#d5dae1", "#b4c4d6", "#d55e00", "#7a3600", "#1b1f24"),
-    "dark": Palette("#14181d", "#e8ecf1", "#3a424c", "#5b7088", "#ff8f3f", "#ffd9b8", "#ffffff"),
+    "dark": Palette("#1b1f22", "#e8ecf1", "#3a424c", "#5b7088", "#ff8f3f", "#ffd9b8", "#ffffff"),
 }
 # Never drawn: stand-ins that become CSS variables.
 STAND_INS = Palette("#010101", "#010102", "#010103", "#010104", "#010105", "#010106", "#010107")

@@ -3,7 +3,7 @@ import { byId, button, element, icon } from "./dom.js";
 import { rename } from "./names.js";
 import { bytes } from "./numbers.js";
 import { roleTitle } from "./options.js";
-import { SYSTEM, assign, fileOf } from "./roles.js";
+import { SYSTEM, assign, fileOf, isShared } from "./roles.js";
 
 const MAX_NAME = 80;
 let rows = []; // {file, role, chosen: whether a person chose the role, id}
@@ -80,9 +80,11 @@ function add(list) {
 
 function draw() {
   byId("rows").replaceChildren(...rows.map(drawn));
-  const both = ["u", "v"].map((role) => rows.find((row) => row.role === role)?.file.name);
-  byId("swap").hidden = !both.every(Boolean);
-  const different = both.every(Boolean) && stem(both[0]) !== stem(both[1]);
+  const own = ["u", "v"].map((role) => rows.filter((row) => row.role === role));
+  byId("swap").hidden = !own.every((list) => list.length);
+  const both = own.map((list) => list[0]?.file.name);
+  // A file for each task is not named after its system.
+  const different = own.every((list) => list.length === 1) && stem(both[0]) !== stem(both[1]);
   ["u", "v"].forEach((role, index) => suggest(byId(`f-name_${role}`), different ? stem(both[index]) : ""));
   rename();
 }
@@ -101,7 +103,7 @@ function drawn(row) {
     { id, "aria-label": `Role of ${row.file.name}`, "aria-describedby": `e-${id}` },
     roles.map((role) => element("option", { value: role, selected: role === row.role }, role ? roleTitle(role) : "Not used")));
   select.addEventListener("change", () => {
-    const only = select.value !== SYSTEM;
+    const only = !isShared(select.value, rows);
     const other = only && rows.find((candidate) => candidate !== row && candidate.role === select.value);
     if (other) Object.assign(other, { role: row.role === "file" ? "" : row.role, chosen: true });
     Object.assign(row, { role: select.value, chosen: true });

@@ -1,4 +1,5 @@
 // The result of a gate: pass, fail or inconclusive, and why.
+import { AGAIN, eCell, isSequential, lookRows } from "./looks.js";
 import { number, percent, probability, shortProbability, signed } from "./numbers.js";
 import { card, keyList, movedCard, notesCard, numbersCard, table, verdictCard, warnings } from "./result.js";
 import { interval, isControlled } from "./verdict.js";
@@ -13,7 +14,7 @@ export function gateCards(answer, names) {
   const several = answer.metrics.length > 1;
   const title = TITLES[answer.verdict];
   const inconclusive = `This gate counts an inconclusive result as a ${answer.passed ? "pass" : "failure"}.`;
-  const details = [several ? "" : prose(answer.metrics[0].reason, names), answer.verdict === "inconclusive" ? inconclusive : ""].filter(Boolean);
+  const details = [several ? "" : prose(answer.metrics[0].reason, names), answer.verdict === "inconclusive" ? inconclusive : "", answer.verdict === "continue" ? AGAIN : ""].filter(Boolean);
   const top = verdictCard(
     {
       tone: TONES[answer.verdict], badge: several ? `${title} (${answer.metrics.length} metrics)` : title,
@@ -36,6 +37,8 @@ function headline({ verdict, policy, margin, higher_is_better: up, metrics }, na
   const by = margin > 0 ? ` by more than ${number(margin)}` : "";
   const worse = `worse than ${v}${by}`;
   const better = ` (${label}, ${up ? "higher" : "lower"} is better)`;
+  const end = policy === "improve" ? `better than ${v}${by}` : worse;
+  if (verdict === "continue") return `It is not decided yet whether ${u} is ${end}${better}.`;
   const headlines = {
     no_regression: { pass: `${u} is not shown to be ${worse}`, fail: `${u} is shown to be ${worse}` },
     non_inferior: { pass: `${u} is shown not to be ${worse}`, fail: `It is not shown that ${u} is not ${worse}` },
@@ -50,17 +53,20 @@ function headline({ verdict, policy, margin, higher_is_better: up, metrics }, na
 }
 
 /** With a margin, the gate's test is not the test of no difference, which the picture and the numbers show. */
-export const pictureCaption = (answer) => (answer.metrics.some((metric) => metric.margin > 0)
-  ? "The differences that chance alone gives if the systems do not differ at all. The gate tests against a margin, so its p-value is another one."
-  : null);
+export function pictureCaption({ metrics }) {
+  const why = metrics.some((metric) => metric.margin > 0) ? "The gate tests against a margin, so its p-value is another one."
+    : metrics.some(isSequential) ? "The gate decides by an e-value, which can be asked again." : "";
+  return why && `The differences that chance alone gives if the systems do not differ at all. ${why}`;
+}
 
-const titleOf = (metric) => (metric.margin > 0 ? "The test of no difference, without the margin" : "Numbers");
+const titleOf = (metric) => (metric.margin > 0 ? "The test of no difference, without the margin" : isSequential(metric) ? "The test of these items alone" : "Numbers");
 
-function key({ decision, test, alpha }, names) {
+function key(metric, names) {
+  const { decision, test, alpha } = metric;
   const shown = interval(test.confidence_interval, 4);
   const p = shortProbability(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha);
   const cells = [
-    ["p-value of the gate", p, kind({ decision, test })],
+    isSequential(metric) ? eCell(metric) : ["p-value of the gate", p, kind({ decision, test })],
     [`Difference, ${names.u} − ${names.v}`, signed(test.statistic.observed), measured(test.statistic, names.statistic)],
   ];
   if (shown) cells.push([`${percent(test.confidence_interval.level)} interval`, shown.text, ""]);
@@ -90,6 +96,7 @@ function decisionCard(metric, several) {
     ["Policy", POLICIES[metric.policy] ?? metric.policy, hypothesis(metric)],
     several && ["Why", prose(metric.reason)],
     ["Margin", number(metric.margin), metric.higher_is_better ? "higher is better" : "lower is better"],
+    ...lookRows(metric),
     ["p-value", probability(decision.p_value, decision.log10_p_value), how],
     adjusted && ["adjusted by Holm", probability(decision.p_value_adjusted, decision.log10_p_value_adjusted)],
   ]));

@@ -52,7 +52,7 @@ export function start(described, changed) {
     changed();
   });
   byId("f-statistic").addEventListener("change", statisticChosen);
-  byId("f-solve").addEventListener("change", modeChosen);
+  for (const id of ["f-solve", "f-looks"]) byId(id).addEventListener("change", modeChosen);
   for (const input of document.querySelectorAll('input[name="mode"], input[name="design"]')) input.addEventListener("change", () => {
     modeChosen();
     changed();
@@ -61,10 +61,10 @@ export function start(described, changed) {
 }
 
 function modeChosen() {
-  const [tokens, solve] = [shown(), byId("f-solve").value];
+  const [tokens, solve, looks] = [shown(), byId("f-solve").value, byId("f-looks").value];
   for (const part of document.querySelectorAll("[data-mode], [data-solve]")) {
-    const { mode: modes = "plan", solve: asked = solve } = part.dataset;
-    part.hidden = !modes.split(" ").some((one) => tokens.includes(one)) || !asked.split(" ").includes(solve);
+    const { mode: modes = "plan", solve: asked = solve, looks: looked = looks } = part.dataset;
+    part.hidden = !modes.split(" ").some((one) => tokens.includes(one)) || !asked.split(" ").includes(solve) || looked !== looks;
   }
   byId("empty").querySelector("h2").textContent = EMPTY[mode()] ?? "No comparison yet";
   byId("submit").textContent = SUBMITS[mode()];
@@ -167,7 +167,5 @@ export function fill(given) {
   }
   formatChosen();
   for (const [name, value] of Object.entries(given)) byId(`f-${name}`).value = value;
-  board.changed(isBoard());
-  rename();
-  statisticChosen();
+  modeChosen();
 }

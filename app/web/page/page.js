@@ -1,4 +1,5 @@
 // The page: submitting the form, showing progress, and showing the result.
+import * as arranging from "./arrange.js";
 import * as data from "./data.js";
 import * as folded from "./folded.js";
 import * as names from "./names.js";
@@ -9,6 +10,7 @@ import { button, byId, element } from "./dom.js";
 import { EXAMPLES } from "./examples.js";
 import { gateCards, pictureCaption } from "./gate.js";
 import { handingCard } from "./handing.js";
+import { withLooks } from "./looks.js";
 import { bytes, count } from "./numbers.js";
 import { planCards, planRequest } from "./plan.js";
 import { pictureCard, testCards } from "./result.js";
@@ -25,7 +27,7 @@ let shown = null; // the result on the page: its cards, and how to draw its pict
 
 /** The request that the form describes now. */
 function requestOfForm() {
-  const fields = options.fields();
+  const fields = withLooks(options.fields());
   const mode = options.mode();
   return {
     mode, fields, files: data.files(), ...(mode === "plan" ? planRequest(fields, options.design()) : {}), keyed: byId("f-key").value.trim() !== "", path: PATHS[mode],
@@ -84,6 +86,7 @@ function refused(answer, again) {
   shown = null;
   byId("result").hidden = true;
   byId("empty").hidden = false;
+  arranging.arrange();
   announce("");
   problem.refused(answer, again);
 }
@@ -120,6 +123,7 @@ function show(request, answer, text) {
   byId("empty").hidden = true;
   byId("result").replaceChildren(...made.cards, handingCard(request, downloads, answer.id, text));
   byId("result").hidden = false;
+  arranging.arrange();
   announce("Done.");
   byId("verdict").focus({ preventScroll: true });
   byId("output").scrollIntoView({ block: "start", behavior: "auto" });
@@ -164,6 +168,7 @@ function examples() {
 
 async function start() {
   data.start(() => problem.clear());
+  arranging.start();
   folded.start();
   names.start();
   byId("form").addEventListener("submit", (event) => {

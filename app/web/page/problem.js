@@ -3,6 +3,7 @@ import { choiceButtons, shortened } from "./choices.js";
 import { controlOf } from "./data.js";
 import { byId, element, labelOf } from "./dom.js";
 import { forget, reveal } from "./folded.js";
+import { fieldOf } from "./looks.js";
 import { systemNames } from "./names.js";
 import { mode, roleTitle } from "./options.js";
 import { prose } from "./prose.js";
@@ -71,8 +72,9 @@ export function show(title, errors, { lead = "", again = () => {}, more = [] } =
 }
 
 function controlAt(pointer) {
-  const [, root, name = ""] = pointer.split("/");
+  const [, root, name = "", member = ""] = pointer.split("/");
   if (root === "files") return controlOf(name);
+  if (root === "options" && name === "sequential") return byId(fieldOf(member));
   const wanted = root === "options" ? name : { statistic: "statistic" }[root] ?? root?.replace(/^\?/, "");
   const parameter = root === "design" || (root === "statistic" && name !== "name") ? byId(`f-${name}`) : null;
   return parameter ?? (wanted ? byId(`f-${wanted}`) : null);

@@ -1,5 +1,9 @@
 // Which file is what: roles for those whose role nobody has chosen.
-export const SYSTEM = "system"; // of a leaderboard; the only role that several files can have
+export const SYSTEM = "system"; // of a leaderboard; several files have it
+const OF_TWO = ["u", "v"];
+
+/** Whether several files can have a role: systems of a leaderboard; of a test a file for each task, when there are more than two. */
+export const isShared = (role, rows) => role === SYSTEM || (OF_TWO.includes(role) && rows.length > 2);
 const HINTS = [
   [/qrels/i, "qrels"], [/gold|truth|annotated|^labels?\.|^[a-z]{2,3}-[a-z]{2,3}\..*\.seg\.score/i, "gold"], [/(^|[._-])refs?([._-]|$)|reference/i, "ref"],
   [/document/i, "documents"],
@@ -17,7 +21,7 @@ export function assign(rows, allowed) {
   if (rows.length > 1) {
     for (const row of free) {
       const hint = HINTS.find(([pattern, role]) => pattern.test(row.file.name) && allowed.includes(role));
-      if (hint && !taken().includes(hint[1])) row.role = hint[1];
+      if (hint && (isShared(hint[1], rows) || !taken().includes(hint[1]))) row.role = hint[1];
     }
   }
   if (rows.length === 1 && free.length === 1 && allowed.includes("file")) {

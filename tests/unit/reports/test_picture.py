@@ -138,7 +138,7 @@ def test_light_and_dark_are_as_large_and_differ_in_their_paper() -> None:
     record = asked([3, 1, 4, 1, 5], [2, 2, 1, 1, 1])
     light, dark = (Image.open(io.BytesIO(png(record, theme))).convert("L") for theme in ("light", "dark"))
     assert light.size == dark.size
-    assert (light.getpixel((2, 2)), dark.getpixel((2, 2))) == (255, 23)
+    assert (light.getpixel((2, 2)), dark.getpixel((2, 2))) == (255, 30)
 
 
 def test_tails_can_be_told_in_black_and_white() -> None:
