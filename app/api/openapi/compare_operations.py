@@ -27,6 +27,7 @@ from .operations import (
     operation,
     reference,
     report_content,
+    text_content,
 )
 from .parameters import REF, RUNNING, Schema, format_parameter, parameter
 from .schemas import CompareAnswer
@@ -70,7 +71,7 @@ def compare_operation() -> dict[str, Any]:
     """Arguments of `add_api_route` for comparisons."""
     content: dict[str, Any] = {media_types.JSON: json_content(CompareRequest)}
     for media, examples in EXAMPLES.items():
-        content[media] = {"schema": {"type": "string"}, "examples": examples}
+        content[media] = text_content(examples)
     content[media_types.NPY] = {"schema": {**BINARY, "description": ARRAY}}
     content[media_types.MULTIPART] = {"schema": _form()}
     answers = {media_types.JSON: {"schema": reference(CompareAnswer)}, **report_content(OF_A_COMPARISON)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -115,7 +115,7 @@ def test_operation(kind: TestKind, summary: str) -> dict[str, Any]:
         elif media == media_types.NPY:
             content[media] = {"schema": {**BINARY, "description": ARRAYS[kind]}}
         else:
-            content[media] = {"schema": {"type": "string"}, "examples": TABLE_EXAMPLES[media, kind]}
+            content[media] = text_content(TABLE_EXAMPLES[media, kind])
     parameters = [format_parameter(OF_A_TEST), *RUNNING, *_parameters(kind)]
     return _with_p_value(operation(summary, "tests", content, _answers(), parameters))
 
@@ -132,6 +132,12 @@ def _answers() -> dict[str, Any]:
     answers.update(report_content(OF_A_TEST))
     answers["text/plain"]["example"] = LINE_EXAMPLE
     return answers
+
+
+def text_content(examples: Mapping[str, Any]) -> dict[str, Any]:
+    """A body of text with examples; the first is in the schema, too, where Swagger UI looks when its reader chooses another type."""
+    first = next(iter(examples.values()))["value"]
+    return {"schema": {"type": "string", "example": first}, "examples": dict(examples)}
 
 
 def report_content(names: Iterable[str]) -> dict[str, Any]:
