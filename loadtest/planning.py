@@ -17,7 +17,7 @@ from scipy import special
 from app.engine.e_value import GRID, e_value
 from app.engine.lattice import canonical_form
 from app.engine.power.paired_binary import PairedBinary
-from app.engine.power.tilted_sum import power, rejection, tilt_of_mean, tilt_of_power
+from app.engine.power.tilted_sum import LevelTest, power, rejection, tilt_of_mean, tilt_of_power
 from loadtest.table import Table, duration
 
 ALPHA, ITEMS = 0.05, 10_000
@@ -66,7 +66,7 @@ def _timed() -> list[list[str]]:
 
         def whole(effects: Any = effects) -> None:
             form = canonical_form(effects)
-            found = rejection(form, ALPHA, "two-sided")
+            found = rejection(form, LevelTest(ALPHA, "two-sided"))
             tilt = tilt_of_mean(form, 2.0 * math.sqrt(form.variance))
             assert found is not None
             assert tilt is not None
@@ -88,7 +88,7 @@ def _simulated(part: int) -> list[str]:
     for _ in range(DESIGNS):
         n = int(draw.integers(8, 400))
         form = canonical_form(draw.integers(0, int(draw.choice([2, 5, 40])), n))
-        found = rejection(form, ALPHA, "two-sided")
+        found = rejection(form, LevelTest(ALPHA, "two-sided"))
         tilt = None if found is None else tilt_of_power(form, found.region, float(draw.uniform(0.2, 0.95)))
         if found is None or tilt is None:
             continue

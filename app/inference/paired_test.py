@@ -47,7 +47,7 @@ from .record_parts import (
     repeats_record,
     rounding_warnings,
 )
-from .sensitivity import PlannedSensitivity, planned_sensitivity
+from .sensitivity import PlannedSensitivity, SensitivityQuestion, planned_sensitivity
 from .sequential import SequentialTest, sequential_test
 from .warnings import warnings_of
 
@@ -179,7 +179,8 @@ def _planned_sensitivity(test: PlannedTest, options: Options, budget: Budget) ->
     if options.power <= options.alpha:
         detail = "A test finds what is not there with probability alpha: the power must be more."
         raise InvalidTest.at("/power", "out_of_range", detail)
-    return planned_sensitivity(test.problem, options.power, options.alpha, options.alternative, budget)
+    asked = SensitivityQuestion(options.power, options.alpha, options.alternative, options.significance)
+    return planned_sensitivity(test.problem, asked, budget)
 
 
 def _sequential(

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..engine.one_sum.planner import window_cost
-from ..engine.plan import Budget
+from ..engine.plan import Budget, Cost
+from ..engine.power.tilted_sum import LevelTest
 from ..errors import InvalidTest, relocated
 from ..statistics.problem import Problem
-from .options import Alternative
+from .options import Alternative, Significance
 from .power.pilot import PilotDesign
-from .power.sizes import Sizes, rounded, sizes_of
+from .power.sizes import ROUGH_LAW, sizes_of
 from .record import SensitivityRecord
 
-# Transforms for both numbers.
-_TRANSFORMS = 8
 # What takes longer by the sizes themselves is computed from rounded ones.
 _LONGEST_S = 0.5
 
@@ -23,45 +21,58 @@ _LONGEST_S = 0.5
 class PlannedSensitivity:
     """The sizes of a test's effects, and the question."""
 
-    sizes: Sizes
+    design: PilotDesign
     power: float
-    alpha: float
-    alternative: Alternative
+
+    @property
+    def cost(self) -> Cost:
+        """Of both numbers."""
+        return self.design.cost(self.design.own_n, solved=True)
 
     @property
     def seconds(self) -> float:
         """Predicted time."""
-        return _TRANSFORMS * window_cost(self.sizes.form).seconds
+        return self.cost.seconds
 
     def solve(self) -> SensitivityRecord:
         """Compute both numbers; they are sizes, without a sign."""
-        design, n = PilotDesign(self.sizes, self.alpha, self.alternative), self.sizes.items
+        design, n = self.design, self.design.own_n
+        method = design.method_at(n)
         return SensitivityRecord(
             power=self.power,
             critical_difference=design.critical(n),
             minimum_detectable_effect=design.detectable(n, self.power),
-            method=design.method.name,
-            exact=design.method.exact,
+            method=method.name,
+            exact=method.exact,
         )
 
 
-def planned_sensitivity(
-    problem: Problem, power: float, alpha: float, alternative: Alternative, budget: Budget
-) -> PlannedSensitivity:
+@dataclass(frozen=True, slots=True)
+class SensitivityQuestion:
+    """The power that is wanted, of a test at a level whose `significance` is that of p or of the mid-p-value."""
+
+    power: float
+    alpha: float
+    alternative: Alternative
+    significance: Significance = "p"
+
+
+def planned_sensitivity(problem: Problem, asked: SensitivityQuestion, budget: Budget) -> PlannedSensitivity:
     """Plan it; raises InvalidTest for tests that have no such power."""
     with relocated(lambda _: "/power"):
         sizes = sizes_of(problem)
-    planned = PlannedSensitivity(sizes, power, alpha, alternative)
-    if planned.seconds > _LONGEST_S or not window_cost(sizes.form).fits(budget):
-        planned = PlannedSensitivity(rounded(sizes), power, alpha, alternative)
+    test = LevelTest(asked.alpha, asked.alternative, mid=asked.significance == "mid_p")
+    planned = PlannedSensitivity(PilotDesign(sizes, test), asked.power)
+    if planned.seconds > _LONGEST_S or not planned.cost.fits(budget):
+        planned = PlannedSensitivity(PilotDesign(sizes, test, ROUGH_LAW), asked.power)
     return planned
 
 
 def sensitivity_if_any(
-    problem: Problem, power: float, alpha: float, alternative: Alternative, budget: Budget
+    problem: Problem, asked: SensitivityQuestion, budget: Budget
 ) -> PlannedSensitivity | None:
     """The same, None where there is none."""
     try:
-        return planned_sensitivity(problem, power, alpha, alternative, budget)
+        return planned_sensitivity(problem, asked, budget)
     except InvalidTest:
         return None

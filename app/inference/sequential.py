@@ -16,7 +16,7 @@ from ..engine.e_value import EValue, e_value, reaches
 from ..engine.lattice import MAX_TOTAL, CanonicalForm, LatticeOverflowError, canonical_form, exact_total
 from ..engine.one_sum import fft
 from ..engine.one_sum.planner import fft_cost
-from ..engine.power.tilted_sum import centred
+from ..engine.power.resizing import centred
 from ..engine.probability import SMALLEST, region
 from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive

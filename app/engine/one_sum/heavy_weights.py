@@ -48,8 +48,13 @@ def window_length(form: CanonicalForm) -> int:
     """Points of the untilted window: twice Bernstein's reach, or the whole support when smaller."""
     if len(form.weights) == 0:
         return 1
-    reach = bernstein_reach(_LOG_ODDS, float(form.weights[-1]), form.variance)
-    return min(form.range + 1, 2 * math.ceil(reach) + 3)
+    return min(form.range + 1, bernstein_window(float(form.weights[-1]), form.variance))
+
+
+def bernstein_window(largest: float, variance: float, range_: float = math.inf) -> int:
+    """The same from the largest weight and the variance alone, and the range where it is known."""
+    length = 2 * math.ceil(bernstein_reach(_LOG_ODDS, largest, variance)) + 3
+    return length if length <= range_ else int(range_) + 1
 
 
 @once_per_form

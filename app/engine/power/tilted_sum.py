@@ -3,46 +3,50 @@
 The test is conditional on the sizes |d|, so its power is a tail of the same sum with other coins: with the tilt theta unit n
 turns up with probability expit(theta w_n), so that large effects point more surely to the better system. That is the
 exponential family through the null (theta = 0), in which the one-sided test is uniformly most powerful (Lehmann & Romano 2005,
-section 3.4). The tail comes from the characteristic function on a window, as in `one_sum.fft`, without going back to the null.
+section 3.4). The tail comes from the tilted law itself (`tilted_law`), without going back to the null.
 
 The rejection region is that of the exact p-value: T >= k with k the least value whose p-value is at most alpha, and for
-two-sided tests also T <= W - k.
+two-sided tests also T <= W - k. With the mid-p-value it is that of the mean of P(T >= k) and P(T >= k + 1).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
-import numpy as np
 from scipy import special
 
-from ..lattice import CanonicalForm, Integers, once_per_form
+from ..lattice import CanonicalForm
 from ..one_sum import fft, rational
-from ..one_sum.spectrum import Spectrum, spectrum
+from ..one_sum.planner import fft_cost
 from ..one_sum.tilt import tilt_at
 from ..probability import Alternative, Probability, Region, clipped_region
 from ..root import root
+from .tilted_law import TiltedLaw, null_law, tilted_law
 
-# Tilted mass that a window leaves out; powers are right to about 1e-12.
-_OUTSIDE = 1e-16
 # Tails of so few bits are compared with alpha in integers, where doubles cannot tell.
-_MOST_BITS = 50_000_000
+_MOST_BITS = 5_000_000
+# Of so few items a tail's numerator is the integer next to what doubles say.
+_MOST_COUNTED, _CERTAINLY = 48, 0.25
 _ROOT = 1e-13
 # How near to the wanted power a tilt comes.
 _POWER = 1e-12
-_MOST_STEPS = 200
-# Up to so many sizes largest remainders keep the mixture.
-_FEW_SIZES = 64
-# Errors of the null on one window that decide about alpha, relative to it.
-_ABSOLUTE = 1e-6
+# Levels that are not so right, relatively, are those of a tilted window.
+_SURELY = 1e-6
+# Where doubles do not tell larger p-values from alpha, and certified ones take longer, they pass for more than alpha.
+CERTIFIED_BELOW, LONGEST_CERTIFIED_S = 1e-6, 0.1
+# Levels below this have no normal quantile.
+_LEAST_LEVEL = 1e-300
+# What is less than this is not told from nothing on a window.
+_NOTHING = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
     """Where a test rejects: T >= least, or T <= most where it is tested, with its exact level.
 
-    `region` has both ends of a two-sided test.
+    `least` is a value that T has. `region` has both ends of a two-sided test.
     """
 
     region: Region
@@ -50,76 +54,58 @@ class Rejection:
     level: float
 
 
-def rejection(form: CanonicalForm, alpha: float, alternative: Alternative) -> Rejection | None:
-    """The largest region whose p-value is at most `alpha`; None where no outcome on these items is significant.
+@dataclass(frozen=True, slots=True)
+class LevelTest:
+    """A test at a level, and its side: `mid` decides by the mid-p-value. For the alternative less it is the mirror image of that for greater."""
 
-    For the alternative less it is the mirror image of that for greater: T is symmetric. Compared exactly where that is
-    cheap, else by the certified upper bound, so that a region is never too large.
+    alpha: float
+    alternative: Alternative
+    mid: bool = False
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether both tails count."""
+        return self.alternative == "two-sided"
+
+
+def rejection(form: CanonicalForm, test: LevelTest) -> Rejection | None:
+    """The largest region whose p-value is at most alpha; None where no outcome on these items is significant.
+
+    Compared exactly where that is cheap, else by an upper bound, so that a region is never too large.
     """
-    two_sided = alternative == "two-sided"
-    if form.range == 0 or not _at_most(form, _tail(form, form.range, two_sided=two_sided), alpha):
+    top = form.range
+    if not is_attainable(form, test):
         return None
-    window = _null_window(form)
-
-    def rejects(least: int) -> bool:
-        tail = _tail(form, least, two_sided=two_sided)
-        p, error = _on(window, form, tail)
-        if error <= _ABSOLUTE * alpha and abs(p - alpha) > error:
-            return p < alpha
-        return _at_most(form, tail, alpha)
-
-    low, high = form.range // 2, form.range
-    guess, step = _normal_quantile(form, alpha / 2.0 if two_sided else alpha), 1
+    # About the middle the p-value is 1 of two tails, and 1/2 and more of one.
+    low = top // 2 - 1 if test.two_sided or test.alpha < 0.5 else -1
+    high, guess, step = top, _normal_quantile(form, test), 1
     while low < guess < high:
         # Outwards from the guess until both ends are known.
-        if rejects(guess):
+        if _rejects(form, test, guess):
             high, guess = guess, guess - step
         else:
             low, guess = guess, guess + step
         step *= 4
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if rejects(middle) else (middle, high)
-    region = _tail(form, high, two_sided=two_sided)
-    return Rejection(region, high, fft.probability(form, region).p)
+        low, high = (low, middle) if _rejects(form, test, middle) else (middle, high)
+    least = _reached_from(form, high)
+    region = _tail(form, least, test)
+    return Rejection(region, least, _probability(form, region))
+
+
+def is_attainable(form: CanonicalForm, test: LevelTest) -> bool:
+    """Whether the p-value of the most extreme outcome, one assignment of signs of all in each tail, is at most alpha."""
+    if form.range == 0:
+        return False
+    # Two tails of one assignment each; half of them with the mid-p-value.
+    bits = form.nonzero - test.two_sided + test.mid
+    return Fraction(1, 1 << bits) <= Fraction(test.alpha)
 
 
 def power(form: CanonicalForm, region: Region, theta: float) -> float:
-    """P(T in region) with the tilt `theta` >= 0, shape-free; right to about 1e-12."""
-    return min(max(_on(_window(form, theta), form, region)[0], 0.0), 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """The characteristic function of a tilted law on the values `first` to `last`, which hold nearly all of its mass."""
-
-    phi: Spectrum
-    first: int
-    last: int
-
-
-def _window(form: CanonicalForm, theta: float) -> _Window:
-    law = tilt_at(form, theta)
-    first, last = fft.window(form, law, _OUTSIDE)
-    length = last - first + 1
-    return _Window(spectrum(form, law, length + 1 - length % 2), first, last)
-
-
-@once_per_form
-def _null_window(form: CanonicalForm) -> _Window:
-    return _window(form, 0.0)
-
-
-def _on(window: _Window, form: CanonicalForm, region: Region) -> tuple[float, float]:
-    """(probability of the region, bound on its absolute error)."""
-    parts, errors = [0.0], _OUTSIDE
-    for first, last in region.intervals:
-        start, end = max(first, window.first), min(last, window.last)
-        if start <= end:
-            total, error = fft.contract(window.phi, form.range, start, end - start + 1, 0.0)
-            parts.append(total)
-            errors += error
-    return math.fsum(parts), errors
+    """P(T in region) with the tilt `theta` >= 0; right to about 1e-12."""
+    return tilted_law(form, theta).probability(region)
 
 
 def mean(form: CanonicalForm, theta: float) -> float:
@@ -132,34 +118,33 @@ def tilt_of_power(form: CanonicalForm, region: Region, wanted: float) -> float |
 
     Power grows with theta for one-sided regions, and for two-sided ones of a symmetric law.
     """
-    if power(form, region, 0.0) >= wanted:
+    level = null_law(form).probability(region)
+    if level >= wanted:
         return 0.0
     # By then every coin falls its likelier side.
     most = 60.0 / float(form.weights[0])
-    low, high, theta = 0.0, math.inf, min(1.0 / math.sqrt(form.variance), most)
+    low, theta = 0.0, min(1.0 / math.sqrt(form.variance), most)
+    factor = 2.0
     aim = float(special.ndtri(wanted))
-    before: tuple[float, float] | None = None
-    for _ in range(_MOST_STEPS):
-        found = power(form, region, theta)
+
+    def missing(theta: float) -> float:
+        """Power is nearly Phi(a + b theta): what is missing in normal quantiles, for secants."""
+        found = power(form, region, theta) if theta > 0.0 else level
         if abs(found - wanted) <= _POWER:
-            return theta
-        if found < wanted:
-            if theta >= most:
-                return None
-            low = theta
-        else:
-            high = theta
-        # Power is nearly Phi(a + b theta): the secant in normal quantiles, kept inside what is known.
-        here = (theta, float(special.ndtri(min(max(found, 1e-300), 1.0 - 1e-16))))
-        step = math.inf
-        if before is not None and here[1] != before[1]:
-            step = theta + (aim - here[1]) * (theta - before[0]) / (here[1] - before[1])
-        if not low < step < high:
-            step = 0.5 * (low + high) if math.isfinite(high) else 2.0 * theta
-        before, theta = here, min(step, most)
-        if math.isfinite(high) and high - low <= _ROOT * high:
-            break
-    return theta
+            return 0.0
+        return float(special.ndtri(min(max(found, 1e-300), 1.0 - 1e-16))) - aim
+
+    while missing(theta) < 0.0:
+        if theta >= most:
+            return None
+        low, theta = theta, min(theta * factor, most)
+        factor *= 2.0
+    high = theta
+    if low == 0.0 or high <= 4.0 * low:
+        return root(missing, low, high, tolerance=_ROOT * high)
+    # Sizes of every magnitude: tilts that matter are of every magnitude, too.
+    found = root(lambda log: missing(math.exp(log)), math.log(low), math.log(high), tolerance=_ROOT)
+    return math.exp(found)
 
 
 def tilt_of_mean(form: CanonicalForm, excess: float) -> float | None:
@@ -168,61 +153,92 @@ def tilt_of_mean(form: CanonicalForm, excess: float) -> float | None:
         return 0.0
     if excess >= form.range / 2.0:
         return None
-    high = excess / form.variance
+    high, most = excess / form.variance, 60.0 / float(form.weights[0])
     while mean(form, high) < excess:
+        if high >= most:
+            return high  # sums of doubles are no nearer to the end
         high *= 2.0
     return root(lambda theta: mean(form, theta) - excess, 0.0, high, tolerance=_ROOT * high)
 
 
-def resized(form: CanonicalForm, items: int) -> CanonicalForm:
-    """The form of `items` items with the same mixture of sizes.
-
-    Few sizes by largest remainders, ties to the smaller; of many, where most counts become 0 or 1, what is left over goes to
-    sizes at even distances, so that small and large ones stay in proportion.
-    """
-    zeros = form.items - form.nonzero
-    shares = np.concatenate([[zeros], form.counts]).astype(np.float64) * (items / form.items)
-    counts = np.floor(shares).astype(np.int64)
-    left = items - int(counts.sum())
-    if len(shares) <= _FEW_SIZES:
-        counts[np.argsort(-(shares - counts), kind="stable")[:left]] += 1
-    else:
-        reached = np.cumsum(shares - counts)
-        reached *= left / max(float(reached[-1]), 1e-300)
-        given = np.floor(reached + 0.5).astype(np.int64)
-        counts[0] += given[0]
-        counts[1:] += given[1:] - given[:-1]
-    kept = np.flatnonzero(counts[1:])
-    return centred(form.weights[kept], counts[1:][kept], form.step, items)
-
-
-def centred(weights: Integers, counts: Integers, step: int, items: int) -> CanonicalForm:
-    """The form of sums of signed sizes, `step` w_j / 2 each, shape (U,)."""
-    return CanonicalForm(-step * int(np.dot(weights, counts)) // 2, step, weights, counts, items)
-
-
-def _tail(form: CanonicalForm, least: int, *, two_sided: bool) -> Region:
+def _tail(form: CanonicalForm, least: int, test: LevelTest) -> Region:
     intervals = [(least, form.range)]
-    if two_sided:
+    if test.two_sided:
         intervals.insert(0, (0, form.range - least))
     return clipped_region(form.range, intervals)
 
 
-def _at_most(form: CanonicalForm, region: Region, alpha: float) -> bool:
-    """Whether P(T in region) <= alpha is certain."""
-    if not region.intervals:
-        return True
-    found: Probability = fft.probability(form, region)
-    if found.fraction is None:
-        margin = found.relative_error_bound * found.p
-        if abs(found.p - alpha) > margin or form.nonzero * form.range > _MOST_BITS:
-            return found.p + margin <= alpha
-        found = rational.probability(form, region)
-    assert found.fraction is not None
-    top, below = alpha.as_integer_ratio()
-    return found.fraction[0] * below <= top << found.fraction[1]
+def _rejects(form: CanonicalForm, test: LevelTest, least: int) -> bool:
+    """Whether the p-value of T = `least`, or of all values from there on, is certainly at most alpha."""
+    tails = [_tail(form, least, test)]
+    if test.mid:
+        tails.append(_tail(form, least + 1, test))
+    law = null_law(form)
+    p = math.fsum(law.probability(tail) for tail in tails) / len(tails)
+    error = law.error(p)
+    if abs(p - test.alpha) > error:
+        return p < test.alpha
+    # In units of the probability of one assignment of signs, halved for the mid-p-value.
+    bits = form.nonzero + len(tails) - 1
+    if form.nonzero <= _MOST_COUNTED and math.ldexp(error, bits) < _CERTAINLY:
+        return Fraction(round(math.ldexp(p, bits)), 1 << bits) <= Fraction(test.alpha)
+    if 2 * least == form.range + 1 and not test.two_sided and not test.mid:
+        return test.alpha >= 0.5  # the upper half of a symmetric law
+    if p > CERTIFIED_BELOW and fft_cost(form).seconds > LONGEST_CERTIFIED_S:
+        return False
+    low, high = _bounds(form, tails)
+    if low <= test.alpha < high and form.nonzero * form.range <= _MOST_BITS:
+        parts = [rational.probability(form, tail).fraction for tail in tails if tail.intervals]
+        exact = sum((Fraction(part[0], 1 << part[1]) for part in parts if part is not None), Fraction(0))
+        return exact / len(tails) <= Fraction(test.alpha)
+    return high <= test.alpha
 
 
-def _normal_quantile(form: CanonicalForm, level: float) -> int:
-    reach = -float(special.ndtri(level)) * math.sqrt(form.variance)
+def _bounds(form: CanonicalForm, tails: list[Region]) -> tuple[float, float]:
+    """Certified bounds of the mean of the probabilities of the tails."""
+    found = [fft.probability(form, tail) for tail in tails if tail.intervals]
+    lows = math.fsum(one.p * (1.0 - _error(one)) for one in found)
+    highs = math.fsum(one.p * (1.0 + _error(one)) for one in found)
+    return lows / len(tails), highs / len(tails)
+
+
+def _error(found: Probability) -> float:
+    return 0.0 if found.fraction is not None else found.relative_error_bound
+
+
+def _probability(form: CanonicalForm, region: Region) -> float:
+    """P(T in region) of the null, relatively right."""
+    law: TiltedLaw = null_law(form)
+    found = law.probability(region)
+    return found if law.error(found) <= _SURELY * found else fft.probability(form, region).p
+
+
+def _reached_from(form: CanonicalForm, least: int) -> int:
+    """The least value from `least` on that T has: between sizes with a common divisor, and beside enormous ones, there are gaps.
+
+    On a window values of less than 1e-13, under the tilt that has its mean there, pass for none.
+    """
+    law = null_law(form)
+    if law.is_listed:
+        return law.next_sum(least)
+    if least >= form.range:
+        return form.range
+    # Tilted there, so that what there is has some mass.
+    law = tilted_law(form, tilt_of_mean(form, max(least - form.range / 2.0, 0.0)) or 0.0)
+
+    def is_reached(value: int) -> bool:
+        return law.probability(Region(((least, value),))) > _NOTHING
+
+    low, high, step = least - 1, least, 1
+    while high < form.range and not is_reached(high):
+        low, high, step = high, min(high + step, form.range), 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_reached(middle) else (middle, high)
+    return high
+
+
+def _normal_quantile(form: CanonicalForm, test: LevelTest) -> int:
+    level = test.alpha / 2.0 if test.two_sided else test.alpha
+    reach = -float(special.ndtri(max(level, _LEAST_LEVEL))) * math.sqrt(form.variance)
     return math.ceil(form.range / 2.0 + reach)

@@ -26,7 +26,7 @@ from ..options import Options
 from ..paired_test import Prepared, finish, prepare
 from ..record import TestRecord
 from ..rounded_test import RoundedTest
-from ..sensitivity import PlannedSensitivity, sensitivity_if_any
+from ..sensitivity import PlannedSensitivity, SensitivityQuestion, sensitivity_if_any
 from .anytime import AnytimeTest, anytime_test
 from .decision import Judgement, judgements, overall, verdict_of
 from .equivalence import EquivalenceTest, equivalence_test
@@ -136,7 +136,8 @@ def _sensitivity(
         problem = test.test.problem
     else:
         return None
-    planned = sensitivity_if_any(problem, power, terms.alpha, options.alternative, budget)
+    asked = SensitivityQuestion(power, terms.alpha, options.alternative, options.significance)
+    planned = sensitivity_if_any(problem, asked, budget)
     # A margin's lattice may be fine; nobody waits for a sentence.
     return planned if planned is not None and planned.seconds <= _LONGEST_S else None
 

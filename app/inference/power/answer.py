@@ -37,6 +37,7 @@ def answer(question: Question, design: Design, digest: str) -> PowerRecord:
         power=None if first is None else first[2],
     )
     critical = None if first is None else design.critical(first[0])
+    method = design.method_at(first[0] if first is not None else design.own_n or 1)
     curve = points if len(points) > 1 else [*_around(design.rough, first, needed)]
     return PowerRecord(
         digest=digest,
@@ -53,8 +54,8 @@ def answer(question: Question, design: Design, digest: str) -> PowerRecord:
             for n, size, power in curve
             if size is not None and power is not None
         ),
-        method=design.method,
-        sentence=sentence_of(question, solution, design.method),
+        method=method,
+        sentence=sentence_of(question, solution, method),
         warnings=tuple(_warnings(solution, critical)),
     )
 

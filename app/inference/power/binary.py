@@ -31,7 +31,6 @@ class BinaryDesign:
     alpha: float
     alternative: Alternative
 
-    method = METHOD
     own_n = None
 
     @property
@@ -43,6 +42,10 @@ class BinaryDesign:
     def rough(self) -> Self:
         """Itself: every point of a curve is as exact."""
         return self
+
+    def method_at(self, n: int) -> PowerMethod:
+        """See `Design`."""
+        return METHOD
 
     def power(self, n: int, size: float) -> float:
         """See `Design`."""

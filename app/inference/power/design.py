@@ -41,9 +41,8 @@ class Needed:
 class Design(Protocol):
     """How likely a difference is found. Sizes of effects are at least 0, in the direction that the test looks in."""
 
-    @property
-    def method(self) -> PowerMethod:
-        """How it is computed."""
+    def method_at(self, n: int) -> PowerMethod:
+        """How it is computed for n items."""
         ...
 
     @property

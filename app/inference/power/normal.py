@@ -29,7 +29,6 @@ class NormalDesign:
     alpha: float
     alternative: Alternative
 
-    method = METHOD
     own_n = None
     own_effect = None
 
@@ -45,6 +44,10 @@ class NormalDesign:
     @property
     def _z(self) -> float:
         return -float(special.ndtri(self.alpha / self._tails))
+
+    def method_at(self, n: int) -> PowerMethod:
+        """See `Design`."""
+        return METHOD
 
     def power(self, n: int, size: float) -> float:
         """See `Design`."""

@@ -2,114 +2,150 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
-from ...engine.lattice import CanonicalForm
+from ...engine.plan import Cost
+from ...engine.power.price import SEARCH, laws_cost
 from ...engine.power.tilted_sum import (
+    LevelTest,
     Rejection,
     mean as mean_of,
     power,
     rejection,
-    resized,
     tilt_of_mean,
     tilt_of_power,
 )
 from ...errors import InvalidTest
-from ..options import Alternative
 from .design import Needed
 from .record import PowerMethod
-from .sizes import Sizes, rounded
+from .sizes import EXACT_LAW, ROUGH_LAW, Sizes, quick
 
 # Beyond so many items nothing is searched.
 MOST_ITEMS = 10_000_000
-# Power goes up and down: so many numbers below the one found are tried.
-_LOOK_BACK = 24
+# Power of few sizes goes up and down: so many numbers below the one found are tried, and all below the other.
+_LOOK_BACK, _ALL_BELOW, _FEW_SIZES = 24, 64, 64
+# An effect this much beyond the sizes is rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class PilotDesign:
-    """A test's own sizes; of another number of items the same mixture."""
+    """A test's own sizes; of another number of items the same mixture. A law of theirs may take `most` nanoseconds."""
 
     sizes: Sizes
-    alpha: float
-    alternative: Alternative
-    _known: dict[int, tuple[CanonicalForm, Rejection | None]] = field(default_factory=dict, repr=False)
+    test: LevelTest
+    most: int = EXACT_LAW
+    _sizes: dict[int, Sizes] = field(default_factory=dict, repr=False)
+    _rejections: dict[int, Rejection | None] = field(default_factory=dict, repr=False)
 
     own_effect = None
-
-    @property
-    def method(self) -> PowerMethod:
-        """See `Design`."""
-        return self.sizes.method
 
     @property
     def own_n(self) -> int:
         """The pilot's items."""
         return self.sizes.items
 
-    def power(self, n: int, size: float) -> float:
-        """See `Design`; 1 where the sizes cannot have so large a difference."""
-        form, rejects = self._of(n)
-        if rejects is None:
-            return 0.0
-        tilt = tilt_of_mean(form, size / self.sizes.scale(n))
-        return 1.0 if tilt is None else power(form, rejects.region, tilt)
-
-    def detectable(self, n: int, power: float) -> float | None:
-        """See `Design`."""
-        form, rejects = self._of(n)
-        tilt = None if rejects is None else tilt_of_power(form, rejects.region, power)
-        return None if tilt is None else mean_of(form, tilt) * self.sizes.scale(n)
-
     @property
     def rough(self) -> PilotDesign:
         """The same with rounded sizes: for curves, and to begin a search."""
-        return PilotDesign(rounded(self.sizes), self.alpha, self.alternative)
+        return replace(self, most=ROUGH_LAW, _sizes={}, _rejections={})
+
+    def method_at(self, n: int) -> PowerMethod:
+        """See `Design`."""
+        return self.sizes_at(n).method
+
+    def power(self, n: int, size: float) -> float:
+        """See `Design`; raises InvalidTest for a size that the pilot's differences cannot have."""
+        sizes, rejects = self.sizes_at(n), self._rejects(n)
+        most = max(sizes.largest, self.sizes.largest) if self.sizes.grows == "mean" else sizes.largest
+        if size > most * (1.0 + _ROUNDING):
+            detail = f"With all differences on one side it is {most:.6g}: the effect is at most that."
+            raise InvalidTest.at("/effect", "effect_too_large", detail)
+        if rejects is None:
+            return 0.0
+        tilt = tilt_of_mean(sizes.form, size / sizes.scale)
+        return 1.0 if tilt is None else power(sizes.form, rejects.region, tilt)
+
+    def detectable(self, n: int, power: float) -> float | None:
+        """See `Design`."""
+        sizes, rejects = self.sizes_at(n), self._rejects(n)
+        tilt = None if rejects is None else tilt_of_power(sizes.form, rejects.region, power)
+        return None if tilt is None else mean_of(sizes.form, tilt) * sizes.scale
 
     def needed(self, size: float, power: float) -> Needed | None:
         """See `Design`: found by bisection, on rounded sizes first; no number is proven to be the last."""
         if size == 0.0:
             return None
-        rough = self.rough
-        low, high = 0, self.own_n
-        while rough.power(high, size) < power:
-            low, high = high, 2 * high
-            if low >= MOST_ITEMS:
-                return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if rough.power(middle, size) >= power else (middle, high)
-        while self.power(high, size) < power:
-            high += 1
-        while high > 1 and self.power(high - 1, size) >= power:
-            high -= 1
-        if rough.sizes is not self.sizes:
+        if self.sizes.grows == "sum":
+            detail = "A sum grows with the items, and so would the effect: ask for mean_difference, whose effect does not."
+            raise InvalidTest.at("/solve", "not_available", detail)
+        start = _least(_reaching(self.rough, size, power), self.own_n)
+        reaches = _reaching(self, size, power)
+        high = None if start is None else _least(reaches, start)
+        if high is None:
+            return None
+        if len(self.sizes.form.weights) > _FEW_SIZES:
             return Needed(high, None)
-        # Few sizes: power goes up and down with the number of items.
-        before = range(max(high - _LOOK_BACK, 1), high)
-        return Needed(next((n for n in before if self.power(n, size) >= power), high), None)
+        first = 1 if high <= _ALL_BELOW else high - _LOOK_BACK
+        return Needed(next((n for n in range(first, high) if reaches(n)), high), None)
 
     def critical(self, n: int) -> float | None:
         """See `Design`."""
-        form, rejects = self._of(n)
-        return None if rejects is None else (rejects.least - form.range / 2.0) * self.sizes.scale(n)
+        sizes, rejects = self.sizes_at(n), self._rejects(n)
+        return None if rejects is None else (rejects.least - sizes.form.range / 2.0) * sizes.scale
 
     def actual_alpha(self, n: int) -> float:
         """See `Design`."""
-        rejects = self._of(n)[1]
+        rejects = self._rejects(n)
         return 0.0 if rejects is None else rejects.level
 
-    def _of(self, n: int) -> tuple[CanonicalForm, Rejection | None]:
-        known = self._known.get(n)
-        if known is None:
-            form = self.sizes.form if n == self.own_n else self._resized(n)
-            side: Alternative = "two-sided" if self.alternative == "two-sided" else "greater"
-            known = self._known[n] = form, rejection(form, self.alpha, side)
-        return known
+    def cost(self, n: int, *, solved: bool) -> Cost:
+        """What the power of n items takes, or, `solved`, the effect that they find; raises InvalidTest."""
+        return laws_cost(self.sizes_at(n).form, self.test, 1 + SEARCH * solved)
 
-    def _resized(self, n: int) -> CanonicalForm:
+    def sizes_at(self, n: int) -> Sizes:
+        """The sizes of n items, rounded where their law would take too long; raises InvalidTest."""
+        if n not in self._sizes:
+            self._sizes[n] = quick(self.sizes if n == self.own_n else self._resized(n), self.most)
+        return self._sizes[n]
+
+    def _rejects(self, n: int) -> Rejection | None:
+        if n not in self._rejections:
+            self._rejections[n] = rejection(self.sizes_at(n).form, self.test)
+        return self._rejections[n]
+
+    def _resized(self, n: int) -> Sizes:
         if self.sizes.grows is None:
             detail = f"How this statistic changes with the number of items is not known: leave n out, for the {self.own_n} of the pilot."
             raise InvalidTest.at("/n", "only_own_n", detail)
-        units = max(round(n * self.sizes.form.items / self.own_n), 1)
-        return resized(self.sizes.form, units)
+        return self.sizes.of(n)
+
+
+def _reaching(design: PilotDesign, size: float, power: float) -> Callable[[int], bool]:
+    """Whether a number of items has the power; each is asked once."""
+    known: dict[int, bool] = {}
+
+    def reaches(n: int) -> bool:
+        if n not in known:
+            known[n] = design.power(n, size) >= power
+        return known[n]
+
+    return reaches
+
+
+def _least(reaches: Callable[[int], bool], start: int) -> int | None:
+    """A number that reaches it, the one before it not, by steps that double from `start` on, and bisection."""
+    low, high, step = start - 1, start, 1
+    if reaches(start):
+        while low > 0 and reaches(low):
+            high, low, step = low, max(low - step, 0), 2 * step
+    else:
+        while not reaches(high):
+            low, high, step = high, high + step, 2 * step
+            if low >= MOST_ITEMS:
+                return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return high

@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 
 from ...engine.lattice import CanonicalForm, canonical_form
-from ...engine.power.tilted_sum import centred
+from ...engine.power.parts import parts_of
+from ...engine.power.resizing import coarser, resized
 from ...errors import InvalidTest
 from ...statistics.additive_problem import Additive
 from ...statistics.joint_problem import Joint
@@ -33,9 +34,11 @@ MIDPOINT = PowerMethod(
     False,
     "The sizes of all effects in the statistic's linear part about the mean of both systems, so that this is approximate.",
 )
-# A longer window of sums is not transformed: sizes are rounded.
-_LONGEST = 1 << 22
+# Nanoseconds of a law: sizes whose sums take longer are rounded. A curve is drawn from quicker ones.
+EXACT_LAW, ROUGH_LAW = 50_000_000, 2_000_000
 _STEPS_PER_SD = 1 << 11
+# Linear effects are rounded finely, and then as the sizes of any sum are.
+_LINE_STEPS_PER_SD = 1 << 32
 # Means: their effects shrink as items are added. Sums do not.
 _MEANS = {"mean_difference", "accuracy", "exact_match", "token_accuracy"}
 _SUMS = {"sum_difference", "sign"}
@@ -54,10 +57,21 @@ class Sizes:
     method: PowerMethod
     grows: Literal["mean", "sum"] | None
 
-    def scale(self, n: int) -> float:
-        """t for one step of T, of n items with the same mixture of sizes."""
-        own = float(self.unit * self.form.step)
-        return own * self.items / n if self.grows == "mean" else own
+    @property
+    def scale(self) -> float:
+        """t for one step of T."""
+        return float(self.unit * self.form.step)
+
+    @property
+    def largest(self) -> float:
+        """The largest |t| of these sizes: all on one side."""
+        return self.form.range / 2.0 * self.scale
+
+    def of(self, n: int) -> Sizes:
+        """Those of n items with the same mixture; a mean's unit shrinks with them."""
+        units = max(round(n * self.form.items / self.items), 1)
+        unit = self.unit * Fraction(self.items, n) if self.grows == "mean" else self.unit
+        return replace(self, form=resized(self.form, units), unit=unit, items=n)
 
 
 def sizes_of(problem: Problem) -> Sizes:
@@ -76,7 +90,8 @@ def _of_sum(problem: Additive) -> Sizes:
     grows: Literal["mean", "sum"] | None = None
     if not problem.pairwise:
         grows = "mean" if problem.name in _MEANS else "sum" if problem.name in _SUMS else None
-    return _short_enough(Sizes(form, problem.unit, problem.items, EXACT, grows), problem)
+    method = EXACT if problem.rounding is None else ROUNDED
+    return Sizes(form, problem.unit, problem.items, method, grows)
 
 
 def _of_midpoint(problem: Joint) -> Sizes:
@@ -84,32 +99,29 @@ def _of_midpoint(problem: Joint) -> Sizes:
     if linear is None or linear.value != 0:
         raise _no_power("a statistic without a linear part")
     moved = problem.stay - problem.swap
-    line = rounded_line(linear.gradient, moved, np.ones(len(moved), dtype=np.int64), _STEPS_PER_SD)
+    line = rounded_line(linear.gradient, moved, np.ones(len(moved), dtype=np.int64), _LINE_STEPS_PER_SD)
     if line is None:
         raise _no_power("a statistic without a linear part")
     # L = sum of signs times differences / 2.
     return Sizes(canonical_form(line.effects), line.unit / 2, problem.items, MIDPOINT, "mean")
 
 
-def _short_enough(sizes: Sizes, problem: Additive) -> Sizes:
-    """The sizes, rounded where their sums would fill too long a window."""
-    if problem.rounding is None and 40.0 * math.sqrt(sizes.form.variance) <= _LONGEST:
-        return sizes
-    return rounded(sizes)
+def quick(sizes: Sizes, most: int) -> Sizes:
+    """The sizes, rounded where a law of theirs would take more than `most` nanoseconds."""
+    return sizes if parts_of(sizes.form).operations <= most else rounded(sizes)
 
 
 def rounded(sizes: Sizes) -> Sizes:
-    """The sizes rounded to a 2,048th of the standard deviation of their sum: quick, and nearly the same."""
-    form = sizes.form
-    step = max(int(math.sqrt(form.variance)) // _STEPS_PER_SD, 1)
-    if step == 1:
+    """The sizes rounded to a 2,048th of the standard deviation of their sum: quick, and nearly the same.
+
+    Few sizes are rounded alike, up or down: the unit takes out by how much, so that the standard deviation stays.
+    """
+    form = coarser(sizes.form, _STEPS_PER_SD)
+    if form is sizes.form:
         return sizes
-    weights, where = np.unique(np.rint(form.weights / step).astype(np.int64), return_inverse=True)
-    counts = np.bincount(where, weights=form.counts).astype(np.int64)
-    kept = weights > 0
-    return replace(
-        sizes, form=centred(weights[kept], counts[kept], form.step * step, form.items), method=ROUNDED
-    )
+    steps = math.sqrt(sizes.form.variance / form.variance) * sizes.form.step / form.step
+    unit = sizes.unit * Fraction(steps)
+    return replace(sizes, form=form, unit=unit, method=ROUNDED if sizes.method.exact else sizes.method)
 
 
 def _no_power(what: str) -> InvalidTest:

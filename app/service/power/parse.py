@@ -27,6 +27,8 @@ from ..validation import validated
 
 REQUEST = "/design/request"
 DEFAULT_POWER = 0.8
+# Levels nearer to 0 are no normal numbers.
+LEAST_LEVEL = 1e-300
 _TEXTS = ("solve", "alternative")
 # The fields of a design by its kind, in the sets that go together.
 _SETS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -113,6 +115,9 @@ def _question(request: PowerFields) -> Question:
     if power is not None and power <= request.alpha:
         detail = "A test finds what is not there with probability alpha: the power wanted must be more."
         raise InvalidTest.at("/power", "out_of_range", detail)
+    if request.alpha / request.comparisons < LEAST_LEVEL:
+        detail = f"alpha, or each comparison's share of it, is below {LEAST_LEVEL:g}: no test of that many items is so sure."
+        raise InvalidTest.at("/alpha", "out_of_range", detail)
     return Question(
         solve=solve,
         n=() if request.n is None else request.n,

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from app.engine.lattice import canonical_form
-from app.engine.power.tilted_sum import mean, power, rejection, resized, tilt_of_mean, tilt_of_power
+from app.engine.power.resizing import resized
+from app.engine.power.tilted_sum import LevelTest, mean, power, rejection, tilt_of_mean, tilt_of_power
 from app.engine.probability import Alternative
 
 
@@ -26,7 +27,7 @@ def test_regions_and_powers_are_those_of_all_assignments(seed: int, alternative:
         sizes = np.abs(totals - middle) if alternative == "two-sided" else totals - middle
         p_values = np.array([np.count_nonzero(sizes >= size) for size in sizes]) / len(totals)
         significant = p_values <= alpha
-        found = rejection(form, alpha, alternative)
+        found = rejection(form, LevelTest(alpha, alternative))
         assert (found is not None) == significant.any()
         if found is None:
             continue
@@ -44,7 +45,7 @@ def test_regions_and_powers_are_those_of_all_assignments(seed: int, alternative:
 def test_conditional_power_is_what_simulation_finds() -> None:
     rng = np.random.default_rng(5)
     form = canonical_form(rng.integers(-30, 31, 400))
-    found = rejection(form, 0.05, "two-sided")
+    found = rejection(form, LevelTest(0.05, "two-sided"))
     assert found is not None
     theta = tilt_of_power(form, found.region, 0.8)
     assert theta is not None

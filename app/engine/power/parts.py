@@ -1,0 +1,147 @@
+"""A sum in two parts: the states of its heaviest sizes, listed, and a window of the others.
+
+A window is some dozen times as wide as the largest size, however few values can be reached: three sizes of which one is
+enormous have eight sums. So the law of T under a tilt is that of H + R, with the values of H listed and the law of R on a
+window, as in `one_sum.heavy_weights`; which sizes are listed is what costs least. Where all are, there is no window at all.
+
+The number of ways to each state is kept as a logarithm, so that one list serves every tilt: P(H = h) is proportional to
+ways(h) exp(theta h).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..lattice import CanonicalForm, Integers, Reals, once_per_form
+from ..one_sum.enumeration import binomials
+from ..one_sum.heavy_weights import bernstein_window
+from ..one_sum.planner import window_cost
+from ..plan import Cost
+
+# States, sums that are added up on the way to them, and items of the listed sizes, whose logarithms are right to 1e-12.
+MOST_STATES, MOST_LISTED, _MOST_ITEMS = 1 << 20, 1 << 21, 4_096
+# Nanoseconds: of a law, of one of its states, of a sum on the way to them, of a point of the window's cumulative law.
+_PER_LAW, _PER_STATE, _PER_LISTED, _PER_POINT = 100_000, 40, 250, 60
+# Each state looks at the window of the others.
+_PER_LOOK = 60
+# Laws of one list, and tails of one law that a critical value is found from: what a search takes.
+_LAWS, LOOKS = 12, 40
+# A split that does not make the window shorter by this factor is not looked at.
+_SHORTER = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The `heavy` largest distinct sizes are listed: at most `states` sums, from `listed` sums on the way.
+
+    `window` is the number of points of the window of the others, 0 where there are none. `operations` are nanoseconds of one law.
+    """
+
+    heavy: int
+    states: int
+    listed: int
+    window: int
+    operations: int
+    bytes: int
+
+    @property
+    def list_operations(self) -> int:
+        """Nanoseconds of the list, which is made once."""
+        return _PER_LISTED * self.listed if self.heavy else 0
+
+    @property
+    def look_operations(self) -> int:
+        """Nanoseconds of one tail of a law."""
+        return _PER_LOOK * self.states if self.window and self.heavy else 0
+
+    @property
+    def cost(self) -> Cost:
+        """Of a search for a tilt: some laws, tails of the null, and the list."""
+        operations = _LAWS * self.operations + LOOKS * self.look_operations + self.list_operations
+        return Cost("fft", operations, self.bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """The values of a sum, ascending, shape (H,), and the logarithms of the numbers of ways to them."""
+
+    sums: Integers
+    log_ways: Reals
+
+
+@once_per_form
+def parts_of(form: CanonicalForm) -> Parts:
+    """The cheapest split; nothing is listed or transformed."""
+    best = _parts(form, 0, 1, 0)
+    sizes, counts = form.weights.astype(np.float64), form.counts.astype(np.float64)
+    variances = np.concatenate([[0.0], np.cumsum(counts * sizes * sizes) / 4.0])
+    ranges = np.concatenate([[0.0], np.cumsum(counts * sizes)])
+    states, listed, items, span, divisor = 1, 0, 0, 0, 0
+    for heavy in range(1, len(form.weights) + 1):
+        size, count = int(form.weights[-heavy]), int(form.counts[-heavy])
+        items += count
+        listed += states * (count + 1)
+        span, divisor = span + size * count, math.gcd(divisor, size)
+        states = min(states * (count + 1), span // divisor + 1)
+        left = len(form.weights) - heavy
+        listing = _LAWS * _PER_STATE * states + _PER_LISTED * listed
+        if left:
+            listing += LOOKS * _PER_LOOK * states
+        if max(states, 1) > MOST_STATES or listed > MOST_LISTED or items > _MOST_ITEMS:
+            break
+        if listing > best.cost.operations:
+            break
+        if left:
+            length = bernstein_window(float(sizes[left - 1]), float(variances[left]), float(ranges[left]))
+            if length > _SHORTER * best.window:
+                continue
+        split = _parts(form, heavy, states, listed)
+        if split.cost.operations < best.cost.operations:
+            best = split
+    return best
+
+
+def _parts(form: CanonicalForm, heavy: int, states: int, listed: int) -> Parts:
+    light = form.without(heavy)
+    operations, held, length = _PER_LAW + _PER_STATE * states, 64 * listed, 0
+    if len(light.weights):
+        window = window_cost(light)
+        length = bernstein_window(float(light.weights[-1]), light.variance, float(light.range))
+        operations += window.operations + _PER_POINT * length + (2 * _PER_LOOK * states if heavy else 0)
+        held += window.bytes + 48 * length
+    return Parts(heavy, states, listed, length, operations, held)
+
+
+@once_per_form
+def states_of(form: CanonicalForm) -> States:
+    """The states of the sizes that `parts_of` lists; that of none is 0."""
+    sums, logs = np.zeros(1, dtype=np.int64), np.zeros(1)
+    heavy = parts_of(form).heavy
+    if heavy == 0:
+        return States(sums, logs)
+    # The heaviest first, as they were counted: sums of equal distances meet early.
+    for size, count in zip(
+        form.weights[-heavy:][::-1].tolist(), form.counts[-heavy:][::-1].tolist(), strict=True
+    ):
+        chosen = np.arange(count + 1)
+        ways = np.array([math.log(number) for number in binomials(count)])
+        sums, logs = _merged(
+            np.add.outer(sums, size * chosen).reshape(-1), np.add.outer(logs, ways).reshape(-1)
+        )
+    return States(sums, logs)
+
+
+def _merged(sums: Integers, logs: Reals) -> tuple[Integers, Reals]:
+    """Each sum once, ascending, with the logarithm of the total of its numbers."""
+    order = np.argsort(sums, kind="stable")
+    sums, logs = sums[order], logs[order]
+    first = np.flatnonzero(np.concatenate([[True], sums[1:] != sums[:-1]]))
+    if len(first) == len(sums):
+        return sums, logs
+    peaks = np.maximum.reduceat(logs, first)
+    where = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(sums))))
+    totals = np.add.reduceat(np.exp(logs - peaks[where]), first)
+    return sums[first], peaks + np.log(totals)
