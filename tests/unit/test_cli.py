@@ -173,7 +173,7 @@ def test_a_file_passes_against_itself_and_fails_when_worsened(tmp_path: Path) ->
     assert run("gate", str(old), str(old), *chosen).exit_code == 0
     failed = run("gate", str(new), str(old), *chosen)
     assert failed.exit_code == 1
-    assert failed.stdout.startswith("FAIL: no_regression p=")
+    assert failed.stdout.startswith("FAIL: no_regression higher_is_better p=")
     unequal = run("gate", str(fewer), str(old), *chosen)
     assert (unequal.exit_code, unequal.stdout) == (2, "")
     assert '"39"' in unequal.stderr

@@ -103,7 +103,10 @@ def test_a_board_is_a_table_of_systems_best_first(board: str) -> None:
     result = quiet(board)
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
-    assert lines[0] == "mean_difference: A in the best set of 3 systems (holm, 3 pairs, exact, alpha 0.05)"
+    assert (
+        lines[0]
+        == "mean_difference (higher is better): A in the best set of 3 systems (holm, 3 pairs, exact, alpha 0.05)"
+    )
     assert lines[2].split() == [
         "rank",
         "system",
@@ -154,7 +157,9 @@ def test_several_data_sets_come_from_a_long_table(tmp_path: Path) -> None:
     found = answer(str(path), "--aggregate", "null")
     assert (list(found["datasets"]), found["overall"], found["systems"]) == (["x", "y"], None, None)
     shown = quiet(str(path), "--aggregate", "null").stdout
-    assert shown.startswith("x of 2 data sets, mean_difference: A in the best set of 3 systems")
+    assert shown.startswith(
+        "x of 2 data sets, mean_difference (higher is better): A in the best set of 3 systems"
+    )
     assert "\ny: A in the best set of 3 systems" in shown
     assert shown.count("rank range") == 2
 

@@ -4935,17 +4935,21 @@ export interface operations {
                      */
                     ref4?: Blob;
                     /**
-                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
+                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); json-object: one object {"id": score} for each system (files u, v); npy: NumPy's .npy and .npz: one score per item (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); helm: HELM, per_instance_stats.json of a run (files u, v); lighteval: lighteval, details of a task as JSON lines (files u, v); openai-evals: OpenAI evals, the log of a run (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
                      * @enum {string}
                      */
-                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "lm-eval" | "inspect" | "every-eval-ever" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "runframe" | "iob2" | "bio";
+                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
                     /** @description A statistic of what the files hold (/v1/meta), or one that the format itself defines. */
                     statistic?: string;
-                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, conllu. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, conllu. */
                     metric?: string;
+                    /** @description How to read lm-eval. */
+                    metric_u?: string;
+                    /** @description How to read lm-eval. */
+                    metric_v?: string;
                     /** @description How to read trec. */
                     measure?: string;
-                    /** @description How to read lm-eval. */
+                    /** @description How to read lm-eval, helm. */
                     filter?: string;
                     /** @description How to read lm-eval. */
                     filter_u?: string;
@@ -4953,6 +4957,8 @@ export interface operations {
                     filter_v?: string;
                     /** @description How to read every-eval-ever. */
                     task?: string;
+                    /** @description How to read . */
+                    sheet?: string;
                     /** @description How to read inspect. */
                     scorer?: string;
                     /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo. */
@@ -4975,16 +4981,16 @@ export interface operations {
                     event_column?: string;
                     /** @description How to read mt-metrics-eval, ranking. */
                     groups?: string;
-                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
+                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
                     clusters?: string;
                     /**
-                     * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec.
+                     * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec.
                      * @enum {string}
                      */
-                    on_missing?: "error" | "drop" | "bounds";
-                    /** @description How to read mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
+                    on_missing?: "error" | "drop" | "bounds" | "zero";
+                    /** @description How to read mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
                     missing_range?: string;
-                    /** @description How to read mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
+                    /** @description How to read mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
                     decimals?: number;
                     /**
                      * @description How to read conllu.
@@ -5017,7 +5023,7 @@ export interface operations {
                      */
                     reduce_epochs?: "mean" | "max" | "none";
                     /**
-                     * @description How to read inspect.
+                     * @description How to read inspect, openai-evals.
                      * @enum {string}
                      */
                     allow_incomplete?: "true" | "false";
@@ -5414,7 +5420,7 @@ export interface operations {
                 event_column?: string;
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read mt-metrics-eval, ranking. */
                 groups?: string;
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
                 clusters?: string;
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl. */
                 id_column?: string;
@@ -5535,20 +5541,22 @@ export interface operations {
                     /** @description The systems' names in the order of their files, between commas or as a JSON list; else those of the files. A name that is repeated has several files, one for each task: tasks are data sets. */
                     names?: string;
                     /**
-                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
+                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); json-object: one object {"id": score} for each system (files u, v); npy: NumPy's .npy and .npz: one score per item (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); helm: HELM, per_instance_stats.json of a run (files u, v); lighteval: lighteval, details of a task as JSON lines (files u, v); openai-evals: OpenAI evals, the log of a run (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
                      * @enum {string}
                      */
-                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "lm-eval" | "inspect" | "every-eval-ever" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "runframe" | "iob2" | "bio";
+                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
                     /** @description The name of a statistic; its parameters are given beside it. */
                     statistic?: string;
-                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, conllu. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, conllu. */
                     metric?: string;
                     /** @description How to read trec. */
                     measure?: string;
-                    /** @description How to read lm-eval. */
+                    /** @description How to read lm-eval, helm. */
                     filter?: string;
                     /** @description How to read every-eval-ever. */
                     task?: string;
+                    /** @description How to read . */
+                    sheet?: string;
                     /** @description How to read inspect. */
                     scorer?: string;
                     /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl. */
@@ -5567,9 +5575,9 @@ export interface operations {
                     event_column?: string;
                     /** @description How to read mt-metrics-eval, ranking. */
                     groups?: string;
-                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
+                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
                     clusters?: string;
-                    /** @description How to read mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
+                    /** @description How to read mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
                     missing_range?: string;
                     /**
                      * @description How to read conllu.
@@ -5598,7 +5606,7 @@ export interface operations {
                      */
                     reduce_epochs?: "mean" | "max" | "none";
                     /**
-                     * @description How to read inspect.
+                     * @description How to read inspect, openai-evals.
                      * @enum {string}
                      */
                     allow_incomplete?: "true" | "false";
@@ -5927,17 +5935,21 @@ export interface operations {
                      */
                     ref4?: Blob;
                     /**
-                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
+                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); json-object: one object {"id": score} for each system (files u, v); npy: NumPy's .npy and .npz: one score per item (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); helm: HELM, per_instance_stats.json of a run (files u, v); lighteval: lighteval, details of a task as JSON lines (files u, v); openai-evals: OpenAI evals, the log of a run (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
                      * @enum {string}
                      */
-                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "lm-eval" | "inspect" | "every-eval-ever" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "runframe" | "iob2" | "bio";
+                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
                     /** @description A statistic of what the files hold (/v1/meta), or one that the format itself defines. */
                     statistic?: string;
-                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, conllu. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, conllu. */
                     metric?: string;
+                    /** @description How to read lm-eval. */
+                    metric_u?: string;
+                    /** @description How to read lm-eval. */
+                    metric_v?: string;
                     /** @description How to read trec. */
                     measure?: string;
-                    /** @description How to read lm-eval. */
+                    /** @description How to read lm-eval, helm. */
                     filter?: string;
                     /** @description How to read lm-eval. */
                     filter_u?: string;
@@ -5945,6 +5957,8 @@ export interface operations {
                     filter_v?: string;
                     /** @description How to read every-eval-ever. */
                     task?: string;
+                    /** @description How to read . */
+                    sheet?: string;
                     /** @description How to read inspect. */
                     scorer?: string;
                     /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo. */
@@ -5967,16 +5981,16 @@ export interface operations {
                     event_column?: string;
                     /** @description How to read mt-metrics-eval, ranking. */
                     groups?: string;
-                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
+                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
                     clusters?: string;
                     /**
-                     * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec.
+                     * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec.
                      * @enum {string}
                      */
-                    on_missing?: "error" | "drop" | "bounds";
-                    /** @description How to read mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
+                    on_missing?: "error" | "drop" | "bounds" | "zero";
+                    /** @description How to read mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
                     missing_range?: string;
-                    /** @description How to read mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
+                    /** @description How to read mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
                     decimals?: number;
                     /**
                      * @description How to read conllu.
@@ -6009,7 +6023,7 @@ export interface operations {
                      */
                     reduce_epochs?: "mean" | "max" | "none";
                     /**
-                     * @description How to read inspect.
+                     * @description How to read inspect, openai-evals.
                      * @enum {string}
                      */
                     allow_incomplete?: "true" | "false";
@@ -6373,17 +6387,21 @@ export interface operations {
                      */
                     ref4?: Blob;
                     /**
-                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
+                     * @description auto, the default, guesses. asr: word errors per utterance, or .trn transcripts (files u, v, ref, gold); mt-stats: per-segment statistics of BLEU and TER (files u, v); labels: a label per item: id,label in gold, u and v; id,gold,pred in u and v; or one table id,gold,u,v (files file, u, v, gold); mt-metrics-eval: segment scores of two metrics (SYSTEM SCORE per line), and human scores as gold (files u, v, gold, documents); ranking: label,score_u,score_v[,group,event,cluster,id], or a file each: scores of both systems beside gold (files file, u, v, gold); mqm: WMT's long files: system score seg_id, separated by blanks (files u, v, file); tsv: as csv, with tabs (files u, v, file); csv: wide id,u,v[,cluster]; long id,system,score; 2 or 4 columns without a header (files u, v, file); jsonl: lines (or an array) of {id, score}, {id, u, v} or {id, system, score} (files u, v, file); json-object: one object {"id": score} for each system (files u, v); npy: NumPy's .npy and .npz: one score per item (files u, v, file); lm-eval: lm-evaluation-harness --log_samples (files u, v, file); inspect: Inspect logs, .json and .eval (files u, v); every-eval-ever: Every Eval Ever, instance level (files u, v); helm: HELM, per_instance_stats.json of a run (files u, v); lighteval: lighteval, details of a task as JSON lines (files u, v); openai-evals: OpenAI evals, the log of a run (files u, v); pytest-benchmark: pytest --benchmark-json (files u, v); hyperfine: hyperfine --export-json (files u, v); promptfoo: promptfoo eval -o results.json (files u, v, file); evalsig: RunFrame {model_id, items: [{item_id, score}]} (files u, v); conllu: CoNLL-U, gold and two systems: UPOS, XPOS, LEMMA, UAS, LAS (files gold, u, v); conll: CoNLL columns of BIO, BIOES or BILOU tags: entities (files gold, u, v, file, documents); trec: trec_eval -q output, or runs and qrels (files u, v, qrels); mt: parallel lines of text with references (files u, v, ref, ref2, ref3, ref4, gold, documents).
                      * @enum {string}
                      */
-                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "lm-eval" | "inspect" | "every-eval-ever" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "runframe" | "iob2" | "bio";
+                    format?: "auto" | "asr" | "mt-stats" | "labels" | "mt-metrics-eval" | "ranking" | "mqm" | "tsv" | "csv" | "jsonl" | "json-object" | "npy" | "lm-eval" | "inspect" | "every-eval-ever" | "helm" | "lighteval" | "openai-evals" | "pytest-benchmark" | "hyperfine" | "promptfoo" | "evalsig" | "conllu" | "conll" | "trec" | "mt" | "trn" | "mtme" | "seg.score" | "json" | "ndjson" | "json-scores" | "npz" | "numpy" | "lm-eval-harness" | "lm-evaluation-harness" | "eee" | "per_instance_stats" | "oaieval" | "runframe" | "iob2" | "bio";
                     /** @description A statistic of what the files hold (/v1/meta), or one that the format itself defines. */
                     statistic?: string;
-                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, conllu. */
+                    /** @description How to read asr, mt-stats, labels, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, conllu. */
                     metric?: string;
+                    /** @description How to read lm-eval. */
+                    metric_u?: string;
+                    /** @description How to read lm-eval. */
+                    metric_v?: string;
                     /** @description How to read trec. */
                     measure?: string;
-                    /** @description How to read lm-eval. */
+                    /** @description How to read lm-eval, helm. */
                     filter?: string;
                     /** @description How to read lm-eval. */
                     filter_u?: string;
@@ -6391,6 +6409,8 @@ export interface operations {
                     filter_v?: string;
                     /** @description How to read every-eval-ever. */
                     task?: string;
+                    /** @description How to read . */
+                    sheet?: string;
                     /** @description How to read inspect. */
                     scorer?: string;
                     /** @description How to read labels, ranking, mqm, tsv, csv, jsonl, promptfoo. */
@@ -6413,16 +6433,16 @@ export interface operations {
                     event_column?: string;
                     /** @description How to read mt-metrics-eval, ranking. */
                     groups?: string;
-                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
+                    /** @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, npy, lm-eval, inspect, every-eval-ever, promptfoo, evalsig, conllu, conll, mt. */
                     clusters?: string;
                     /**
-                     * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec.
+                     * @description How to read asr, mt-stats, labels, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec.
                      * @enum {string}
                      */
-                    on_missing?: "error" | "drop" | "bounds";
-                    /** @description How to read mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
+                    on_missing?: "error" | "drop" | "bounds" | "zero";
+                    /** @description How to read mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
                     missing_range?: string;
-                    /** @description How to read mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, lm-eval, inspect, every-eval-ever, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
+                    /** @description How to read mt-stats, mt-metrics-eval, ranking, mqm, tsv, csv, jsonl, json-object, npy, lm-eval, inspect, every-eval-ever, helm, lighteval, openai-evals, pytest-benchmark, hyperfine, promptfoo, evalsig, trec. */
                     decimals?: number;
                     /**
                      * @description How to read conllu.
@@ -6455,7 +6475,7 @@ export interface operations {
                      */
                     reduce_epochs?: "mean" | "max" | "none";
                     /**
-                     * @description How to read inspect.
+                     * @description How to read inspect, openai-evals.
                      * @enum {string}
                      */
                     allow_incomplete?: "true" | "false";
