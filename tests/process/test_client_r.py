@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import threading
+import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -105,6 +110,78 @@ def test_its_answers_are_those_of_the_python_client(in_r: R) -> None:
             assert answer["id"] == expected.id
             assert answer["p_value"] == pytest.approx(expected.p_value, rel=1e-14)
             assert board == client.compare({"A": one["u"], "B": one["v"], "C": one["u"][::-1]}).id
+
+
+class Scripted(BaseHTTPRequestHandler):
+    """Answers with the next of `answers`: a status, headers and a body; the last again and again."""
+
+    answers: ClassVar[list[tuple[int, dict[str, str], str]]] = []
+    seen: ClassVar[list[tuple[float, str, str]]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"])).decode()
+        self.seen.append((time.monotonic(), self.path, body))
+        status, headers, text = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        self.send_response(status)
+        for name, value in {"content-type": "application/problem+json", **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: pytest's output is for failures."""
+
+
+def refusal(kind: str, status: int, **headers: str) -> tuple[int, dict[str, str], str]:
+    problem = {
+        "type": f"/docs/problems#{kind}",
+        "title": kind,
+        "status": status,
+        "detail": "d",
+        "instance": "i",
+    }
+    return status, headers, json.dumps(problem)
+
+
+FULL = refusal("queue-full", 503, **{"retry-after": "1"})
+ANSWERED = (200, {"content-type": "application/json"}, '{"id": "g_1", "verdict": "pass", "passed": true}')
+
+
+@pytest.mark.parametrize(
+    ("answers", "said", "sent"),
+    [
+        ([FULL, ANSWERED], "pass", 2),
+        ([FULL], "exactperm_queue_full", 3),
+        ([refusal("deadline-exceeded", 503)], "exactperm_deadline_exceeded", 1),
+        ([refusal("plan-too-large", 422)], "exactperm_plan_too_large", 1),
+        ([(307, {"location": "/elsewhere"}, "")], "exactperm_unreadable", 1),
+        ([(200, {"content-type": "text/html"}, "<p>Log in")], "exactperm_unreadable", 1),
+        ([(200, {"content-type": "application/json"}, '"http://127.0.0.1/"')], "exactperm_unreadable", 1),
+        ([(502, {"content-type": "text/html"}, "")], "exactperm_unreadable", 1),
+    ],
+    ids=["later", "never", "too slow", "too large", "redirect", "page", "address", "proxy"],
+)
+def test_a_call_is_repeated_where_that_helps_and_only_answers_are_believed(
+    in_r: R, answers: list[tuple[int, dict[str, str], str]], said: str, sent: int
+) -> None:
+    Scripted.answers, Scripted.seen = list(answers), []
+    with ThreadingHTTPServer(("127.0.0.1", 0), Scripted) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        printed = in_r.script(
+            f'library(exactperm); at <- exactperm_server("{url}", tries = 3)\n'
+            "refused <- function(error) class(error)[1]\n"
+            "cat(tryCatch(exactperm_gate(1, 0, server = at)$verdict, exactperm_error = refused))"
+        )
+        server.shutdown()
+    assert printed == said
+    assert len(Scripted.seen) == sent
+    times = [at for at, _, _ in Scripted.seen]
+    assert all(after - before >= 0.99 for before, after in itertools.pairwise(times))
+    assert {(path, body) for _, path, body in Scripted.seen} == {
+        ("/v1/gate?fail_status=200", Scripted.seen[0][2])
+    }
+    assert '"request":{"u":[1],"v":[0]}' in Scripted.seen[0][2]
 
 
 def test_the_lines_of_the_guide_print_what_is_shown(in_r: R) -> None:
