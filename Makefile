@@ -86,6 +86,7 @@ bench: .venv/.dev ## Measure, write loadtest/RESULTS.md and the figures of the p
 
 ##@ Write and build
 
+openapi: export PATH := $(PATH):$(CURDIR)/.venv/bin
 openapi: .venv/.main ## Write openapi/openapi.json, and the types of its clients where npm is
 	$(PY) -m app.api.openapi.export
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory clients; \

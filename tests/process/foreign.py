@@ -31,6 +31,15 @@ def node() -> str:
     return found
 
 
+def r() -> str:
+    """The path of R, with the packages that the client needs; else the test is skipped."""
+    found = shutil.which("R")
+    needed = "library(httr2); library(jsonlite)"
+    if found is None or run([found, "-s", "--vanilla", "-e", needed], ROOT).returncode:
+        pytest.skip("R with httr2 and jsonlite is not installed (.ci/clients installs it)")
+    return found
+
+
 def run(
     command: Sequence[str], folder: Path, variables: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,97 @@
+# Tests as objects of class htest, and gates.
+
+OF_GATES <- c("alpha", "sequential") # options of the gate, not of its test
+
+exactperm_test <- function(x, y, ..., gold = NULL, statistic = NULL, kind = NULL,
+                           alternative = c("two.sided", "less", "greater"), conf.level = NULL,
+                           server = exactperm_server()) {
+  data <- paste(deparse1(substitute(x)), "and", deparse1(substitute(y)))
+  alternative <- match.arg(alternative)
+  kind <- kind_of(x, gold, kind)
+  options <- list(..., alternative = sub(".", "-", alternative, fixed = TRUE), confidence_level = conf.level)
+  answer <- ask(server, paste0("/v1/tests/", kind), test_body(x, y, gold, statistic, options))
+  name <- answer$statistic$name
+  interval <- answer$confidence_interval
+  structure(class = c("exactperm_test", "htest"), list(
+    parameter = c(n = answer$items$n),
+    p.value = answer$p_value,
+    conf.int = if (!is.null(interval))
+      structure(c(or(interval$low, -Inf), or(interval$high, Inf)), conf.level = interval$level),
+    estimate = setNames(answer$statistic$observed, name),
+    null.value = setNames(0, name),
+    alternative = alternative,
+    method = sprintf("%s-%s test (%s)", if (answer$method$exact) "Exact paired" else "Paired", answer$test,
+                     answer$method$name),
+    data.name = data,
+    answer = answer
+  ))
+}
+
+print.exactperm_test <- function(x, digits = getOption("digits"), ...) {
+  NextMethod()
+  scores <- x$answer$statistic
+  if (!is.null(scores$u))
+    cat("x scored", format(scores$u, digits = digits), "and y", format(scores$v, digits = digits), "\n")
+  bounds <- format(x$answer$p_value_bounds, digits = digits)
+  if (!x$answer$method$exact) cat("p-value between", bounds[1], "and", bounds[2], "-", x$answer$p_value_bounds_kind, "\n")
+  tell(x$answer$warnings)
+  invisible(x)
+}
+
+exactperm_gate <- function(x, y, policy = "no_regression", margin = NULL, ..., gold = NULL, statistic = NULL,
+                           kind = NULL, higher_is_better = NULL, on_inconclusive = NULL, server = exactperm_server()) {
+  options <- list(...)
+  own <- names(options) %in% OF_GATES
+  terms <- list(policy = policy, margin = margin, higher_is_better = higher_is_better, on_inconclusive = on_inconclusive)
+  request <- test_body(x, y, gold, statistic, options[!own])
+  body <- c(given(c(terms, options[own])), list(kind = kind_of(x, gold, kind), request = request))
+  answer <- ask(server, "/v1/gate", body, list(fail_status = 200))
+  # Whatever is not said to be a pass is none.
+  structure(class = "exactperm_gate", list(
+    verdict = answer$verdict, passed = isTRUE(answer$passed), p.value = answer$p_value, reason = answer$reason,
+    policy = answer$policy, answer = answer
+  ))
+}
+
+print.exactperm_gate <- function(x, ...) {
+  cat(toupper(x$verdict), " (", x$policy, "): ", x$reason, "\n", sep = "")
+  tell(x$answer$warnings)
+  invisible(x)
+}
+
+# The request of a test; x is the system U of the API, y is V.
+test_body <- function(x, y, gold, statistic, options) {
+  systems <- list(x = x, y = y, gold = gold)
+  named <- vapply(systems, function(one) !is.data.frame(one) && !is.null(names(one)), NA)
+  if (named["x"] != named["y"] && !is.data.frame(x) && !is.data.frame(y))
+    refuse("Only one of x and y has names, by which items are paired: name both, or unname() it.")
+  if (!is.null(gold) && any(vapply(systems, is.logical, NA)))
+    refuse("Labels are texts or whole numbers: write as.character() around those that are TRUE and FALSE.")
+  columns <- mapply(column, given(systems), names(given(systems)))
+  c(setNames(lapply(columns, json), c(x = "u", y = "v", gold = "gold")[names(columns)]), members(statistic, options))
+}
+
+# Options as the API has them: arrays are arrays, a statistic is named or has parameters.
+members <- function(statistic, options) {
+  options <- given(options)
+  if (length(options) && (is.null(names(options)) || any(names(options) == "")))
+    refuse("Options need names, such as alpha = 0.01.")
+  arrays <- names(options) %in% ARRAYS
+  options[arrays] <- Map(column, options[arrays], names(options)[arrays])
+  if (is.character(statistic)) statistic <- list(name = statistic)
+  c(given(list(statistic = statistic)), options)
+}
+
+kind_of <- function(x, gold, kind) {
+  if (!is.null(kind)) return(kind)
+  if (!is.null(gold)) return("predictions")
+  if (is.data.frame(x)) return("counts")
+  if (is.numeric(x) || is.logical(x) || is.list(x)) return("scores")
+  refuse("Systems are numbers, a data frame of counts, or labels with `gold`; this is of class ", class(x)[1], ".")
+}
+
+given <- function(values) values[!vapply(values, is.null, NA)]
+
+or <- function(value, other) if (is.null(value)) other else value
+
+tell <- function(warnings) if (is.data.frame(warnings)) cat(paste0("Note: ", warnings$detail, "\n"), sep = "")
