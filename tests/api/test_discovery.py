@@ -69,10 +69,11 @@ def test_the_docs_need_no_other_host(service: Any) -> None:
     page = service.get("/docs")
     assert page.status_code == 200
     assets = re.findall(r'(?:src|href)="([^"]+)"', page.text)
-    assert len(assets) == 4
+    assert {"docs/assets/swagger-ui.css", "docs/assets/swagger-ui-bundle.js", "docs/start.js"} <= set(assets)
+    assert len(assets) > 8  # with the icon, our colours and the links of the header
     for asset in assets:
         assert "//" not in asset
-        assert service.get(f"/{asset}").status_code == 200
+        assert service.get(f"/{asset.removeprefix('./')}").status_code == 200
     assert re.findall(r"https?://", page.text) == []
     assert "http" not in page.headers["content-security-policy"]
     assert "script-src 'self';" in page.headers["content-security-policy"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, ViewportSize
 
 from tests.browser.conftest import DESKTOP, Tab
 from tests.process.conftest import Server
 
 # What Swagger UI's own elements are like; their colours are ours.
 OF_SWAGGER_UI = {"nested-interactive", "select-name", "scrollable-region-focusable"}
-PHONE = {"width": 390, "height": 800}
+PHONE: ViewportSize = {"width": 390, "height": 800}
 COLOURS = "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("browser")]
 

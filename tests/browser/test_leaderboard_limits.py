@@ -12,7 +12,8 @@ import pytest
 
 from tests.browser.boards import NAMES, choose, opened, ranked, sent, wide
 from tests.browser.conftest import Tab
-from tests.browser.test_comfort import EXCESS, PHONE, SMALL, SMALLEST_TARGET, findings
+from tests.browser.test_axe import findings
+from tests.browser.test_comfort import EXCESS, PHONE, SMALL, SMALLEST_TARGET
 from tests.browser.test_refusing import HOSTILE
 from tests.browser.test_taking import copied, run, saved
 from tests.process.conftest import Server
@@ -114,7 +115,7 @@ def test_axe_has_no_serious_finding(visit: Callable[..., Tab], dark: bool) -> No
     tab = opened(visit, dark=dark)
     tab.refused = 1
     tab.page.get_by_text("More options").click()
-    assert findings(tab.page) == [], "options"
+    assert findings(tab.page, "options") == []
     tab.page.get_by_text("More options").click()
     tab.example("Two data sets")
     tab.page.get_by_text("All pairs (").click()
@@ -122,11 +123,11 @@ def test_axe_has_no_serious_finding(visit: Callable[..., Tab], dark: bool) -> No
     tab.page.select_option("#board", label="law")
     choose(tab, "atlas-70b", "random")
     tab.page.locator("#pair img").wait_for(state="visible")
-    assert findings(tab.page) == [], "result"
+    assert findings(tab.page, "result") == []
     tab.page.fill("#paste-file", "id,a,b\nq1,1\n")
     tab.submit("Rank systems")
     tab.problem()
-    assert findings(tab.page) == [], "error"
+    assert findings(tab.page, "error") == []
 
 
 def test_a_narrow_screen_has_no_sideways_scrolling(visit: Callable[..., Tab]) -> None:

@@ -83,7 +83,7 @@ function meaning(answer, names) {
   if (answer.test === "bootstrap") {
     return `If there were no difference, ${large} would come from drawing items ${often(p, log10)}.`;
   }
-  return `If it did not matter which system gave which answer, ${large} would come about ${often(p, log10)}.`;
+  return `If it did not matter which system gave which answer, ${large} would be seen ${often(p, log10)}.`;
 }
 
 /** Whether samples had the help of a control variate. */
