@@ -200,12 +200,10 @@ def test_gold_beside_each_system_is_known_of_all_items_on_a_board(service: Any) 
     rows = {name: list(zip(data["id"], data["gold"], data[name], strict=True)) for name in "uvw"}
     rows["u"] = rows["u"][3:]
     rows["w"] = rows["w"][:-2]
+    columns = {name: [list(column) for column in zip(*own, strict=True)] for name, own in rows.items()}
     files = [
-        (
-            "system",
-            (f"{name}.csv", table(dict(zip(("id", "gold", "pred"), zip(*own, strict=True), strict=True)))),
-        )
-        for name, own in rows.items()
+        ("system", (f"{name}.csv", table(dict(zip(("id", "gold", "pred"), own, strict=True)))))
+        for name, own in columns.items()
     ]
     systems = {name: {key: label for key, _, label in own} for name, own in rows.items()}
     gold = dict(zip(data["id"], data["gold"], strict=True))

@@ -86,4 +86,6 @@ def test_several_columns_that_may_be_gold_are_a_choice(read_files: Read, refusal
     assert isinstance(chosen.data, Predictions)
     assert (chosen.data.gold, chosen.data.u) == ([["B-PER", "O"]], [["B-PER", "O"]])
     chunks = "Ann NNP B-NP B-PER B-PER\nran VBD B-VP O O\n"
-    assert read_files("conll", {"u": chunks, "v": chunks}).data.gold == [["B-PER", "O"]]
+    twice = read_files("conll", {"u": chunks, "v": chunks}).data
+    assert isinstance(twice, Predictions)
+    assert twice.gold == [["B-PER", "O"]]

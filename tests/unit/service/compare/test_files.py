@@ -10,8 +10,8 @@ import pytest
 
 from app.errors import InputError
 from app.inputs.formats import catalogue
+from app.inputs.formats.file_names import stem
 from app.inputs.formats.reader import ReaderOptions, UploadedFile
-from app.service.compare.system_files import stem
 from app.statistics.paired import Counts, Scores
 from tests.unit.service.compare.shorthands import Part, by_id, flaws, of_form, only
 
