@@ -133,6 +133,7 @@ def test_small_bodies_that_plan_many_items_cost_little(service: Any) -> None:
         ({"test": "bootstrap"}, "/sequential", "not_available"),
         ({"weights": [1, 2] * 6}, "/sequential", "not_available"),
         ({"sequential": {"planned_n": 5}}, "/sequential/planned_n", "exceeded"),
+        ({"u": [1e15 * x for x in U], "sequential": {"scale": 1e-300}}, "/sequential/scale", "out_of_range"),
         ({"sequential": {"planned_n": 50, "max_difference": 0.5}}, "/sequential/max_difference", "exceeded"),
         ({"sequential": {"mode": "peeking"}}, "/sequential/mode", "literal_error"),
     ],

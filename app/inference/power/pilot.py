@@ -108,7 +108,8 @@ class PilotDesign:
 
     def cost(self, n: int, *, solved: bool) -> Cost:
         """What the power of n items takes, or, `solved`, the effect that they find; raises InvalidTest."""
-        return laws_cost(self.sizes_at(n).form, self.test, 1 + SEARCH * solved)
+        laws = 1 + SEARCH * solved
+        return laws_cost(self.sizes_at(n).form, self.test, laws, meets=self.most > ROUGH_LAW)
 
     def sizes_at(self, n: int) -> Sizes:
         """The sizes of n items, rounded where their law would take too long; raises InvalidTest."""
