@@ -139,7 +139,8 @@ def _named(found: re.Match[str]) -> str:
 def location(pointer: str, paths: Mapping[str, str]) -> str:
     """A pointer in words: the file, the line, the option."""
     if pointer.startswith("/?"):
-        return "--" + pointer[2:].replace("_", "-")
+        option, *parts = pointer[2:].split("/")
+        return ", ".join(["--" + option.replace("_", "-"), *parts])
     first, *rest = pointer[1:].split("/")
     if first == "options" and rest:
         return ", ".join(

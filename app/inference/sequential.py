@@ -29,6 +29,8 @@ POINTER = "/sequential"
 # Statistics whose effects are differences of items, u - v over the number of items, or the differences themselves.
 _MEANS = frozenset({"mean_difference", "accuracy", "exact_match", "token_accuracy"})
 _DIFFERENCES = _MEANS | {"sum_difference", "sign"}
+# Beyond so many scales logarithms of e-values are no doubles.
+_MOST_SCALES = 10**100
 # Seventeen tilts of every size, in doubles and in ball arithmetic.
 _SECONDS, _SECONDS_PER_SIZE, _BALL_SECONDS_PER_SIZE = 5e-4, 1e-6, 1e-4
 
@@ -161,6 +163,11 @@ def sequential_test(
             "difference can be more than 1. The largest that can be, such as 100 for percentages, is a good choice."
         )
         raise InvalidTest.at(f"{POINTER}/scale", "missing", detail)
+    if asked.scale is not None and largest > _MOST_SCALES * Fraction(repr(asked.scale)):
+        detail = (
+            f"A difference is more than {_MOST_SCALES:.0e} times the scale: give the largest that can be."
+        )
+        raise InvalidTest.at(f"{POINTER}/scale", "out_of_range", detail)
     if asked.planned_n is not None and asked.planned_n < additive.items:
         detail = f"There are {additive.items:,} items already, more than were planned."
         raise InvalidTest.at(f"{POINTER}/planned_n", "exceeded", detail)

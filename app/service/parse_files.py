@@ -20,7 +20,7 @@ from ..inputs.quoting import quoted
 from ..statistics.paired import Predictions, StatisticSpec
 from . import multipart
 from .messages import Job, Limits, TestKind
-from .pointers import PointerMap, option_of
+from .pointers import PointerMap, part_of_option
 from .query import LITERAL, NAMES, TEXT, options_of, parameters_of
 from .schema.requests import Choices
 from .schema.statistics import STATISTIC_MODELS, entries, spec_of
@@ -94,9 +94,7 @@ def in_form(pointer: str) -> str:
     column = pointer[1:].split("/", maxsplit=1)[0]
     if column == "references":
         return "/files/ref"
-    option = option_of(pointer)
-    if option == "sequential":
-        return f"/options{pointer}"  # an object in a field: its member can be named
+    option = part_of_option(pointer)
     if option is not None:
         return f"/options/{option}"
     return f"/files{pointer}" if column in ROLES else "/files"

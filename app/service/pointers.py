@@ -15,6 +15,8 @@ from .query import NAMES
 PointerMap = Callable[[str], str]
 COLUMNS = frozenset({"stay", "swap", "gold", "u", "v", "ids", "clusters", "weights", "groups", "event"})
 FIELD = {"ids": "id", "clusters": "cluster", "weights": "weight", "groups": "group"}
+# Options that are JSON objects in one parameter.
+OBJECTS = frozenset({"sequential"})
 NAME_PARAMETERS = {role: name for name, role in NAMES.items()}
 
 
@@ -40,9 +42,17 @@ def option_of(pointer: str) -> str | None:
     return first
 
 
+def part_of_option(pointer: str) -> str | None:
+    """The parameter that holds an option, and the part of it where the parameter is a JSON object: `sequential/scale`."""
+    option = option_of(pointer)
+    if option not in OBJECTS:
+        return option
+    return pointer[1:]
+
+
 def in_query(pointer: str) -> str:
     """The map for options sent as query parameters."""
-    option = option_of(pointer)
+    option = part_of_option(pointer)
     return pointer if option is None else f"/?{option}"
 
 

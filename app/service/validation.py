@@ -19,9 +19,11 @@ SENTENCES = {
     "missing": "This is needed.",
     "extra_forbidden": "There is no such field.",
     "dict_type": "An object is needed here.",
-    "model_type": 'An object is needed here (a statistic is {"name": "sign"}).',
-    "model_attributes_type": 'An object is needed here (a statistic is {"name": "sign"}).',
+    "model_type": "An object is needed here.",
+    "model_attributes_type": "An object is needed here.",
 }
+# What objects look like, by the field.
+OBJECTS = {"statistic": '{"name": "sign"}', "sequential": '{"mode": "anytime"}', "names": '{"u": "new"}'}
 
 
 def validated(
@@ -104,6 +106,8 @@ def flaws_of(detail: ErrorDetails, prefix: str, choices: tuple[Any, ...] = ()) -
         return [Flaw(pointer + flaw.pointer, flaw.code, flaw.detail) for flaw in inner]
     code = detail["type"]
     sentence = SENTENCES.get(code) or detail["msg"].replace("Input should", "This must") + "."
+    if code in {"model_type", "model_attributes_type"} and detail["loc"] and detail["loc"][-1] in OBJECTS:
+        sentence = f"An object is needed here, such as {OBJECTS[str(detail['loc'][-1])]}."
     if code.startswith(("int_", "float_")):
         sentence += number_hint(detail["input"], whole=code.startswith("int_"))
     if code == "literal_error" and detail["loc"][-2:] == ("statistic", "name"):

@@ -169,3 +169,11 @@ def test_a_test_of_any_level_says_what_it_could_have_found(service: Any, alpha: 
     assert response.status_code == 200
     said = response.json()["metrics"][0]["sensitivity"]
     assert said is None if alpha > 0.8 else said["critical_difference"] is None
+
+
+def test_a_curve_of_levels_that_its_own_items_cannot_attain_is_priced(service: Any) -> None:
+    """Twenty-five items never have p at most 1e-9; four times as many do, and take their time."""
+    u = np.random.default_rng(2).normal(size=25).round(6).tolist()
+    body = pilot(u, solve="power", effect=0.01, alpha=1e-9)
+    assert predicted(body) > 0.05
+    assert len(asked(service, body)["curve"]) > 5

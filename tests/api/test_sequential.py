@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from typing import Any
 
@@ -132,6 +133,7 @@ def test_small_bodies_that_plan_many_items_cost_little(service: Any) -> None:
         ({"test": "bootstrap"}, "/sequential", "not_available"),
         ({"weights": [1, 2] * 6}, "/sequential", "not_available"),
         ({"sequential": {"planned_n": 5}}, "/sequential/planned_n", "exceeded"),
+        ({"u": [1e15 * x for x in U], "sequential": {"scale": 1e-300}}, "/sequential/scale", "out_of_range"),
         ({"sequential": {"planned_n": 50, "max_difference": 0.5}}, "/sequential/max_difference", "exceeded"),
         ({"sequential": {"mode": "peeking"}}, "/sequential/mode", "literal_error"),
     ],
@@ -139,6 +141,40 @@ def test_small_bodies_that_plan_many_items_cost_little(service: Any) -> None:
 def test_what_has_no_e_value_is_refused(service: Any, change: Any, pointer: str, code: str) -> None:
     response = service.post("/v1/tests/scores", {"u": U, "v": V, "sequential": ANYTIME, **change})
     assert response.status_code == 422
+    problem = response.json()
+    assert (problem["errors"][0]["pointer"], problem["errors"][0]["code"]) == (pointer, code)
+
+
+BAD_PARTS = [
+    ({"scale": -1}, "/scale", "greater_than"),
+    ({"planned_n": 5}, "/planned_n", "exceeded"),
+    ({"planned_n": 50, "max_difference": 0.5}, "/max_difference", "exceeded"),
+    ({"prior_log_e": "much"}, "/prior_log_e", "float_type"),
+    ({"mode": "peeking"}, "/mode", "literal_error"),
+    ({"looks": 3}, "/looks", "unknown_field"),
+    ("anytime", "", "model_type"),
+]
+
+
+@pytest.mark.parametrize(("sequential", "part", "code"), BAD_PARTS)
+@pytest.mark.parametrize("path", ["/v1/tests/files", "/v1/gate", "lines"])
+def test_a_part_of_a_field_or_a_parameter_is_named(
+    service: Any, path: str, sequential: Any, part: str, code: str
+) -> None:
+    rows = "".join(f"{i},{u},{v}\n" for i, (u, v) in enumerate(zip(U, V, strict=True)))
+    text = json.dumps(sequential)
+    if path == "lines":
+        body = "".join(f"{u} {v}\n" for u, v in zip(U, V, strict=True)).encode()
+        query = {"sequential": text}
+        response = service.body(
+            "/v1/tests/scores", b"u,v\n" + body.replace(b" ", b","), "text/csv", params=query
+        )
+        pointer = f"/?sequential{part}"
+    else:
+        files = {"file": ("s.csv", f"id,u,v\n{rows}".encode())}
+        response = service.post(path, files=files, data={"sequential": text})
+        pointer = f"/options/sequential{part}"
+    assert response.status_code == 422, response.text
     problem = response.json()
     assert (problem["errors"][0]["pointer"], problem["errors"][0]["code"]) == (pointer, code)
 

@@ -36,6 +36,8 @@ _OUTSIDE = 1e-15
 ROUNDING = 1e-11
 # Levels nearer to alpha than this are compared in integers.
 _NEAR = 1e-9
+# Levels below this are too far out for the normal approximation.
+_FAR_OUT = 1e-6
 # Levels of so few discordant items are computed one by one, of four times as many as are asked for, up to so many.
 _COMPUTED = 4_096
 _MOST_COMPUTED = 65_536
@@ -50,6 +52,8 @@ def critical_counts(flips: Integers, level: float) -> Integers:
     # The normal approximation is off by a few at the most; what moves is tried again.
     near = 0.5 * (flips + float(special.ndtri(level)) * np.sqrt(flips) - 1.0)
     counts = np.clip(np.floor(near).astype(np.int64), -1, flips)
+    if level < _FAR_OUT:
+        counts = _bisected(flips, level)
     left = np.arange(len(flips))
     while len(left):
         left = left[(counts[left] >= 0) & _above(counts[left], flips[left], level)]
@@ -59,6 +63,16 @@ def critical_counts(flips: Integers, level: float) -> Integers:
         left = left[~_above(counts[left] + 1, flips[left], level)]
         counts[left] += 1
     return counts
+
+
+def _bisected(flips: Integers, level: float) -> Integers:
+    """The same by bisection, right but for what doubles do not tell: so far out the normal approximation is off by any number."""
+    low, high = np.full(len(flips), -1, dtype=np.int64), flips // 2 + 1
+    while (high - low).max(initial=0) > 1:
+        middle = (low + high) // 2
+        above = lower_tail(middle, flips, 0.5) > level
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return low
 
 
 def _above(counts: Integers, flips: Integers, level: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -140,7 +154,7 @@ class PairedBinary:
     def _least_levels(self, size: int) -> Reals:
         """`least_level_from` of 0, ..., size - 1."""
         flips = np.arange(size, dtype=np.int64)
-        tails = lower_tail(critical_counts(flips, self._tail_level), flips, 0.5) - ROUNDING
+        tails = lower_tail(critical_counts(flips, self._tail_level), flips, 0.5) * (1.0 - _NEAR)
         tails[-1] = min(tails[-1], self._tail_level * (1.0 - _shortfall(size, self._tail_level)))
         return np.maximum(np.minimum.accumulate(tails[::-1])[::-1], 0.0) * self._tails
 

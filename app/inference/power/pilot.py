@@ -23,8 +23,9 @@ from .sizes import EXACT_LAW, ROUGH_LAW, Sizes, quick
 
 # Beyond so many items nothing is searched.
 MOST_ITEMS = 10_000_000
-# Power of few sizes goes up and down: so many numbers below the one found are tried, and all below the other.
-_LOOK_BACK, _ALL_BELOW, _FEW_SIZES = 24, 64, 64
+# Power of few sizes goes up and down: so many numbers below the one found are tried, again below what they find, and all below the
+# last of these.
+_LOOK_BACK, _LOOKS_BACK, _FEW_SIZES, _ALL_BELOW = 24, 20, 64, 64
 # An effect this much beyond the sizes is rounding.
 _ROUNDING = 1e-9
 
@@ -87,8 +88,13 @@ class PilotDesign:
             return None
         if len(self.sizes.form.weights) > _FEW_SIZES:
             return Needed(high, None)
-        first = 1 if high <= _ALL_BELOW else high - _LOOK_BACK
-        return Needed(next((n for n in range(first, high) if reaches(n)), high), None)
+        for _ in range(_LOOKS_BACK):
+            first = 1 if high <= _ALL_BELOW else high - _LOOK_BACK
+            before = next((n for n in range(first, high) if reaches(n)), None)
+            if before is None:
+                break
+            high = before
+        return Needed(high, None)
 
     def critical(self, n: int) -> float | None:
         """See `Design`."""
@@ -102,7 +108,8 @@ class PilotDesign:
 
     def cost(self, n: int, *, solved: bool) -> Cost:
         """What the power of n items takes, or, `solved`, the effect that they find; raises InvalidTest."""
-        return laws_cost(self.sizes_at(n).form, self.test, 1 + SEARCH * solved)
+        laws = 1 + SEARCH * solved
+        return laws_cost(self.sizes_at(n).form, self.test, laws, meets=self.most > ROUGH_LAW)
 
     def sizes_at(self, n: int) -> Sizes:
         """The sizes of n items, rounded where their law would take too long; raises InvalidTest."""

@@ -69,7 +69,9 @@ def _costs(question: Question, design: PilotDesign) -> tuple[list[Cost], float]:
     numbers = question.n or (own,)
     costs = [design.cost(n, solved=solved) for n in numbers]
     seconds = sum(cost.seconds for cost in costs)
-    rough = design.rough.cost(own, solved=False).seconds
+    # A curve goes up to four times the items, where a level may be attainable that is not below.
+    drawn = [own, 4 * numbers[0]] if design.sizes.grows else [own]
+    rough = max(design.rough.cost(n, solved=False).seconds for n in drawn)
     if question.solve == "n":
         # How many items will be needed is not known yet.
         tried = _MULTIPLES if design.sizes.grows == "mean" else (1,)
