@@ -186,7 +186,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("labels", {"statistic": {"name": "f1", "average": "micro", "labels": ["z"]}}, "/statistic/labels"),
     ("labels of numbers", {"statistic": {"name": "f1", "average": "micro", "labels": [0.5]}}, "/statistic/labels/0"),
     ("no labels", {"statistic": {"name": "f1", "average": "micro", "labels": []}}, "/statistic/labels"),
-    ("scheme", {**SPANS, "statistic": {"name": "span_f1", "scheme": "BILOU"}}, "/statistic/scheme"),
+    ("scheme", {**SPANS, "statistic": {"name": "span_f1", "scheme": "BILUO"}}, "/statistic/scheme"),
     ("scheme of others", {"statistic": {"name": "mcc", "scheme": "BIO"}}, "/statistic/scheme"),
     ("no sequences", {"statistic": {"name": "span_f1"}}, "/gold/0"),
     ("no tags", {**SPANS, "u": [["B-X", "I-X", "O"], ["O", 3], ["O", "O"]], "statistic": {"name": "span_f1"}}, "/u/1/1"),

@@ -94,7 +94,7 @@ def test_numbers_and_metrics_have_one_form_in_all_sentences(visit: Callable[...,
     assert re.match(r"p = \d\.\d+ × 10⁻³⁵ ≤ α = 0\.05: the candidate is significantly worse", reason)
     text = shown(tab)
     assert re.search(r"\de-\d|mean_difference|tango.score|<=|\balpha\b", text) is None
-    assert "The candidate is not worse than the baseline (Mean score), unless shown otherwise." in text
+    assert "The candidate is shown to be worse than the baseline (Mean score, higher is better)." in text
 
 
 @pytest.mark.parametrize("mode", ["Compare", "Decide (gate)"])

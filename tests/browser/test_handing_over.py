@@ -89,7 +89,7 @@ def test_dropped_files_find_their_roles_by_name(visit: Callable[..., Tab], serve
     tab.page.select_option("#f-format", "conllu")
     tab.page.select_option("#f-statistic", "upos")
     tab.submit()
-    assert "UPOS accuracy of crf" in tab.verdict()
+    assert "The UPOS of crf is" in tab.verdict()
     files = {"u": paths["crf"], "v": paths["perceptron"], "gold": paths["gold"]}
     answer = asked(server, files, format="conllu", statistic="upos", name_u="crf", name_v="perceptron").json()
     assert answer["id"] in tab.row("Answer")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from pydantic import BaseModel
 
 from app.api.openapi.schemas import CompareAnswer, ComparePlanAnswer, GateAnswer, PlanAnswer, TestAnswer
-from app.errors import MAX_FLAWS, ExactpermError
-from app.service.problems import MAX_DETAIL_CHARS, MAX_POINTER_CHARS, MAX_PROBLEM_BYTES, of_error
+from app.errors import MAX_CHOICES, MAX_FLAWS, ExactpermError
+from app.service.problems import MAX_DETAIL_CHARS, MAX_POINTER_CHARS, MAX_PROBLEM_BYTES, MAX_TITLE_CHARS, of_error
 from tests.fuzz.mutations import echoed
 
 LONGEST_ECHO = 120  # an id is cut to 40 characters; a few may be named side by side with nothing between
@@ -48,11 +49,24 @@ def judge_problem(body: bytes, status: int | None) -> None:
     assert len(flaws) <= MAX_FLAWS
     assert len(said["detail"]) <= MAX_DETAIL_CHARS
     for flaw in flaws:
-        assert set(flaw) == {"pointer", "code", "detail"}
+        assert {"pointer", "code", "detail"} <= set(flaw) <= {"pointer", "code", "detail", "choices"}
+        _judge_choices(flaw.get("choices"))
         assert len(flaw["pointer"]) <= MAX_POINTER_CHARS
         assert len(flaw["detail"]) <= MAX_DETAIL_CHARS
         assert flaw["pointer"] == "" or flaw["pointer"].startswith("/")
     assert echoed(body.decode()) <= LONGEST_ECHO, body[:500]
+
+
+def _judge_choices(choices: list[dict[str, Any]] | None) -> None:
+    """Ways out: a few, each with a title that fits on a button and fields of the form."""
+    if choices is None:
+        return
+    assert 0 < len(choices) <= MAX_CHOICES
+    for choice in choices:
+        assert set(choice) == {"title", "fields"}
+        assert 0 < len(choice["title"]) <= MAX_TITLE_CHARS
+        assert choice["fields"]
+        assert all(isinstance(value, str) for value in choice["fields"].values())
 
 
 def judge_answer(kind: str, status: int, media: str, body: bytes, *, unavailable: bool = False) -> None:
