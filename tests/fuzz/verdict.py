@@ -9,7 +9,13 @@ from pydantic import BaseModel
 
 from app.api.openapi.schemas import CompareAnswer, ComparePlanAnswer, GateAnswer, PlanAnswer, TestAnswer
 from app.errors import MAX_CHOICES, MAX_FLAWS, ExactpermError
-from app.service.problems import MAX_DETAIL_CHARS, MAX_POINTER_CHARS, MAX_PROBLEM_BYTES, MAX_TITLE_CHARS, of_error
+from app.service.problems import (
+    MAX_DETAIL_CHARS,
+    MAX_POINTER_CHARS,
+    MAX_PROBLEM_BYTES,
+    MAX_TITLE_CHARS,
+    of_error,
+)
 from tests.fuzz.mutations import echoed
 
 LONGEST_ECHO = 120  # an id is cut to 40 characters; a few may be named side by side with nothing between
