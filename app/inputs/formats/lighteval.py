@@ -1,4 +1,4 @@
-"""lighteval: the details of a task, which are parquet, exported as JSON lines or as one array of objects.
+"""lighteval: the details of a task, as the parquet that it writes, as JSON lines or as one array of objects.
 
 A detail of versions before 0.11 has `example`, `full_prompt`, …, and `metrics`, an object of numbers by name; later ones have
 `doc` (with an id), `model_response` and `metric`. Older details have no ids: they are paired by their order, and both systems must
@@ -114,5 +114,5 @@ def _sign(look: FirstLook) -> Sign:
 
 
 FORMAT = Format(
-    "lighteval", read, ROLES, USES, "lighteval, details of a task as JSON lines", kinds=("scores",), sign=_sign,
+    "lighteval", read, ROLES, USES, "lighteval, details of a task: parquet or JSON lines", kinds=("scores",), sign=_sign,
 )  # fmt: skip

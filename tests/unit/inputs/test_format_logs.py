@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import app as exactperm
 from app.client.requests import files
-from app.errors import InputError
+from app.errors import BodyTooLarge, InputError
 from app.inputs.formats.reader import Reading
 from app.statistics.paired import Counts, Scores
 
@@ -475,3 +477,44 @@ def test_arrays_that_are_no_scores_are_refused(refusal: Refusal) -> None:
         assert error.flaws[0].pointer.startswith("/files/u")
     error = refusal("npy", {"u": bomb.getvalue(), "v": good}, max_inflated_bytes=100_000)
     assert "larger than allowed" in error.detail
+
+
+@pytest.mark.parametrize("kind", ["details", "documents"])
+def test_the_parquet_that_it_writes_is_read_as_its_json_lines(
+    kind: str, read_files: Read, excerpts: Path
+) -> None:
+    def as_written(name: str) -> bytes:
+        rows = [json.loads(line) for line in (excerpts / "lighteval" / name).read_text().splitlines()]
+        stream = io.BytesIO()
+        # As datasets.Dataset.from_list writes it: objects become structs, and a field without values has no type.
+        parquet.write_table(pa.Table.from_pylist(rows), stream)
+        return stream.getvalue()
+
+    names = {"u": f"new.{kind}.jsonl", "v": f"old.{kind}.jsonl"}
+    chosen = {"metric": "acc"} if kind == "details" else {}
+    from_lines = read_files(
+        "lighteval", {role: excerpts / "lighteval" / name for role, name in names.items()}, **chosen
+    )
+    reading = read_files("auto", {role: as_written(name) for role, name in names.items()}, **chosen)
+    assert numbers(reading) == numbers(from_lines)
+    assert reading.format == "lighteval"
+    assert "Parquet, whose rows are read as JSON objects" in " ".join(reading.notes)
+
+
+def test_records_in_parquet_are_bounded_and_what_is_no_number_is_null(
+    read_files: Read, refusal: Refusal
+) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "a", "score": 1.0, "more": {"x": 1}},
+        {"id": "b", "score": math.nan, "more": {"x": 2}},
+    ]
+    stream = io.BytesIO()
+    parquet.write_table(pa.Table.from_pylist(rows), stream)
+    with_gap = stream.getvalue()
+    assert refusal("auto", {"u": with_gap, "v": with_gap}).flaws[0].code == "missing_value"
+    rows = [{"id": f"{n}", "score": 1.0, "more": {"x": "y" * 100_000}} for n in range(3_000)]
+    stream = io.BytesIO()
+    parquet.write_table(pa.Table.from_pylist(rows), stream)
+    assert len(stream.getvalue()) < 1_000_000
+    with pytest.raises(BodyTooLarge):
+        read_files("auto", {"u": stream.getvalue(), "v": stream.getvalue()})
