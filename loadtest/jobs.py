@@ -174,7 +174,7 @@ def large_board(options: argparse.Namespace) -> None:
         print(f"pool: {pool_s:.1f} s; ratio {job_s / pool_s:.2f}")
         drawn = random.Random(options.seed)
         job, kills = service.submit("compare", request), 0
-        while kills < options.kills and not _state(service, job).get("ended"):
+        while kills < options.kills and not state_of(service, job).get("ended"):
             time.sleep(drawn.uniform(0.5, 3.0))
             kills += _kill(service, drawn)
         state = service.ended(job)
@@ -182,7 +182,7 @@ def large_board(options: argparse.Namespace) -> None:
         assert service.result(job) == whole
         print(f"killed {kills} times: the same bytes")
         job = service.submit("compare", request)
-        while _state(service, job).get("tests_done", 0) == 0:
+        while state_of(service, job).get("tests_done", 0) == 0:
             time.sleep(0.05)
         before = _computing(service)
         began = time.perf_counter()
@@ -195,7 +195,7 @@ def large_board(options: argparse.Namespace) -> None:
         )
 
 
-def _state(service: Service, job: str) -> dict[str, Any]:
+def state_of(service: Service, job: str) -> dict[str, Any]:
     with contextlib.suppress(httpx.TransportError):
         state: dict[str, Any] = httpx.get(f"{service.url}/v1/jobs/{job}", timeout=60).json()
         return state
