@@ -209,8 +209,8 @@ def refuse_no_systems(positions: dict[str, int]) -> None:
             raise _at_column(position, "summary_column", detail)
         if name.lower() in GOLD_NAMES:
             detail = (
-                f"Column {position + 1} is called {quoted(name)}: gold, which scores are compared with, is no system. Send the table as "
-                "a file with gold_column and a statistic such as auc; or name the columns to compare (systems=)."
+                f"Column {position + 1} is called {quoted(name)}: gold, which others are compared with, is no system. Name a "
+                "statistic such as auc or accuracy, or name the columns to compare (systems=)."
             )
             raise _at_column(position, "gold_column", detail)
 

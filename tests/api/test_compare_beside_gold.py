@@ -1,4 +1,4 @@
-"""One table with gold and the scores of many systems: its board is that of the JSON request, whichever way it is sent."""
+"""One table with gold and the scores, or the labels, of many systems: its board is that of the JSON request, whichever way it is sent."""
 
 from __future__ import annotations
 
@@ -76,6 +76,82 @@ def test_every_way_gives_the_board_of_the_json_request(
     assert f'gold is the column "{gold}"' in by_form.json()["reading"]["notes"][-1]
 
 
+def labels(words: tuple[Any, ...]) -> dict[str, Any]:
+    generator = np.random.default_rng(7)
+    gold = generator.integers(0, len(words), N)
+    systems = {
+        name: np.where(generator.random(N) < right, gold, generator.integers(0, len(words), N))
+        for name, right in (("B", 0.4), ("A", 0.9), ("C", 0.6))
+    }
+    return {
+        "gold": [words[one] for one in gold],
+        "systems": {name: [words[one] for one in column] for name, column in systems.items()},
+        "clusters": generator.integers(0, 9, N).tolist(),
+    }
+
+
+@pytest.mark.parametrize("words", [("cat", "dog", "emu"), (0, 1, 2), (0, 1)], ids=str)
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        {"name": "accuracy"},
+        {"name": "f1", "average": "macro"},
+        {"name": "mcc"},
+        {"name": "kappa"},
+        {"name": "balanced_accuracy"},
+        {"name": "g_mean", "positive": 1},
+    ],
+    ids=lambda statistic: str(statistic["name"]),
+)
+def test_labels_of_every_kind_are_compared_where_the_statistic_is_one_of_labels(
+    service: Any, words: tuple[Any, ...], statistic: dict[str, Any]
+) -> None:
+    given = labels(words)
+    if "positive" in statistic:
+        statistic = {**statistic, "positive": words[1]}
+    by_json = board_of(service.post(COMPARE, json={**given, "kind": "predictions", "statistic": statistic}))
+    fields = {("statistic" if name == "name" else name): str(value) for name, value in statistic.items()}
+    content = table(given, "label", {"cluster": given["clusters"]})
+    other = table(given, "truth", {"cluster": given["clusters"]}, "\t")
+    by_form = service.post(COMPARE, files={"file": ("t.csv", content)}, data=fields)
+    by_query = service.post(COMPARE, content=content, headers=CSV, params=fields)
+    by_tabs = service.post(COMPARE, content=other, headers=TSV, params={**fields, "gold_column": "truth"})
+    assert by_json == board_of(by_form) == board_of(by_query) == board_of(by_tabs)
+
+
+def test_text_beside_gold_is_labels_without_a_statistic(service: Any) -> None:
+    given = labels(("cat", "dog"))
+    content = table(given, "label", {})
+    sent = service.post(COMPARE, content=content, headers=CSV, params={"gold_column": "label"})
+    assert board_of(sent)[0] == "accuracy"
+
+
+@pytest.mark.parametrize(
+    ("words", "scores"), [((0, 1), "auc"), ((0, 1, 2), "kendall"), ((0, 1.0, 2), "kendall")], ids=str
+)
+def test_whole_numbers_that_gold_has_too_need_a_statistic(
+    service: Any, words: tuple[Any, ...], scores: str
+) -> None:
+    """Where gold is named, but not whether what stands beside it are classes or scores."""
+    content = table(labels(words), "label", {})
+    fields = {"gold_column": "label"}
+    two = {**fields, "system_u": "A", "system_v": "B"}
+    sent = {
+        "/?statistic": service.post(COMPARE, content=content, headers=CSV, params=fields),
+        "/options/statistic": service.post(COMPARE, files={"file": ("t.csv", content)}, data=fields),
+        "/options/statistic of two": service.post(
+            "/v1/tests/files", files={"file": ("t.csv", content)}, data=two
+        ),
+    }
+    for pointer, answer in sent.items():
+        flaw = answer.json()["errors"][0]
+        assert (flaw["pointer"], flaw["code"]) == (pointer.split()[0], "choose_statistic")
+        assert [one["fields"]["statistic"] for one in flaw["choices"]] == ["accuracy", scores]
+    for chosen in ("accuracy", scores):
+        answer = service.post(COMPARE, content=content, headers=CSV, params={**fields, "statistic": chosen})
+        assert board_of(answer)[0] == chosen
+
+
 def test_without_a_statistic_gold_tells_it_and_scores_are_scikit_learns(service: Any) -> None:
     given = data("label")
     answer = service.post(
@@ -130,6 +206,8 @@ def test_items_without_a_score_are_as_in_the_json_request(service: Any, on_missi
         ("label,A,B", {"gold_column": "label", "statistic": "ratio"}, "/?statistic", "unknown_statistic"),
         ("label,A,B", {"gold_column": "label", "scheme": "BIO"}, "/?scheme", "unused_option"),
         ("label,A", {"statistic": "auc"}, "", "too_few_systems"),
+        ("truthful,A,B", {"statistic": "accuracy"}, "/line/1", "missing_column"),
+        ("label,A,B,group", {"statistic": "accuracy", "groups": "group"}, "/?groups", "unused_option"),
     ],
 )
 def test_what_is_not_told_is_refused(

@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 from pydantic.json_schema import models_json_schema
 
+from ...inputs.formats.catalogue import told_by_statistic
 from ...inputs.formats.roles import ROLES
 from ...reports.representations import OF_A_COMPARISON, BoardPicture, BoardTable
 from ...service import media_types
@@ -17,7 +18,6 @@ from ...service.messages import TestKind
 from ...service.query import parameters_of
 from ...service.schema.compare import CompareChoices, CompareRequest
 from ...service.schema.statistics import STATISTIC_MODELS, entries
-from ...statistics.pairwise.gold import PAIRWISE
 from .operations import (
     BINARY,
     as_text,
@@ -83,15 +83,15 @@ def compare_operation() -> dict[str, Any]:
 
 
 def _of_tables() -> dict[str, Schema]:
-    """The options of tables: of scores, or of scores beside gold, of which `positive` is the class of auc."""
-    of_pairs = {
+    """The options of tables: of scores, or of scores or labels beside gold."""
+    of_gold = {
         parameter.name
         for entry in entries("predictions")
-        if entry.name in PAIRWISE
+        if told_by_statistic(entry.name) is not None
         for parameter in entry.parameters
     }
     own = _members("scores")
-    return own | {name: one for name, one in _members("predictions").items() if name in of_pairs}
+    return own | {name: one for name, one in _members("predictions").items() if name in of_gold}
 
 
 def _members(*kinds: TestKind) -> dict[str, Schema]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...errors import InvalidTest
 from ...statistics.catalogue import STATISTICS
-from ...statistics.paired import Scores
+from ...statistics.paired import Predictions, Scores
 from ...statistics.pairwise.gold import PAIRWISE
 from ..quoting import quoted
 from . import (
@@ -91,6 +91,9 @@ OF_LABELS = frozenset(
     for entry in STATISTICS["predictions"]
     if not {"tags", "rankings"} & set(entry.data) or "labels" in entry.data
 )
+RANKED, LABELLED = ranking.FORMAT.name, labels.FORMAT.name
+# Formats of a table or of lines that may have a column of gold.
+TABLES = frozenset(("csv", "tsv", "jsonl"))
 # `statistic` may also name the statistic to compute, which readers do not check.
 ALWAYS = frozenset(("sheet", "statistic"))
 
@@ -123,6 +126,10 @@ def read(files: Mapping[str, UploadedFile], format_: str, options: ReaderOptions
     if options.delimiter is None and reader.delimiter is not None:
         options = replace(options, delimiter=reader.delimiter)
     reading = reader.read(by_role, options, name)
+    if found is not None and may_be_either(found.name, name, options):
+        assert isinstance(reading.data, Predictions)
+        columns = dict(zip(reading.names or ("u", "v"), (reading.data.u, reading.data.v), strict=True))
+        label_signs.refuse_untold(reading.default_statistic, reading.data.gold, columns)
     if options.on_missing == BOUNDS and not isinstance(reading.data, Scores):
         raise no_bounds()
     if "u" in by_role and "v" in by_role:
@@ -179,14 +186,22 @@ def beside_gold(guessed: str, options: ReaderOptions) -> str:
     where the statistic is one of labels.
     """
     told = options.given() & {"gold_column", "event_column"}
-    ranked, labelled = ranking.FORMAT.name, labels.FORMAT.name
-    if guessed in {ranked, labelled} or (told and guessed in {"csv", "tsv", "jsonl"}):
-        if options.statistic in PAIRWISE:
-            return ranked
-        if options.statistic in OF_LABELS:
-            return labelled
-        return guessed if guessed in {ranked, labelled} else ranked
+    if guessed in {RANKED, LABELLED} or (told and guessed in TABLES):
+        of_statistic = told_by_statistic(options.statistic)
+        return of_statistic or (guessed if guessed in {RANKED, LABELLED} else RANKED)
     return guessed
+
+
+def may_be_either(guessed: str, name: str, options: ReaderOptions) -> bool:
+    """Whether only the column of gold said that a table has scores, so that they may be labels."""
+    return name == RANKED and guessed in TABLES and options.statistic is None
+
+
+def told_by_statistic(statistic: str | None) -> str | None:
+    """The format of scores or of labels beside gold, if that is what a statistic compares with gold."""
+    if statistic in PAIRWISE:
+        return RANKED
+    return LABELLED if statistic in OF_LABELS else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from ...errors import InvalidTest
+from ...errors import MAX_CHOICES, InvalidTest
+from ...statistics.paired import StatisticSpec
+from ..quoting import quoted
 from ..systems_table import INDEX_NAMES
 from .format import MAX_LINES, FirstLook, Sign
 from .json_fields import MORE_ID_NAMES, SCORE_NAMES
 from .label_names import CLASSES, GOLD, PREDICTED, STEMS, SURELY_GOLD
 from .label_values import is_gap
 from .number_text import TRUTH, parsed
+from .reader import choose
 from .table import CLUSTER_NAME
 
 Table = dict[str, list[Any]]
@@ -59,6 +62,17 @@ def refuse_ambiguous(look: FirstLook) -> None:
             "right: say which by format=labels or format=csv."
         )
         raise InvalidTest.at("/options/format", "choose_format", detail)
+
+
+def refuse_untold(spec: StatisticSpec, gold: Collection[Any], columns: Mapping[str, Collection[Any]]) -> None:
+    """Refuse the statistic `spec` of scores that nobody has named, where the scores may be labels: whole numbers that gold has, too."""
+    labels = set(gold)
+    if spec.name == "concordance" or len(labels) > MOST_CLASSES:
+        return
+    if all(labels.issuperset(values) for values in columns.values()):
+        named = ", ".join(map(quoted, list(columns)[:MAX_CHOICES]))
+        why = f"All numbers of {named} are also gold's, so they may be labels, or scores. "
+        raise choose("/options/statistic", "statistic", "statistic", ["accuracy", spec.name], why)
 
 
 def _is_table_of_labels(columns: Table) -> bool:

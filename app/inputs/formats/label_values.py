@@ -81,5 +81,5 @@ def _refuse_scores(
         for row, text in enumerate(texts[role]):
             number = None if text is None else numbers[text]
             if number is not None and number != int(number):
-                detail = "this is a score, and no label; scores beside gold are read with format=ranking."
+                detail = "this is a score, and no label; scores have statistics of their own, such as auc (statistic=)."
                 raise data.refused(row, name, "not_a_label", detail)

@@ -64,4 +64,4 @@ def _why(text: str, whole: str, *, comma: bool, percent: bool) -> str:
         return "A minus is written as a hyphen."
     if INFINITY.fullmatch(text):
         return "Infinite scores have no mean."
-    return "Labels are read beside gold, with format=labels." if text.isalpha() else ""
+    return "Labels have statistics of their own, such as accuracy (statistic=)." if text.isalpha() else ""

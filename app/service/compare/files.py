@@ -11,6 +11,7 @@ from ...inference.record import ReadingRecord
 from ...inputs import delimited, json_body
 from ...inputs.delimited import Delimiter
 from ...inputs.formats import catalogue, item_weights, labels, many_systems, ranking, ranking_systems
+from ...inputs.formats.label_signs import refuse_untold
 from ...inputs.formats.many_systems import require_alike
 from ...inputs.formats.outputs_by_id import SystemOutputs, column_of
 from ...inputs.formats.reader import ReaderOptions
@@ -20,7 +21,6 @@ from ...inputs.formats.spreadsheet import as_text, refuse_others
 from ...inputs.pairing import ById, Given
 from ...inputs.quoting import quoted
 from ...statistics.paired import StatisticSpec
-from ...statistics.pairwise.gold import PAIRWISE
 from ..messages import Job
 from ..multipart import Form, read as read_multipart
 from ..parse_files import OF_TASKS, PARAMETERS, as_read, option_pointer, spec_of_kind, spec_of_reading
@@ -124,13 +124,14 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
         raise InvalidTest.at(option_pointer(NAMES), "unused_option", detail)
     format_ = fields.format
     guessed = format_ == catalogue.AUTO
-    looked_at = ""
+    looked_at, untold = "", False
     if guessed:
         found = catalogue.guess({FILE: source}, options)
         looked_at = found.looked_at.replace("files'", "file's")
         format_ = catalogue.beside_gold(found.name, options)
-        if format_ in many_systems.FORMATS and options.statistic in PAIRWISE:
-            format_ = ranking.FORMAT.name
+        if format_ in catalogue.TABLES:
+            format_ = catalogue.told_by_statistic(options.statistic) or format_
+        untold = catalogue.may_be_either(found.name, format_, options)
     if format_ not in FORMATS:
         detail = (
             f"The format {format_} takes a file for each system: give one part {SYSTEM} for each. Several systems in one file are read as "
@@ -146,7 +147,7 @@ def one_file(source: Source, fields: FormFields, options: ReaderOptions) -> File
             raise InvalidTest.at(option_pointer(name), "unused_option", detail)
     note = (f"The format was guessed from {looked_at}: {format_}.",) if guessed else ()
     if format_ in BESIDE_GOLD:
-        return _beside_gold(source, fields, options, format_, note, guessed=guessed)
+        return _beside_gold(source, fields, options, format_, note, guessed=guessed, untold=untold)
     choices = choices_of(fields, "scores")
     spec = spec_of_scores(fields)
     if format_ in PLAIN and fields.reader.keys() <= {"statistic"} and _is_plain(source, PLAIN[format_]):
@@ -198,11 +199,14 @@ def _beside_gold(
     note: tuple[str, ...],
     *,
     guessed: bool,
+    untold: bool,
 ) -> FilesOfSystems:
-    """Gold and the scores or labels of all systems in one file."""
+    """Gold and the scores or labels of all systems in one file; `untold` is as `catalogue.may_be_either`."""
     found = ranking_systems.read(
         source, replace(options, on_missing=fields.on_missing), fields.systems, format_
     )
+    if untold:
+        refuse_untold(found.default, found.gold, found.columns)
     statistic = fields.members.get("statistic", {})
     parameters = {name: statistic[name] for name in PARAMETERS if name in statistic}
     with relocated(in_form):

@@ -1,4 +1,4 @@
-"""A table with gold and the scores of many systems as the body of a request, its options in the query."""
+"""A table with gold and the scores, or the labels, of many systems as the body of a request, its options in the query."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from ...errors import relocated
 from ...inputs.delimited import Delimiter
-from ...inputs.formats import ranking
+from ...inputs.formats import catalogue
 from ...inputs.formats.reader import ReaderOptions
 from ...inputs.formats.source import Source
-from ...statistics.pairwise.gold import PAIRWISE
 from ..messages import Job
 from ..query import OF_A_BOARD, Query
 from .files import FilesOfSystems, one_file, within
@@ -22,9 +21,10 @@ _OF_ANSWERS = ("format", "theme", *OF_A_BOARD)
 
 
 def has_gold(query: Query) -> bool:
-    """Whether a query says that a table has gold: it names its column, or a statistic that compares scores with gold."""
+    """Whether a query says that a table has gold: it names its column, or a statistic of what is compared with gold."""
     return any(
-        name in ("gold_column", "event_column") or (name == "statistic" and text in PAIRWISE)
+        name in ("gold_column", "event_column")
+        or (name == "statistic" and catalogue.told_by_statistic(text) is not None)
         for name, text in query
     )
 
@@ -33,11 +33,23 @@ def parse_ranked(job: Job, body: bytes | bytearray, delimiter: Delimiter) -> Fil
     """Read the table; raises InputError with pointers `/line/…` and `/?<name>`."""
     given = [(name, text) for name, text in job.query if name not in _OF_ANSWERS]
     with relocated(_in_body):
-        fields = replace(fields_of(given), format=ranking.FORMAT.name)
+        fields, source = fields_of(given), Source(_ROLE, "", bytes(body))
         options = ReaderOptions.of_form(fields.reader, max_inflated_bytes=job.limits.max_body_bytes)
-        found = one_file(Source(_ROLE, "", bytes(body)), fields, replace(options, delimiter=delimiter))
+        found = one_file(
+            source, replace(fields, format=_format_of(source, options)), replace(options, delimiter=delimiter)
+        )
     boards = {name: within(board, _in_body) for name, board in found.boards.items()}
     return replace(found, boards=boards)
+
+
+def _format_of(source: Source, options: ReaderOptions) -> str:
+    """The format that the statistic tells; else it is guessed, of a table beside gold in any case."""
+    told = catalogue.told_by_statistic(options.statistic)
+    if told is not None:
+        return told
+    guessed = catalogue.guess({"file": source}, options).name
+    beside = {catalogue.RANKED, catalogue.LABELLED, *catalogue.TABLES}
+    return catalogue.AUTO if guessed in beside else catalogue.RANKED
 
 
 def _in_body(pointer: str) -> str:

@@ -5473,8 +5473,12 @@ export interface operations {
                 decimals?: number;
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. all_pairs; baseline: every system with the one that `baseline` names; or pairs [u, v] of names. A JSON list of pairs. Default all_pairs. */
                 compare?: string;
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of f1, precision, recall: over classes, in scikit-learn's meaning (default binary). */
+                average?: "binary" | "micro" | "macro" | "weighted";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of f1, precision, recall: the positive class of average binary (default 1); Of g_mean, specificity, npv: the positive class; all others are negative (default 1); Of auc: the positive label of auc (default 1). */
                 positive?: string | number;
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of f1, precision, recall: the classes that micro, macro and weighted take, instead of all; Of span_f1, span_precision, span_recall: the entity types that count, instead of all. A JSON list, or between commas. */
+                labels?: string;
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of auc, concordance, kendall, spearman: of the scores, on which the systems are exchanged (default ranks); Of pairwise_accuracy: of the scores, on which the systems are exchanged (default raw). */
                 scale?: "ranks" | "raw" | "standardized";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean). */
