@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -74,11 +75,15 @@ class Postgres:
             "-k",
             "",
         ]
-        self.process = subprocess.Popen(command, cwd="/", stderr=subprocess.DEVNULL, user=self.nobody)
+        # It refuses to start while processes of a killed one still hold its shared memory.
+        start = partial(subprocess.Popen, command, cwd="/", stderr=subprocess.DEVNULL, user=self.nobody)
+        self.process = start()
         while True:
             with contextlib.suppress(psycopg.OperationalError):
                 psycopg.connect(self.url(), connect_timeout=2).close()
                 return
+            if self.process.poll() is not None:
+                self.process = start()
             time.sleep(0.1)
 
     def kill(self) -> None:

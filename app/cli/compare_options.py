@@ -9,10 +9,21 @@ import click
 from ..inference.compare.record import Adjust, Aggregate, Combine, Family, ListedPairs
 from ..reports.picture.style import Theme
 from ..reports.representations import OF_A_COMPARISON, BoardPicture, BoardTable
-from ..service.compare.form_fields import OF_TWO as ONLY_OF_TWO
 from .options import READING, SECTIONS as OF_TWO, SERVER, TEST, Field, in_section, of_field
 
-ROLES_OF_TWO = frozenset((*ONLY_OF_TWO, "on_missing"))
+ROLES_OF_TWO = frozenset(
+    (
+        "filter_u",
+        "filter_v",
+        "metric_u",
+        "metric_v",
+        "system_u",
+        "system_v",
+        "tag_column_u",
+        "tag_column_v",
+        "on_missing",
+    )
+)
 NOT_OF_A_BOARD = frozenset(
     {"test", "significance", "power", "sequential", "exact_fraction", "pmf", "statistic", "alternative"}
 )

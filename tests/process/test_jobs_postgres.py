@@ -65,8 +65,14 @@ class Postgres:
         command = [
             str(self.programs / "postgres"), "-D", str(self.folder), "-p", str(self.port), "-h", "127.0.0.1", "-k", "",
         ]  # fmt: skip
-        self.process = subprocess.Popen(command, cwd="/", stderr=subprocess.DEVNULL, **self.options)
-        until(self.answers, "PostgreSQL answers")
+
+        def answers() -> bool:
+            # It refuses to start while processes of a killed one still hold its shared memory.
+            if self.process is None or self.process.poll() is not None:
+                self.process = subprocess.Popen(command, cwd="/", stderr=subprocess.DEVNULL, **self.options)
+            return self.answers()
+
+        until(answers, "PostgreSQL answers")
 
     def answers(self) -> bool:
         import psycopg

@@ -94,7 +94,9 @@ def test_what_it_offers_is_described_and_a_failed_gate_is_an_answer(tmp_path: Pa
         assert client.server_info.name == "exactperm"
         failed = await client.call_tool("gate_files", {"u": NEW, "v": OLD})
         assert not failed.is_error
-        assert text_of(failed).startswith("FAIL: no_regression p=1.414e-50 (exact, permutation")
+        assert text_of(failed).startswith(
+            "FAIL: no_regression higher_is_better p=1.414e-50 (exact, permutation"
+        )
         assert failed.structured_content["verdict"] == "fail"
 
     run(body, FILES, tmp_path / "log")

@@ -275,23 +275,26 @@ def test_a_storm_of_kills_loses_no_call_and_leaves_nothing_behind() -> None:
     async def scenario() -> None:
         async with executor(workers=2, queue_depth=1000) as pool:
             before = descriptors()
-            done = 0
+            done = [0] * 8
             storm_over = False
 
-            async def client() -> None:
-                nonlocal done
+            async def client(number: int) -> None:
                 while not storm_over:
                     assert await pool.run(jobs.sleep, 0.005, b"x" * 5000, 60) == "slept"
-                    done += 1
+                    done[number] += 1
 
-            clients = [asyncio.ensure_future(client()) for _ in range(8)]
+            clients = [asyncio.ensure_future(client(number)) for number in range(len(done))]
+
+            def all_since(before: list[int]) -> bool:
+                """Every client has had an answer: a call that is retried gets through before the next kill."""
+                return all(now > then for now, then in zip(done, before, strict=True))
+
             for _ in range(40):
                 await until(lambda: len(pool.pids) == 2)
-                target = done + 5  # a call that is retried gets through before the next kill
                 victim = pool.pids[0]
                 os.kill(victim, signal.SIGKILL)
                 await until(partial(lambda pid: pid not in pool.pids, victim))
-                await until(partial(lambda least: done >= least, target))
+                await until(partial(all_since, list(done)))
             storm_over = True
             await asyncio.gather(*clients)
             await until(lambda: len(pool.pids) == 2)
