@@ -105,7 +105,7 @@ def test_the_new_problem_is_sent_with_its_status_and_title(asked: Any) -> None:
 
 def test_the_page_of_problems_and_the_document_have_it(asked: Any) -> None:
     *_, page, document = asked
-    assert '<div id="teapot"><dt><span class="status">418</span> This is a teapot' in page
+    assert '<div id="teapot"><dt><span class="status">418</span> <span class="title">This is a teapot' in page
     assert "<dd>Ask for tea.</dd>" in page
     responses = document["paths"]["/v1/tests/scores"]["post"]["responses"]
     assert responses["418"]["description"] == "This is a teapot"
