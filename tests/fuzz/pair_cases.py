@@ -13,6 +13,21 @@ from typing import Any
 NAMES = ("auc", "concordance", "kendall", "pairwise_accuracy", "spearman")
 SCALES = ("ranks", "raw", "standardized")
 _SAME = Decimal(10) ** -60
+_USUAL: tuple[tuple[float, ...], ...] = (
+    (0.1, 0.2, 0.3),
+    (0.5, 1.25, 2.0, 3.5, 4.0),
+    tuple(k / 8 for k in range(40)),
+    (-1, 0, 1, 2),
+)
+# z-scores of these would need more digits than the oracle has.
+_EXTREMES: tuple[tuple[float, ...], ...] = (
+    (0.0, -0.0, 5e-324, -5e-324, 1e-323),
+    (1.7976931348623157e308, -1e308, 1e308, 1e-308, 0.5),
+    (2**63 - 1, 2**63 - 2, -(2**63), 2**53 + 1, 2**53, 0),
+    (0.30000000000000004, 0.3, 1 / 3, 0.1, 0.2),
+)
+# Groups up to, and of more than, the 64 items that are compared in blocks; their swaps are few, as their clusters are. And numbers at the ends of doubles and integers.
+_MANY, _EXTREME = 0.03, 0.15
 
 Number = Fraction | Decimal
 
@@ -31,14 +46,14 @@ class Case:
 
 
 def case(source: random.Random, name: str) -> Case:
-    """Up to nine items with many ties; a case may turn out to have no comparable pair."""
-    n = source.choice((2, 3, 4, 5, 6, 7, 8, 8, 9))
-    values = source.choice(
-        ((0.1, 0.2, 0.3), (0.5, 1.25, 2.0, 3.5, 4.0), tuple(k / 8 for k in range(40)), (-1, 0, 1, 2))
-    )
+    """Up to nine items with many ties, or many in a few clusters; a case may turn out to have no comparable pair."""
+    many = source.random() < _MANY
+    n = source.choice((40, 64, 68) if many else (2, 3, 4, 5, 6, 7, 8, 8, 9))
+    extreme = source.random() < _EXTREME
+    values = source.choice(_EXTREMES if extreme else _USUAL)
     u, v = ([source.choice(values) for _ in range(n)] for _ in range(2))
     if (
-        source.random() < 0.2
+        source.random() < 0.2 and not extreme
     ):  # one of the systems on a scale of its own: z-scores of unlike roots, and of equal values
         factor = source.choice((2, 3, 0.5))
         v = [x * factor for x in (source.sample(u, n) if source.random() < 0.5 else v)]
@@ -54,12 +69,12 @@ def case(source: random.Random, name: str) -> Case:
     if source.random() < 0.5:
         body["groups"] = [source.choice("abc") for _ in range(n)]
         statistic["group_average"] = source.choice(("mean", "sum"))
-    if source.random() < 0.4:
+    if many or source.random() < 0.4:
         body["clusters"] = [source.choice("pqrst") for _ in range(n)]
     if name == "concordance" and source.random() < 0.7:
         body["event"] = [source.choice((0, 1, True, False)) for _ in range(n)]
     if source.random() < 0.7:
-        statistic["scale"] = source.choice(SCALES)
+        statistic["scale"] = source.choice(SCALES[:2] if extreme else SCALES)
     if name == "pairwise_accuracy" and source.random() < 0.7:
         statistic["epsilon"] = source.choice((0, 0.1, 0.2, 0.5, 1, 1.5))
     body["alternative"] = source.choice(("two-sided", "greater", "less"))

@@ -136,7 +136,9 @@ class TangoTest:
 
     `proportion` is the hypothesised difference as a proportion of the items, inside (-1, 1). To show a difference
     beyond a margin is to show one beyond 0, so that p is never below McNemar's exact one there: of few items a normal
-    tail would pass what the test without a margin does not.
+    tail would pass what the test without a margin does not. To show that one side is not worse by the margin is to show it
+    of a side that never wins, too, so that p is never below the chance of as few net losses then: it would pass a few items
+    that all tie.
     """
 
     question: Question
@@ -172,8 +174,12 @@ class TangoTest:
         z = tango_test(only_u, only_v, self.table.items, float(self.proportion))
         upwards = self.question.alternative == "greater"
         log_p = float(special.log_ndtr(-z if upwards else z))
-        if self.proportion > 0 if upwards else self.proportion < 0:
-            log_p = max(log_p, _log_mcnemar(*((only_u, only_v) if upwards else (only_v, only_u))))
+        wins, losses = (only_u, only_v) if upwards else (only_v, only_u)
+        beyond = self.proportion if upwards else -self.proportion
+        if beyond > 0:
+            log_p = max(log_p, _log_mcnemar(wins, losses))
+        elif beyond < 0:
+            log_p = max(log_p, _log_few_losses(losses - wins, self.table.items, float(-beyond)))
         return max(math.exp(log_p), SMALLEST), log_p / LN10
 
 
@@ -182,6 +188,16 @@ def _log_mcnemar(wins: int, losses: int) -> float:
     if wins == 0:
         return 0.0
     p = float(special.betainc(wins, losses + 1, 0.5))
+    return math.log(p) if p > 0.0 else -math.inf
+
+
+def _log_few_losses(net: int, items: int, share: float) -> float:
+    """log P(at most so many losses), each item lost with probability `share` and none won; of net wins it says nothing.
+
+    It is a lower bound of the exact p-value (the largest over all hypotheses of so large a difference, of tables with at
+    least the observed score): at this hypothesis a table has no wins, and with at most `net` losses no smaller score.
+    """
+    p = float(special.bdtr(net, items, share)) if net >= 0 else 0.0
     return math.log(p) if p > 0.0 else -math.inf
 
 

@@ -77,3 +77,45 @@ def exact_size(items: int, only_v: float, margin: Fraction, alpha: float, *, upp
 @pytest.mark.parametrize("only_v", [0.12, 0.2, 0.3])
 def test_tangos_size_is_near_alpha(only_v: float, upper: bool) -> None:
     assert exact_size(80, only_v, Fraction(1, 10), 0.05, upper=upper) == pytest.approx(0.05, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "margin", [Fraction(1, 10), Fraction(1, 5), Fraction(3, 10), Fraction(1, 2)], ids=str
+)
+def test_few_right_or_wrong_items_are_not_shown_to_be_equivalent_too_often(margin: Fraction) -> None:
+    """Both tests of `equivalent` together, over all tables of few items, at differences of exactly the margin."""
+    for items in (1, 2, 3, 4, 5, 6, 8, 10, 12, 20, 25):
+        passing = [
+            (b, c)
+            for b in range(items + 1)
+            for c in range(items + 1 - b)
+            if max(both(b, c, items, margin)) <= 0.05
+        ]
+        for share in range(11):
+            only_u = float(1 - margin) / 2 * share / 10
+            chances = [only_u, only_u + float(margin), 1 - 2 * only_u - float(margin)]
+            size = sum(_chance((b, c, items - b - c), chances) for b, c in passing)
+            assert size <= 0.075, (items, only_u)
+
+
+def both(only_u: int, only_v: int, items: int, margin: Fraction) -> tuple[float, float]:
+    """The p-values of a difference above -margin, and of one below it."""
+    table = PairedBinary(items, only_u, only_v)
+    above = TangoTest(Question("greater", -margin), table, -margin).run().p_value
+    return above, TangoTest(Question("less", margin), table, margin).run().p_value
+
+
+def _chance(counts: tuple[int, int, int], chances: list[float]) -> float:
+    """Multinomial."""
+    ways = math.factorial(sum(counts)) // math.prod(map(math.factorial, counts))
+    return ways * math.prod(max(chance, 0.0) ** count for count, chance in zip(counts, chances, strict=True))
+
+
+def test_items_that_all_tie_show_equivalence_only_where_that_is_unlikely() -> None:
+    """Systems that differ by the margin tie on all with (1 - margin)^n at most: Tango's p of three is 0.042, for 1/8."""
+    for items, margin in ((3, Fraction(1, 2)), (25, Fraction(1, 10)), (29, Fraction(1, 10))):
+        least = (1 - margin) ** items
+        assert both(0, 0, items, margin) == pytest.approx((float(least), float(least)))
+    one = both(0, 1, 10, Fraction(1, 5))
+    assert one[0] == pytest.approx(0.8**10 + 10 * 0.2 * 0.8**9)
+    assert one[1] < one[0]  # a net loss is no reason to doubt that U is not better
