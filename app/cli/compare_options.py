@@ -7,23 +7,12 @@ from typing import get_args
 import click
 
 from ..inference.compare.record import Adjust, Aggregate, Combine, Family, ListedPairs
+from ..inputs.formats.options import OF_TWO as NOT_OF_MANY
 from ..reports.picture.style import Theme
 from ..reports.representations import OF_A_COMPARISON, BoardPicture, BoardTable
 from .options import READING, SECTIONS as OF_TWO, SERVER, TEST, Field, in_section, of_field
 
-ROLES_OF_TWO = frozenset(
-    (
-        "filter_u",
-        "filter_v",
-        "metric_u",
-        "metric_v",
-        "system_u",
-        "system_v",
-        "tag_column_u",
-        "tag_column_v",
-        "on_missing",
-    )
-)
+ROLES_OF_TWO = frozenset((*NOT_OF_MANY, "on_missing"))
 NOT_OF_A_BOARD = frozenset(
     {"test", "significance", "power", "sequential", "exact_fraction", "pmf", "statistic", "alternative"}
 )

@@ -124,3 +124,15 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     one.name: tuple(one.choices) for one in READER_OPTIONS if one.choices and not one.is_open
 }
 INTEGERS = tuple(one.name for one in READER_OPTIONS if one.type == "integer")
+
+# They tell one of two systems from the other: a board of many has none of them.
+OF_TWO = (
+    "filter_u",
+    "filter_v",
+    "metric_u",
+    "metric_v",
+    "system_u",
+    "system_v",
+    "tag_column_u",
+    "tag_column_v",
+)

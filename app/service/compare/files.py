@@ -13,6 +13,7 @@ from ...inputs.delimited import Delimiter
 from ...inputs.formats import catalogue, item_weights, labels, many_systems, ranking, ranking_systems
 from ...inputs.formats.label_signs import refuse_untold
 from ...inputs.formats.many_systems import require_alike
+from ...inputs.formats.options import OF_TWO
 from ...inputs.formats.outputs_by_id import SystemOutputs, column_of
 from ...inputs.formats.reader import ReaderOptions
 from ...inputs.formats.roles import ROLES
@@ -28,7 +29,7 @@ from ..pointers import PointerMap
 from ..schema.compare import CompareChoices, CompareKind
 from ..schema.fields import NO_BOOLEANS
 from . import json_request, tables
-from .form_fields import NAMES, OF_TWO, FormFields, choices_of, fields_of, spec_of_scores
+from .form_fields import NAMES, FormFields, choices_of, fields_of, spec_of_scores
 from .given import GivenBoard
 from .options import SYSTEMS, in_form
 from .ranked_table import board_beside_gold

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from ...errors import InvalidTest, relocated
 from ...inputs.formats import catalogue
+from ...inputs.formats.options import OF_TWO
 from ...inputs.formats.reader import OPTION_NAMES
 from ...statistics.paired import StatisticSpec
 from ..parse_files import option_pointer
@@ -18,16 +19,6 @@ from ..validation import validated
 from .options import OF_QUERY, SYSTEMS, in_form, options_of_board
 
 NAMES = "names"
-OF_TWO = (
-    "filter_u",
-    "filter_v",
-    "metric_u",
-    "metric_v",
-    "system_u",
-    "system_v",
-    "tag_column_u",
-    "tag_column_v",
-)
 # Options that a comparison has itself, or passes on in its own words.
 OWN = frozenset(OF_QUERY)
 READER_OPTIONS = tuple(name for name in OPTION_NAMES if name not in OF_TWO and name not in OWN)
