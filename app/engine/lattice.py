@@ -32,7 +32,7 @@ EXACT_DOUBLE = 2**53
 # Sums of effects must stay inside int64 with a bit to spare for stay - swap.
 MAX_TOTAL = 2**61
 # Python adds so many integers as quickly as NumPy, and exactly.
-_FEW = 256
+_FEW, _FEW_GROUPS = 256, 16
 # Below this many buckets per item, counting beats sorting.
 _BUCKETS_PER_ITEM = 4
 
@@ -140,7 +140,7 @@ def exact_total(values: Integers) -> int:
 
 
 def _dot(weights: Integers, counts: Integers) -> int:
-    if float(np.dot(weights.astype(np.float64), counts)) < MAX_TOTAL:
+    if len(weights) > _FEW_GROUPS and float(np.dot(weights.astype(np.float64), counts)) < MAX_TOTAL:
         return int(np.dot(weights, counts))
     return sum(w * c for w, c in zip(weights.tolist(), counts.tolist(), strict=True))
 

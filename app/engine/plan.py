@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 INEXACT_METHODS = ("bounds", "monte_carlo")
@@ -47,14 +48,20 @@ class Cost:
 class Plan:
     """The method that will run, why, what the others would have cost (cheapest exact first), and the budget.
 
-    `asked` is true when the method was requested by name, so that no other may replace it.
+    `asked` is true when the method was requested by name, so that no other may replace it. Where the choice was certain
+    without the prices of the others, `rest` is what finds them.
     """
 
     chosen: Cost
     reason: str
-    others: tuple[Cost, ...]
+    rest: tuple[Cost, ...] | Callable[[], tuple[Cost, ...]]
     budget: Budget
     asked: bool = False
+
+    @property
+    def others(self) -> tuple[Cost, ...]:
+        """The other methods with their prices, exact ones first, cheapest first."""
+        return self.rest() if callable(self.rest) else self.rest
 
     @property
     def in_turn(self) -> tuple[Cost, ...]:

@@ -47,7 +47,9 @@ class AdditiveTest:
     @property
     def seconds(self) -> float:
         """Predicted time: the p-value, its fraction, and the null distribution."""
-        fraction = sum(cost.seconds for cost in self.plan.others if cost.method == self.fraction_by)
+        fraction = 0.0
+        if self.fraction_by is not None:
+            fraction = sum(cost.seconds for cost in self.plan.others if cost.method == self.fraction_by)
         pictured = null_seconds(self.form, self.options.pmf)
         each = _SECONDS_PER_ITEM * self.problem.items
         tied = 0.0 if self.tied_by is None else self.tied_by.seconds
@@ -72,7 +74,9 @@ class AdditiveTest:
 
     def _methods(self) -> Iterable[Cost]:
         """What may answer, in turn; before it samples, `auto` brackets, which is priced only when it comes to that."""
-        planned = self.plan.in_turn
+        if self.plan.chosen.exact:
+            yield self.plan.chosen  # mostly the only one, and then the others are not even priced
+        planned = self.plan.in_turn[1 if self.plan.chosen.exact else 0 :]
         yield from (cost for cost in planned if cost.method != "monte_carlo")
         if not self.plan.asked and all(cost.method != "bounds" for cost in planned):
             bracket = planner.narrowest_bracket(

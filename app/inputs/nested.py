@@ -40,8 +40,9 @@ class NamedCounts:
 
 def samples(values: list[Any], *, may_hold_booleans: bool = True) -> Column | Repeated:
     """One number per item, or a list of at least one number per item; raises InvalidTest."""
-    if not _all_lists(values):
-        return columns.numbers(values, may_hold_booleans=may_hold_booleans)
+    if not _begins_with_list(values):
+        return _numbers(values, may_hold_booleans=may_hold_booleans)
+    _require_one_form(values)
     lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
     if not lengths.all():
         raise _at(
@@ -52,8 +53,9 @@ def samples(values: list[Any], *, may_hold_booleans: bool = True) -> Column | Re
 
 def tuples(values: list[Any], *, may_hold_booleans: bool = True) -> Column:
     """One number per item, shape (n,), or m numbers for every item, shape (n, m); raises InvalidTest."""
-    if not _all_lists(values):
-        return columns.numbers(values, may_hold_booleans=may_hold_booleans)
+    if not _begins_with_list(values):
+        return _numbers(values, may_hold_booleans=may_hold_booleans)
+    _require_one_form(values)
     lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
     m = len(values[0])
     if not 1 <= m <= MAX_TUPLE:
@@ -160,17 +162,28 @@ def taken(values: Any, order: NDArray[np.int64]) -> Any:
     return [values[index] for index in order.tolist()]
 
 
-def _all_lists(values: list[Any]) -> bool:
-    """Whether every item is a list; raises InvalidTest when only some are."""
+def _begins_with_list(values: list[Any]) -> bool:
+    return bool(values) and type(values[0]) is list
+
+
+def _numbers(values: list[Any], *, may_hold_booleans: bool) -> Column:
+    """One number per item. Lists are looked for only where the items are no numbers: most are."""
+    try:
+        return columns.numbers(values, may_hold_booleans=may_hold_booleans)
+    except InvalidTest:
+        _require_one_form(values)
+        raise
+
+
+def _require_one_form(values: list[Any]) -> None:
+    """Raise InvalidTest when only some items are lists."""
     kinds = set(map(type, values))
-    if list not in kinds:
-        return False
-    if kinds != {list}:
+    if list in kinds and kinds != {list}:
         first = type(values[0]) is list
         index = next(i for i, value in enumerate(values) if (type(value) is list) != first)
         detail = "Some items are single numbers and some are lists; they must all be of one form."
         raise _at(index, "mixed_items", detail)
-    return True
+
 
 
 def _flat(values: list[Any], lengths: NDArray[np.int64], *, may_hold_booleans: bool) -> Column:

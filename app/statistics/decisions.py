@@ -13,6 +13,7 @@ or sixteen that are eight and their negatives; so |L x| > 2^-(7 * 482), and |x| 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -29,6 +30,7 @@ from .quantity import Quantity
 from .state_cost import PRECISIONS, StateCost
 
 _U = 2.0**-52
+_LARGEST = sys.float_info.max
 # Decisions that are remembered; a state that comes again in another block costs nothing then.
 _REMEMBERED = 1 << 16
 
@@ -193,8 +195,8 @@ def as_float(value: Exact) -> float:
     try:
         number = float(value) if isinstance(value, Fraction) else float(value.mid())
     except OverflowError:
-        number = np.inf if value > 0 else -np.inf
-    return float(np.nan_to_num(number))
+        number = math.inf if value > 0 else -math.inf
+    return 0.0 if math.isnan(number) else max(-_LARGEST, min(number, _LARGEST))
 
 
 def settled(

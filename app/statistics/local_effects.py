@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from ..engine.lattice import Integers
+from ..engine.lattice import Integers, largest_size
 from ..errors import InvalidTest
 from . import formula
 from .additive_problem import Additive, Rounding, clustered, require_items, require_same_length
@@ -19,6 +19,9 @@ from .joint_problem import Joint
 from .numbers import effects_on, on_lattice
 from .paired import Column, Effects, Pairing, StatisticSpec
 from .reduction import function_of_sums
+
+_ITSELF, _ONE = formula.variable(0), Fraction(1)
+_SMALL_SUM = 1 << 56
 
 
 def reduce_effects(data: Effects, spec: StatisticSpec) -> Additive | Joint:
@@ -59,12 +62,26 @@ def _rounding(node: Node, roundings: list[Rounding | None], pairing: Pairing) ->
 
 
 def _one_sum(name: str, node: Node, data: Effects) -> Additive | None:
-    """The test of a multiple of a single sum, or of its size, that no 64 bits hold; None for any other."""
+    """The test of a multiple of a single sum, or of its size, that no 64 bits hold; of one of small integers; else None."""
     inner = node.arguments[0] if isinstance(node, Call) and node.function == "abs" else node
     if not isinstance(inner, Linear) or inner.constant or len(inner.terms) != 1:
         return None
     sides = [data.stay] if data.swap is None else [data.stay, data.swap]
-    lattice = on_lattice(*(_column(side, 0) for side in sides))
+    columns = [_column(side, 0) for side in sides]
+    if inner == _ITSELF and data.pairing.clusters is None and all(map(_have_small_sum, columns)):
+        # Nothing of these can be refused or has to be scaled: the general way leads to the same.
+        stay, swap = (*cast("list[Integers]", columns), None)[:2]
+        plain = inner is node
+        return Additive(
+            name,
+            stay,
+            swap,
+            _ONE,
+            len(stay),
+            absolute=not plain,
+            shiftable=swap is None and plain,
+        )
+    lattice = on_lattice(*columns)
     if lattice.error == 0 and all(column.dtype != object for column in lattice.columns):
         return None
     factor = Fraction(inner.terms[0][1], inner.divisor)
@@ -83,6 +100,11 @@ def _one_sum(name: str, node: Node, data: Effects) -> Additive | None:
         shiftable=data.swap is None and inner is node,
         rounding=rounding,
     )
+
+
+def _have_small_sum(column: Column) -> bool:
+    """Whether these are integers, the sum of whose sizes is certain to be far from what is refused."""
+    return column.dtype == np.int64 and largest_size(cast(Integers, column)) * len(column) < _SMALL_SUM
 
 
 def _largest_cluster(pairing: Pairing) -> int:

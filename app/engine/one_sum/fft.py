@@ -36,11 +36,15 @@ from ..probability import (
 from ..tilting import bernstein_reach
 from .heavy_weights import best_split, heavy_sums, shifted
 from .spectrum import Spectrum, spectrum
+from .tables import have_tables, short_spectrum
 from .tilt import Tilt, exponent, tilt_at, tilt_towards
 
 # Mass outside the window, against the answer: below roundoff, so that rounding is the only error.
 _OUTSIDE = 2.0**-58
 _ATTEMPTS = 4
+# A tail that begins within so many standard deviations of the middle is first tried without a tilt, where there are tables:
+# its relative error must not be larger than with one.
+_UNTILTED_SDS, _UNTILTED_ERROR = 3.0, 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,9 @@ def with_ties(form: CanonicalForm, region: Region, ties: tuple[int, ...]) -> tup
     certain = region.covers(form)
     if certain and not ties:
         return CERTAIN, IMPOSSIBLE
+    by_tables = _by_tables(form, region, ties)
+    if by_tables is not None:
+        return by_tables
     heavy = best_split(form).heavy
     if heavy == 0:
         return (CERTAIN, _of_points(form, ties, {})) if certain else _both(form, region, ties)
@@ -176,6 +183,40 @@ def interval_probability(
     log_p = weight + math.log(total) if total > 0.0 else -math.inf
     rounding = UNIT_ROUNDOFF * (4.0 + 2.0 * abs(log_p))
     return Probability(log_p, bound + 1.01 * weight_error + rounding)
+
+
+def is_tabled(form: CanonicalForm, region: Region) -> bool:
+    """Whether tables are tried: all that the region lacks, or has, are tails that begin near the middle."""
+    near = _UNTILTED_SDS * math.sqrt(form.variance)
+    ends = (end for low, high in region.intervals for end in (low, high) if 0 < end < form.range)
+    return have_tables(form) and all(abs(end - form.range / 2.0) <= near for end in ends)
+
+
+def _by_tables(
+    form: CanonicalForm, region: Region, ties: tuple[int, ...]
+) -> tuple[Probability, Probability] | None:
+    """`with_ties` on a window that holds all values, untilted and with no weight enumerated; None where that does not do."""
+    if not is_tabled(form, region):
+        return None
+    window = Window(tilt_at(form, 0.0), short_spectrum(form), 0, 0.0)
+    found = by_intervals(form, region, partial(_untilted, window=window))
+    if not found.relative_error_bound <= _UNTILTED_ERROR:
+        return None
+    # The mass at a tie takes the same window.
+    return found, _of_points(form, ties, {(0, form.range): window}) if ties else IMPOSSIBLE
+
+
+def _untilted(form: CanonicalForm, low: int, high: int, window: Window) -> Probability:
+    """`interval_probability` on a window that holds all values; its error bound is infinite where it proves nothing."""
+    if low <= 0 and high >= form.range:
+        return CERTAIN
+    if 2 * low <= form.range and high >= form.range:
+        return complement(_untilted(form, form.range - low + 1, form.range, window))
+    total, error = contract(window.phi, form.range, low, high - low + 1, 0.0)
+    if not 0.0 < total:
+        return Probability(-math.inf, math.inf)
+    log_p = math.log(total)
+    return Probability(log_p, error / total + UNIT_ROUNDOFF * (4.0 + 2.0 * abs(log_p)))
 
 
 def half_window(form: CanonicalForm, law: Tilt, outside: float) -> int:

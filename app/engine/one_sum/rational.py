@@ -10,12 +10,14 @@ import heapq
 
 import flint
 
-from ..lattice import CanonicalForm
+from ..lattice import CanonicalForm, once_per_form
 from ..probability import CERTAIN, IMPOSSIBLE, Probability, Region, from_fraction
 from .enumeration import binomials
 
 # Integers of more bits are FLINT's.
 FEW_COINS = 4_096
+# Of a law this short all ways are counted at once: for the p-value, its ties, and the law itself.
+SHORT_RANGE, SHORT_COINS = 512, 128
 Ways = flint.fmpz_poly | list[int]
 
 
@@ -41,8 +43,29 @@ def coefficients(form: CanonicalForm, region: Region) -> int:
     return 1 + max((min(end, form.range - 1 - end) for end in ends), default=0)
 
 
+def is_short(form: CanonicalForm) -> bool:
+    """Whether `half_of_ways` takes some ten microseconds."""
+    return form.range <= SHORT_RANGE and form.nonzero <= SHORT_COINS
+
+
+@once_per_form
+def half_of_ways(form: CanonicalForm) -> list[int]:
+    """In how many ways T is 0, 1, ..., range // 2; as many are there for range - T."""
+    length = form.range // 2 + 1
+    ways = _counted(form, length)
+    if isinstance(ways, list):
+        return ways[:length]
+    found = [int(number) for number in ways.coeffs()]
+    return found + [0] * (length - len(found))  # FLINT leaves out zeros at the end
+
+
 def _ways(form: CanonicalForm, length: int) -> Ways:
-    """In how many ways T is 0, 1, ..., `length` - 1: of equal weights binomial coefficients, which need no polynomial."""
+    """In how many ways T is 0, 1, ..., `length` - 1."""
+    return half_of_ways(form) if is_short(form) else _counted(form, length)
+
+
+def _counted(form: CanonicalForm, length: int) -> Ways:
+    """The same: of equal weights binomial coefficients, which need no polynomial."""
     if len(form.weights) == 1 and form.weights[0] == 1 and form.nonzero <= FEW_COINS:
         return binomials(form.nonzero)
     return counting_polynomial(form, length)

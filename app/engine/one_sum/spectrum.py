@@ -71,13 +71,13 @@ def widest_block(form: CanonicalForm, length: int) -> int:
     """How many frequencies are judged at once to begin with: a power of _PARTS, 1 where each is by itself."""
     if len(form.weights) < _GROUPS_OF_BLOCKS or length < _POINTS_OF_BLOCKS:
         return 1
-    needed = _ITEMS * _negligible(length)
+    needed = _ITEMS * negligible(length)
     light = min(int(np.searchsorted(np.cumsum(form.counts), needed)), len(form.weights) - 1)
     most = 1 + 2 * int(_MOVED * length / float(form.weights[light]))
     return int(_PARTS ** int(math.log(most) / math.log(_PARTS)))
 
 
-def _negligible(length: int) -> float:
+def negligible(length: int) -> float:
     """-log of the modulus below which frequencies are dropped.
 
     Summed over all of them and over every tail weight, the dropped ones stay below a tenth of a roundoff.
@@ -97,7 +97,7 @@ def frequencies(form: CanonicalForm, length: int) -> tuple[int, int, int]:
         return half, half, half
     order = (form.counts * np.square(form.weights.astype(np.float64))).argsort()[::-1]
     counts = form.counts[order].astype(np.float64)
-    limit = _negligible(length)
+    limit = negligible(length)
     groups, log_gamma = _groups(len(counts))
     volume = groups * (0.5 * math.log(2.0 * limit / math.pi)) - log_gamma
     ball = volume - 0.5 * np.log(counts).cumsum()
@@ -139,7 +139,7 @@ def spectrum(form: CanonicalForm, law: Tilt, length: int, *, bounded: bool = Tru
     Unless `bounded` there is no `error`, for whoever asks for none.
     """
     last = length // 2
-    below = _negligible(length)
+    below = negligible(length)
     frequencies = _screened(form, law, length, below)
     block = max(_BLOCK // max(len(form.weights), 1), 1)
     parts = [

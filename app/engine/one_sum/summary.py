@@ -22,7 +22,9 @@ from ..probability import LN2
 from .enumeration import subset_sums
 from .fft import window
 from .heavy_weights import best_split, heavy_sums, screening
+from .rational import half_of_ways, is_short
 from .spectrum import spectrum
+from .tables import have_tables, short_spectrum
 from .tilt import tilt_at
 
 MAX_BINS = 201
@@ -96,6 +98,10 @@ def law(form: CanonicalForm, *, rounded: bool = False, listed: bool = False) -> 
     """
     if len(form.weights) == 0:
         return Law(np.zeros(1, dtype=np.int64), np.ones(1))
+    if form.nonzero > FEW_ITEMS and is_short(form):
+        return _counted_law(form)
+    if form.nonzero > FEW_ITEMS and have_tables(form):
+        return _tabled_law(form)
     split = best_split(form)
     if form.nonzero <= (MAX_ENUMERATED if split.length > FINE_POINTS else FEW_ITEMS):
         sums, often = np.unique(subset_sums(np.repeat(form.weights, form.counts)), return_counts=True)
@@ -145,6 +151,25 @@ def points_listed(form: CanonicalForm) -> int | None:
     return windowed if split.length <= FINE_POINTS and windowed <= MAX_POINTS else None
 
 
+def _counted_law(form: CanonicalForm) -> Law:
+    """The law from the ways to each value, rounded once; the p-value often has counted them already."""
+    below, ways = half_of_ways(form), 1 << form.nonzero
+    half = [number / ways for number in below]
+    masses = np.array(half + half[: form.range + 1 - len(half)][::-1])
+    return Law(np.arange(form.range + 1, dtype=np.int64), masses)
+
+
+def _tabled_law(form: CanonicalForm) -> Law:
+    """The law on a window that holds all values."""
+    phi = short_spectrum(form)
+    turns = (phi.frequencies * form.range) % (2 * phi.length)
+    line = np.zeros(phi.length // 2 + 1, dtype=np.complex128)
+    line[phi.frequencies] = np.exp(phi.log_modulus - 1j * (phi.phase + (math.pi / phi.length) * turns))
+    masses = transform.irfft(line, phi.length)[: form.range + 1]
+    masses[masses < _NOISE] = 0.0
+    return Law(np.arange(form.range + 1, dtype=np.int64), masses).mirrored()
+
+
 def _listed_law(form: CanonicalForm) -> Law:
     """The law by adding group after group; for few groups of weights, however large."""
     values, masses = np.zeros(1, dtype=np.int64), np.ones(1)
@@ -164,6 +189,10 @@ def predicted_nanoseconds(form: CanonicalForm) -> int:
     """
     if len(form.weights) == 0:
         return 0
+    if is_short(form):
+        return 30_000 + 150 * form.range
+    if have_tables(form):
+        return 100_000 + 40 * form.range
     split = best_split(form)
     _, screened, retained = screening(form)
     points = split.length * split.combinations
@@ -253,6 +282,15 @@ def _merge(values: Integers, masses: NDArray[np.float64], width: int) -> Law:
     return Law(distinct, _added(where, masses), width)
 
 
+def _folded(values: Integers, masses: NDArray[np.float64]) -> Law:
+    """The law of the size of what is symmetric about zero, value by value."""
+    middle = len(values) // 2
+    upper = masses[middle:] * 2.0
+    if len(values) % 2:
+        upper[0] = masses[middle]
+    return Law(values[middle:], upper)
+
+
 def _added(index: Integers, masses: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.bincount(index, weights=masses), dtype=np.float64)
 
@@ -266,6 +304,8 @@ def law_of_sum(
         return None
     values = form.offset + form.step * law_of_t.values
     width = form.step * (law_of_t.width - 1) + 1
+    if absolute and width == 1 and values[0] == -values[-1]:
+        return _folded(values, law_of_t.masses)
     if absolute:
         return _merge(np.where(values < 0, np.maximum(1 - width - values, 0), values), law_of_t.masses, width)
     return Law(values, law_of_t.masses, width)
