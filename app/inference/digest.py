@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from .options import Options
 from .record import Moved, members
 
 _SETTINGS = json.JSONEncoder(sort_keys=True, default=str)
+# How many of the last options are kept as text.
+_KEPT = 256
 # The integer types of 1, 2 and 4 bytes, and the least and the largest number of each.
 _NARROW = tuple((np.dtype(f"<i{size}"), -(1 << 8 * size - 1), (1 << 8 * size - 1) - 1) for size in (1, 2, 4))
 
@@ -26,12 +29,9 @@ def request_digest(
     Columns enter by value (3 and 3.0 are the same), ids not at all: they only pair. Those that the
     answer names (`moved`) do, so that equal ids of requests have equal answers.
     """
-    settings = {
-        "spec": [spec.name, dict(spec.parameters)],
-        "options": options_by_name(options),
-        "algorithm": algorithm,
-    }
-    digest = hashlib.sha256(_SETTINGS.encode(settings).encode())
+    spec_text = _SETTINGS.encode([spec.name, dict(spec.parameters)])
+    settings = f'{{"algorithm": "{algorithm}", "options": {_options_text(options)}, "spec": {spec_text}}}'
+    digest = hashlib.sha256(settings.encode())
     for name, value in members(data).items():
         if value is None and name in {"weights", "groups", "event", "gaps"}:
             continue  # ids are as old as tests without them
@@ -41,6 +41,19 @@ def request_digest(
     if moved is not None:
         digest.update(json.dumps([moved.toward_u, moved.toward_v]).encode())
     return digest.hexdigest()
+
+
+def _options_text(options: Options) -> str:
+    """The options as JSON: of most requests those of one before, up to the seed."""
+    if options.sequential is not None:  # has numbers of its own
+        return _SETTINGS.encode(options_by_name(options))
+    return _text_of_plain(*members(options).values())
+
+
+@lru_cache(maxsize=_KEPT, typed=True)
+def _text_of_plain(*values: Any) -> str:
+    """The same, kept for values that are equal and of the same types: 1 and 1.0 are written differently."""
+    return _SETTINGS.encode(options_by_name(Options(*values)))
 
 
 def options_by_name(options: Options) -> dict[str, Any]:

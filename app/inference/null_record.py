@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..engine.lattice import CanonicalForm, Reals
+from ..engine.lattice import EXACT_DOUBLE, CanonicalForm, Integers, Reals
 from ..engine.one_sum.bins import binned, trimmed
 from ..engine.one_sum.summary import (
     MAX_BINS,
@@ -65,8 +65,9 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
     if absolute:
         low, high = (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
         if law is not None:
-            mean, sd = _times_double(law.mean(), unit), law.sd() * float(unit)
-            low = int(law.values[law.masses > 0.0][0])
+            middle = law.mean()
+            mean, sd = _times_double(middle, unit), law.sd(middle) * float(unit)
+            low = int(law.values[(law.masses > 0.0).argmax()])
     moments = (mean, sd, _times(low, unit), _times(high, unit))
     if detail == "none" or law is None:
         return NullRecord(*moments, None, None, None)
@@ -92,11 +93,18 @@ def _pmf(
     bins = binned(trimmed(law), spacing)
     # Twice the middle of a bin is an integer.
     beyond = bins.width - spacing + law.width - 1
-    twice_bottom = 2 * bottom
-    values = [(2 * first + beyond) * top / twice_bottom for first in bins.first.tolist()]
+    values = _divided(2 * bins.first + beyond, top, 2 * bottom)
     # Added from the left, the masses of a bin round otherwise than those of its mirror image.
     masses = (bins.masses + bins.masses[::-1]) / 2.0 if symmetric else bins.masses
     return tuple(zip(values, masses.tolist(), strict=True)), _times(bins.width, unit)
+
+
+def _divided(numbers: Integers, top: int, bottom: int) -> list[float]:
+    """numbers * top / bottom, ascending, each rounded once."""
+    if bottom < EXACT_DOUBLE and max(-int(numbers[0]), int(numbers[-1])) * top < EXACT_DOUBLE:
+        quotients: list[float] = (numbers * top / bottom).tolist()  # of integers that doubles hold
+        return quotients
+    return [number * top / bottom for number in numbers.tolist()]
 
 
 def _times(number: int, unit: Fraction, divisor: int = 1) -> float:

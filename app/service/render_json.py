@@ -60,8 +60,10 @@ def as_json(value: Any) -> Any:
         return value
     writer: _Writer = _writer(kind)  # type: ignore[arg-type]  # a class is hashable
     members = dict(zip(writer.names, writer.members(value), strict=True))
-    for name, write in writer.others:
-        members[name] = write(members[name])
+    for name, write, of_none in writer.others:
+        member = members[name]
+        if member is not None or of_none:
+            members[name] = write(member)
     return writer.inlined(members) if writer.inline else members
 
 
@@ -69,13 +71,13 @@ def as_json(value: Any) -> Any:
 class _Writer:
     """How the records of a class are written; found once, because a leaderboard has hundreds of thousands of them.
 
-    `others` are the members that are no JSON types yet, `inline` those that become members of the object around them:
-    each with the names that it has there, which are null when it is None.
+    `others` are the members that are no JSON types yet, with whether None is written otherwise; `inline` those that become
+    members of the object around them: each with the names that it has there, which are null when it is None.
     """
 
     names: tuple[str, ...]
     members: Callable[[Any], tuple[Any, ...]]
-    others: tuple[tuple[str, Callable[[Any], Any]], ...]
+    others: tuple[tuple[str, Callable[[Any], Any], bool], ...]
     inline: dict[str, tuple[str, ...]]
 
     def inlined(self, members: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +104,7 @@ def _writer(record: type) -> _Writer:
     return _Writer(
         names=tuple(written_as.values()),
         members=getter if len(names) > 1 else lambda value: (getter(value),),
-        others=tuple((written_as[name], write) for name, write in others.items()),
+        others=tuple((written_as[name], write, name in forms) for name, write in others.items()),
         inline={
             name: tuple(_inner_types(record, name, hints[name])) for name in names if (record, name) in INLINE
         },

@@ -36,7 +36,7 @@ from ..probability import (
 from ..tilting import bernstein_reach
 from .heavy_weights import best_split, heavy_sums, shifted
 from .spectrum import Spectrum, spectrum
-from .tables import have_tables, short_spectrum
+from .tables import have_tables, short_sum
 from .tilt import Tilt, exponent, tilt_at, tilt_towards
 
 # Mass outside the window, against the answer: below roundoff, so that rounding is the only error.
@@ -198,25 +198,20 @@ def _by_tables(
     """`with_ties` on a window that holds all values, untilted and with no weight enumerated; None where that does not do."""
     if not is_tabled(form, region):
         return None
-    window = Window(tilt_at(form, 0.0), short_spectrum(form), 0, 0.0)
-    found = by_intervals(form, region, partial(_untilted, window=window))
+    found = by_intervals(form, region, _untilted)
     if not found.relative_error_bound <= _UNTILTED_ERROR:
         return None
-    # The mass at a tie takes the same window.
-    return found, _of_points(form, ties, {(0, form.range): window}) if ties else IMPOSSIBLE
+    masses = {value: short_sum(form, value, value) for value in {max(tie, form.range - tie) for tie in ties}}
+    return found, _summed([masses[max(tie, form.range - tie)] for tie in ties])
 
 
-def _untilted(form: CanonicalForm, low: int, high: int, window: Window) -> Probability:
-    """`interval_probability` on a window that holds all values; its error bound is infinite where it proves nothing."""
+def _untilted(form: CanonicalForm, low: int, high: int) -> Probability:
+    """`interval_probability` on a window that holds all values."""
     if low <= 0 and high >= form.range:
         return CERTAIN
     if 2 * low <= form.range and high >= form.range:
-        return complement(_untilted(form, form.range - low + 1, form.range, window))
-    total, error = contract(window.phi, form.range, low, high - low + 1, 0.0)
-    if not 0.0 < total:
-        return Probability(-math.inf, math.inf)
-    log_p = math.log(total)
-    return Probability(log_p, error / total + UNIT_ROUNDOFF * (4.0 + 2.0 * abs(log_p)))
+        return complement(_untilted(form, form.range - low + 1, form.range))
+    return short_sum(form, max(low, 0), min(high, form.range))
 
 
 def half_window(form: CanonicalForm, law: Tilt, outside: float) -> int:
@@ -270,6 +265,8 @@ def _geometric(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Modulus and phase of sum_{i < terms} exp(-theta i - 2 pi i f / L), and its value at f = 0."""
     length = phi.length
+    if terms == 1:
+        return np.ones(len(phi.frequencies)), np.zeros(len(phi.frequencies)), 1.0
     whole = (phi.frequencies * (terms % length)) % length
     radians = 2.0 * math.pi / length
     numerator = one_minus(theta * terms, np.multiply(whole, radians, dtype=np.float64))

@@ -24,7 +24,7 @@ from .fft import window
 from .heavy_weights import best_split, heavy_sums, screening
 from .rational import half_of_ways, is_short
 from .spectrum import spectrum
-from .tables import have_tables, short_spectrum
+from .tables import have_tables, short_masses
 from .tilt import tilt_at
 
 MAX_BINS = 201
@@ -61,9 +61,9 @@ class Law:
         """Mean of the law."""
         return float(np.dot(self.values, self.masses))
 
-    def sd(self) -> float:
-        """Standard deviation of the law."""
-        centred = self.values - self.mean()
+    def sd(self, mean: float | None = None) -> float:
+        """Standard deviation of the law, whose mean may be known."""
+        centred = self.values - (self.mean() if mean is None else mean)
         return math.sqrt(float(np.dot(centred * centred, self.masses)))
 
     def quantile(self, q: float) -> Fraction:
@@ -161,11 +161,7 @@ def _counted_law(form: CanonicalForm) -> Law:
 
 def _tabled_law(form: CanonicalForm) -> Law:
     """The law on a window that holds all values."""
-    phi = short_spectrum(form)
-    turns = (phi.frequencies * form.range) % (2 * phi.length)
-    line = np.zeros(phi.length // 2 + 1, dtype=np.complex128)
-    line[phi.frequencies] = np.exp(phi.log_modulus - 1j * (phi.phase + (math.pi / phi.length) * turns))
-    masses = transform.irfft(line, phi.length)[: form.range + 1]
+    masses = short_masses(form)
     masses[masses < _NOISE] = 0.0
     return Law(np.arange(form.range + 1, dtype=np.int64), masses).mirrored()
 

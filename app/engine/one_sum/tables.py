@@ -1,26 +1,45 @@
-"""The untilted characteristic function of short laws, from tables: the angles of all small weights are the same for all.
+"""Short laws from tables: without a tilt and on a window of all values, the angles of all small weights are the same for all.
 
-The window has a power of two points, so that there are few tables. On it one spectrum serves the law that is shown and, where
-they are not small, p-values.
+The window has a power of two points L, so that there are few tables. On it one spectrum serves the law that is shown, ties
+and, where they are not small, p-values. Every factor is a cosine, so that phases are whole half-turns; angles are multiples of
+pi / L, reduced as integers, and their sines come from a table of L numbers, each within three roundoffs.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import fft as transform
 
-from ..lattice import CanonicalForm, once_per_form
-from ..probability import UNIT_ROUNDOFF
-from .spectrum import Spectrum, factor_error, log_moduli, negligible
+from ..lattice import CanonicalForm, Integers, Reals, once_per_form
+from ..probability import UNIT_ROUNDOFF, Probability
+from .spectrum import factor_error, log_moduli, negligible
 
-# A table of the longest window has 1.6 MB.
+# The tables of the longest window have 1.6 MB.
 _SHORTEST, LONGEST = 1 << 7, 1 << 11
 MAX_WEIGHT = 64
+# Roundoffs of a term of the sum: three of each of three sines, and of what is done with them.
+_TERM_ROUNDOFFS = 24.0
 
-_Rows = NDArray[np.float64]
+
+@dataclass(frozen=True, slots=True)
+class ShortSpectrum:
+    """The characteristic function of T at the retained frequencies 0 <= f <= L/2, shape (F,) each.
+
+    It is modulus * exp(i pi half_turns / L), the modulus within `error` relatively. `modulus` counts the conjugate frequency
+    as well; `dropped` is the sum of the moduli left out, at the most.
+    """
+
+    length: int
+    frequencies: Integers
+    modulus: Reals
+    half_turns: Integers
+    error: Reals
+    dropped: float
 
 
 def have_tables(form: CanonicalForm) -> bool:
@@ -29,31 +48,92 @@ def have_tables(form: CanonicalForm) -> bool:
 
 
 @once_per_form
-def short_spectrum(form: CanonicalForm) -> Spectrum:
-    """phi_c on all of the range, untilted; the form must `have_tables`."""
+def short_spectrum(form: CanonicalForm) -> ShortSpectrum:
+    """The untilted spectrum on all of the range; the form must `have_tables`."""
     length = max(1 << form.range.bit_length(), _SHORTEST)
-    log_factor, turn, error_of = _table(length)
-    groups, counts = form.weights - 1, form.counts.astype(np.float64)
-    log_modulus = counts @ log_factor[groups]
-    below = negligible(length)
+    below, groups = negligible(length), len(form.weights)
+    without_gaps = int(form.weights[-1]) == groups
+    rows = slice(0, groups) if without_gaps else form.weights - 1
+    log_factor, turns_over, error_of = (table[rows] for table in _factors(length))
+    log_modulus = form.counts.astype(np.float64) @ log_factor
     (large,) = (log_modulus > -below).nonzero()
     log_modulus = log_modulus[large]
-    each = np.ix_(groups, large)
-    error = UNIT_ROUNDOFF * (counts @ error_of[each] + 8.0 * np.abs(log_modulus) + 16.0)
-    dropped = length // 2 + 1 - len(large)
-    return Spectrum(length, large, log_modulus, counts @ turn[each], error, dropped, below)
+    error = form.counts @ error_of[:, large]
+    half_turns = large * form.range + length * (form.counts @ turns_over[:, large])
+    modulus = 2.0 * np.exp(log_modulus)
+    modulus[0] = 1.0
+    if large[-1] * 2 == length:
+        modulus[-1] *= 0.5
+    return ShortSpectrum(
+        length,
+        large,
+        modulus,
+        half_turns,
+        UNIT_ROUNDOFF * (error - 8.0 * log_modulus + 16.0),
+        2.0 * (length // 2 + 1 - len(large)) * math.exp(-below),
+    )
+
+
+def short_sum(form: CanonicalForm, low: int, high: int) -> Probability:
+    """P(low <= T <= high), 0 <= low <= high <= range, with its certificate, which is infinite where nothing is proven.
+
+    That is (1/L) sum_f phi(f) sum_x exp(-2 pi i f x / L), the inner sum over low <= x <= high a quotient of two sines.
+    """
+    phi, terms = short_spectrum(form), high - low + 1
+    sines, mask = _sines(phi.length), 2 * phi.length - 1
+    # The middle of the interval; cos(a) is sin(a + pi / 2).
+    turned = phi.half_turns - phi.frequencies * (low + high) + phi.length // 2
+    magnitude = phi.modulus * sines[turned & mask]
+    if terms > 1:
+        magnitude[1:] *= sines[(phi.frequencies[1:] * terms) & mask] / sines[phi.frequencies[1:]]
+        magnitude[0] *= terms
+    total = math.fsum(magnitude.tolist()) / phi.length
+    rounding = phi.error + UNIT_ROUNDOFF * _TERM_ROUNDOFFS
+    error = 1.01 * (float(np.abs(magnitude) @ rounding) + phi.dropped * terms) / phi.length
+    if not 0.0 < total:
+        return Probability(-math.inf, math.inf)
+    log_p = math.log(total)
+    return Probability(log_p, error / total + UNIT_ROUNDOFF * (4.0 + 2.0 * abs(log_p)))
+
+
+def short_masses(form: CanonicalForm) -> Reals:
+    """P(T = x) for x = 0, ..., range, each to about 1e-15; shape (range + 1,)."""
+    phi = short_spectrum(form)
+    sines, mask = _sines(phi.length), 2 * phi.length - 1
+    line = np.zeros(phi.length // 2 + 1, dtype=np.complex128)
+    size = phi.modulus * 0.5
+    size[0] = 1.0
+    if phi.frequencies[-1] * 2 == phi.length:
+        size[-1] *= 2.0
+    cosine, sine = sines[(phi.half_turns + phi.length // 2) & mask], sines[phi.half_turns & mask]
+    line[phi.frequencies] = size * (cosine - 1j * sine)
+    return np.asarray(transform.irfft(line, phi.length)[: form.range + 1])
 
 
 @cache
-def _table(length: int) -> tuple[_Rows, _Rows, _Rows]:
-    """Log-modulus, phase and error (`factor_error`) of one item of each weight from 1; shape (MAX_WEIGHT, L/2 + 1) each."""
+def _sines(length: int) -> Reals:
+    """sin(pi k / length) for k = 0, ..., 2 length - 1, relatively to a few roundoffs: the angles stay below pi / 4."""
+    k = np.arange(length)
+    folded = np.minimum(k, length - k)
+    unit = math.pi / length
+    half = np.where(
+        folded <= length // 4, np.sin(unit * folded), np.cos(unit * (length // 2 - folded))
+    )
+    return np.concatenate([half, -half])
+
+
+@cache
+def _factors(length: int) -> tuple[Reals, Integers, Reals]:
+    """Of one item of each weight from 1: log-modulus, whether its cosine is negative, and `factor_error`.
+
+    Shape (MAX_WEIGHT, L/2 + 1) each. The characteristic function of the item, centred, is cos(pi f v / L).
+    """
     frequencies = np.arange(length // 2 + 1, dtype=np.int64)
     turns = np.multiply.outer(np.arange(1, MAX_WEIGHT + 1, dtype=np.int64), frequencies) % (2 * length)
     np.subtract(turns, 2 * length, out=turns, where=turns > length)
     angle = (math.pi / length) * turns
     sine, cosine = np.sin(angle), np.cos(angle)
     modulus2 = np.maximum(cosine * cosine, 1e-300)
-    flat, one = np.zeros((MAX_WEIGHT, 1)), np.ones((MAX_WEIGHT, 1))
-    turn = np.arctan2(flat * sine, cosine)
-    error = factor_error(angle, sine, cosine, turn, modulus2, flat, one)
-    return log_moduli(sine, modulus2, 1.0), turn, error
+    flat: NDArray[np.float64] = np.zeros_like(angle)
+    error = factor_error(angle, sine, cosine, flat, modulus2, flat, np.ones_like(angle))
+    return log_moduli(sine, modulus2, 1.0), (cosine < 0.0).astype(np.int64), error
