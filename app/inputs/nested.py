@@ -185,7 +185,6 @@ def _require_one_form(values: list[Any]) -> None:
         raise _at(index, "mixed_items", detail)
 
 
-
 def _flat(values: list[Any], lengths: NDArray[np.int64], *, may_hold_booleans: bool) -> Column:
     """All numbers end to end; flaws point at the item and the number in it."""
     try:

@@ -90,7 +90,7 @@ def short_sum(form: CanonicalForm, low: int, high: int) -> Probability:
     total = math.fsum(magnitude.tolist()) / phi.length
     rounding = phi.error + UNIT_ROUNDOFF * _TERM_ROUNDOFFS
     error = 1.01 * (float(np.abs(magnitude) @ rounding) + phi.dropped * terms) / phi.length
-    if not 0.0 < total:
+    if not total > 0.0:
         return Probability(-math.inf, math.inf)
     log_p = math.log(total)
     return Probability(log_p, error / total + UNIT_ROUNDOFF * (4.0 + 2.0 * abs(log_p)))
@@ -116,9 +116,7 @@ def _sines(length: int) -> Reals:
     k = np.arange(length)
     folded = np.minimum(k, length - k)
     unit = math.pi / length
-    half = np.where(
-        folded <= length // 4, np.sin(unit * folded), np.cos(unit * (length // 2 - folded))
-    )
+    half = np.where(folded <= length // 4, np.sin(unit * folded), np.cos(unit * (length // 2 - folded)))
     return np.concatenate([half, -half])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import tracemalloc
 from collections.abc import Callable
 
@@ -340,3 +341,17 @@ def test_sampling_needs_the_same_few_bytes_for_any_number_of_samples() -> None:
     finally:
         tracemalloc.stop()
     assert peak <= predicted.pop() + 250_000
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_choice_made_without_the_prices_of_others_is_the_cheapest_of_all(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    items, largest = int(generator.integers(2, 900)), int(generator.integers(1, 12))
+    form = canonical_form(generator.integers(-largest, largest + 1, items))
+    observed = form.offset + form.step * int(form.range // 2 + generator.normal() * math.sqrt(form.variance))
+    chosen = plan(form, region(form, observed, "greater"), Budget(), method="auto", samples=1_000, alpha=0.05)
+    assert chosen.chosen.exact
+    assert chosen.chosen.method not in {other.method for other in chosen.others}
+    exact = [other for other in chosen.others if other.exact]
+    assert {"fft", "dp", "rational"} <= {chosen.chosen.method, *(other.method for other in exact)}
+    assert all(chosen.chosen.seconds <= other.seconds for other in exact)
