@@ -15,7 +15,7 @@ from fastapi.telemetry import TelemetryConfig
 from prometheus_client import disable_created_metrics
 
 from . import __version__
-from .api.direct import DirectMiddleware
+from .api.direct import Application
 from .api.error_middleware import ErrorMiddleware
 from .api.routes import add_routes
 from .errors import ExactpermError
@@ -25,7 +25,7 @@ from .execution.peaks import give_back_after_peaks
 from .extras import is_installed, missing
 from .ops.auth import AuthMiddleware
 from .ops.cors import OPTIONS, ProblemCORSMiddleware, origins_of
-from .ops.drain import Drain, DrainMiddleware
+from .ops.drain import Drain
 from .ops.head_requests import HeadMiddleware
 from .ops.health import HealthChecks
 from .ops.keys import Keys
@@ -91,7 +91,7 @@ def create_app(
             if spans is not None:
                 spans.close()
 
-    app = FastAPI(
+    app = Application(
         openapi_url=None,  # see `api.openapi_document`
         docs_url=None,
         redoc_url=None,
@@ -104,17 +104,17 @@ def create_app(
     app.state.drain = drain
     app.state.metrics = metrics
     direct = add_routes(app, settings, executor, health, metrics, drain, jobs_of(settings), held_together)
-    # The last added is the outermost.
-    app.add_middleware(DirectMiddleware, handlers=direct)
+    app.answer_directly(direct)
     app.add_middleware(HeadMiddleware)
-    app.add_middleware(AuthMiddleware, keys=Keys.of(settings.api_key_digests))
-    app.add_middleware(ErrorMiddleware, drain=drain)
+    # The last added is the outermost.
+    app.add_layer(AuthMiddleware, keys=Keys.of(settings.api_key_digests))
+    app.add_layer(ErrorMiddleware, drain=drain)
     if origins := origins_of(settings.cors_origins):
-        app.add_middleware(ProblemCORSMiddleware, allow_origins=origins, **OPTIONS)
-    app.add_middleware(
-        ObservabilityMiddleware, templates=Templates(app.routes), metrics=metrics, line=line, spans=spans
+        app.add_layer(ProblemCORSMiddleware, allow_origins=origins, **OPTIONS)
+    templates = Templates(app.routes)
+    app.add_layer(
+        ObservabilityMiddleware, templates=templates, metrics=metrics, drain=drain, line=line, spans=spans
     )
-    app.add_middleware(DrainMiddleware, drain=drain)
     return app
 
 

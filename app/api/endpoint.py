@@ -36,6 +36,7 @@ from .over_deadline import over_deadline
 from .owner import owner_of
 from .request_body import ByteBudget, Reservation, disconnected, receive_body
 from .sliced_response import SlicedResponse
+from .told import Told, told_by
 from .turns import Turns
 
 if TYPE_CHECKING:
@@ -77,12 +78,10 @@ class TestEndpoint:
             # Before the head is checked: a flood of invalid requests takes turns, too.
             turn = await self.turns.mine()
             stores = self._stores(request)
-            head = self._head(request, kind, request_id, received_at)
+            told = told_by(request.scope)
+            head = self._head(request, told, kind, request_id, received_at)
             body = await receive_body(
-                request.receive,
-                request.headers.get("content-length"),
-                self.settings.max_body_bytes,
-                reservation,
+                request.receive, told.content_length, self.settings.max_body_bytes, reservation
             )
             rendered = await self._rendered(request, head, body, turn)
             if stores is not None and rendered.began_at is not None:
@@ -98,19 +97,14 @@ class TestEndpoint:
         request.scope["exactperm.work"] = rendered.work  # for the log and the metrics
         return SlicedResponse(rendered, reservation, self.turns)
 
-    def _head(self, request: Request, kind: Kind, request_id: str, received_at: float) -> Job:
+    def _head(self, request: Request, told: Told, kind: Kind, request_id: str, received_at: float) -> Job:
         """What is known about the request before its body; invalid heads are refused here."""
         given = request.query_params.multi_items() if request.scope["query_string"] else ()
         query = tuple(one for one in given if one[0] != STORE)
-        accept = ",".join(request.headers.getlist("accept")) or None
-        answer_in = representation(accept, _only(query, "format"), OFFERED[kind])
+        answer_in = representation(told.accept, _only(query, "format"), OFFERED[kind])
         return Job(
             kind=kind,
-            body=body_of(
-                request.headers.get("content-type"),
-                ",".join(request.headers.getlist("content-encoding")),
-                kind,
-            ),
+            body=body_of(told.content_type, told.content_encoding, kind),
             query=query,
             representation=answer_in,
             request_id=request_id,
@@ -124,6 +118,8 @@ class TestEndpoint:
 
     def _stores(self, request: Request) -> Jobs | None:
         """Where the answer is to be kept; None if it is not asked for."""
+        if not request.scope["query_string"]:
+            return None
         wanted = _only(tuple(request.query_params.multi_items()), STORE)
         if wanted in {None, "0", "false"}:
             return None

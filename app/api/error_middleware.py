@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import ExactpermError, Overloaded
 from ..ops.drain import Drain
+from ..ops.observability import RECORD, RequestRecord
 from ..service import problems
 
 
 class ErrorMiddleware:
-    """Answers exceptions that the application raised before its response began."""
+    """Answers exceptions that the application raised before its response began; `ObservabilityMiddleware` is outside it."""
 
     def __init__(self, app: ASGIApp, drain: Drain) -> None:
         self.app = app
@@ -23,20 +24,14 @@ class ErrorMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begun = False
-
-        async def noting_send(message: Message) -> None:
-            nonlocal begun
-            begun = begun or message["type"] == "http.response.start"
-            await send(message)
-
-        request_id = str(scope.get("request_id", ""))
+        record: RequestRecord = scope[RECORD]
+        request_id = str(scope["request_id"])
         try:
-            await self.app(scope, receive, noting_send)
+            await self.app(scope, receive, send)
             return
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if begun or not self._drain.begun or task is None:
+            if record.begun or not self._drain.begun or task is None:
                 raise
             task.uncancel()  # the 503 must still be sent
             shutting_down = Overloaded("The service is shutting down. Try again elsewhere or later.")
@@ -45,7 +40,7 @@ class ErrorMiddleware:
             rendered = problems.of_error(error, request_id)
         except Exception as error:  # noqa: BLE001  (the last handler)
             rendered = problems.of_bug(error, request_id)
-        if begun:
+        if record.begun:
             raise ConnectionAbortedError("the response had begun when the endpoint failed") from None
         headers = [(name.encode(), value.encode()) for name, value in rendered.headers]
         headers.append((b"content-length", str(len(rendered.body)).encode()))

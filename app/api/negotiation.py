@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import cast, get_args
 
 from python_multipart.multipart import parse_options_header
@@ -16,6 +17,7 @@ from ..service.messages import Body, Kind
 
 PLAIN = Body(JSON)
 MAX_ACCEPT_CHARS = 1_000
+SHORT_ACCEPT_CHARS = 100
 MAX_BOUNDARY_CHARS = 70  # RFC 2046, section 5.1.1
 UTF8_NAMES = frozenset({"utf-8", "utf8", "us-ascii"})
 
@@ -34,12 +36,22 @@ def representation(accept: str | None, format_name: str | None, offered: Sequenc
         raise InvalidTest.at("/?format", "unknown_format", f"format is one of {', '.join(offered)}.")
     if accept is None or not accept.strip():
         return offered[0]
+    if len(accept) <= SHORT_ACCEPT_CHARS:
+        return _best_of_short(accept, tuple(offered))
+    return _best(accept, offered)
+
+
+def _best(accept: str, offered: Sequence[str]) -> str:
+    """The offered representation that an `Accept` header wants most; raises NotAcceptable where it wants none."""
     ranges = _ranges(accept[:MAX_ACCEPT_CHARS])
     best = max(offered, key=lambda name: (_quality(BY_NAME[name].media_type, ranges), -offered.index(name)))
     if _quality(BY_NAME[best].media_type, ranges) <= 0:
         types = ", ".join(BY_NAME[name].media_type for name in offered)
         raise NotAcceptable(f"The answer is available as {types}; the Accept header allows none of them.")
     return best
+
+
+_best_of_short = lru_cache(maxsize=256)(_best)  # a client sends the same with each of its requests
 
 
 def theme(name: str | None, representation_name: str) -> Theme:

@@ -74,7 +74,7 @@ class ByteBudget:
         """
         self._resize(reservation, 0, large=False)
         content = rendered.before
-        shared = self._senders[id(content)] > 0
+        shared = self._senders.get(id(content), 0) > 0
         size = min(rendered.size, SENDING_BYTES)
         self._make_room(reservation, rendered.size, size if shared else size + len(content))
         self._resize(reservation, size, large=rendered.size > SMALL_BYTES)
@@ -116,8 +116,9 @@ class ByteBudget:
             self._large.add(reservation)
 
     def _hold(self, more: int) -> None:
-        self.held += more
-        self._together.put(self.held)
+        if more:
+            self.held += more
+            self._together.put(self.held)
 
     def _retry_after_s(self) -> int:
         """When there may be room: the usual time of large ones, or their mean age if that is longer.

@@ -25,6 +25,7 @@ RequestLine = Callable[..., Any]  # keyword arguments are the members of the lin
 
 STAMP = structlog.processors.TimeStamper(fmt="iso", utc=True, key="time")
 OURS = {"status", "reason", "request_id"}  # the extras of our own records
+LEVEL = "info"  # of the line of a request
 MAX_FRAMES = 50  # the innermost ones of a stack
 
 
@@ -60,19 +61,18 @@ def formatter(form: Format, *, tracebacks: bool = False) -> logging.Formatter:
 
 def request_line(form: Format) -> RequestLine:
     """A function that writes the line of a request: `line("request", route=…, status=…)`."""
-    logger = structlog.wrap_logger(
-        structlog.WriteLogger(
-            sys.stdout
-        ),  # one call for the line and its end, because other threads write, too
-        processors=[
-            *([add_process] if _process else []),
-            STAMP,
-            structlog.processors.add_log_level,
-            rendered(form),
-        ],
-    )
-    write: RequestLine = logger.bind().info
-    return write
+    render: Callable[..., Any] = rendered(form)
+    # One call for the line and its end, because other threads write, too.
+    write = structlog.WriteLogger(sys.stdout).info
+
+    def line(event: str, **members: Any) -> None:
+        members["event"] = event
+        members.update(_process)
+        STAMP(None, LEVEL, members)
+        members["level"] = LEVEL
+        write(render(None, LEVEL, members))
+
+    return line
 
 
 def rendered(form: Format) -> Processor:

@@ -1,5 +1,7 @@
 """One middleware for what every request gets: an id, security headers, metrics, a span and a log line.
 
+During a shutdown its response closes the connection, too (see `drain`).
+
 One wrapper of `receive` and `send` instead of one per purpose, because every request pays for it.
 """
 
@@ -12,6 +14,7 @@ import uuid
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import BodyTooSlow
+from .drain import CLOSE, Drain
 from .edge.scope import CONNECTION
 from .logs import RequestLine
 from .metrics import HTTP_METHODS, OTHER, Metrics
@@ -22,6 +25,7 @@ from .tracing import Spans
 
 HEADER = b"x-request-id"
 HARMLESS = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
+RECORD = "exactperm.record"  # the key of the RequestRecord in an ASGI scope
 WORK = "exactperm.work"  # the key of the WorkStats in an ASGI scope
 TOO_SLOW = "The body did not arrive in time, or arrived more slowly than this server allows."
 ABORTED = 499  # no response was sent: the client disconnected, or was cut off
@@ -30,14 +34,27 @@ ABORTED = 499  # no response was sent: the client disconnected, or was cut off
 class RequestRecord:
     """A request and its response so far."""
 
-    __slots__ = ("connection", "in_bytes", "out_bytes", "parent", "receive", "request_id", "send", "status")
+    __slots__ = (
+        "begun",
+        "connection",
+        "drain",
+        "in_bytes",
+        "out_bytes",
+        "parent",
+        "receive",
+        "request_id",
+        "send",
+        "status",
+    )
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, drain: Drain) -> None:
+        self.drain = drain
         self.receive = receive
         self.send = send
         self.connection = scope.get(CONNECTION)
         self.in_bytes = self.out_bytes = 0
         self.status = ABORTED
+        self.begun = False  # whether the response has
         request_id = b""
         callers = []
         for name, value in scope["headers"]:
@@ -60,30 +77,35 @@ class RequestRecord:
     async def sending(self, message: Message) -> None:
         """Send and count a message; add the headers that all responses have."""
         if message["type"] == "http.response.start":
-            self.status = message["status"]
+            self.begun, self.status = True, message["status"]
             headers = list(message.get("headers", ()))
-            if not any(name == POLICY for name, _ in headers):
+            if POLICY not in dict(headers):
                 headers.append((POLICY, NOTHING))
-            message["headers"] = [*headers, *FIXED, (HEADER, self.request_id)]
+            headers += (*FIXED, (HEADER, self.request_id))
+            if self.drain.begun:
+                headers.append(CLOSE)
+            message["headers"] = headers
         else:
             self.out_bytes += len(message.get("body", b""))
         await self.send(message)
 
 
 class ObservabilityMiddleware:
-    """The outermost middleware but one; sets `request_id` in the scope."""
+    """The outermost middleware; sets `request_id` in the scope."""
 
     def __init__(
         self,
         app: ASGIApp,
         templates: Templates,
         metrics: Metrics,
+        drain: Drain,
         line: RequestLine | None = None,
         spans: Spans | None = None,
     ) -> None:
         self.app = app
         self._templates = templates
         self._metrics = metrics
+        self._drain = drain
         self._line = line
         self._spans = spans
 
@@ -93,7 +115,7 @@ class ObservabilityMiddleware:
             await self.app(scope, receive, send)
             return
         began = time.perf_counter()
-        record = RequestRecord(scope, receive, send)
+        scope[RECORD] = record = RequestRecord(scope, receive, send, self._drain)
         scope["request_id"] = record.request_id.decode()
         span = None if self._spans is None else self._spans.begin(record.parent)
         self._metrics.in_flight += 1

@@ -17,6 +17,8 @@ from typing import Any, NoReturn
 
 import h11
 
+from .h11_states import PlainConnection
+from .plain_head import PlainHead, plain_head, request_of
 from .request_head import (
     LARGE_HEAD,
     LINE_ENDS,
@@ -40,6 +42,7 @@ SMALL_CHUNKS = Refusal(
     f"The chunks of the body are too small: send at least {LEAST_MEAN_CHUNK} bytes in each on average, or a Content-Length.",
 )
 LAST_CHUNK = re.compile(rb"0+(?![0-9A-Fa-f])")
+END = h11.EndOfMessage()
 OF_HINT = {431: LARGE_HEAD, 501: Refusal(501, "framing", "The only supported transfer coding is chunked.")}
 
 
@@ -52,7 +55,7 @@ class Part(Enum):
     OTHER = auto()
 
 
-class Framing(h11.Connection):
+class Framing(PlainConnection):
     """A server's connection that reports what it parses: the head of a request, bytes of its body, its end.
 
     `interrupted` is True after an `h11.NEED_DATA` that means that the allowance is used up: more data is available.
@@ -79,6 +82,7 @@ class Framing(h11.Connection):
         self._allowed = 0
         self._free_chunks = FREE_CHUNKS
         self._part = Part.OTHER
+        self._next_parts: list[Any] = []  # of a request that was parsed as a whole, the last one first
         self._clear = 0  # bytes of an unfinished head that are already checked
         self._chunks = self._content_bytes = self._wire_bytes = 0
 
@@ -99,8 +103,11 @@ class Framing(h11.Connection):
     def next_event(self) -> Any:
         """The next event; on h11.RemoteProtocolError `refusal` is the reason."""
         self.interrupted = self.deferred = False
+        if self._next_parts:
+            return self._next_part()
         if self.their_state is h11.IDLE:
-            return self._next_head()
+            there = self._receive_buffer or self._receive_buffer_closed
+            return self._next_head() if there else h11.NEED_DATA
         if self._part in (Part.SIZE, Part.TRAILERS):
             return self._next_chunk()
         return self._next()
@@ -125,6 +132,9 @@ class Framing(h11.Connection):
     def _next_head(self) -> Any:
         there = self.trailing_data[0]
         end = there.find(b"\r\n\r\n")
+        plain = plain_head(there, self._max_header_bytes) if end >= 0 else None
+        if plain is not None:
+            return self._begin_plainly(plain, there)
         # Complete lines are checked once; the line end before them again, because a fold shows in what follows it.
         if unclear(there[self._clear : end + 4] if end >= 0 else there[self._clear :].removesuffix(b"\r")):
             self._refuse(LINE_ENDS)
@@ -141,12 +151,38 @@ class Framing(h11.Connection):
         request = in_origin_form(event)
         if isinstance(request, Refusal):
             self._refuse(request)
-        self._part = Part.SIZE if chunked else Part.OTHER
+        self._begin(Part.SIZE if chunked else Part.OTHER, len(there) - (end + 4))
+        return request
+
+    def _begin(self, part: Part, wire_bytes: int) -> None:
+        """A head is parsed, and that many bytes are there of what follows it, which begins with `part`."""
+        self._part = part
         self._free_chunks = FREE_CHUNKS
         self._chunks = self._content_bytes = 0
-        self._wire_bytes = len(there) - (end + 4)
+        self._wire_bytes = wire_bytes
         self._on_head()
-        return request
+
+    def _begin_plainly(self, head: PlainHead, there: bytes) -> Any:
+        """A request whose head has no surprises; its body, too, if that is all there is."""
+        if not self._may_begin(there[:16]):
+            self.deferred = True
+            return h11.NEED_DATA
+        self._clear = 0
+        body = self.take_request(head.method, head.end, head.length)
+        self._begin(Part.OTHER, len(there) - head.end)
+        if body is not None:
+            self._next_parts = [h11.NEED_DATA, END, *([h11.Data(data=body)] if body else [])]
+        return request_of(head)
+
+    def _next_part(self) -> Any:
+        """The next event of a request that was parsed as a whole."""
+        event = self._next_parts.pop()
+        if event is END:
+            self._on_end()
+        elif event is not h11.NEED_DATA:
+            self._content_bytes += len(event.data)
+            self._on_body(len(event.data))
+        return event
 
     def _next_chunk(self) -> Any:
         if not self._allowed:

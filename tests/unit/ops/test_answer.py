@@ -13,6 +13,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
 from app.ops.edge.answer import Answer
+from app.ops.edge.h11_connection import Framing
 
 GET = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
 HEAD = b"HEAD /x HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -37,7 +38,10 @@ class Wire:
 
 async def sent(request: bytes, messages: list[Message], *, ours: bool, pause: bool = False) -> Any:
     """(the writes, whether it closed, how often the response was complete, the state of the connection)."""
-    conn, wire, completed = h11.Connection(h11.SERVER), Wire(), []
+    conn = (
+        Framing(2_048, lambda: None, lambda size: None, lambda: None) if ours else h11.Connection(h11.SERVER)
+    )
+    wire, completed = Wire(), []
     conn.receive_data(request)
     event = conn.next_event()
     assert isinstance(event, h11.Request)
