@@ -37,6 +37,8 @@ def trimmed(law: Law) -> Law:
 def binned(law: Law, spacing: int, max_bins: int = MAX_BINS) -> Bins:
     """At most `max_bins` bins of equal width, a multiple of `spacing`; they overhang both ends of the values alike."""
     points = int(law.values[-1] - law.values[0]) // spacing + 1
+    if points == len(law.values) <= max_bins:  # a bin for each value
+        return Bins(law.values, law.masses, spacing)
     each = -(-points // max_bins)
     while (number := _even_number(points, each)) > max_bins:
         each += 1

@@ -81,7 +81,7 @@ class Law:
     def doubled_quantiles(self, wanted: Sequence[float]) -> list[int]:
         """Twice the `quantiles`, which are integers."""
         ends = [q + slack for q in wanted for slack in (-_TIE, _TIE)]
-        at = np.minimum(self.masses.cumsum().searchsorted(ends), len(self.values) - 1)
+        at = self.masses.cumsum()[:-1].searchsorted(ends)  # the last value where rounding leaves less than q
         values: list[int] = self.values[at].tolist()
         return [low + high + self.width - 1 for low, high in zip(values[::2], values[1::2], strict=True)]
 
