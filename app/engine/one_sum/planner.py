@@ -106,13 +106,14 @@ def _certain(form: CanonicalForm, region: Region) -> Cost | None:
     """
     if form.nonzero < _FEW_LISTED:
         return None
-    if rational.is_short(form):
-        cost = _rational(form, region)
-        return cost if cost.seconds <= _CHEAP_S else None
+    if not rational.is_short(form) and form.nonzero < _MANY_ADDED:
+        return None
+    counted = _rational(form, region)
+    if counted.seconds <= _CHEAP_S:
+        return counted
     if form.nonzero < _MANY_ADDED or not fft.is_tabled(form, region):
         return None
-    by_tables, counted = _tabled(form), _rational(form, region)
-    return min(by_tables, counted, key=lambda cost: cost.seconds)
+    return min(_tabled(form), counted, key=lambda cost: cost.seconds)
 
 
 def _tabled(form: CanonicalForm) -> Cost:
