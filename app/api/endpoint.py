@@ -141,7 +141,7 @@ class TestEndpoint:
         entry = self.cache.get(key)
         if entry is not None:
             return cached_response.kept(entry.value, head, time.monotonic() - entry.at)
-        job = replace(head, submitted_at=time.monotonic())
+        job = head.submitted(time.monotonic())
         predicted, asked_s = predicted_s(job, len(body)), job.timeout_s
         answered = None
         if not self.executor.under_way(key):

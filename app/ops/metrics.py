@@ -13,7 +13,6 @@ from fastapi import APIRouter
 from prometheus_client import (
     CollectorRegistry,
     Counter,
-    Histogram,
     ProcessCollector,
     generate_latest,
 )
@@ -24,6 +23,7 @@ from starlette.responses import Response
 
 from ..execution.executor import Executor
 from ..execution.procfs import resident_bytes
+from .durations import Durations
 from .merged_metrics import RESTARTS as WEB_RESTARTS, snapshot
 
 REQUEST_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -59,21 +59,21 @@ class Metrics:
             self._of_one
         )  # of all web processes, where there are several
         self._versions = {**versions, "python": platform.python_version()}
-        self._request = Histogram(
+        self._request = Durations(
             "http_server_request_duration_seconds",
             "Time from the headers of a request to the end of its response.",
             ("method", "route", "status"),
             registry=self.registry,
             buckets=REQUEST_BUCKETS,
         )
-        self._compute = Histogram(
+        self._compute = Durations(
             "exactperm_compute_seconds",
             "Time to decode, plan and compute one test, in any process.",
             ("method",),
             registry=self.registry,
             buckets=COMPUTE_BUCKETS,
         )
-        self._queue = Histogram(
+        self._queue = Durations(
             "exactperm_queue_seconds",
             "Time from the last byte of a request to the start of its computation.",
             registry=self.registry,
@@ -91,8 +91,8 @@ class Metrics:
         self.jobs: JobCounts | None = None
         self.refusals = dict.fromkeys(REJECTIONS, 0)
         self.answers = dict.fromkeys(SOURCES, 0)
-        self._requests: dict[tuple[str, str, int], Histogram] = {}
-        self._computed: dict[str, Histogram] = {}
+        self._requests: dict[tuple[str, str, int], Durations] = {}
+        self._computed: dict[str, Durations] = {}
         self.registry.register(StateCollector(self, execution, self._versions))
         ProcessCollector(registry=self.registry)
 

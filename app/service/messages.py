@@ -67,6 +67,13 @@ class Job:
     timeout_s: float | None = None
     with_line: bool = False
 
+    def submitted(self, at: float) -> Job:
+        """The same job, submitted at another time; `dataclasses.replace` takes longer than to make it again."""
+        return Job(
+            self.kind, self.body, self.query, self.representation, self.request_id, self.received_at, at, self.limits,
+            self.theme, self.picture, self.table, self.timeout_s, self.with_line,
+        )  # fmt: skip
+
     @property
     def reported_in(self) -> str:
         """The representation whose renderer in `reports` is used; JSON alone has none."""

@@ -8,7 +8,6 @@ known to be good, with a length, is written here; h11 writes all others.
 from __future__ import annotations
 
 import asyncio
-import re
 
 import h11
 from starlette.types import Message
@@ -19,7 +18,7 @@ from .h11_states import PlainConnection
 CLOSE = (b"connection", b"close")
 LENGTH = b"content-length"
 # What values consist of (RFC 9110, section 5.5): no control characters but tabs, above all no end of a line.
-CLEAR = re.compile(rb"[\t\x20-\x7e\x80-\xff]*\Z")
+CLEAR = bytes([9, *range(0x20, 0x7F), *range(0x80, 0x100)])
 MOST_NAMES = 256
 # Names that h11 gives a meaning or a place, or whose value has rules of its own; and statuses without a body.
 NEVER_PLAIN = frozenset({b"connection", b"host", b"transfer-encoding"})
@@ -109,7 +108,7 @@ class Answer:
 def length_of(headers: Pairs) -> int | None:
     """The one Content-Length of a head that need not be checked: its names were checked, and its values are plain to see."""
     names, values = zip(*headers, strict=True) if headers else ((), ())
-    if names.count(LENGTH) != 1 or not _checked.issuperset(names) or not CLEAR.match(b"".join(values)):
+    if names.count(LENGTH) != 1 or not _checked.issuperset(names) or b"".join(values).translate(None, CLEAR):
         return None
     length: bytes = values[names.index(LENGTH)]
     return int(length) if length.isdigit() and len(length) <= MOST_DIGITS else None

@@ -95,6 +95,11 @@ class Framing(PlainConnection):
         self._free_chunks = FREE_CHUNKS_ANSWERED
         self._chunks = self._content_bytes = self._wire_bytes = 0
 
+    @property
+    def pending(self) -> bool:
+        """Whether there is anything to parse."""
+        return bool(self._receive_buffer) or self._receive_buffer_closed
+
     def receive_data(self, data: bytes) -> None:
         """Bytes from the client."""
         self._wire_bytes += len(data)
@@ -106,8 +111,7 @@ class Framing(PlainConnection):
         if self._next_parts:
             return self._next_part()
         if self.their_state is h11.IDLE:
-            there = self._receive_buffer or self._receive_buffer_closed
-            return self._next_head() if there else h11.NEED_DATA
+            return self._next_head() if self.pending else h11.NEED_DATA
         if self._part in (Part.SIZE, Part.TRAILERS):
             return self._next_chunk()
         return self._next()

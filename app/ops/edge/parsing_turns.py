@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from enum import Enum, auto
+from enum import IntEnum, auto
 from typing import Protocol
 
 AT_ONCE = 4  # chunks per read; most reads of an ordinary client have fewer
@@ -23,7 +23,7 @@ HEALTH_LINES = tuple(
 )
 
 
-class Kind(Enum):
+class Kind(IntEnum):
     """The kind of a request by its first bytes: health, a test, or something else.
 
     A PROBE is a health request that is the first on its connection, as orchestrators send; it does not wait for HEALTH
@@ -107,7 +107,7 @@ class Turns:
         self._scheduled = False
         self._begun.clear()
         for kind, line in self._beginning.items():
-            for _ in range(min(BEGIN_TOGETHER[kind], len(line))):
+            for _ in range(min(BEGIN_TOGETHER[kind], len(line)) if line else 0):
                 self._begun[kind] += 1
                 self._next = _first(line)
                 self._next.parse(AT_ONCE)

@@ -27,6 +27,7 @@ from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol, Request
 from .answer import Answer
 from .flow import Flow
 from .h11_connection import Framing
+from .keep_alive import KeepAlive
 from .limits import CROWDED, CROWDED_HEAD_BYTES, CROWDED_HEAD_S, SLOW_HEAD, Edge
 from .parsing_turns import AT_ONCE, kind_of
 from .peer import unread_bytes, untaken_bytes, was_reset
@@ -70,6 +71,7 @@ class EdgeProtocol(H11Protocol):
         self._head_bytes = 0
         self._leaving = False
         self._connection = Connection()
+        self._keep_alive = KeepAlive(self.loop, self.timeout_keep_alive, self.timeout_keep_alive_handler)
         self._untaken = 0
         self._untaken_since = self._probed_at = self._since
 
@@ -97,6 +99,7 @@ class EdgeProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Remove the connection from the count."""
         self._edge.remove(self)
+        self._keep_alive.close()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -121,6 +124,8 @@ class EdgeProtocol(H11Protocol):
 
     def handle_events(self) -> None:
         """Handle what can be parsed within the allowance; reading pauses until all is parsed."""
+        if not self._framing.pending and not self._flow.held:
+            return  # after most responses
         if not self.transport.is_closing():
             super().handle_events()
         if self.transport.is_closing():
@@ -134,7 +139,7 @@ class EdgeProtocol(H11Protocol):
             self._unset_keepalive_if_required()
             if self._phase is Phase.IDLE:
                 self._enter(Phase.HEAD)
-        else:
+        elif self._flow.held:  # it has had its turn
             self._flow.release()
             self._edge.turns.leave(self)
 
@@ -188,9 +193,18 @@ class EdgeProtocol(H11Protocol):
             self._enter(Phase.LINGER)
         else:
             self._enter(Phase.IDLE)
-        super().on_response_complete()
+        self.server_state.total_requests += 1
+        if not self.transport.is_closing():
+            self._keep_alive.begin()
+            self.flow.resume_reading()
+            if self.conn.our_state is h11.DONE and self.conn.their_state is h11.DONE:
+                self.conn.start_next_cycle()
+                self.handle_events()
         if self._half_closed and self._phase is not Phase.ANSWER and not self._framing.deferred:
             self.transport.close()
+
+    def _unset_keepalive_if_required(self) -> None:
+        self._keep_alive.end()
 
     def give_way(self) -> None:
         """Close this connection, which is beyond the limit, to make room for another."""

@@ -23,8 +23,8 @@ from app.ops.edge.uvicorn_protocol import EdgeProtocol
 INTERNALS: dict[type, tuple[str, ...]] = {
     H11Protocol: (
         "app", "client", "conn", "connection_lost", "connection_made", "cycle", "data_received", "eof_received", "flow",
-        "handle_events", "loop", "on_response_complete", "send_400_response", "shutdown", "timeout_keep_alive_handler",
-        "transport", "_unset_keepalive_if_required", "_unsupported_upgrade_warning",
+        "handle_events", "loop", "on_response_complete", "send_400_response", "server_state", "shutdown",
+        "timeout_keep_alive", "timeout_keep_alive_handler", "transport", "_unset_keepalive_if_required", "_unsupported_upgrade_warning",
     ),
     RequestResponseCycle: (
         "conn", "default_headers", "disconnected", "flow", "keep_alive", "message_event", "on_response",
@@ -35,7 +35,7 @@ INTERNALS: dict[type, tuple[str, ...]] = {
         "capture_signals", "config", "handle_exit", "lifespan", "on_tick", "serve", "server_state", "servers",
         "should_exit", "shutdown", "startup",
     ),
-    ServerState: ("connections", "tasks"),
+    ServerState: ("connections", "tasks", "total_requests"),
 }  # fmt: skip
 
 
@@ -94,6 +94,9 @@ def test_whatever_of_uvicorn_is_overridden_is_listed(ours: type, theirs: type) -
         (H11Protocol.handle_events, "cycle"),
         (H11Protocol._should_upgrade, "_unsupported_upgrade_warning"),
         (H11Protocol.data_received, "handle_events"),
+        (H11Protocol.handle_events, "_unset_keepalive_if_required"),
+        (H11Protocol.on_response_complete, "total_requests"),
+        (H11Protocol.on_response_complete, "start_next_cycle"),
         (RequestResponseCycle.receive, "message_event"),
         (RequestResponseCycle.send, "disconnected"),
         (RequestResponseCycle.receive, "resume_reading"),
