@@ -54,12 +54,13 @@ def short_spectrum(form: CanonicalForm) -> ShortSpectrum:
     below, groups = negligible(length), len(form.weights)
     without_gaps = int(form.weights[-1]) == groups
     rows = slice(0, groups) if without_gaps else form.weights - 1
-    log_factor, turns_over, error_of = (table[rows] for table in _factors(length))
-    log_modulus = form.counts.astype(np.float64) @ log_factor
-    (large,) = (log_modulus > -below).nonzero()
+    counts, of_items = form.counts.astype(np.float64), _items(length)
+    log_modulus = counts @ of_items[0, rows]
+    large = np.flatnonzero(log_modulus > -below)
     log_modulus = log_modulus[large]
-    error = form.counts @ error_of[:, large]
-    half_turns = large * form.range + length * (form.counts @ turns_over[:, large])
+    # Numbers of negative cosines are small integers, which doubles add exactly.
+    negative, error = counts @ of_items[1:, rows][:, :, large]
+    half_turns = large * form.range + length * negative.astype(np.int64)
     modulus = 2.0 * np.exp(log_modulus)
     modulus[0] = 1.0
     if large[-1] * 2 == length:
@@ -121,10 +122,10 @@ def _sines(length: int) -> Reals:
 
 
 @cache
-def _factors(length: int) -> tuple[Reals, Integers, Reals]:
+def _items(length: int) -> Reals:
     """Of one item of each weight from 1: log-modulus, whether its cosine is negative, and `factor_error`.
 
-    Shape (MAX_WEIGHT, L/2 + 1) each. The characteristic function of the item, centred, is cos(pi f v / L).
+    Shape (3, MAX_WEIGHT, L/2 + 1). The characteristic function of the item, centred, is cos(pi f v / L).
     """
     frequencies = np.arange(length // 2 + 1, dtype=np.int64)
     turns = np.multiply.outer(np.arange(1, MAX_WEIGHT + 1, dtype=np.int64), frequencies) % (2 * length)
@@ -134,4 +135,4 @@ def _factors(length: int) -> tuple[Reals, Integers, Reals]:
     modulus2 = np.maximum(cosine * cosine, 1e-300)
     flat: NDArray[np.float64] = np.zeros_like(angle)
     error = factor_error(angle, sine, cosine, flat, modulus2, flat, np.ones_like(angle))
-    return log_moduli(sine, modulus2, 1.0), (cosine < 0.0).astype(np.int64), error
+    return np.stack([log_moduli(sine, modulus2, 1.0), cosine < 0.0, error])
