@@ -81,6 +81,7 @@ class Framing(PlainConnection):
         self._allowed = 0
         self._free_chunks = FREE_CHUNKS
         self._part = Part.OTHER
+        self._plain: PlainHead | None = None  # what `whole_request` has read and not taken
         self._clear = 0  # bytes of an unfinished head that are already checked
         self._chunks = self._content_bytes = self._wire_bytes = 0
 
@@ -100,6 +101,7 @@ class Framing(PlainConnection):
 
     def receive_data(self, data: bytes) -> None:
         """Bytes from the client."""
+        self._plain = None
         self._wire_bytes += len(data)
         super().receive_data(data)
 
@@ -132,7 +134,9 @@ class Framing(PlainConnection):
     def _next_head(self) -> Any:
         there = self.trailing_data[0]
         end = there.find(b"\r\n\r\n")
-        plain = plain_head(there, self._max_header_bytes) if end >= 0 else None
+        plain, self._plain = self._plain, None
+        if plain is None and end >= 0 and self._is_idle:
+            plain = plain_head(there, self._max_header_bytes)
         if plain is not None:
             return self._begin_plainly(plain, there)
         # Complete lines are checked once; the line end before them again, because a fold shows in what follows it.
@@ -177,11 +181,14 @@ class Framing(PlainConnection):
 
         It stands for all the events of a request; None means no more than that they are to be had one by one.
         """
-        if self.their_state is not h11.IDLE or self._receive_buffer_closed:
+        if not self._is_idle or self._receive_buffer_closed:
             return None
         there = self.trailing_data[0]
         head = plain_head(there, self._max_header_bytes) if b"\r\n\r\n" in there else None
-        if head is None or len(there) != head.end + head.length or not self._may_begin(there[:16]):
+        if head is None:
+            return None
+        if len(there) != head.end + head.length or not self._may_begin(there[:16]):
+            self._plain = head
             return None
         self.interrupted = self.deferred = False
         self._clear = 0

@@ -20,6 +20,11 @@ IDLE_WRITER: Any = WRITERS[h11.SERVER, h11.IDLE]
 class PlainConnection(h11.Connection):
     """A server's connection that can be told of plain requests and responses."""
 
+    @property
+    def _is_idle(self) -> bool:
+        states = self._cstate.states
+        return states[h11.CLIENT] is h11.IDLE and states[h11.SERVER] is h11.IDLE
+
     def take_head(self, method: bytes, head_bytes: int, length: int) -> None:
         """The head of a request in HTTP/1.1 was parsed, which asks for nothing of its connection; its body follows."""
         self._take(method, h11.SEND_BODY)
