@@ -134,9 +134,10 @@ class TestEndpoint:
         in_thread = len(body) > INLINE_HASH_BYTES
         hashed = await asyncio.to_thread(hashlib.sha256, body) if in_thread else hashlib.sha256(body)
         full = self.executor.full
-        if not full or self.in_place.inspects(head, len(body), full=True):
-            await self.turns.mine(turn)
-        # Otherwise nothing is computed here: a refusal or a cached answer needs no second turn.
+        # Where nothing is computed here, a refusal or a cached answer needs no second turn.
+        inspects = not full or self.in_place.inspects(head, len(body), full=True)
+        if inspects and await self.turns.mine(turn) != turn:
+            full = self.executor.full  # others had theirs
         key = cached_response.key_of(head, hashed, self._client(request))
         entry = self.cache.get(key)
         if entry is not None:
@@ -146,7 +147,7 @@ class TestEndpoint:
         answered = None
         if not self.executor.under_way(key):
             before_s = self.in_place.seconds
-            answered = self.in_place.try_to(job, body, full=self.executor.full)
+            answered = self.in_place.try_to(job, body, full=full)
             self.turns.spend(self.in_place.seconds - before_s)
         if isinstance(answered, RenderedResponse):
             return answered

@@ -42,7 +42,6 @@ SMALL_CHUNKS = Refusal(
     f"The chunks of the body are too small: send at least {LEAST_MEAN_CHUNK} bytes in each on average, or a Content-Length.",
 )
 LAST_CHUNK = re.compile(rb"0+(?![0-9A-Fa-f])")
-END = h11.EndOfMessage()
 OF_HINT = {431: LARGE_HEAD, 501: Refusal(501, "framing", "The only supported transfer coding is chunked.")}
 
 
@@ -82,7 +81,7 @@ class Framing(PlainConnection):
         self._allowed = 0
         self._free_chunks = FREE_CHUNKS
         self._part = Part.OTHER
-        self._next_parts: list[Any] = []  # of a request that was parsed as a whole, the last one first
+        self._plain: PlainHead | None = None  # what `whole_request` has read and not taken
         self._clear = 0  # bytes of an unfinished head that are already checked
         self._chunks = self._content_bytes = self._wire_bytes = 0
 
@@ -102,14 +101,13 @@ class Framing(PlainConnection):
 
     def receive_data(self, data: bytes) -> None:
         """Bytes from the client."""
+        self._plain = None
         self._wire_bytes += len(data)
         super().receive_data(data)
 
     def next_event(self) -> Any:
         """The next event; on h11.RemoteProtocolError `refusal` is the reason."""
         self.interrupted = self.deferred = False
-        if self._next_parts:
-            return self._next_part()
         if self.their_state is h11.IDLE:
             return self._next_head() if self.pending else h11.NEED_DATA
         if self._part in (Part.SIZE, Part.TRAILERS):
@@ -136,7 +134,9 @@ class Framing(PlainConnection):
     def _next_head(self) -> Any:
         there = self.trailing_data[0]
         end = there.find(b"\r\n\r\n")
-        plain = plain_head(there, self._max_header_bytes) if end >= 0 else None
+        plain, self._plain = self._plain, None
+        if plain is None and end >= 0 and self._is_idle:
+            plain = plain_head(there, self._max_header_bytes)
         if plain is not None:
             return self._begin_plainly(plain, there)
         # Complete lines are checked once; the line end before them again, because a fold shows in what follows it.
@@ -167,26 +167,38 @@ class Framing(PlainConnection):
         self._on_head()
 
     def _begin_plainly(self, head: PlainHead, there: bytes) -> Any:
-        """A request whose head has no surprises; its body, too, if that is all there is."""
+        """A request whose head has no surprises; its body is h11's."""
         if not self._may_begin(there[:16]):
             self.deferred = True
             return h11.NEED_DATA
         self._clear = 0
-        body = self.take_request(head.method, head.end, head.length)
+        self.take_head(head.method, head.end, head.length)
         self._begin(Part.OTHER, len(there) - head.end)
-        if body is not None:
-            self._next_parts = [h11.NEED_DATA, END, *([h11.Data(data=body)] if body else [])]
         return request_of(head)
 
-    def _next_part(self) -> Any:
-        """The next event of a request that was parsed as a whole."""
-        event = self._next_parts.pop()
-        if event is END:
-            self._on_end()
-        elif event is not h11.NEED_DATA:
-            self._content_bytes += len(event.data)
-            self._on_body(len(event.data))
-        return event
+    def whole_request(self) -> tuple[PlainHead, bytes] | None:
+        """A request with a plain head and its body, if that is all there is and it may begin; else None.
+
+        It stands for all the events of a request; None means no more than that they are to be had one by one.
+        """
+        if not self._is_idle or self._receive_buffer_closed:
+            return None
+        there = self.trailing_data[0]
+        head = plain_head(there, self._max_header_bytes) if b"\r\n\r\n" in there else None
+        if head is None:
+            return None
+        if len(there) != head.end + head.length or not self._may_begin(there[:16]):
+            self._plain = head
+            return None
+        self.interrupted = self.deferred = False
+        self._clear = 0
+        self.take_whole(head.method)
+        self._begin(Part.OTHER, head.length)
+        self._content_bytes = head.length
+        if head.length:
+            self._on_body(head.length)
+        self._on_end()
+        return head, there[head.end :]
 
     def _next_chunk(self) -> Any:
         if not self._allowed:

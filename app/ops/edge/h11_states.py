@@ -20,21 +20,28 @@ IDLE_WRITER: Any = WRITERS[h11.SERVER, h11.IDLE]
 class PlainConnection(h11.Connection):
     """A server's connection that can be told of plain requests and responses."""
 
-    def take_request(self, method: bytes, head_bytes: int, length: int) -> bytes | None:
-        """A request in HTTP/1.1 that asks for nothing of its connection, with a body of `length` bytes, was parsed.
+    @property
+    def _is_idle(self) -> bool:
+        states = self._cstate.states
+        return states[h11.CLIENT] is h11.IDLE and states[h11.SERVER] is h11.IDLE
 
-        Return its body if exactly that is in the buffer besides the head, and is parsed then, too; else None.
-        """
-        buffer = self._receive_buffer
-        whole = len(buffer) == head_bytes + length
+    def take_head(self, method: bytes, head_bytes: int, length: int) -> None:
+        """The head of a request in HTTP/1.1 was parsed, which asks for nothing of its connection; its body follows."""
+        self._take(method, h11.SEND_BODY)
+        self._reader = ContentLengthReader(length)
+        self._receive_buffer.maybe_extract_at_most(head_bytes)
+
+    def take_whole(self, method: bytes) -> None:
+        """Such a request was parsed with its body, and the buffer holds nothing else."""
+        self._take(method, h11.DONE)
+        self._reader = DONE_READER
+        self._receive_buffer.maybe_extract_at_most(len(self._receive_buffer))
+
+    def _take(self, method: bytes, their_state: Any) -> None:
         self._request_method = method
         self.their_http_version = b"1.1"
-        states = self._cstate.states
-        states[h11.CLIENT] = h11.DONE if whole else h11.SEND_BODY
-        states[h11.SERVER] = h11.SEND_RESPONSE  # its writer is that of IDLE
-        self._reader = DONE_READER if whole else ContentLengthReader(length)
-        buffer.maybe_extract_at_most(head_bytes)
-        return bytes(buffer.maybe_extract_at_most(length) or b"") if whole else None
+        self._cstate.states[h11.CLIENT] = their_state
+        self._cstate.states[h11.SERVER] = h11.SEND_RESPONSE  # its writer is that of IDLE
 
     def may_answer_plainly(self) -> bool:
         """Whether a response with a Content-Length changes nothing but the state of the server."""

@@ -25,6 +25,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol, RequestResponseCycle
 
 from .answer import Answer
+from .begin import begin
 from .flow import Flow
 from .h11_connection import Framing
 from .keep_alive import KeepAlive
@@ -127,7 +128,12 @@ class EdgeProtocol(H11Protocol):
         if not self._framing.pending and not self._flow.held:
             return  # after most responses
         if not self.transport.is_closing():
-            super().handle_events()
+            whole = self._framing.whole_request()
+            if whole is None:
+                super().handle_events()
+            else:
+                self._keep_alive.end()
+                begin(self, *whole)
         if self.transport.is_closing():
             self._flow.release()
             self._edge.turns.leave(self)

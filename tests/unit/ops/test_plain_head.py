@@ -12,13 +12,19 @@ from unittest import mock
 import h11
 import pytest
 from hypothesis import given, strategies as st
+from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import RequestResponseCycle
+from uvicorn.server import ServerState
 
 from app.ops.edge import h11_connection
 from app.ops.edge.answer import Answer
 from app.ops.edge.h11_connection import Framing
+from app.ops.edge.limits import Edge, Limits
 from app.ops.edge.plain_head import plain_head
+from app.ops.edge.scope import CONNECTION
+from app.ops.edge.uvicorn_protocol import EdgeProtocol
+from app.settings import Settings
 
 LIMIT = 2_048
 HOST = b"Host: localhost\r\n"
@@ -98,21 +104,27 @@ def facts(event: Any) -> Any:
 def read(pieces: list[bytes], *, plainly: bool) -> list[Any]:
     """The events, what was reported, and what the connection knows after each pause."""
     seen: list[Any] = []
-    connection = Framing(LIMIT, lambda: seen.append("head"), seen.append, lambda: seen.append("end"), bool)
+    told: list[Any] = []
+    connection = Framing(LIMIT, lambda: told.append("head"), told.append, lambda: told.append("end"), bool)
     with reading(plainly=plainly):
         for piece in pieces:
             connection.receive_data(piece)
             connection.allow(1_000)
+            if plainly and (whole := connection.whole_request()) is not None:
+                head, body = whole
+                seen += [(head.method, head.target, head.headers, b"1.1"), *([(body, False)] if body else [])]
+                seen += [h11.EndOfMessage, h11.NEED_DATA, known(connection)]
+                continue
             while True:
                 try:
                     event = connection.next_event()
                 except h11.RemoteProtocolError:
-                    return [*seen, connection.refusal]
+                    return [*seen, *told, connection.refusal]
                 seen.append(facts(event))
                 if event in (h11.NEED_DATA, h11.PAUSED):
                     break
             seen.append(known(connection))
-    return seen
+    return [*seen, *told]
 
 
 @pytest.mark.parametrize("message", PLAIN)
@@ -162,11 +174,9 @@ async def _cycles(
     connection, wire = Framing(LIMIT, lambda: None, lambda size: None, lambda: None), Wire()
     for message in messages:
         connection.receive_data(message)
-        while not isinstance(event := connection.next_event(), h11.Request):
-            pass
-        while connection.next_event() not in (h11.NEED_DATA, h11.PAUSED):
-            pass
-        scope: Any = {"headers": list(event.headers), "method": event.method.decode()}
+        whole = connection.whole_request()
+        assert whole is not None
+        scope: Any = {"headers": whole[0].headers, "method": whole[0].method.decode()}
         cycle = RequestResponseCycle(
             scope, connection, wire, FlowControl(wire), None, None, False, [], asyncio.Event(), lambda: None,  # type: ignore[arg-type]
         )  # fmt: skip
@@ -192,3 +202,65 @@ def test_an_answer_leaves_what_h11_would_have_left(message: bytes, pieces: list[
     for _ in range(2):  # names are checked the first time only
         ours, theirs = (asyncio.run(_cycles(way, [message] * 2, pieces, 4, status)) for way in (True, False))
         assert ours == theirs
+
+
+@pytest.mark.parametrize("message", PLAIN)
+def test_a_request_that_comes_whole_is_taken_whole_unless_it_has_to_wait(message: bytes) -> None:
+    connection = Framing(LIMIT, lambda: None, lambda size: None, lambda: None, bool)
+    for piece in (message[:-1], message[-1:]):
+        assert connection.whole_request() is None
+        connection.receive_data(piece)
+    assert connection.whole_request() is not None
+    waiting = Framing(LIMIT, lambda: None, lambda size: None, lambda: None, lambda head: False)
+    waiting.receive_data(message)
+    assert waiting.whole_request() is None
+    assert (waiting.next_event(), waiting.deferred) == (h11.NEED_DATA, True)
+
+
+class Served(Wire):
+    """The transport of a connection."""
+
+    def is_closing(self) -> bool:
+        return False
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return {"peername": ("192.0.2.1", 4_321), "sockname": ("192.0.2.2", 80)}.get(name, default)
+
+
+async def _served(message: bytes, *, plainly: bool) -> tuple[Any, Any, bytes]:
+    """The scope and the first message that an application gets, and what is written for its answer."""
+    given: list[Any] = []
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        given.append({name: value for name, value in scope.items() if name != CONNECTION})
+        given.append(await receive())
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    limits = Limits.of(Settings(workers=1))
+    config = Config(application, log_config=None, access_log=False, interface="asgi3", root_path="/below")
+    state, wire = ServerState(), Served()
+    edge = Edge(limits, lambda status, detail, request_id: ((), b""), lambda reason: None)
+    protocol = EdgeProtocol(edge, config=config, server_state=state, app_state={"a": 1})
+    protocol.connection_made(wire)
+    with reading(plainly=plainly):
+        protocol.data_received(message)
+    (task,) = state.tasks
+    await task
+    assert (state.total_requests, protocol.conn.our_state) == (1, h11.IDLE)
+    protocol.connection_lost(None)
+    return given[0], given[1], wire.written
+
+
+@pytest.mark.parametrize(
+    "message", [*PLAIN[:3], PLAIN[0].replace(b"4", b"70000").replace(b"abcd", b"a" * 70_000)]
+)
+def test_an_application_sees_what_uvicorn_would_show_it(message: bytes) -> None:
+    ours, theirs = (asyncio.run(_served(message, plainly=way)) for way in (True, False))
+    assert ours == theirs

@@ -14,7 +14,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import Server, ServerState
 
-from app.ops.edge import answer, flow, server as edge_server, uvicorn_protocol
+from app.ops.edge import answer, begin, flow, server as edge_server, uvicorn_protocol
 from app.ops.edge.answer import Answer
 from app.ops.edge.flow import Flow
 from app.ops.edge.uvicorn_protocol import EdgeProtocol
@@ -22,15 +22,18 @@ from app.ops.edge.uvicorn_protocol import EdgeProtocol
 # What is overridden, called, read or replaced of uvicorn's classes.
 INTERNALS: dict[type, tuple[str, ...]] = {
     H11Protocol: (
-        "app", "client", "conn", "connection_lost", "connection_made", "cycle", "data_received", "eof_received", "flow",
-        "handle_events", "loop", "on_response_complete", "send_400_response", "server_state", "shutdown",
-        "timeout_keep_alive", "timeout_keep_alive_handler", "transport", "_unset_keepalive_if_required", "_unsupported_upgrade_warning",
+        "access_log", "access_logger", "app", "app_state", "asgi_version", "client", "conn", "connection_lost",
+        "connection_made", "cycle", "data_received", "eof_received", "flow", "handle_events", "headers", "logger", "loop",
+        "on_response_complete", "root_path", "scheme", "scope", "send_400_response", "server", "server_state",
+        "shutdown", "tasks", "timeout_keep_alive", "timeout_keep_alive_handler", "transport", "_unset_keepalive_if_required",
+        "_unsupported_upgrade_warning",
     ),
     RequestResponseCycle: (
-        "conn", "default_headers", "disconnected", "flow", "keep_alive", "message_event", "on_response",
-        "response_complete", "response_started", "scope", "transport", "waiting_for_100_continue",
+        "body", "conn", "default_headers", "disconnected", "flow", "keep_alive", "message_event", "more_body",
+        "on_response", "response_complete", "response_started", "run_asgi", "scope", "transport",
+        "waiting_for_100_continue",
     ),
-    FlowControl: ("read_paused", "resume_reading", "_transport"),
+    FlowControl: ("pause_reading", "read_paused", "resume_reading", "_transport"),
     Server: (
         "capture_signals", "config", "handle_exit", "lifespan", "on_tick", "serve", "server_state", "servers",
         "should_exit", "shutdown", "startup",
@@ -73,11 +76,18 @@ def names_of(kind: type) -> set[str]:
     return {*vars(kind), *stored(kind)}
 
 
-@pytest.mark.parametrize("module", [uvicorn_protocol, answer, flow, edge_server])
+@pytest.mark.parametrize("module", [uvicorn_protocol, answer, begin, flow, edge_server])
 def test_whatever_of_uvicorn_is_used_is_listed(module: ModuleType) -> None:
     own = {name for ours, theirs in PAIRS for name in names_of(ours) - names_of(theirs)} | names_of(Answer)
     listed = {name for names in INTERNALS.values() for name in names}
-    assert used(str(module.__file__), {"self", "cycle", "self.cycle", "self.flow"}, own) <= listed
+    assert (
+        used(
+            str(module.__file__),
+            {"self", "cycle", "protocol", "self.cycle", "self.flow", "protocol.flow"},
+            own,
+        )
+        <= listed
+    )
 
 
 @pytest.mark.parametrize(("ours", "theirs"), PAIRS)
