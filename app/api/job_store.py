@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from ..jobs.connected import Jobs
 
 T = TypeVar("T")
-OFF = (
-    "This service keeps no jobs and no answers. Its operator can set EXACTPERM_JOBS_URL, to sqlite:////path/jobs.sqlite or to "
-    "a PostgreSQL database; until then, send tests one by one."
-)
 
 
 def asked(ask: Callable[[], T], settings: Settings) -> T:

@@ -26,9 +26,10 @@ from ..errors import (
 from ..execution.executor import Executor
 from ..ops.drain import Drain
 from ..service.messages import RenderedResponse
+from ..service.storing import OFF
 from ..settings import Settings
 from .endpoint import CLIENT_LEFT, sent
-from .job_store import OFF, asked
+from .job_store import asked
 from .job_views import etag_of, event_of, location_of, matches, view_of
 from .negotiation import body_of
 from .owner import owner_of
