@@ -200,7 +200,7 @@ def test_a_field_goes_with_a_request_in_a_file(keeping: Keeping, path: str, in_f
 def test_tables_have_the_query_and_compressed_bodies_theirs(keeping: Keeping) -> None:
     import gzip
 
-    csv = {"content": b"u,v\n1,0\n2,1\n1,1\n", "headers": {"content-type": "text/csv"}}
+    csv: dict[str, Any] = {"content": b"u,v\n1,0\n2,1\n1,1\n", "headers": {"content-type": "text/csv"}}
     keeping.kept(keeping.ask("POST", "/v1/tests/scores?store=1", **csv))
     packed = gzip.compress(json.dumps({**SMALL, "store": True}).encode())
     headers = {"content-type": "application/json", "content-encoding": "gzip"}
@@ -274,5 +274,6 @@ def test_a_problem_is_not_kept(keeping: Keeping) -> None:
 
 
 def test_nothing_is_kept_without_a_server() -> None:
+    options: dict[str, Any] = {"store": True}
     with pytest.raises(Exception, match="without a server"):
-        exactperm.test(SMALL["u"], SMALL["v"], store=True)
+        exactperm.test(SMALL["u"], SMALL["v"], **options)
