@@ -254,7 +254,7 @@ def test_a_thousand_jobs_wait_and_a_thousand_and_first_is_refused(
         assert jobs.submit(1)  # another key has room
         assert jobs.service.get("/livez").status_code == 200
         assert jobs.ask("POST", "/v1/tests/scores", json=TEST["request"]).status_code == 200
-        counted = re.search(r'exactperm_jobs\{state="queued"\} (\S+)', jobs.service.get("/metrics").text)
+        counted = re.search(r'exactperm_jobs\{state="queued"\} (\S+)', jobs.ask("GET", "/metrics").text)
         assert counted is not None
         assert float(counted[1]) == most + 1
         assert (jobs.count("ep_jobs"), jobs.count("workflow_status")) == (most + 1, most + 1)
