@@ -27,10 +27,11 @@ from ..service.media_types import OFFERED
 from ..service.messages import Job, Kind, Limits, RenderedResponse
 from ..service.pipeline import handle_or_split
 from ..service.query import timeout_of_query
+from ..service.storing import OFF, STORE
 from ..settings import Settings
 from . import cached_response
 from .admission import InPlace
-from .job_store import OFF, with_permalink
+from .job_store import with_permalink
 from .negotiation import board_picture, board_table, body_of, representation, theme
 from .over_deadline import over_deadline
 from .owner import owner_of
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 SECONDS_PER_BYTE = 2.5e-8  # measured: JSON of integers 1.5e-8, of decimals 3e-8
 INFLATION = 8  # typical compression ratio of numbers
 INLINE_HASH_BYTES = 2**18  # 0.2 ms: less is not worth a thread
-STORE = "store"  # the query parameter that keeps an answer
 CLIENT_LEFT = 499  # for the log only; the client has disconnected
 
 
@@ -77,16 +77,15 @@ class TestEndpoint:
         try:
             # Before the head is checked: a flood of invalid requests takes turns, too.
             turn = await self.turns.mine()
-            stores = self._stores(request)
+            store = self._store(request)
             told = told_by(request.scope)
             head = self._head(request, told, kind, request_id, received_at)
             body = await receive_body(
                 request.receive, told.content_length, self.settings.max_body_bytes, reservation
             )
             rendered = await self._rendered(request, head, body, turn)
-            if stores is not None and rendered.began_at is not None:
-                owner = owner_of(request, self.settings)
-                rendered = await with_permalink(stores, self.settings, owner, rendered)
+            if store is not None or rendered.store is not None:
+                rendered = await self._kept(request, rendered, store)
             self.budget.answer(reservation, rendered)
         except ExactpermError as error:
             reservation.leave()
@@ -114,20 +113,33 @@ class TestEndpoint:
             theme=theme(_only(query, "theme"), answer_in),
             **({} if kind != "compare" else _of_a_board(query, answer_in)),
             timeout_s=timeout_of_query(query),
+            keeps="off" if self.jobs is None else "kept",
         )
 
-    def _stores(self, request: Request) -> Jobs | None:
-        """Where the answer is to be kept; None if it is not asked for."""
-        if not request.scope["query_string"]:
+    def _store(self, request: Request) -> bool | None:
+        """What the query says of keeping the answer; None if it says nothing."""
+        given = request.query_params.multi_items() if request.scope["query_string"] else ()
+        wanted = _only(tuple(given), STORE)
+        if wanted is None:
             return None
-        wanted = _only(tuple(request.query_params.multi_items()), STORE)
-        if wanted in {None, "0", "false"}:
-            return None
-        if wanted not in {"1", "true"}:
+        if wanted not in {"0", "false", "1", "true"}:
             raise InvalidTest.at(f"/?{STORE}", "invalid_boolean", f"{STORE} is 1 or 0.")
-        if self.jobs is None:
+        if wanted in {"1", "true"} and self.jobs is None:
             raise JobsOff(OFF)
-        return self.jobs
+        return wanted in {"1", "true"}
+
+    async def _kept(
+        self, request: Request, rendered: RenderedResponse, store: bool | None
+    ) -> RenderedResponse:
+        """The answer, kept if the query (`store`) or the body asks for it; problems are not."""
+        if rendered.began_at is None or self.jobs is None:
+            return rendered
+        if store is not None and rendered.store is not None and store != rendered.store:
+            detail = f"{STORE} has another value in the body: give it once."
+            raise InvalidTest.at(f"/?{STORE}", "given_twice", detail)
+        if not (store or rendered.store):
+            return rendered
+        return await with_permalink(self.jobs, self.settings, owner_of(request, self.settings), rendered)
 
     async def _rendered(self, request: Request, head: Job, body: bytearray, turn: int) -> RenderedResponse:
         # Hashing 16 MB takes 10 ms, which would block the event loop.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import KeyConflict, Overloaded, StoreUnreachable, TooManyJobs
 from ..service.messages import RenderedResponse
@@ -16,19 +18,26 @@ if TYPE_CHECKING:
     from ..jobs.connected import Jobs
 
 T = TypeVar("T")
-OFF = (
-    "This service keeps no jobs and no answers. Its operator can set EXACTPERM_JOBS_URL, to sqlite:////path/jobs.sqlite or to "
-    "a PostgreSQL database; until then, send tests one by one."
-)
+THREADS = 6  # as many as a service has connections
 
 
-def asked(ask: Callable[[], T], settings: Settings) -> T:
+def in_thread(function: Callable[..., T], *arguments: Any) -> Awaitable[T]:
+    """Run it in a thread of our own: what waits for a database that is away must not keep tests from theirs."""
+    return asyncio.get_running_loop().run_in_executor(_threads(), function, *arguments)
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="exactperm-jobs")
+
+
+def asked(jobs: Jobs, ask: Callable[[], T], settings: Settings) -> T:
     """What the database says; raises the errors of the API."""
     from ..jobs.database import reachable
     from ..jobs.model import KeyReused, NoShare, StoreAway
 
     try:
-        with reachable():
+        with jobs.patience(), reachable():
             return ask()
     except StoreAway:
         detail = "The database of jobs cannot be reached. Tests are still answered."
@@ -51,5 +60,5 @@ async def with_permalink(
     from ..jobs.chunks import stored_of
 
     stored = stored_of(rendered)
-    name = await asyncio.to_thread(asked, lambda: jobs.ready().keep(owner, stored), settings)
+    name = await in_thread(asked, jobs, lambda: jobs.ready().keep(owner, stored), settings)
     return replace(rendered, headers=(*rendered.headers, ("content-location", f"/v1/results/{name}")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fastapi import APIRouter
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from ..errors import (
     InvalidTest,
@@ -24,11 +26,13 @@ from ..errors import (
     StoreUnreachable,
 )
 from ..execution.executor import Executor
+from ..inputs.quoting import quoted
 from ..ops.drain import Drain
 from ..service.messages import RenderedResponse
+from ..service.storing import OFF
 from ..settings import Settings
 from .endpoint import CLIENT_LEFT, sent
-from .job_store import OFF, asked
+from .job_store import asked, in_thread
 from .job_views import etag_of, event_of, location_of, matches, view_of
 from .negotiation import body_of
 from .owner import owner_of
@@ -45,6 +49,7 @@ MOST_LISTED, LISTED = 1_000, 100
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
 WATCH_S, COMMENT_S = 0.5, 15.0
 PARTS_AT_ONCE = 16
+ID = re.compile(r"[jr]_[0-9a-f]{32}")  # nothing else is asked of the database
 NDJSON = "application/x-ndjson"
 
 
@@ -70,7 +75,7 @@ class JobEndpoint:
 
     async def _submitted(self, request: Request, reservation: Reservation) -> Response:
         jobs, owner = self._on(), owner_of(request, self.settings)
-        representation = request.query_params.get("format", "json")
+        representation = _only(request, "format").get("format", "json")
         coding = body_of(
             request.headers.get("content-type"),
             ",".join(request.headers.getlist("content-encoding")),
@@ -115,17 +120,14 @@ class JobEndpoint:
     async def listed(self, request: Request) -> Response:
         """The newest jobs of this key."""
         jobs, owner = self._on(), owner_of(request, self.settings)
-        query = request.query_params
-        states = [state for state in query.get("state", "").split(",") if state]
-        if wrong := [state for state in states if state not in STATES]:
+        query = _only(request, "state", "after", "limit")
+        states = {state for state in query.get("state", "").split(",") if state}
+        if not states <= set(STATES):
             detail = f"state is one of {', '.join(STATES)}, or several between commas."
-            raise InvalidTest.at("/?state", "unknown_state", detail if wrong else "")
+            raise InvalidTest.at("/?state", "unknown_state", detail)
         most = _number(query.get("limit"), LISTED, "limit")
-        before = None
-        if after := query.get("after"):
-            row = await self._row(after, owner)
-            before = row.created
-        rows = await self._asked(lambda: jobs.ready().jobs(owner, states, before, int(most)))  # type: ignore[arg-type]
+        after = await self._row(query["after"], owner) if query.get("after") else None
+        rows = await self._asked(lambda: jobs.ready().jobs(owner, states, after, most))  # type: ignore[arg-type]
         return _json({"jobs": [view_of(row) for row in rows]}, 200, {})
 
     async def cancel(self, request: Request) -> Response:
@@ -138,7 +140,7 @@ class JobEndpoint:
     async def delete(self, request: Request) -> Response:
         """Cancel a job and forget it."""
         jobs, owner, job = self._on(), owner_of(request, self.settings), request.path_params["job"]
-        if not await self._asked(lambda: jobs.delete(job, owner)):
+        if ID.fullmatch(job) is None or not await self._asked(lambda: jobs.delete(job, owner)):
             raise NotThere(NOT_THERE)
         return Response(status_code=204, headers={"cache-control": "no-store"})
 
@@ -159,7 +161,7 @@ class JobEndpoint:
 
     async def _kept(self, request: Request, name: str, owner: str) -> Response:
         jobs = self._on()
-        found = await self._asked(lambda: jobs.ready().kept(name, owner))
+        found = await self._asked(lambda: jobs.ready().kept(name, owner)) if ID.fullmatch(name) else None
         if found is None:
             raise NotThere("There is no such answer, it is no longer kept, or it belongs to another API key.")
         headers = {**dict(found.headers), "cache-control": "private, no-cache"}
@@ -190,34 +192,31 @@ class JobEndpoint:
         await self._row(job, owner)
         if self.streams >= self.settings.job_streams:
             raise Overloaded("Too many streams of events are open. Ask for the job's state instead.")
+        self.streams += 1  # here, and not when it begins: many may ask at once
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         last = request.headers.get("last-event-id", "")
         stream = self._watched(job, owner, int(last) if last.isdecimal() and len(last) < 16 else -1)
-        return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+        return _Stream(self, stream, headers)
 
     async def _watched(self, job: str, owner: str, seen: int) -> AsyncIterator[bytes]:
-        self.streams += 1
         quiet = 0.0
-        try:
-            while not self.drain.begun:
-                try:
-                    row = await self._row(job, owner)
-                except StoreUnreachable:
-                    row = None  # it comes back, or the reader leaves
-                except (NotThere, JobExpired):
+        while not self.drain.begun:
+            try:
+                row = await self._row(job, owner)
+            except StoreUnreachable:
+                row = None  # it comes back, or the reader leaves
+            except (NotThere, JobExpired):
+                return
+            if row is not None and (not row.active or row.tests_done > seen):
+                seen, quiet = row.tests_done, 0.0
+                yield event_of(row)
+                if not row.active:
                     return
-                if row is not None and (not row.active or row.tests_done > seen):
-                    seen, quiet = row.tests_done, 0.0
-                    yield event_of(row)
-                    if not row.active:
-                        return
-                elif quiet >= COMMENT_S:
-                    quiet = 0.0
-                    yield b": still there\n\n"
-                quiet += WATCH_S
-                await asyncio.sleep(WATCH_S)
-        finally:
-            self.streams -= 1
+            elif quiet >= COMMENT_S:
+                quiet = 0.0
+                yield b": still there\n\n"
+            quiet += WATCH_S
+            await asyncio.sleep(WATCH_S)
 
     def _on(self) -> Jobs:
         if self.jobs is None:
@@ -226,7 +225,7 @@ class JobEndpoint:
 
     async def _row(self, job: str, owner: str) -> JobRow:
         jobs = self._on()
-        row = await self._asked(lambda: jobs.ready().job(job, owner))
+        row = await self._asked(lambda: jobs.ready().job(job, owner)) if ID.fullmatch(job) else None
         if row is None:
             raise NotThere(NOT_THERE)
         if row.expired:
@@ -235,7 +234,21 @@ class JobEndpoint:
 
     async def _asked(self, ask: Callable[[], T]) -> T:
         """Ask the database, in a thread; its refusals become problems."""
-        return await asyncio.to_thread(asked, ask, self.settings)
+        return await in_thread(asked, self._on(), ask, self.settings)
+
+
+class _Stream(StreamingResponse):
+    """Events of a job; it counts until it has ended, or its reader has left before it began."""
+
+    def __init__(self, endpoint: JobEndpoint, events: AsyncIterator[bytes], headers: dict[str, str]) -> None:
+        super().__init__(events, media_type="text/event-stream", headers=headers)
+        self._endpoint = endpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._endpoint.streams -= 1
 
 
 def jobs_router(endpoint: JobEndpoint) -> APIRouter:
@@ -272,6 +285,19 @@ def _idempotency_key(request: Request) -> str | None:
         detail = f"An Idempotency-Key has 1 to {MOST_KEY_CHARS} printable ASCII characters."
         raise InvalidTest.at("/?idempotency-key", "invalid_key", detail)
     return key
+
+
+def _only(request: Request, *names: str) -> dict[str, str]:
+    """The query parameters, each once; what would silently do nothing is refused."""
+    given: dict[str, str] = {}
+    for name, text in request.query_params.multi_items():
+        if name not in names:
+            detail = f"There is no query parameter {quoted(name)} here; there is {', '.join(names)}."
+            raise InvalidTest.at(f"/?{name[:40]}", "unknown_parameter", detail)
+        if name in given:
+            raise InvalidTest.at(f"/?{name}", "duplicate_parameter", f"{name} is given twice.")
+        given[name] = text
+    return given
 
 
 def _number(text: str | None, default: int, name: str) -> int:

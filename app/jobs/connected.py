@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from ..inference.paired_test import ALGORITHM_VERSION
@@ -15,6 +18,9 @@ from .model import JobPlan, Shares, StoreAway
 from .queue import Queue
 from .store import Store
 from .work import Cutting
+
+# A database that refuses says so at once; one that is silent costs a whole time-out, and is left alone for a while.
+SLOW_S, PAUSE_S = 1.0, 2.0
 
 
 def job_limits(settings: Settings) -> Limits:
@@ -45,16 +51,32 @@ class Jobs:
         )
         self._silent_s = settings.job_silent_s
         self._lock = threading.Lock()
+        self._away_until = -float("inf")
         self._is_ready = False
 
     def ready(self) -> Store:
         """The store, with its tables; all its calls belong into `reachable`."""
-        with self._lock:
-            if not self._is_ready:
-                self.store.create_tables()
-                self.queue.create_tables()
-                self._is_ready = True
+        if not self._is_ready:
+            with self._lock, self.patience(), reachable():
+                if not self._is_ready:
+                    self.store.create_tables()
+                    self.queue.create_tables()
+                    self._is_ready = True
         return self.store
+
+    @contextmanager
+    def patience(self) -> Iterator[None]:
+        """Around a call: one that waited in vain for a database spares those behind it the same wait."""
+        began = time.monotonic()
+        if began < self._away_until:
+            raise StoreAway("it did not answer a moment ago")
+        try:
+            yield
+        except StoreAway:
+            ended = time.monotonic()
+            if ended - began > SLOW_S:
+                self._away_until = ended + PAUSE_S
+            raise
 
     def submit(self, owner: str, key: str | None, sha: str, plan: JobPlan) -> tuple[str, bool]:
         """The id of a new job, or of the one that the key made before; raises KeyReused, NoShare and StoreAway."""

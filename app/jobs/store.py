@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,6 +19,11 @@ COLUMNS = (
     JOBS.c.id, JOBS.c.kind, JOBS.c.state, JOBS.c.tests, JOBS.c.chunks, JOBS.c.seconds, JOBS.c.algorithm,
     JOBS.c.created, JOBS.c.ended, JOBS.c.expires, JOBS.c.problem,
 )  # fmt: skip
+AT_A_TIME = 1_000  # jobs that one purge forgets: a heartbeat waits for it
+KEPT_OF_A_JOB = sa.or_(
+    sa.exists().where(RESULTS.c.id == JOBS.c.id),
+    *(sa.exists().where(one.c.job == JOBS.c.id) for one in OF_A_JOB),
+)
 
 
 def new_id(prefix: str) -> str:
@@ -96,15 +101,17 @@ class Store:
             return next(_rows(connection, rows.all()), None)
 
     def jobs(
-        self, owner: str, states: Sequence[State], before: float | None, most: int
+        self, owner: str, states: Collection[State], after: JobRow | None, most: int
     ) -> tuple[JobRow, ...]:
-        """The newest jobs of an owner, created before a time; those of any state without `states`."""
+        """The newest jobs of an owner that are kept, from the one after `after` on; those of any state without `states`."""
         wanted = sa.select(*COLUMNS).where(JOBS.c.owner == owner)
         if states:
             wanted = wanted.where(JOBS.c.state.in_(states))
-        if before is not None:
-            wanted = wanted.where(JOBS.c.created < before)
+        if after is not None:
+            older, same = JOBS.c.created < after.created, JOBS.c.created == after.created
+            wanted = wanted.where(sa.or_(older, sa.and_(same, JOBS.c.id > after.id)))
         with self.engine.connect() as connection:
+            wanted = wanted.where(sa.or_(JOBS.c.expires.is_(None), JOBS.c.expires > now(connection)))
             rows = connection.execute(wanted.order_by(JOBS.c.created.desc(), JOBS.c.id).limit(most)).all()
             return tuple(_rows(connection, rows))
 
@@ -227,15 +234,16 @@ class Store:
         """Forget what has expired; ids and numbers of chunks of jobs that are gone. Their rows say so for as long again."""
         with self.engine.begin() as connection:
             at = now(connection)
-            old = sa.select(JOBS.c.id).where(JOBS.c.expires <= at).limit(500)
-            expired = list(connection.execute(old).scalars())
-            _forget(connection, expired)
+            old = JOBS.c.expires <= at
+            # Rows of jobs that were forgotten stay: they must not keep later ones from their turn.
+            full = sa.select(JOBS.c.id).where(old, KEPT_OF_A_JOB).limit(AT_A_TIME)
+            _forget(connection, list(connection.execute(full).scalars()))
+            connection.execute(KEYS.delete().where(KEYS.c.job.in_(sa.select(JOBS.c.id).where(old))))
             connection.execute(RESULTS.delete().where(RESULTS.c.expires <= at))
             longer = JOBS.c.expires <= at - self._retention_s
-            rows = connection.execute(JOBS.delete().where(longer).returning(JOBS.c.id, JOBS.c.chunks))
-            gone = [(row.id, row.chunks) for row in rows]
-            connection.execute(KEYS.delete().where(KEYS.c.job.in_(expired)))
-        return gone
+            empty = JOBS.delete().where(longer, sa.not_(KEPT_OF_A_JOB))
+            rows = connection.execute(empty.returning(JOBS.c.id, JOBS.c.chunks))
+            return [(row.id, row.chunks) for row in rows]
 
     def _end(
         self, connection: sa.Connection, job: str, state: State, problem: str | None, *also: Any

@@ -11,6 +11,8 @@ from ..reports.representations import JSON, TEXT, BoardPicture, BoardTable
 TestKind = Literal["effects", "scores", "counts", "predictions"]
 Kind = TestKind | Literal["files", "plan", "gate", "compare", "power", "batch"]
 Source = Literal["computed", "kept", "shared"]
+# Whether an answer can be kept: there is a database, there is none, it is part of a list, there is no server.
+Keeps = Literal["kept", "off", "listed", "alone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Job:
     """One request without its body. Times are `time.monotonic()`, which all processes of a machine share.
 
     `timeout_s` is the deadline that the query asks for, known before the body is read. `with_line`: before the JSON stands
-    the line of the text, for callers in this process who show both.
+    the line of the text, for callers in this process who show both. `store` is what the body says of keeping the answer.
     """
 
     kind: Kind
@@ -66,12 +68,15 @@ class Job:
     table: BoardTable = "systems"
     timeout_s: float | None = None
     with_line: bool = False
+    keeps: Keeps = "alone"
+    store: bool | None = None
 
     def submitted(self, at: float) -> Job:
         """The same job, submitted at another time; `dataclasses.replace` takes longer than to make it again."""
         return Job(
             self.kind, self.body, self.query, self.representation, self.request_id, self.received_at, at, self.limits,
-            self.theme, self.picture, self.table, self.timeout_s, self.with_line,
+            self.theme, self.picture, self.table, self.timeout_s, self.with_line, self.keeps,
+            self.store,
         )  # fmt: skip
 
     @property
@@ -100,7 +105,7 @@ class RenderedResponse:
 
     `own` differs between equal requests: the runtime of a test, the instance of a problem. The bytes around it are
     shared by equal requests without a copy. `began_at`, the time its computation began, is None for problems, which are
-    never kept.
+    never kept. `store` is what the body says of keeping the answer.
     """
 
     status: int
@@ -110,6 +115,7 @@ class RenderedResponse:
     work: WorkStats | None = None
     own: bytes = b""
     after: bytes = b""
+    store: bool | None = None
 
     @property
     def body(self) -> bytes:

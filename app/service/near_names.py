@@ -31,6 +31,8 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "id": ("ids",),
 }  # fmt: skip
 
+DATA = {"score", "scores"}  # are no slips of `store`
+
 
 def near_field(name: str, fields: Collection[str]) -> str | None:
     """The field that was probably meant.
@@ -41,7 +43,8 @@ def near_field(name: str, fields: Collection[str]) -> str | None:
     if len(name) > MOST_CHARS:
         return None
     meant = next((field for field in SYNONYMS.get(name, ()) if field in fields), None)
-    near = difflib.get_close_matches(name.lower(), fields, 1, LIKENESS)
+    likely = [field for field in fields if field != "store" or name.lower() not in DATA]
+    near = difflib.get_close_matches(name.lower(), likely, 1, LIKENESS)
     return meant or (near[0] if near else None)
 
 

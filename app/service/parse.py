@@ -36,6 +36,7 @@ from .request_file import decode_request_file, reading_of, request_in
 from .schema.requests import Choices, SequentialChoice
 from .schema.statistics import spec_of
 from .segments import TEXT_STATISTICS, as_gold, segments
+from .storing import store_of
 
 MOST_METRIC_CHARS = 80
 AVAILABLE_TESTS: tuple[Resampling, ...] = ("permutation", "bootstrap")
@@ -46,7 +47,7 @@ class ParsedTest:
     """A test, decoded and validated.
 
     `pointer_map` turns pointers into a JSON request into pointers into what the client sent. `reading` says how files
-    were read, None where there were none, and `warnings` are warnings about that.
+    were read, None where there were none, and `warnings` are warnings about that. `store`: whether the answer is to be kept.
     """
 
     kind: Kind
@@ -57,6 +58,7 @@ class ParsedTest:
     pointer_map: PointerMap = str
     reading: Reading | None = None
     warnings: tuple[WarningRecord, ...] = ()
+    store: bool | None = None
 
     @property
     def reading_record(self) -> ReadingRecord | None:
@@ -142,7 +144,9 @@ def parse_request(decoded: DecodedBody, job: Job) -> ParsedTest:
         options = _options(request, higher=direction.of_test(data, spec, None))
     if isinstance(data, Segments):
         pointer_map = chained(as_gold, pointer_map)
-    return ParsedTest(decoded.kind, data, spec, options, _deadline(request, job), pointer_map)
+    return ParsedTest(
+        decoded.kind, data, spec, options, _deadline(request, job), pointer_map, store=store_of(request)
+    )
 
 
 def parse_reading(files: ParsedFiles, job: Job) -> ParsedTest:
@@ -156,7 +160,7 @@ def parse_reading(files: ParsedFiles, job: Job) -> ParsedTest:
             data = typed(data, files.spec)
         return ParsedTest(
             reading.kind, data, files.spec, options, _deadline(request, job), files.pointer_map, reading,
-            _warnings_of_order(reading, options),
+            _warnings_of_order(reading, options), store_of(request),
         )  # fmt: skip
 
 

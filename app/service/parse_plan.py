@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..errors import relocated
 from ..inputs import json_body
 from .body_decoders import DecodedBody
@@ -14,6 +16,7 @@ from .query import ELSEWHERE, options_of_query
 from .schema.fields import NO_BOOLEANS
 from .schema.plan import PlanEnvelope
 from .schema.requests import REQUEST_MODELS
+from .storing import store_of
 from .validation import validated
 
 INSIDE = "/request"
@@ -26,9 +29,10 @@ def parse_plan(job: Job, body: bytes | bytearray) -> ParsedTest | ParsedCompare:
     options_of_query(job.query, ELSEWHERE)
     envelope = validated(PlanEnvelope, read.value)
     pointer_map = prefixed(INSIDE)
+    store = store_of(envelope)  # that of the request inside is for later, when it is sent
     if envelope.kind == "compare":
         with relocated(pointer_map):
             request, boards = json_request.request_of(envelope.request, context)
-        return comparison_of(DecodedCompare(request, boards, pointer_map), job)
+        return replace(comparison_of(DecodedCompare(request, boards, pointer_map), job), store=store)
     inner = validated(REQUEST_MODELS[envelope.kind], envelope.request, prefix=INSIDE, context=context)
-    return parse_request(DecodedBody(envelope.kind, inner, pointer_map), job)
+    return replace(parse_request(DecodedBody(envelope.kind, inner, pointer_map), job), store=store)

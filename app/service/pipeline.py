@@ -51,6 +51,7 @@ from .render_json import (
 )
 from .rendered import content_of, encode, rendered
 from .self_test import KNOWN, self_test
+from .storing import asking
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,8 @@ def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> Rend
         parsed, prepared, planning = planned(job, body, control)
         assert isinstance(prepared, PreparedCompare)
         assert isinstance(parsed, ParsedCompare)
-        split = split_of(job, parsed, prepared, (run_pairs, join_pairs), started, planning)
+        asked = job if parsed.store is None else asking(job, parsed.store)
+        split = split_of(asked, parsed, prepared, (run_pairs, join_pairs), started, planning)
         if split is not None:
             return split
         control.plan(prepared.seconds)
@@ -190,6 +192,13 @@ def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | R
 
 
 def _parsed(job: Job, body: bytes | bytearray) -> Parsed:
+    parsed = _decoded(job, body)
+    if parsed.store:
+        asking(job, parsed.store)  # nothing is computed where it cannot be kept
+    return parsed
+
+
+def _decoded(job: Job, body: bytes | bytearray) -> Parsed:
     if job.kind == "gate":
         return parse_gate(job, body)
     if job.kind == "compare":
@@ -222,6 +231,8 @@ def _finished(
     planning: float,
 ) -> RenderedResponse:
     """Run and render. Engine time counts from `planning`: it includes the lattice and the plan."""
+    if parsed.store is not None:
+        job = asking(job, parsed.store)
     if isinstance(prepared, PreparedGate):
         gate = run_gate(prepared)
         content = content_of(job, gate, render_gate, BY_NAME[job.reported_in].gate, started, planning)

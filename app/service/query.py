@@ -27,6 +27,7 @@ LITERAL = (
     "sequential",
     "exact_fraction",
     "timeout_s",
+    "store",
 )
 NAMES = {"name_u": "u", "name_v": "v"}
 ELSEWHERE = ("format", "theme", "timeout_s")

@@ -71,7 +71,9 @@ def rendered(
     restricted = (("content-security-policy", policy),) if policy is not None else ()
     work = None if computed is None else WorkStats(*computed, queue_s, compute_s)
     before, own, after = content
-    return RenderedResponse(status, headers + restricted + extra, before, started, work, own, after)
+    return RenderedResponse(
+        status, headers + restricted + extra, before, started, work, own, after, job.store
+    )
 
 
 def milliseconds(seconds: float) -> float:

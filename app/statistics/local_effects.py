@@ -70,7 +70,8 @@ def _one_sum(name: str, node: Node, data: Effects) -> Additive | None:
     columns = [_column(side, 0) for side in sides]
     if inner == _ITSELF and data.pairing.clusters is None and all(map(_have_small_sum, columns)):
         # Nothing of these can be refused or has to be scaled: the general way leads to the same.
-        stay, swap = (*cast("list[Integers]", columns), None)[:2]
+        stay, *other = cast("list[Integers]", columns)
+        swap = other[0] if other else None
         plain = inner is node
         return Additive(
             name,

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import httpx
@@ -28,6 +28,10 @@ class Service:
                 return await client.request(method, path, **options)
 
         return self._portal.call(send)
+
+    def run(self, call: Callable[[], Awaitable[None]]) -> None:
+        """Run a call in the loop of the application."""
+        self._portal.call(call)
 
     def get(self, path: str, **options: Any) -> httpx.Response:
         return self.request("GET", path, **options)

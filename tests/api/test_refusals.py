@@ -287,7 +287,7 @@ COUNTS = (
 LABELS = st.lists(st.sampled_from("abc") | st.integers(0, 2), max_size=5)
 FIELDS = [
     "alternative", "method", "samples", "seed", "precision", "alpha", "ids", "clusters", "on_missing", "pmf",
-    "exact_fraction", "names", "timeout_s", "statistic", "test", "confidence_level", "decimals",
+    "exact_fraction", "names", "timeout_s", "statistic", "test", "confidence_level", "decimals", "store",
 ]  # fmt: skip
 OPTIONS = st.dictionaries(st.sampled_from(FIELDS), JUNK, max_size=2)
 REQUESTS = st.one_of(

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from ...service import media_types
 from ...service.batch.envelope import OfAList
 from ...service.schema.compare import CompareRequest
-from ...service.schema.fields import Wire
+from ...service.schema.fields import Store, Wire
 from ...service.schema.gate import GateRequest
 from ...service.schema.power import PowerRequest
 from ...service.schema.requests import REQUEST_MODELS, SMALL_SCORES
@@ -44,6 +44,7 @@ class ListRequest(Wire):
     model_config = ConfigDict(json_schema_extra={"examples": [LIST_EXAMPLE]})
 
     tests: Annotated[tuple[ListedRequest, ...], Field(min_length=1)]
+    store: Store = False
 
 
 class BatchedAnswer(Answer):

@@ -78,7 +78,9 @@ def compare_operation() -> dict[str, Any]:
     parameters = [format_parameter(OF_A_COMPARISON), *RUNNING, PICTURE, TABLE, SYSTEMS]
     form = form_schema()
     parameters += [in_query(name, form[name]) for name in COLUMNS]
-    parameters += [in_query(name, member) for name, member in _of_tables().items() if name != "timeout_s"]
+    parameters += [
+        in_query(name, member) for name, member in _of_tables().items() if name not in {"timeout_s", "store"}
+    ]
     return operation("Compare many systems", "compare", content, answers, parameters)
 
 

@@ -279,7 +279,7 @@ def _parameters(kind: TestKind) -> list[dict[str, Any]]:
     """The query parameters of bodies that cannot hold options."""
     statistic = STATISTIC_MODELS[kind].model_json_schema()["properties"]["name"]
     members = {"statistic": as_text(statistic), **_members((kind,), REQUEST_MODELS[kind])}
-    return [in_query(name, member) for name, member in members.items() if name != "timeout_s"]
+    return [in_query(name, member) for name, member in members.items() if name not in {"timeout_s", "store"}]
 
 
 def in_query(name: str, member: Schema) -> Schema:

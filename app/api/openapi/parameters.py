@@ -28,7 +28,7 @@ ANSWER_HEADERS = {
         "queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal "
         "requests (shared)."
     ),
-    "Content-Location": header("Where an answer is kept that was asked for with store=1."),
+    "Content-Location": header("Where an answer is kept that was asked for with store."),
     "Age": header("Seconds since a cached answer was computed.", "integer"),
     "X-Request-Id": header("The client's, or a new one."),
 }

@@ -51,6 +51,7 @@ def call_of(head: dict[str, Any], limits: Limits, name: str) -> Job:
         received_at=at,
         submitted_at=at,
         limits=limits,
+        keeps="listed",
     )
 
 
@@ -117,13 +118,16 @@ def text_of(body: bytes | bytearray) -> str:
         raise MalformedBody("The body is not UTF-8.") from None
 
 
-def members_of(text: str, pointer: str, names: Collection[str] = MEMBERS) -> dict[str, str]:
+def members_of(
+    text: str, pointer: str, names: Collection[str] = MEMBERS, optional: Collection[str] = ()
+) -> dict[str, str]:
     """The members of an object that has exactly these, as written; raises InvalidTest, and MalformedBody."""
     members, end = object_of(text, 0, pointer)
     if text[end:].strip(SPACE):
         raise MalformedBody("The body has more than one JSON value.")
-    for name in sorted(set(members) - set(names)):
-        detail = f"There is no member {quoted(name)} here; there is {' and '.join(sorted(names))}."
+    known = {*names, *optional}
+    for name in sorted(set(members) - known):
+        detail = f"There is no member {quoted(name)} here; there is {' and '.join(sorted(known))}."
         raise InvalidTest.at(f"{pointer}/{name[:40]}", "unknown_field", detail)
     for name in sorted(set(names) - set(members)):
         raise InvalidTest.at(f"{pointer}/{name}", "missing", f"{name} is missing.")

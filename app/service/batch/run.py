@@ -23,6 +23,7 @@ from ..parse import inflated
 from ..query import ELSEWHERE, options_of_query
 from ..render_json import as_json
 from ..rendered import Content, encode, milliseconds, rendered
+from ..storing import STORE, asking, of_a_list
 from .cut import runs_of
 from .envelope import call_of, elements, item_of, lines, members_of, text_of
 
@@ -93,7 +94,9 @@ def handle_batch(job: Job, body: bytes | bytearray, control: Control) -> Rendere
     started = time.monotonic()
     try:
         options_of_query(job.query, ELSEWHERE)
-        written = _written(job, text_of(inflated(job, body, job.limits.max_body_bytes)))
+        written, store = _written(job, text_of(inflated(job, body, job.limits.max_body_bytes)))
+        if store is not None:
+            job = asking(job, store)
     except ExactpermError as error:
         return problems.of_error(error, job.request_id, retry_after_s=job.limits.retry_after_s)
     if job.timeout_s is not None:
@@ -107,11 +110,13 @@ def handle_batch(job: Job, body: bytes | bytearray, control: Control) -> Rendere
     return _joined(job, _answered(Run(job, 0, most), written, control), started)
 
 
-def _written(job: Job, text: str) -> list[str]:
+def _written(job: Job, text: str) -> tuple[list[str], bool | None]:
+    """The requests as written, and whether their answer is to be kept."""
     most = job.limits.max_batch_tests
     if job.body.media_type == NDJSON:
-        return lines(text, most)
-    return elements(members_of(text, "", MEMBERS)["tests"], most, "/tests")
+        return lines(text, most), None
+    members = members_of(text, "", MEMBERS, (STORE,))
+    return elements(members["tests"], most, "/tests"), of_a_list(members.get(STORE))
 
 
 def _divided(job: Job, written: list[str], seconds: list[float], started: float) -> Split:

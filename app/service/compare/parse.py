@@ -18,6 +18,7 @@ from ..pointers import PointerMap, chained
 from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
 from ..schema.compare import CompareChoices
 from ..schema.statistics import STATISTIC_MODELS, spec_of
+from ..storing import store_of
 from ..validation import validated
 from . import design, direction, files, json_request, tables
 from .boards import Board, board_of, require_systems
@@ -61,6 +62,7 @@ class ParsedCompare:
     pointer_map: PointerMap = str
     reading: ReadingRecord | None = None
     warnings: tuple[WarningRecord, ...] = ()
+    store: bool | None = None
 
 
 def parse_compare(job: Job, body: bytes | bytearray) -> ParsedCompare:
@@ -175,7 +177,9 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
         *_of_boards(boards),
     )
     pointer_map = chained(_in_boards(boards), decoded.pointer_map)
-    return ParsedCompare(comparison, _deadline(choices, job), pointer_map, decoded.reading, warnings)
+    return ParsedCompare(
+        comparison, _deadline(choices, job), pointer_map, decoded.reading, warnings, store_of(choices)
+    )
 
 
 _CHOSEN = frozenset(CompareChoices.model_fields) - {"higher_is_better"}

@@ -19,7 +19,7 @@ from ..validation import validated
 
 TEXTS = ("policy", "on_inconclusive", "name")
 OF_A_METRIC = ("name", "policy", "margin", "higher_is_better")
-FIELDS = ("policy", "margin", "higher_is_better", "on_inconclusive", "fail_status")
+FIELDS = ("policy", "margin", "higher_is_better", "on_inconclusive", "fail_status", "store")
 
 Fields = list[tuple[str, str]]
 

@@ -29,6 +29,7 @@ from ..query import ELSEWHERE, literal, options_of_query
 from ..request_file import Fields, RequestFile, request_in
 from ..schema.fields import NO_BOOLEANS
 from ..schema.gate import GateFields, GateMetric, GateRequest, Terms
+from ..storing import refuse_inside, store_of
 from ..validation import validated
 from . import against, fields as gate_fields, roles
 from .request_file import gate_request
@@ -63,6 +64,7 @@ class ParsedGate:
     metrics: tuple[ParsedMetric, ...]
     on_inconclusive: OnInconclusive
     fail_status: int
+    store: bool | None = None
 
     @property
     def timeout_s(self) -> float | None:
@@ -107,7 +109,8 @@ def _parse_request(job: Job, value: Any, context: dict[str, Any]) -> ParsedGate:
         ]
     _refuse_equal_names(metrics, "/metrics/{}/name")
     flat = tuple(one for each in metrics for one in each)
-    return ParsedGate(flat, gate.on_inconclusive or "pass", _fail_status(job, gate.fail_status))
+    status = _fail_status(job, gate.fail_status)
+    return ParsedGate(flat, gate.on_inconclusive or "pass", status, store_of(gate))
 
 
 def _single(gate: GateRequest) -> GateMetric:
@@ -177,7 +180,9 @@ def _parse_form(job: Job, body: bytes | bytearray) -> ParsedGate:
         )
     _refuse_equal_names(metrics, "/options/metrics/{}/name")
     flat = tuple(one for each in metrics for one in each)
-    return ParsedGate(flat, gate.common.on_inconclusive or "pass", _fail_status(job, gate.common.fail_status))
+    common = gate.common
+    status = _fail_status(job, common.fail_status)
+    return ParsedGate(flat, common.on_inconclusive or "pass", status, store_of(common))
 
 
 def _tests_of_files(
@@ -231,6 +236,8 @@ def _metric(
     baseline: str | None = None,
 ) -> ParsedMetric:
     """The metric with what a gate's reports need: names, an interval that fits its level, a picture's data."""
+    with relocated(test.pointer_map):
+        refuse_inside(test.store)
     higher, turned = roles.direction(_term(own, common, "higher_is_better"), test, pointer_map)
     terms = _terms(own, common, test.options.alpha, higher)
     options = test.options

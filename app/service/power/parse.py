@@ -23,10 +23,12 @@ from ..query import ELSEWHERE, literal, options_of_query
 from ..schema.fields import NO_BOOLEANS
 from ..schema.power import FIELDS, Design, PowerFields, PowerRequest
 from ..schema.requests import REQUEST_MODELS
+from ..storing import refuse_inside, store_of
 from ..validation import validated
 
 REQUEST = "/design/request"
 DEFAULT_POWER = 0.8
+NOT_ASKED = {"timeout_s", "store"}  # what the answer does not depend on
 # Levels nearer to 0 are no normal numbers.
 LEAST_LEVEL = 1e-300
 _TEXTS = ("solve", "alternative")
@@ -48,6 +50,7 @@ class ParsedPower:
     pilot: ParsedTest | None
     digest: str
     timeout_s: float | None
+    store: bool | None = None
 
     @property
     def counting_seconds(self) -> float:
@@ -71,8 +74,9 @@ def parse_power(job: Job, body: bytes | bytearray) -> ParsedPower:
         question=question,
         design=_design(request.design, question),
         pilot=pilot,
-        digest=_digest(request.model_dump(exclude={"timeout_s"})),
+        digest=_digest(request.model_dump(exclude=NOT_ASKED)),
         timeout_s=_deadline(request, job),
+        store=store_of(request),
     )
 
 
@@ -91,8 +95,9 @@ def _parse_form(job: Job, body: bytes | bytearray) -> ParsedPower:
         question=question,
         design=None,
         pilot=pilot,
-        digest=_digest([request.model_dump(exclude={"timeout_s"}), _digest_of(pilot)]),
+        digest=_digest([request.model_dump(exclude=NOT_ASKED), _digest_of(pilot)]),
         timeout_s=_deadline(request, job),
+        store=store_of(request),
     )
 
 
@@ -180,6 +185,8 @@ def _pilot(design: Design, job: Job, context: dict[str, bool]) -> ParsedTest:
             raise InvalidTest.at(
                 "/test", "no_power", "Power is that of the permutation test: leave test out."
             )
+    with relocated(pointer_map):
+        refuse_inside(store_of(inner))
     return parse_request(DecodedBody(design.request_kind, inner, pointer_map), job)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationInfo, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationInfo, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ...errors import Flaw, InvalidTest, pointer_token
@@ -32,6 +32,12 @@ class Wire(BaseModel):
         hide_input_in_errors=True,
         ser_json_inf_nan="constants",
     )
+
+
+Store = Annotated[
+    bool,
+    Field(description="true keeps the answer for a while, as ?store=1 does: Content-Location is its path."),
+]
 
 
 def _refusal(code: str, detail: str, flaws: tuple[Flaw, ...] = ()) -> PydanticCustomError:

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from ...inference.gate.record import OnInconclusive, Policy
 from ..messages import TestKind
-from .fields import Wire
+from .fields import Store, Wire
 from .requests import REQUEST_MODELS, SMALL_SCORES, SequentialChoice
 
 POLICY = (
@@ -84,6 +84,7 @@ class GateFields(Terms):
     name: str | None = None
     on_inconclusive: OnInconclusive | None = None
     fail_status: Status | None = None
+    store: Store = False
 
 
 class GateMetric(Terms):
@@ -148,3 +149,4 @@ class GateRequest(Terms):
     ] = None
     on_inconclusive: Annotated[OnInconclusive | None, Field(description=INCONCLUSIVE)] = None
     fail_status: Annotated[Status | None, Field(description=FAIL)] = None
+    store: Store = False

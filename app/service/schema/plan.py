@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from .compare import CompareRequest
-from .fields import Wire
+from .fields import Store, Wire
 from .requests import REQUEST_MODELS, SMALL_SCORES
 
 COMPARE = "compare"
@@ -39,3 +39,4 @@ class PlanEnvelope(Wire):
             }
         ),
     ]
+    store: Store = False

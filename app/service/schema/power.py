@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from ...inference.options import Alternative
 from ...inference.power.record import Solve
 from ..messages import TestKind
-from .fields import Wire
+from .fields import Store, Wire
 from .requests import REQUEST_MODELS, SMALL_SCORES
 
 MOST_NUMBERS = 50
@@ -155,6 +155,7 @@ class PowerFields(Wire):
     timeout_s: Annotated[
         float | None, Field(gt=0, description="Deadline in seconds, clamped by the server.")
     ] = None
+    store: Store = False
 
 
 class PowerRequest(PowerFields):

@@ -19,6 +19,7 @@ from .fields import (
     OutputColumn,
     Range,
     SampleColumn,
+    Store,
     WeightColumn,
     Wire,
 )
@@ -146,6 +147,7 @@ class Choices(Wire):
     timeout_s: Annotated[
         float | None, Field(gt=0, description="Deadline in seconds, clamped by the server.")
     ] = None
+    store: Store = False
 
 
 class TestRequest(Choices):

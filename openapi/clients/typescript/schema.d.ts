@@ -911,6 +911,12 @@ export interface components {
              */
             timeout_s?: number | null;
             /**
+             * Store
+             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @default false
+             */
+            store?: boolean;
+            /**
              * Datasets
              * @description Several data sets by name.
              * @default null
@@ -1075,6 +1081,12 @@ export interface components {
              * @default null
              */
             timeout_s?: number | null;
+            /**
+             * Store
+             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @default false
+             */
+            store?: boolean;
             /**
              * Ids
              * @description One unique id per item, for lists. Never reorders anything.
@@ -1551,6 +1563,12 @@ export interface components {
              */
             timeout_s?: number | null;
             /**
+             * Store
+             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @default false
+             */
+            store?: boolean;
+            /**
              * Ids
              * @description One unique id per item, for lists. Never reorders anything.
              * @default null
@@ -1947,6 +1965,12 @@ export interface components {
              * @default null
              */
             fail_status?: number | null;
+            /**
+             * Store
+             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @default false
+             */
+            store?: boolean;
         };
         /**
          * GroupsAnswer
@@ -2241,6 +2265,12 @@ export interface components {
         ListRequest: {
             /** Tests */
             tests: components["schemas"]["ListedRequest"][];
+            /**
+             * Store
+             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @default false
+             */
+            store?: boolean;
         };
         /**
          * ListedRequest
@@ -2631,6 +2661,12 @@ export interface components {
             request: {
                 [key: string]: unknown;
             } | components["schemas"]["EffectsRequest"] | components["schemas"]["ScoresRequest"] | components["schemas"]["CountsRequest"] | components["schemas"]["PredictionsRequest"] | components["schemas"]["CompareRequest"];
+            /**
+             * Store
+             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @default false
+             */
+            store?: boolean;
         };
         /**
          * PlannedMethod
@@ -2847,6 +2883,12 @@ export interface components {
              * @default null
              */
             timeout_s?: number | null;
+            /**
+             * Store
+             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @default false
+             */
+            store?: boolean;
             /** @description What is known before the test. */
             design: components["schemas"]["Design"];
         };
@@ -3035,6 +3077,12 @@ export interface components {
              * @default null
              */
             timeout_s?: number | null;
+            /**
+             * Store
+             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @default false
+             */
+            store?: boolean;
             /**
              * Ids
              * @description One unique id per item, for lists. Never reorders anything.
@@ -3460,6 +3508,12 @@ export interface components {
              * @default null
              */
             timeout_s?: number | null;
+            /**
+             * Store
+             * @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path.
+             * @default false
+             */
+            store?: boolean;
             /**
              * Ids
              * @description One unique id per item, for lists. Never reorders anything.
@@ -4095,7 +4149,7 @@ export interface operations {
                     ETag?: string;
                     /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store=1. */
+                    /** @description Where an answer is kept that was asked for with store. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
@@ -4299,7 +4353,7 @@ export interface operations {
                     ETag?: string;
                     /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store=1. */
+                    /** @description Where an answer is kept that was asked for with store. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
@@ -4512,7 +4566,7 @@ export interface operations {
                     ETag?: string;
                     /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store=1. */
+                    /** @description Where an answer is kept that was asked for with store. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
@@ -4746,7 +4800,7 @@ export interface operations {
                     ETag?: string;
                     /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store=1. */
+                    /** @description Where an answer is kept that was asked for with store. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
@@ -5132,6 +5186,8 @@ export interface operations {
                     exact_fraction?: boolean;
                     /** @description Deadline in seconds, clamped by the server. */
                     timeout_s?: number;
+                    /** @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path. Default false. */
+                    store?: boolean;
                     /** @description The name of the system. */
                     name_u?: string;
                     /** @description The name of the system. */
@@ -5147,7 +5203,7 @@ export interface operations {
                     ETag?: string;
                     /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store=1. */
+                    /** @description Where an answer is kept that was asked for with store. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
@@ -5290,7 +5346,7 @@ export interface operations {
                     ETag?: string;
                     /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store=1. */
+                    /** @description Where an answer is kept that was asked for with store. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
@@ -5739,6 +5795,8 @@ export interface operations {
                     decimals?: number;
                     /** @description Deadline in seconds, clamped by the server. */
                     timeout_s?: number;
+                    /** @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path. Default false. */
+                    store?: boolean;
                     /** @description all_pairs; baseline: every system with the one that `baseline` names; or pairs [u, v] of names. A JSON list of pairs. Default all_pairs. */
                     compare?: string;
                 };
@@ -5752,7 +5810,7 @@ export interface operations {
                     ETag?: string;
                     /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store=1. */
+                    /** @description Where an answer is kept that was asked for with store. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
@@ -6136,6 +6194,8 @@ export interface operations {
                     exact_fraction?: boolean;
                     /** @description Deadline in seconds, clamped by the server. */
                     timeout_s?: number;
+                    /** @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path. Default false. */
+                    store?: boolean;
                     /** @description The name of the system. */
                     name_u?: string;
                     /** @description The name of the system. */
@@ -6169,7 +6229,7 @@ export interface operations {
                     ETag?: string;
                     /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store=1. */
+                    /** @description Where an answer is kept that was asked for with store. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
@@ -6237,7 +6297,7 @@ export interface operations {
                     ETag?: string;
                     /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store=1. */
+                    /** @description Where an answer is kept that was asked for with store. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
@@ -6588,6 +6648,8 @@ export interface operations {
                     exact_fraction?: boolean;
                     /** @description Deadline in seconds, clamped by the server. */
                     timeout_s?: number;
+                    /** @description true keeps the answer for a while, as ?store=1 does: Content-Location is its path. Default false. */
+                    store?: boolean;
                     /** @description The name of the system. */
                     name_u?: string;
                     /** @description The name of the system. */
@@ -6614,7 +6676,7 @@ export interface operations {
                     ETag?: string;
                     /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store=1. */
+                    /** @description Where an answer is kept that was asked for with store. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;
@@ -6759,7 +6821,7 @@ export interface operations {
                     ETag?: string;
                     /** @description queue and compute, in milliseconds; cache, when the answer was cached (hit) or is computed for several equal requests (shared). */
                     "Server-Timing"?: string;
-                    /** @description Where an answer is kept that was asked for with store=1. */
+                    /** @description Where an answer is kept that was asked for with store. */
                     "Content-Location"?: string;
                     /** @description Seconds since a cached answer was computed. */
                     Age?: number;

@@ -12,6 +12,7 @@ from app.jobs.database import engine_of, reachable
 from app.jobs.hosts import Heart, live_hosts
 from app.jobs.model import JobPlan, KeyReused, NoShare, Shares, StoreAway, Stored
 from app.jobs.store import Store
+from app.jobs.tables import PARTS, RESULTS
 
 PLAN = JobPlan("scores", {"kind": "scores"}, 3, 10.0, (None,), (b"body",))
 ROOMY = Shares(1e9, 1_000, 1e9)
@@ -97,6 +98,39 @@ def test_what_expired_is_gone_and_its_row_says_so_for_as_long_again(store: Store
     clock[0] += 60
     assert store.purge() == [(job, 1)]
     assert store.job(job, "a") is None
+
+
+def test_more_than_one_purge_takes_are_forgotten_in_turn(
+    store: Store, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of jobs that were forgotten stay for a while: the same ones must not be forgotten again and again."""
+    monkeypatch.setattr(module, "AT_A_TIME", 2)
+    jobs = [submitted(store) for _ in range(5)]
+    for job in jobs:
+        assert store.put_part(job, 0, b"x", 3, "h1")
+        assert store.succeed(job, ANSWER)
+    clock[0] += 61
+    for kept in (3, 1, 0):
+        assert store.purge() == []
+        with store.engine.connect() as connection:
+            assert len(connection.execute(RESULTS.select()).all()) == kept
+    clock[0] += 60
+    assert sorted(store.purge()) == sorted((job, 1) for job in jobs)
+
+
+def test_no_row_goes_before_what_is_kept_of_it(
+    store: Store, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service that was off for long has much to forget: nothing stays behind without its job."""
+    monkeypatch.setattr(module, "AT_A_TIME", 2)
+    jobs = [submitted(store) for _ in range(5)]
+    for job in jobs:
+        assert store.put_part(job, 0, b"x", 3, "h1")
+        assert store.succeed(job, None)
+    clock[0] += 1_000
+    assert sorted(job for _ in range(3) for job, _ in store.purge()) == sorted(jobs)
+    with store.engine.connect() as connection:
+        assert connection.execute(PARTS.select()).all() == []
 
 
 def test_a_reaper_that_was_away_does_not_judge(store: Store) -> None:

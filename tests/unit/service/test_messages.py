@@ -14,7 +14,7 @@ def test_only_the_time_of_submission_changes() -> None:
     job = Job(
         kind="compare", body=Body("text/csv", "gzip", "b"), query=(("a", "b"),), representation="svg", request_id="id",
         received_at=1.0, submitted_at=2.0, limits=limits, theme="dark", picture="forest", table="pairs", timeout_s=3.0,
-        with_line=True,
+        with_line=True, keeps="off", store=True,
     )  # fmt: skip
     plain = Job("effects", Body("application/json"), (), "json", "id", 1.0, 2.0, limits)
     ours = [field.name for field in fields(Job) if field.name not in {"submitted_at", "limits"}]

@@ -1,0 +1,268 @@
+"""Jobs through the routes, while no worker takes them: limits, hostile requests, what other keys see, what expires."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import gzip
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from app.execution.procfs import resident_bytes
+from app.ops.keys import new_key
+from app.settings import Settings
+from tests.api.conftest import Service, problem, running
+from tests.api.test_hostile_corpus import TEXTS
+
+TEST = {"kind": "scores", "request": {"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}}
+KEYS = [new_key() for _ in range(3)]
+ANY = "j_" + "0" * 32
+
+
+class Jobs:
+    """A service with jobs that nobody computes, and its database."""
+
+    def __init__(self, service: Service, file: Path) -> None:
+        self.service = service
+        self.file = file
+
+    def ask(self, method: str, path: str, who: int = 0, **options: Any) -> httpx.Response:
+        headers = {"authorization": f"Bearer {KEYS[who][0]}", **options.pop("headers", {})}
+        return self.service.request(method, path, headers=headers, **options)
+
+    def submit(self, who: int = 0, body: Any = TEST, **options: Any) -> str:
+        answered = self.ask("POST", "/v1/jobs", who, json=body, **options)
+        assert answered.status_code == 202, answered.text
+        return str(answered.json()["id"])
+
+    def write(self, statement: str, *values: Any) -> None:
+        with sqlite3.connect(self.file, timeout=30) as connection:
+            connection.execute(statement, values)
+
+    def count(self, table: str) -> int:
+        with sqlite3.connect(self.file, timeout=30) as connection:
+            return int(connection.execute(f"select count(*) from {table}").fetchone()[0])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Iterator[Jobs]]:
+    def running_jobs(**settings: Any) -> Iterator[Jobs]:
+        file = tmp_path_factory.mktemp("jobs") / "jobs.sqlite"
+        digests = ",".join(digest for _, digest in KEYS)
+        for service in running(
+            Settings(workers=1, jobs_url=f"sqlite:///{file}", api_key_digests=digests, **settings)
+        ):
+            yield Jobs(service, file)
+
+    return running_jobs
+
+
+@pytest.fixture(scope="module")
+def jobs(made: Callable[..., Iterator[Jobs]]) -> Iterator[Jobs]:
+    yield from made(job_streams=2, max_body_bytes=8_000_000)
+
+
+IDS = {
+    "nothing there": ANY,
+    "a NUL": "j_%00" + "0" * 31,
+    "only a NUL": "%00",
+    "a quote": quote("j_' or '1'='1"),
+    "a percent": "%25",
+    "dots": "%2e%2e%2f%2e%2e",
+    "long": "j_" + "0" * 20_000,
+    "upper case": "J_" + "A" * 32,
+    "no UTF-8": "%ff%fe",
+    "a surrogate": "%ed%a0%80",
+    "an answer": "r_" + "f" * 32,
+    "a line": "j_" + "0" * 32 + "%0a",
+    "no ASCII": quote("j_" + "٠" * 32),
+}
+
+
+@pytest.mark.parametrize("name", IDS.values(), ids=IDS)
+def test_an_id_that_is_none_is_not_found(jobs: Jobs, name: str) -> None:
+    for method, path in [
+        ("GET", f"/v1/jobs/{name}"), ("DELETE", f"/v1/jobs/{name}"), ("POST", f"/v1/jobs/{name}/cancel"),
+        ("GET", f"/v1/jobs/{name}/events"), ("GET", f"/v1/jobs/{name}/result"), ("GET", f"/v1/results/{name}"),
+        ("GET", f"/v1/jobs?after={name}"),
+    ]:  # fmt: skip
+        assert jobs.ask(method, path).status_code == 404, (method, path)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_hostile_body_is_refused_and_leaves_nothing(jobs: Jobs, name: str) -> None:
+    before, accepted = jobs.count("ep_jobs"), 0
+    headers = {"content-type": "application/json"}
+    text = TEXTS[name]
+    for around in (b"%b", b'{"kind": "scores", "request": %b}', b'{"kind": "batch", "request": %b}'):
+        answered = jobs.ask("POST", "/v1/jobs", content=around % text, headers=headers)
+        accepted += answered.status_code == 202
+        if answered.status_code != 202:
+            assert answered.status_code in {400, 413, 422}, answered.text[:500]
+            problem(answered, answered.status_code)
+    assert accepted == (name == "hostile names")  # which a test may have
+    assert jobs.count("ep_jobs") == before + accepted
+
+
+def test_a_bomb_is_too_large(jobs: Jobs) -> None:
+    bomb = gzip.compress(b'{"kind": "batch", "request": {"tests": [' + b" " * 20_000_000)
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    problem(jobs.ask("POST", "/v1/jobs", content=bomb, headers=headers), 413)
+
+
+def test_a_list_has_at_most_a_hundred_thousand_tests(jobs: Jobs) -> None:
+    most = Settings().job_max_tests
+    assert most == 100_000
+    one = '{"kind":"effects","request":{"stay":[1]}}'
+    headers = {"content-type": "application/json"}
+    for tests, status in ((most, 202), (most + 1, 422)):
+        body = f'{{"kind":"batch","request":{{"tests":[{",".join([one] * tests)}]}}}}'
+        answered = jobs.ask("POST", "/v1/jobs", content=body.encode(), headers=headers)
+        assert answered.status_code == status, answered.text[:300]
+    assert [(one["pointer"], one["code"]) for one in answered.json()["errors"]] == [
+        ("/request/tests", "too_many_tests")
+    ]
+    assert jobs.ask(
+        "DELETE", f"/v1/jobs/{jobs.ask('GET', '/v1/jobs?limit=1').json()['jobs'][0]['id']}"
+    ).is_success
+
+
+@pytest.mark.parametrize(
+    ("method", "query", "pointer", "code"),
+    [
+        ("POST", "store=1", "/?store", "unknown_parameter"),
+        ("POST", "timeout_s=5", "/?timeout_s", "unknown_parameter"),
+        ("POST", "format=json&format=text", "/?format", "duplicate_parameter"),
+        ("POST", "format=nothing", "/?format", "unknown_format"),
+        ("GET", "state=running,ended", "/?state", "unknown_state"),
+        ("GET", "before=1", "/?before", "unknown_parameter"),
+        ("GET", "limit=0", "/?limit", "invalid_number"),
+        ("GET", "limit=1001", "/?limit", "invalid_number"),
+        ("GET", "limit=²", "/?limit", "invalid_number"),
+        ("GET", "limit=1&limit=2", "/?limit", "duplicate_parameter"),
+    ],
+)  # fmt: skip
+def test_a_parameter_that_would_do_nothing_is_refused(
+    jobs: Jobs, method: str, query: str, pointer: str, code: str
+) -> None:
+    body = TEST if method == "POST" else None
+    said = problem(jobs.ask(method, f"/v1/jobs?{query}", json=body), 422)
+    assert [(one["pointer"], one["code"]) for one in said["errors"]] == [(pointer, code)]
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "a\x7fb", "ä"], ids=repr)
+def test_an_idempotency_key_is_short_and_printable(jobs: Jobs, key: str) -> None:
+    headers = {"idempotency-key": key.encode("latin-1")}
+    said = problem(jobs.ask("POST", "/v1/jobs", json=TEST, headers=headers), 422)
+    assert said["errors"][0]["pointer"] == "/?idempotency-key"
+
+
+def test_a_list_of_jobs_goes_on_where_it_was_even_among_those_of_one_moment(jobs: Jobs) -> None:
+    made = [jobs.submit(1) for _ in range(5)]
+    jobs.write("update ep_jobs set created = 1e9 where id in (?, ?, ?)", *made[1:4])
+    listed: list[str] = []
+    while True:
+        after = f"&after={listed[-1]}" if listed else ""
+        page = [one["id"] for one in jobs.ask("GET", f"/v1/jobs?limit=2{after}", 1).json()["jobs"]]
+        listed += page
+        if len(page) < 2:
+            break
+    assert sorted(listed) == sorted(made)
+    assert listed[:2] == [made[4], made[0]]
+    states = "&state=" + ",".join(["queued", "running"] * 2_000)
+    assert len(jobs.ask("GET", f"/v1/jobs?limit=9{states}", 1).json()["jobs"]) == 5
+
+
+def test_what_expired_is_gone_for_those_who_know_it_and_for_nobody_else(jobs: Jobs) -> None:
+    job = jobs.submit(2)
+    assert jobs.ask("POST", f"/v1/jobs/{job}/cancel", 2).json()["state"] == "cancelled"
+    jobs.write("update ep_jobs set expires = 1e9 where id = ?", job)
+    for path in ("", "/result", "/events"):
+        said = problem(jobs.ask("GET", f"/v1/jobs/{job}{path}", 2), 410)
+        assert said["type"] == "/docs/problems#expired"
+        assert jobs.ask("GET", f"/v1/jobs/{job}{path}", 1).status_code == 404
+    assert jobs.ask("GET", "/v1/jobs", 2).json() == {"jobs": []}
+
+
+def test_more_streams_than_the_limit_are_refused_and_those_that_end_make_room(jobs: Jobs) -> None:
+    """Ten ask at once; the application is asked as a server asks it, since the client of these tests waits for the end."""
+    job = jobs.submit()
+    statuses: list[int] = []
+
+    async def ten() -> None:
+        ended, begun = asyncio.Event(), asyncio.Semaphore(0)
+
+        async def one() -> None:
+            async def receive() -> dict[str, Any]:
+                await ended.wait()
+                return {"type": "http.disconnect"}
+
+            async def send(message: Any) -> None:
+                if message["type"] == "http.response.start":
+                    statuses.append(message["status"])
+                    begun.release()
+
+            authorization = (b"authorization", f"Bearer {KEYS[0][0]}".encode())
+            scope = {"type": "http", "method": "GET", "path": f"/v1/jobs/{job}/events", "query_string": b"",
+                     "raw_path": f"/v1/jobs/{job}/events".encode(), "root_path": "", "scheme": "http",
+                     "http_version": "1.1", "headers": [authorization], "client": ("t", 1), "server": ("t", 80),
+                     "asgi": {"version": "3.0", "spec_version": "2.3"}}  # fmt: skip
+            await jobs.service.app(scope, receive, send)
+
+        for _ in range(2):  # those of the first turn must not count in the second
+            statuses.clear()
+            ended.clear()
+            streams = [asyncio.ensure_future(one()) for _ in range(10)]
+            for _ in streams:
+                await begun.acquire()
+            assert sorted(statuses) == [200] * 2 + [503] * 8
+            ended.set()
+            await asyncio.gather(*streams)
+
+    jobs.service.run(ten)
+
+
+@pytest.mark.slow
+def test_a_thousand_jobs_wait_and_a_thousand_and_first_is_refused(
+    made: Callable[..., Iterator[Jobs]],
+) -> None:
+    """The real limit: meanwhile tests are answered, and what the process holds does not grow by the jobs."""
+    most = Settings().jobs_key_jobs
+    assert most == 1_000
+    for jobs in made():
+
+        def submit(_: int, jobs: Jobs = jobs) -> int:
+            return jobs.ask("POST", "/v1/jobs", json=TEST).status_code
+
+        with ThreadPoolExecutor(8) as pool:
+            assert set(pool.map(submit, range(100))) == {202}
+            first = held_bytes()
+            assert set(pool.map(submit, range(most - 100))) == {202}
+        refused = jobs.ask("POST", "/v1/jobs", json=TEST)
+        assert problem(refused, 429)["type"] == "/docs/problems#too-many-requests"
+        assert int(refused.headers["retry-after"]) >= 1
+        assert held_bytes() - first < 20_000_000
+        assert jobs.submit(1)  # another key has room
+        assert jobs.service.get("/livez").status_code == 200
+        assert jobs.ask("POST", "/v1/tests/scores", json=TEST["request"]).status_code == 200
+        counted = re.search(r'exactperm_jobs\{state="queued"\} (\S+)', jobs.ask("GET", "/metrics").text)
+        assert counted is not None
+        assert float(counted[1]) == most + 1
+        assert (jobs.count("ep_jobs"), jobs.count("workflow_status")) == (most + 1, most + 1)
+        assert len(jobs.ask("GET", "/v1/jobs?limit=1000").json()["jobs"]) == most
+
+
+def held_bytes() -> int:
+    gc.collect()
+    held = resident_bytes(os.getpid())
+    assert held is not None
+    return held
