@@ -52,7 +52,7 @@ def test_sums_over_intervals_are_within_their_bounds_and_masses_are_right(seed: 
     assert np.abs(short_masses(form) - np.array([way / all_ways for way in ways])).max() < 2e-15
     for _ in range(30):
         low = int(np.clip(generator.normal(form.range / 2, 1.5 * math.sqrt(form.variance)), 0, form.range))
-        high = int(generator.choice([low, form.range, generator.integers(low, form.range + 1)]))
+        high = int(generator.choice(np.array([low, form.range, generator.integers(low, form.range + 1)])))
         found, truth = short_sum(form, low, high), Fraction(sum(ways[low : high + 1]), all_ways)
         if truth == 0 or math.isinf(found.relative_error_bound):
             assert truth < 1e-13
