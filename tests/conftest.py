@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling
 
 # The same examples in every run; `--hypothesis-profile explore` looks for new ones. How long an example takes
 # says something about the machine and nothing about the code.
@@ -47,3 +49,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("pack"):
             item.add_marker(missing)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file's tests in one process: what its fixtures start, and what its oracles keep, is made once.
+
+    All files with the page in a browser are one: they share a server.
+    """
+    if config.getvalue("dist") != "loadfile":
+        return None
+    scheduler = LoadFileScheduling(config, log)
+    scheduler._split_scope = _file
+    return scheduler
+
+
+def _file(nodeid: str) -> str:
+    return "tests/browser" if nodeid.startswith("tests/browser/") else nodeid.partition("::")[0]
