@@ -6,7 +6,7 @@ SHELL := /bin/bash
 
 PY := .venv/bin/python
 # Three where there are two cores: many tests wait for servers.
-PYTEST_ARGS ?= -n 3 --dist loadgroup
+PYTEST_ARGS ?= -n 3 --dist loadfile
 SOURCES = $(wildcard app tests loadtest)
 TYPESCRIPT := openapi/clients/typescript
 
@@ -46,7 +46,7 @@ test: .venv/.dev ## Run all tests (PYTEST_ARGS="tests/unit -k fft" for some)
 	@$(PY) -m compileall -q app
 	$(PY) -m pytest $(PYTEST_ARGS)
 
-test-fast: PYTEST_ARGS = -n 2 --dist loadgroup
+test-fast: PYTEST_ARGS = -n 2 --dist loadfile
 test-fast: .venv/.dev ## One case of each unit and api test without the slow ones; no server, no browser
 	@$(PY) -m compileall -q app
 	$(PY) -m pytest tests/unit tests/api --one-case -m "not slow and not process and not browser" $(PYTEST_ARGS)

@@ -1,9 +1,21 @@
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
+import httpx
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling
+
+from app.execution.ipc import ONE_THREAD
+
+# As in the service, before NumPy reads it: else the threads of one process of tests spin in the way of the others.
+os.environ.update({name: os.environ.get(name, value) for name, value in ONE_THREAD.items()})
 
 # The same examples in every run; `--hypothesis-profile explore` looks for new ones. How long an example takes
 # says something about the machine and nothing about the code.
@@ -47,3 +59,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("pack"):
             item.add_marker(missing)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates() -> Iterator[None]:
+    """httpx reads the certificates of all authorities for each new client: more work than most of what is asked here."""
+    with mock.patch("httpx._transports.default.create_ssl_context", cache(httpx.create_ssl_context)):
+        yield
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file's tests in one process: what its fixtures start, and what its oracles keep, is made once.
+
+    All files with the page in a browser are one: they share a server.
+    """
+    if config.getvalue("dist") != "loadfile":
+        return None
+    scheduler = LoadFileScheduling(config, log)
+    scheduler._split_scope = _file
+    return scheduler
+
+
+def _file(nodeid: str) -> str:
+    return "tests/browser" if nodeid.startswith("tests/browser/") else nodeid.partition("::")[0]

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 
 from app.main import create_app
 from app.settings import Settings
+from tests.warm_start import lifespan
 
 MAX_PROBLEM_BYTES = 16_384
 
@@ -48,10 +49,7 @@ class Service:
 
 def running(settings: Settings) -> Iterator[Service]:
     app = create_app(settings)
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(app.router.lifespan_context(app)),
-    ):
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(lifespan(app)):
         yield Service(portal, app)
 
 

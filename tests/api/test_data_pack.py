@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.pack, pytest.mark.xdist_group("pack")]
+pytestmark = pytest.mark.pack
 
 PACK = Path(__file__).resolve().parents[3] / "shared" / "data"
 LOWEST_DOUBLE = Decimal("1e-307")

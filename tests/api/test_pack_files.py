@@ -23,7 +23,6 @@ from tests.api.conftest import Service, problem, running
 PACK = Path(__file__).resolve().parents[3] / "shared" / "data"
 pytestmark = [
     pytest.mark.pack,
-    pytest.mark.xdist_group("pack"),
     pytest.mark.skipif(not PACK.is_dir(), reason="the evaluation data is not in ../shared/data"),
 ]
 

@@ -29,7 +29,6 @@ from tests.api.test_pack_files import (
 
 pytestmark = [
     pytest.mark.pack,
-    pytest.mark.xdist_group("pack"),
     pytest.mark.skipif(not PACK.is_dir(), reason="the evaluation data is not in ../shared/data"),
 ]
 

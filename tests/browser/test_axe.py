@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from tests.browser.boards import pair_pictured
 from tests.browser.conftest import DESKTOP, Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PHONE = (390, 844)
 AXE = Axe()

@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 from tests.browser.conftest import PATIENCE_MS, Tab
 from tests.process.conftest import PATIENCE_S, Server
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PHONE = (360, 740)
 SMALLEST_TARGET = 44

@@ -11,7 +11,7 @@ import pytest
 
 from tests.browser.conftest import Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 
 def table(first: str, second: str) -> str:

@@ -10,7 +10,7 @@ from app.ops.keys import new_key
 from tests.browser.conftest import Tab
 from tests.process.conftest import Server
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 
 def test_the_page_asks_for_the_key_once_and_goes_on_with_it(

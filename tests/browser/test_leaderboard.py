@@ -18,7 +18,7 @@ from tests.browser.test_handing_over import DROP
 from tests.browser.test_taking import copied, run
 from tests.process.conftest import Server, until
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 
 def test_the_examples_are_boards_and_their_numbers_are_those_of_the_service(

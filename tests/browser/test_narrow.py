@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser.conftest import DESKTOP, Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PHONE = (390, 844)
 ORDER = "[...document.querySelector('main').children].map((part) => part.id)"

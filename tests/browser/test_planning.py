@@ -11,7 +11,7 @@ import pytest
 
 from tests.browser.conftest import Tab
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
 PILOT = "id,u,v\n" + "".join(f"q{n},{n * 7 % 10 / 10},{n * 3 % 10 / 10}\n" for n in range(40))
 
 

@@ -14,7 +14,7 @@ from tests.browser.conftest import DATA, Tab
 from tests.browser.test_handing_over import DROP
 from tests.process.conftest import Server
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 SMALL = DATA / "mtme" / "small"
 

@@ -9,7 +9,7 @@ import pytest
 from tests.browser.conftest import Tab
 from tests.process.conftest import until
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 HOSTILE = """<script>alert(1)</script><img src=x onerror=alert(2)>"'&amp;"""
 

@@ -13,7 +13,7 @@ import pytest
 from tests.browser.conftest import DATA, Tab
 from tests.process.conftest import PATIENCE_S
 
-pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 
 class Tags(HTMLParser):

@@ -15,6 +15,7 @@ from app.main import create_app
 from app.settings import Settings
 from tests.fuzz.amount import GENERATED
 from tests.fuzz.verdict import judge_answer
+from tests.warm_start import lifespan
 
 CHEAP = Settings(
     workers=1,
@@ -103,8 +104,5 @@ async def _one(app: FastAPI, scope: dict[str, Any], body: bytes) -> Answered:
 def in_process(settings: Settings = CHEAP) -> Iterator[InProcess]:
     """Its lifespan runs; what is measured or logged is as in the service."""
     app = create_app(settings)
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(app.router.lifespan_context(app)),
-    ):
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(lifespan(app)):
         yield InProcess(portal, app)

@@ -20,7 +20,7 @@ from app.client import Client
 from tests.process.foreign import CLIENTS, SERVED, examples, r, run
 from tests.process.job_servers import KEYS, JobServer, serving
 
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("r")]
+pytestmark = pytest.mark.process
 FOLDER = CLIENTS / "r"
 ANSWERS = """
 library(exactperm)

@@ -18,7 +18,7 @@ from tests.docs_pages import blocks
 from tests.process.conftest import Server
 from tests.process.gate_steps import ACTION, ROOT, TOKEN, Comments, Ran, bash, checkout, run_action, serving
 
-pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("pull_requests")]
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 OWN = {"full_name": "us/ours"}
 BETTER, WORSE = [1, 1, 1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0]

@@ -25,7 +25,6 @@ CURL_HTTP_ERROR = 22
 pytestmark = [
     pytest.mark.process,
     pytest.mark.pack,
-    pytest.mark.xdist_group("recipes"),
     pytest.mark.skipif(not PACK.is_dir(), reason="the evaluation data is not in ../shared/data"),
 ]
 

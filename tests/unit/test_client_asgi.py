@@ -14,6 +14,7 @@ import pytest
 from app.client import AsyncClient, InvalidTest, TooLarge, metric, scores
 from app.main import create_app
 from app.settings import Settings
+from tests.warm_start import lifespan
 
 DATA = Path(__file__).parents[1] / "data"
 Found = TypeVar("Found")
@@ -24,7 +25,7 @@ def asking(work: Callable[[AsyncClient], Awaitable[Found]], **settings: Any) -> 
     async def run() -> Found:
         app = create_app(Settings(workers=1, **settings))
         async with (
-            app.router.lifespan_context(app),
+            lifespan(app),
             AsyncClient("http://test", transport=httpx.ASGITransport(app), retries=0) as client,
         ):
             return await work(client)
