@@ -117,8 +117,10 @@ def _offset_and_magnitudes(stay: Integers, swap: Integers, mirrored: bool) -> tu
     if largest >= MAX_TOTAL:
         raise LatticeOverflowError("an effect is 2**61 or more")
     magnitudes = np.abs(stay if mirrored else stay - swap)
-    spread = exact_total(magnitudes)
-    offset = -spread if mirrored else (exact_total(stay) + exact_total(swap) - spread) // 2
+    spread = exact_total(magnitudes, 2 * largest)
+    offset = -spread
+    if not mirrored:
+        offset = (exact_total(stay, largest) + exact_total(swap, largest) - spread) // 2
     if spread + abs(offset) >= MAX_TOTAL:
         raise LatticeOverflowError("the sum of the absolute effects is 2**61 or more")
     return offset, magnitudes
@@ -129,12 +131,12 @@ def largest_size(values: Integers) -> int:
     return max(-int(np.minimum.reduce(values)), int(np.maximum.reduce(values)))
 
 
-def exact_total(values: Integers) -> int:
-    """The exact sum of int64 values, shape (N,), N < 2**31."""
+def exact_total(values: Integers, most: int | None = None) -> int:
+    """The exact sum of int64 values, shape (N,), N < 2**31; `most` is a bound on their sizes where one is known."""
     if len(values) <= _FEW:
         return sum(values.tolist())
-    if largest_size(values) < (1 << 62) // len(values):
-        return int(values.sum())
+    if (largest_size(values) if most is None else most) < (1 << 62) // len(values):
+        return int(np.add.reduce(values))
     # Halves are added apart, so that nothing overflows for N < 2**31.
     return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
 

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MIN_LIST_BYTES = 8_192
+MIN_LIST_BYTES = 2_048
 DIGITS_AND_SIGNS = b"0123456789,-"
 AFTER_KEY = (b":", b" ")
 # A list whose first bytes cannot be anything but integers.

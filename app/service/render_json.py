@@ -86,9 +86,10 @@ class _Writer:
         for name, member in members.items():
             if name not in self.inline:
                 written[name] = member
+            elif member:
+                written |= {inner: member.get(inner) for inner in self.inline[name]}
             else:
-                own = member or {}
-                written |= {inner: own.get(inner) for inner in self.inline[name]}
+                written |= dict.fromkeys(self.inline[name])
         return written
 
 
