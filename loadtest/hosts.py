@@ -162,7 +162,7 @@ def disturbed(
 ) -> list[str]:
     """Failures at random until there were enough, or the job has ended; what failed."""
     drawn, done = random.Random(options.seed), list[str]()
-    at_database = drawn.randrange(options.kills)
+    at_database = drawn.randrange(max(options.kills, 1))
     while len(done) < options.kills and not state_of(service, job).get("ended"):
         time.sleep(drawn.uniform(0.5, 3.0))
         host = drawn.choice(hosts)
