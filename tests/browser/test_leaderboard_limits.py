@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.boards import NAMES, choose, opened, ranked, sent, wide
 from tests.browser.conftest import Tab
@@ -77,9 +78,11 @@ def test_134_systems_stay_usable(visit: Callable[..., Tab], tmp_path: Path) -> N
     assert tab.page.locator("#result tr").count() < 200  # the pairs are not drawn before they are looked at
     tab.page.get_by_text("All pairs (8,911;").click()
     pairs = tab.page.get_by_role("region", name="Pairs")
-    assert pairs.locator("tbody tr").count() == 200
+    expect(pairs.locator("tbody tr")).to_have_count(
+        200
+    )  # drawn after the page has heard that they were opened
     tab.page.get_by_role("button", name="Show 200 more of 8,911").click()
-    assert pairs.locator("tbody tr").count() == 400
+    expect(pairs.locator("tbody tr")).to_have_count(400)
     pairs.get_by_role("button", name="Difference").click()
     choose(tab, "system-000", "system-133")
     assert tab.page.locator("#pair h3").inner_text() == "system-000 and system-133"
