@@ -56,7 +56,8 @@ _FAR = 1.5
 
 def costs(form: CanonicalForm, region: Region, samples: int) -> tuple[Cost, ...]:
     """The cost of every method that applies, except `bounds`: exact ones, cheapest first; then Monte Carlo."""
-    exact = [fft_cost(form), _dp(form, region), _rational(form, region)]
+    by_fft = _tabled(form) if fft.is_tabled(form, region) else fft_cost(form)
+    exact = [by_fft, _dp(form, region), _rational(form, region)]
     if form.nonzero <= _MAX_ENUMERATED:
         exact.append(_enumeration(form))
     if 2 <= form.nonzero <= _MAX_MET:
