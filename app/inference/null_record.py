@@ -101,7 +101,8 @@ def _pmf(
 
 def _divided(numbers: Integers, top: int, bottom: int) -> list[float]:
     """numbers * top / bottom, ascending, each rounded once."""
-    if bottom < EXACT_DOUBLE and max(-int(numbers[0]), int(numbers[-1])) * top < EXACT_DOUBLE:
+    largest = max(-int(numbers[0]), int(numbers[-1]), 1)  # of zeros `top` alone says what fits
+    if bottom < EXACT_DOUBLE and largest * top < EXACT_DOUBLE:
         quotients: list[float] = (numbers * top / bottom).tolist()  # of integers that doubles hold
         return quotients
     return [number * top / bottom for number in numbers.tolist()]

@@ -168,3 +168,15 @@ def test_a_score_of_eleven_digits_beside_hundred_thousandths_is_what_is_written(
     assert answer["p_value"] == sum(total >= sum(differences) for total in sums) / 16
     swapped = {"u": [87e9, 0.07, 0], "v": [86999999999.93, 0, 2e-5], "alternative": "greater"}
     assert service.post("/v1/tests/scores", swapped).json()["method"]["lattice"]["weights"] == 2
+
+
+@pytest.mark.parametrize("expression", ["x1", "abs(x1)", "100000000000000000000*x1"])
+@pytest.mark.parametrize("effects", [[1e25, -1e25], [3e30, -1e30, -2e30]])
+def test_large_effects_that_cancel_and_that_no_swap_changes_are_a_null_of_zero(
+    effects: list[float], expression: str, service: Any
+) -> None:
+    body = {"stay": effects, "swap": effects, "statistic": {"expression": expression}}
+    response = service.post("/v1/tests/effects", body)
+    assert response.status_code == 200
+    answer = response.json()
+    assert (answer["p_value"], answer["null"]["pmf"]) == (1.0, [{"value": 0.0, "probability": 1.0}])
