@@ -36,6 +36,7 @@ AFTER_KEY = (b":", b" ")
 # A list whose first bytes cannot be anything but integers.
 CANDIDATE = re.compile(rb"\[(?=[-0-9, ]{%d})" % (MIN_LIST_BYTES - 2))
 INT64 = np.iinfo(np.int64)
+LEAST_OF_TWO_DIGITS = 10
 # Members of a request that may be arrays; the validator does not expect them anywhere else.
 COLUMNS = frozenset({"u", "v", "stay", "swap", "gold", "ids", "clusters", "weights"})
 SYSTEMS = frozenset({"u", "v"})  # their members may be arrays, too: named counts
@@ -114,16 +115,12 @@ def _exchange(part: dict[str, Any], names: Iterable[str], arrays: Arrays) -> int
 def integers(text: bytes) -> NDArray[np.int64] | None:
     """The integers between the brackets of a list, or None when this is not certainly one.
 
-    NumPy's reader takes things that JSON does not (`01`, `-`, empty fields) and clamps what is too large, so
-    the grammar is checked on the bytes first and the range afterwards.
+    NumPy's reader takes things that JSON does not (`01`, `-`, empty fields) and clamps what is too large. So the range is
+    checked, and that the text is exactly as long as the integers are when they are written.
     """
     if b" " in text:
         text = text.replace(b", ", b",")
-    if (
-        not text
-        or text.translate(None, DIGITS_AND_SIGNS)
-        or not _is_list(np.frombuffer(text, dtype=np.uint8))
-    ):
+    if not text or text.translate(None, DIGITS_AND_SIGNS):
         return None
     try:
         with warnings.catch_warnings():
@@ -131,19 +128,27 @@ def integers(text: bytes) -> NDArray[np.int64] | None:
             array = np.fromstring(text, dtype=np.int64, sep=",")
     except (ValueError, DeprecationWarning):
         return None
-    return array if INT64.min < array.min() and array.max() < INT64.max else None
+    if not array.size:
+        return None
+    low, high = int(np.minimum.reduce(array)), int(np.maximum.reduce(array))
+    if low <= INT64.min or high >= INT64.max:
+        return None
+    signs = int(np.count_nonzero(array < 0)) if low < 0 else 0
+    if text.count(b"-") != signs or len(text) != signs + _written_length(array, max(high, -low)):
+        return None
+    return array
 
 
-def _is_list(characters: NDArray[np.uint8]) -> bool:
-    """Whether digits, commas and signs are `-?(0|[1-9][0-9]*)` with one comma between each two."""
-    digit = characters >= ord("0")
-    sign = characters == ord("-")
-    zero = characters == ord("0")
-    if not digit[-1] or not (digit[0] or sign[0]):
-        return False
-    # After a comma a digit or a sign, after a sign a digit, after a digit no sign.
-    lone = ~digit[:-1] & ~digit[1:] & (sign[:-1] | ~sign[1:])
-    inside = digit[:-1] & sign[1:]
-    padded = ~digit[:-2] & zero[1:-1] & digit[2:]
-    padded_first = characters.size > 1 and zero[0] and digit[1]
-    return not (lone.any() or inside.any() or padded.any() or padded_first)
+def _written_length(array: NDArray[np.int64], largest: int) -> int:
+    """How many digits and commas a list of integers has, whose largest size is `largest`.
+
+    The reader takes at least one digit, or a lone sign as 0, for each integer, and one comma between each two. So with as
+    many signs as there are negative integers, a text can only be longer than this: by a leading zero, or by a comma at its end.
+    """
+    length = 2 * array.size - 1
+    sizes = np.abs(array) if largest >= LEAST_OF_TWO_DIGITS else array
+    power = LEAST_OF_TWO_DIGITS
+    while power <= largest:
+        length += int(np.count_nonzero(sizes >= power))
+        power *= 10
+    return length

@@ -84,15 +84,22 @@ def milliseconds(seconds: float) -> float:
 def encode(value: dict[str, Any]) -> bytes:
     """JSON with the shortest numbers that survive a round trip; raises for NaN, which would be a bug."""
     text = to_json(value, inf_nan_mode="constants")
-    if b"NaN" in text or b"Infinity" in text:  # a number, or part of a label
+    if _may_not_be_finite(text):  # a number, or part of a label
         text = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
     return text + b"\n"
 
 
+def _may_not_be_finite(text: bytes) -> bool:
+    """Whether NaN or Infinity occurs. Searching for one byte first is ten times faster, and most answers have neither."""
+    return (b"N" in text and b"NaN" in text) or (b"I" in text and b"Infinity" in text)
+
+
 def with_own(value: dict[str, Any], name: str) -> Content:
-    """The same as `encode` in three parts: before the member `name`, its value, and after it."""
-    names = list(value)
-    at = names.index(name)
-    before = encode({each: value[each] for each in names[:at]}).removesuffix(b"}\n")
-    after = encode({each: value[each] for each in names[at + 1 :]}).removeprefix(b"{")
-    return before + b',"' + name.encode() + b'":', encode(value[name]).rstrip(), b"," + after
+    """The same as `encode` in three parts: before the member `name`, its value, and after it.
+
+    The member is an object of numbers, and the last of its name. Inside a text its name would be after a backslash.
+    """
+    text, key = encode(value), b',"%b":{' % name.encode()
+    begin = text.rindex(key) + len(key) - 1
+    end = text.index(b"}", begin) + 1
+    return text[:begin], text[begin:end], text[end:]
