@@ -99,31 +99,45 @@ def canonical_form(stay: Integers, swap: Integers | None = None) -> CanonicalFor
 
     Raises LatticeOverflowError when the sum of |effects| is 2**61 or more.
     """
-    offset, magnitudes = _offset_and_magnitudes(stay, stay if swap is None else swap, swap is None)
-    factor = 2 if swap is None else 1
-    items = len(stay)
+    return _form(stay, swap, _largest(stay, swap))
+
+
+def form_and_sum(stay: Integers, swap: Integers | None = None) -> tuple[CanonicalForm, int]:
+    """The `canonical_form`, and the exact sum of `stay`: S as observed."""
+    largest = _largest(stay, swap)
+    return _form(stay, swap, largest), exact_total(stay, largest)
+
+
+def _form(stay: Integers, swap: Integers | None, largest: int) -> CanonicalForm:
+    """`canonical_form`; no effect is larger than `largest`."""
+    if largest >= MAX_TOTAL:
+        raise LatticeOverflowError("an effect is 2**61 or more")
+    # |stay - swap|, halved where swap is -stay; its sum is twice, or once, how far S is from its least value to its mean.
+    magnitudes = np.abs(stay if swap is None else stay - swap)
     weights, counts = _distinct(magnitudes)
+    spread = _dot(weights, counts)
+    offset, factor = -spread, 2
+    if swap is not None:
+        offset = (exact_total(stay, largest) + exact_total(swap, largest) - spread) // 2
+        factor = 1
+    if spread + abs(offset) >= MAX_TOTAL:
+        raise LatticeOverflowError("the sum of the absolute effects is 2**61 or more")
+    items = len(stay)
     if len(weights) == 0:
         return CanonicalForm(offset, 1, weights, counts, items)
     divisor = int(np.gcd.reduce(weights))
-    return CanonicalForm(offset, factor * divisor, weights // divisor, counts, items)
+    if divisor > 1:
+        weights = weights // divisor
+    form = CanonicalForm(offset, factor * divisor, weights, counts, items)
+    form.__dict__["range"] = spread // divisor  # known already
+    return form
 
 
-def _offset_and_magnitudes(stay: Integers, swap: Integers, mirrored: bool) -> tuple[int, Integers]:
-    """sum of min(stay, swap) and |stay - swap|, the latter halved when swap is -stay (`mirrored`)."""
+def _largest(stay: Integers, swap: Integers | None) -> int:
+    """The largest size of an effect; 0 where there is none."""
     if len(stay) == 0:
-        return 0, stay
-    largest = largest_size(stay) if mirrored else max(largest_size(stay), largest_size(swap))
-    if largest >= MAX_TOTAL:
-        raise LatticeOverflowError("an effect is 2**61 or more")
-    magnitudes = np.abs(stay if mirrored else stay - swap)
-    spread = exact_total(magnitudes, 2 * largest)
-    offset = -spread
-    if not mirrored:
-        offset = (exact_total(stay, largest) + exact_total(swap, largest) - spread) // 2
-    if spread + abs(offset) >= MAX_TOTAL:
-        raise LatticeOverflowError("the sum of the absolute effects is 2**61 or more")
-    return offset, magnitudes
+        return 0
+    return largest_size(stay) if swap is None else max(largest_size(stay), largest_size(swap))
 
 
 def largest_size(values: Integers) -> int:

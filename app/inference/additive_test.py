@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..engine import methods
-from ..engine.lattice import CanonicalForm, LatticeOverflowError, canonical_form, exact_total
+from ..engine.lattice import CanonicalForm, LatticeOverflowError, form_and_sum
 from ..engine.one_sum import planner
 from ..engine.one_sum.attainable import smallest_attainable
 from ..engine.plan import Budget, Cost, Plan
@@ -17,7 +17,7 @@ from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
 from .certificate import certified_by
 from .items import additive_items, statistic_record
-from .null_record import null_record, null_seconds, require_listable
+from .null_record import null_record, null_seconds, require_listable, times
 from .options import Options
 from .p_value import Answer, bracketed, certified, most_steps, sampled
 from .prepared import Result
@@ -65,10 +65,10 @@ class AdditiveTest:
         return Result(
             answer=answer,
             by=by,
-            lattice=LatticeRecord(float(problem.unit * form.step), len(form.weights), form.range),
+            lattice=LatticeRecord(times(form.step, problem.unit), len(form.weights), form.range),
             attainable=smallest_attainable(form, options.alternative, absolute=problem.absolute),
             items=additive_items(problem, form),
-            statistic=statistic_record(problem, float(total * problem.unit)),
+            statistic=statistic_record(problem, times(total, problem.unit)),
             null=null_record(form, problem.unit, options.pmf, absolute=problem.absolute),
         )
 
@@ -131,7 +131,7 @@ class AdditiveTest:
 def additive_test(problem: Additive, options: Options, budget: Budget) -> AdditiveTest | RoundedTest:
     """Plan the test; raises InvalidTest and PlanTooLarge."""
     try:
-        form = canonical_form(problem.stay, problem.swap)
+        form, observed = form_and_sum(problem.stay, problem.swap)
     except LatticeOverflowError as error:
         raise InvalidTest.at(
             "", "effects_too_large", f"The data cannot be summed exactly: {error}."
@@ -139,7 +139,6 @@ def additive_test(problem: Additive, options: Options, budget: Budget) -> Additi
     require_listable(form, options.pmf)
     if problem.rounding is not None:
         return rounded_test(problem, form, options, budget)
-    observed = exact_total(problem.stay)
     tail = region(form, observed, options.alternative, absolute=problem.absolute)
     plan = planner.plan(
         form,

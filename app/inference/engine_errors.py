@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from ..engine.errors import (
     EngineError,
     FractionOverBudget,
@@ -17,13 +14,17 @@ from ..engine.plan import Budget, Cost
 from ..errors import Flaw, InvalidTest, PlanTooLarge
 
 
-@contextmanager
-def engine_errors() -> Iterator[None]:
+class engine_errors:  # noqa: N801  (used as contextlib's are; see `errors.relocated`)
     """Raise InvalidTest or PlanTooLarge where the engine refuses to plan."""
-    try:
-        yield
-    except EngineError as error:
-        raise request_error(error) from error
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, EngineError):
+            raise request_error(error) from error
 
 
 def request_error(error: EngineError) -> InvalidTest | PlanTooLarge:

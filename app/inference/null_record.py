@@ -56,23 +56,24 @@ def _too_many() -> InvalidTest:
 def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absolute: bool) -> NullRecord:
     """Moments, range, quantiles and probabilities of t = unit * S, or of unit * |S|."""
     low, high = form.offset, form.offset + form.step * form.range
-    mean = _times(low + high, unit, 2)
-    sd = _times_double(form.step * math.sqrt(form.variance), unit)
+    mean = times(low + high, unit, 2)
+    sd = times_double(form.step * math.sqrt(form.variance), unit)
     if detail == "none" and not absolute:
-        return NullRecord(mean, sd, _times(low, unit), _times(high, unit), None, None, None)
+        return NullRecord(mean, sd, times(low, unit), times(high, unit), None, None, None)
     rounded = detail != "full" and predicted_nanoseconds(form) > MAX_PICTURE_NANOSECONDS
     law = law_of_sum(form, absolute=absolute, rounded=rounded, listed=detail == "full")
     if absolute:
         low, high = (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
         if law is not None:
             middle = law.mean()
-            mean, sd = _times_double(middle, unit), law.sd(middle) * float(unit)
+            mean, sd = times_double(middle, unit), law.sd(middle) * float(unit)
             low = int(law.values[(law.masses > 0.0).argmax()])
-    moments = (mean, sd, _times(low, unit), _times(high, unit))
+    moments = (mean, sd, times(low, unit), times(high, unit))
     if detail == "none" or law is None:
         return NullRecord(*moments, None, None, None)
     doubled = law.doubled_quantiles(QUANTILES)
-    quantiles = tuple((name, _times(twice, unit, 2)) for name, twice in zip(_NAMES, doubled, strict=True))
+    top, below = unit.numerator, 2 * unit.denominator
+    quantiles = tuple((name, twice * top / below) for name, twice in zip(_NAMES, doubled, strict=True))
     spacing = spacing_of(form, law, absolute=absolute)
     pmf, width = _pmf(law, spacing, unit, detail, symmetric=not absolute)
     return NullRecord(*moments, quantiles, pmf, width)
@@ -89,14 +90,14 @@ def _pmf(
         listed = law.masses > 0.0
         # Integers divide with one rounding.
         points = [value * top / bottom for value in law.values[listed].tolist()]
-        return tuple(zip(points, law.masses[listed].tolist(), strict=True)), _times(spacing, unit)
+        return tuple(zip(points, law.masses[listed].tolist(), strict=True)), times(spacing, unit)
     bins = binned(trimmed(law), spacing)
     # Twice the middle of a bin is an integer.
     beyond = bins.width - spacing + law.width - 1
     values = _divided(2 * bins.first + beyond, top, 2 * bottom)
     # Added from the left, the masses of a bin round otherwise than those of its mirror image.
     masses = (bins.masses + bins.masses[::-1]) / 2.0 if symmetric else bins.masses
-    return tuple(zip(values, masses.tolist(), strict=True)), _times(bins.width, unit)
+    return tuple(zip(values, masses.tolist(), strict=True)), times(bins.width, unit)
 
 
 def _divided(numbers: Integers, top: int, bottom: int) -> list[float]:
@@ -108,15 +109,15 @@ def _divided(numbers: Integers, top: int, bottom: int) -> list[float]:
     return [number * top / bottom for number in numbers.tolist()]
 
 
-def _times(number: int, unit: Fraction, divisor: int = 1) -> float:
+def times(number: int, unit: Fraction, divisor: int = 1) -> float:
     """number * unit / divisor, rounded once: integers divide like that, and a fraction would be reduced first."""
     return number * unit.numerator / (divisor * unit.denominator)
 
 
-def _times_double(number: float, unit: Fraction) -> float:
+def times_double(number: float, unit: Fraction) -> float:
     """The same of a double; the unit alone may underflow."""
     top, bottom = number.as_integer_ratio()
-    return _times(top, unit, bottom)
+    return times(top, unit, bottom)
 
 
 def sampled_null_record(

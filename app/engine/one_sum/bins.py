@@ -26,12 +26,14 @@ class Bins:
 def trimmed(law: Law) -> Law:
     """The law without the outer values, which hold at most 1e-12 of the mass on either side."""
     masses = law.masses
-    first = int(masses.cumsum().searchsorted(_TRIMMED, side="right"))
+    first = 0 if masses[0] > _TRIMMED else int(masses.cumsum().searchsorted(_TRIMMED, side="right"))
     last = len(masses) - 1 - int(masses[::-1].cumsum().searchsorted(_TRIMMED, side="right"))
     kept = slice(first, max(last, first) + 1)
     values, masses = law.values[kept], masses[kept]
-    positive = masses > 0.0
-    return Law(values[positive], masses[positive], law.width)
+    if not masses.min() > 0.0:
+        positive = masses > 0.0
+        values, masses = values[positive], masses[positive]
+    return Law(values, masses, law.width)
 
 
 def binned(law: Law, spacing: int, max_bins: int = MAX_BINS) -> Bins:

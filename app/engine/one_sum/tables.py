@@ -30,14 +30,15 @@ _TERM_ROUNDOFFS = 24.0
 class ShortSpectrum:
     """The characteristic function of T at the retained frequencies 0 <= f <= L/2, shape (F,) each.
 
-    It is modulus * exp(i pi half_turns / L), the modulus within `error` relatively. `modulus` counts the conjugate frequency
-    as well; `dropped` is the sum of the moduli left out, at the most.
+    It is modulus * exp(i pi half_turns / L). `modulus` counts the conjugate frequency as well; `dropped` is the sum of the
+    moduli left out, at the most. `error` is the relative error of a term of the sum: of its modulus and of three sines.
     """
 
     length: int
     frequencies: Integers
     modulus: Reals
     half_turns: Integers
+    quarter_on: Integers  # half_turns + L / 2, of which the sine is the cosine
     error: Reals
     dropped: float
 
@@ -70,7 +71,8 @@ def short_spectrum(form: CanonicalForm) -> ShortSpectrum:
         large,
         modulus,
         half_turns,
-        UNIT_ROUNDOFF * (error - 8.0 * log_modulus + 16.0),
+        half_turns + length // 2,
+        UNIT_ROUNDOFF * (error - 8.0 * log_modulus + (16.0 + _TERM_ROUNDOFFS)),
         2.0 * (length // 2 + 1 - len(large)) * math.exp(-below),
     )
 
@@ -83,14 +85,14 @@ def short_sum(form: CanonicalForm, low: int, high: int) -> Probability:
     phi, terms = short_spectrum(form), high - low + 1
     sines, mask = _sines(phi.length), 2 * phi.length - 1
     # The middle of the interval; cos(a) is sin(a + pi / 2).
-    turned = phi.half_turns - phi.frequencies * (low + high) + phi.length // 2
+    turned = phi.quarter_on - phi.frequencies * (low + high)
     magnitude = phi.modulus * sines[turned & mask]
     if terms > 1:
-        magnitude[1:] *= sines[(phi.frequencies[1:] * terms) & mask] / sines[phi.frequencies[1:]]
+        above = phi.frequencies[1:]
+        magnitude[1:] *= sines[(above * terms) & mask] / sines[above]
         magnitude[0] *= terms
     total = math.fsum(magnitude.tolist()) / phi.length
-    rounding = phi.error + UNIT_ROUNDOFF * _TERM_ROUNDOFFS
-    error = 1.01 * (float(np.abs(magnitude) @ rounding) + phi.dropped * terms) / phi.length
+    error = 1.01 * (float(np.abs(magnitude) @ phi.error) + phi.dropped * terms) / phi.length
     if not total > 0.0:
         return Probability(-math.inf, math.inf)
     log_p = math.log(total)
@@ -106,7 +108,7 @@ def short_masses(form: CanonicalForm) -> Reals:
     size[0] = 1.0
     if phi.frequencies[-1] * 2 == phi.length:
         size[-1] *= 2.0
-    cosine, sine = sines[(phi.half_turns + phi.length // 2) & mask], sines[phi.half_turns & mask]
+    cosine, sine = sines[phi.quarter_on & mask], sines[phi.half_turns & mask]
     line[phi.frequencies] = size * (cosine - 1j * sine)
     return np.asarray(transform.irfft(line, phi.length)[: form.range + 1])
 

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from ...engine import methods
-from ...engine.lattice import CanonicalForm, Integers, canonical_form, exact_total
+from ...engine.lattice import CanonicalForm, Integers, canonical_form, form_and_sum
 from ...engine.one_sum import rational
 from ...engine.one_sum.attainable import smallest_attainable
 from ...engine.one_sum.heavy_weights import best_split
@@ -92,8 +92,8 @@ class IntegerPairs:
     def _method(self, effects: Integers, known: Probability | None, alternative: Alternative) -> str:
         if known is not None:
             return "fft"
-        form = canonical_form(effects)
-        tail = region(form, exact_total(effects), alternative)
+        form, observed = form_and_sum(effects)
+        tail = region(form, observed, alternative)
         few = rational.coefficients(form, tail) * (form.nonzero // 64 + 1) <= self._fractions
         return "rational" if few else "fft"
 
@@ -174,7 +174,7 @@ class IntegerPairs:
     def _row(self, u: int, v: int, effects: Integers, known: Probability | None) -> PairTest:
         systems, options = self.systems, single(self.general.options)
         items = systems.items(u, v)
-        form, observed = canonical_form(effects), exact_total(effects)
+        form, observed = form_and_sum(effects)
         method = "fft"
         if known is None:
             tail = region(form, observed, options.alternative)
