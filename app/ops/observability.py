@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-import uuid
+from secrets import token_hex
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -24,6 +24,7 @@ from .traceparent import HEADER as TRACEPARENT, Parent, parent_of
 from .tracing import Spans
 
 HEADER = b"x-request-id"
+ID_BYTES = 16  # of an id of ours
 HARMLESS = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
 RECORD = "exactperm.record"  # the key of the RequestRecord in an ASGI scope
 WORK = "exactperm.work"  # the key of the WorkStats in an ASGI scope
@@ -63,7 +64,7 @@ class RequestRecord:
             elif name == TRACEPARENT:
                 callers.append(value)
         self.parent: Parent | None = parent_of(callers[0]) if len(callers) == 1 else None
-        self.request_id = request_id if HARMLESS.match(request_id) else uuid.uuid4().hex.encode()
+        self.request_id = request_id if HARMLESS.match(request_id) else token_hex(ID_BYTES).encode()
 
     async def receiving(self) -> Message:
         """Receive and count a message; raise BodyTooSlow once the body is late."""

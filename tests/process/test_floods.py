@@ -125,7 +125,8 @@ CHEAP = ("/", "/docs", "/livez", "/metrics", "/v1/meta", "/openapi.json", "/nowh
 
 def logged(server: Server) -> list[str]:
     """The ids of the requests that were answered, in the order of their answers."""
-    lines = [json.loads(line) for line in server.log.read_text().splitlines() if line.startswith("{")]
+    written = server.log.read_text().splitlines(keepends=True)  # the last line perhaps not whole yet
+    lines = [json.loads(line) for line in written if line.startswith("{") and line.endswith("\n")]
     return [line["request_id"] for line in lines if "http_method" in line]
 
 

@@ -39,7 +39,7 @@ class Kind(IntEnum):
 BEGIN_TOGETHER = {
     Kind.PROBE: 8,
     Kind.HEALTH: 4,
-    Kind.TEST: 1,
+    Kind.TEST: 8,
     Kind.OTHER: 1,
 }  # requests in a turn of the loop
 
