@@ -17,7 +17,7 @@ class Turns:
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
-        self._number = 0
+        self._number = self._waiting = 0
         self._spent_s = ONE_TURN_S
 
     def spend(self, seconds: float) -> None:
@@ -31,13 +31,22 @@ class Turns:
         """
         if number and number == self._number:
             return number
-        async with self._lock:
-            if self._spent_s >= ONE_TURN_S:
-                await _rounds(ROUNDS)
-                self._spent_s = 0.0
-            self._spent_s += LEAST_S
-            self._number += 1
-            return self._number
+        if self._waiting or self._spent_s >= ONE_TURN_S:
+            self._waiting += 1
+            try:
+                async with self._lock:
+                    if self._spent_s >= ONE_TURN_S:
+                        await _rounds(ROUNDS)
+                        self._spent_s = 0.0
+                    return self._taken()
+            finally:
+                self._waiting -= 1
+        return self._taken()
+
+    def _taken(self) -> int:
+        self._spent_s += LEAST_S
+        self._number += 1
+        return self._number
 
 
 def _rounds(number: int) -> asyncio.Future[None]:

@@ -187,9 +187,14 @@ def interval_probability(
 
 def is_tabled(form: CanonicalForm, region: Region) -> bool:
     """Whether tables are tried: all that the region lacks, or has, are tails that begin near the middle."""
-    near = _UNTILTED_SDS * math.sqrt(form.variance)
-    ends = (end for low, high in region.intervals for end in (low, high) if 0 < end < form.range)
-    return have_tables(form) and all(abs(end - form.range / 2.0) <= near for end in ends)
+    if not have_tables(form):
+        return False
+    twice_near = 2.0 * _UNTILTED_SDS * math.sqrt(form.variance)
+    for interval in region.intervals:
+        for end in interval:
+            if 0 < end < form.range and abs(2 * end - form.range) > twice_near:
+                return False
+    return True
 
 
 def _by_tables(
