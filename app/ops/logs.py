@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
+from pydantic_core import PydanticSerializationError, to_json
 from structlog.typing import EventDict, Processor
 
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ RequestLine = Callable[..., Any]  # keyword arguments are the members of the lin
 STAMP = structlog.processors.TimeStamper(fmt="iso", utc=True, key="time")
 OURS = {"status", "reason", "request_id"}  # the extras of our own records
 LEVEL = "info"  # of the line of a request
+PLAIN = frozenset({str, int, float, bool, type(None)})
+DELETE = b"\x7f"
 MAX_FRAMES = 50  # the innermost ones of a stack
 
 
@@ -61,18 +66,43 @@ def formatter(form: Format, *, tracebacks: bool = False) -> logging.Formatter:
 
 def request_line(form: Format) -> RequestLine:
     """A function that writes the line of a request: `line("request", route=…, status=…)`."""
-    render: Callable[..., Any] = rendered(form)
-    # One call for the line and its end, because other threads write, too.
-    write = structlog.WriteLogger(sys.stdout).info
+    processor: Callable[..., Any] = rendered(form)
+    text_of = json_line if form == "json" else partial(processor, None, LEVEL)
+    out, stamp = sys.stdout, Stamp()
 
     def line(event: str, **members: Any) -> None:
         members["event"] = event
         members.update(_process)
-        STAMP(None, LEVEL, members)
+        members["time"] = stamp()
         members["level"] = LEVEL
-        write(render(None, LEVEL, members))
+        out.write(text_of(members) + "\n")  # in one call, because other threads write, too
+        out.flush()
 
     return line
+
+
+class Stamp:
+    """The time as STAMP writes it; the part down to the second is kept while the second lasts."""
+
+    def __init__(self) -> None:
+        self._second, self._text = -1, ""
+
+    def __call__(self) -> str:
+        """Now."""
+        second, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+        if second != self._second:
+            self._second, self._text = second, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+        return f"{self._text}.{nanoseconds // 1000:06d}Z"
+
+
+def json_line(members: EventDict) -> str:
+    """The same as `compact`, three times as fast where there are only numbers and plain texts."""
+    if PLAIN.issuperset(map(type, members.values())):
+        with suppress(PydanticSerializationError):  # half of a surrogate pair
+            text = to_json(members, inf_nan_mode="constants")
+            if text.isascii() and DELETE not in text:
+                return text.decode()
+    return compact(members)
 
 
 def rendered(form: Format) -> Processor:

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from fastapi import APIRouter
 from prometheus_client import (
     CollectorRegistry,
-    Counter,
     ProcessCollector,
     generate_latest,
 )
@@ -79,13 +78,7 @@ class Metrics:
             registry=self.registry,
             buckets=QUEUE_BUCKETS,
         )
-        self._body_bytes = Counter(
-            "exactperm_body_bytes",
-            "Bytes of request and response bodies, as sent.",
-            ("direction",),
-            registry=self.registry,
-        )
-        self._in_bytes, self._out_bytes = (self._body_bytes.labels(way) for way in ("in", "out"))
+        self.in_bytes = self.out_bytes = 0
         # Jobs by state, predicted seconds that wait, live workers; None while their database is away.
         self.look_at_jobs: Callable[[], JobCounts | None] | None = None
         self.jobs: JobCounts | None = None
@@ -107,8 +100,8 @@ class Metrics:
         if child is None:
             child = self._requests[method, route, status] = self._request.labels(method, route, str(status))
         child.observe(seconds)
-        self._in_bytes.inc(sizes[0])
-        self._out_bytes.inc(sizes[1])
+        self.in_bytes += sizes[0]
+        self.out_bytes += sizes[1]
         if status in OF_STATUS:
             self.refusals[OF_STATUS[status]] += 1
 
@@ -192,6 +185,12 @@ class StateCollector(Collector):
         )
         refusals = {**dict.fromkeys(QUEUE_REJECTIONS, 0), **execution.rejections, **metrics.refusals}
         yield _counter("exactperm_rejected", "Refused requests and connections.", refusals)
+        yield _counter(
+            "exactperm_body_bytes",
+            "Bytes of request and response bodies, as sent.",
+            {"in": metrics.in_bytes, "out": metrics.out_bytes},
+            "direction",
+        )
         yield _counter(
             "exactperm_answers",
             "Answers by source: computed, kept (from the cache), or shared with a request in flight.",

@@ -8,13 +8,15 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given, strategies as st
 
 from app.ops.log_config import Format
-from app.ops.logs import MAX_FRAMES, formatter, request_line
+from app.ops.logs import MAX_FRAMES, Stamp, compact, formatter, json_line, request_line
 
 SECRET = "s3cr3t"
 HOSTILE = [
@@ -167,3 +169,38 @@ def test_a_line_is_written_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None
         line("request", route=route)
     assert [json.loads(piece)["route"] for piece in pieces] == ["/livez", "/v1/gate"]
     assert all(piece.endswith("}\n") for piece in pieces)
+
+
+VALUES = st.one_of(st.text(max_size=20), st.integers(), st.floats(allow_nan=False), st.booleans(), st.none())
+
+
+@given(members=st.dictionaries(st.text(max_size=8), VALUES, max_size=6))
+def test_the_fast_line_says_what_json_would(members: dict[str, Any]) -> None:
+    line = json_line(members)
+    assert harmless(line + "\n")
+    assert json.loads(line) == json.loads(compact(members))
+
+
+@pytest.mark.parametrize("value", [SECRET.encode(), [SECRET], Path(SECRET), ValueError(SECRET)])
+def test_the_fast_line_names_what_is_no_json_by_its_kind(value: object) -> None:
+    assert json_line({"n": value}) == compact({"n": value})
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_the_fast_line_is_one_line(text: str) -> None:
+    line = json_line({"route": text, text: 1})
+    assert harmless(line + "\n")
+    assert json.loads(line) == {"route": text, text: 1}
+
+
+@given(moment=st.integers(0, 4_102_444_799_999_999_999))
+def test_stamps_are_those_of_the_standard_library(moment: int) -> None:
+    stamp = Stamp()
+    for nanoseconds in (moment, moment + 1_000, moment + 1_500_000_000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("time.time_ns", lambda now=nanoseconds: now)
+            said = stamp()
+        at = datetime.fromtimestamp(nanoseconds // 10**9, UTC).replace(
+            microsecond=nanoseconds % 10**9 // 1_000
+        )
+        assert said == at.isoformat(timespec="microseconds").replace("+00:00", "Z")
