@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from operator import attrgetter
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -52,13 +51,15 @@ def as_json(value: Any) -> Any:
     if value is None:
         return None
     kind = type(value)
-    if kind is tuple:
-        return [as_json(item) for item in value]
-    if kind is dict:
-        return {name: as_json(member) for name, member in value.items()}
-    if not hasattr(kind, "__dataclass_fields__"):
-        return value
-    writer: _Writer = _writer(kind)  # type: ignore[arg-type]  # a class is hashable
+    writer = _writers.get(kind)
+    if writer is None:
+        if kind is tuple:
+            return [as_json(item) for item in value]
+        if kind is dict:
+            return {name: as_json(member) for name, member in value.items()}
+        if not hasattr(kind, "__dataclass_fields__"):
+            return value
+        writer = _writers[kind] = _writer(kind)
     members = dict(zip(writer.names, writer.members(value), strict=True))
     for name, write, of_none in writer.others:
         member = members[name]
@@ -72,13 +73,14 @@ class _Writer:
     """How the records of a class are written; found once, because a leaderboard has hundreds of thousands of them.
 
     `others` are the members that are no JSON types yet, with whether None is written otherwise; `inline` those that become
-    members of the object around them: each with the names that it has there, which are null when it is None.
+    members of the object around them: each with the names that it has there, which are null when it is None, and whether
+    these are all of its names.
     """
 
     names: tuple[str, ...]
     members: Callable[[Any], tuple[Any, ...]]
     others: tuple[tuple[str, Callable[[Any], Any], bool], ...]
-    inline: dict[str, tuple[str, ...]]
+    inline: dict[str, tuple[tuple[str, ...], bool]]
 
     def inlined(self, members: dict[str, Any]) -> dict[str, Any]:
         """The members with those of inline records in their place."""
@@ -86,14 +88,18 @@ class _Writer:
         for name, member in members.items():
             if name not in self.inline:
                 written[name] = member
-            elif member:
-                written |= {inner: member.get(inner) for inner in self.inline[name]}
+                continue
+            names, are_all = self.inline[name]
+            if not member:
+                written |= dict.fromkeys(names)
             else:
-                written |= dict.fromkeys(self.inline[name])
+                written |= member if are_all else {inner: member.get(inner) for inner in names}
         return written
 
 
-@cache
+_writers: dict[type, _Writer] = {}
+
+
 def _writer(record: type) -> _Writer:
     names = [field.name for field in fields(record)]
     forms = {name: FORMS[record, name] for name in names if (record, name) in FORMS}
@@ -106,10 +112,14 @@ def _writer(record: type) -> _Writer:
         names=tuple(written_as.values()),
         members=getter if len(names) > 1 else lambda value: (getter(value),),
         others=tuple((written_as[name], write, name in forms) for name, write in others.items()),
-        inline={
-            name: tuple(_inner_types(record, name, hints[name])) for name in names if (record, name) in INLINE
-        },
+        inline={name: _inline(record, name, hints[name]) for name in names if (record, name) in INLINE},
     )
+
+
+def _inline(record: type, name: str, kind: Any) -> tuple[tuple[str, ...], bool]:
+    """The names of an inline record's members in the object around it, and whether these are all of its names."""
+    names = tuple(_inner_types(record, name, kind))
+    return names, len(names) == len(json_types(_inner_of(kind)))
 
 
 def _write_of(kind: Any) -> Callable[[Any], Any]:
@@ -131,11 +141,17 @@ def _inner_types(record: type, name: str, kind: Any) -> dict[str, Any]:
 
     Where the object around it has a member of the same name, that one is written.
     """
-    optional = get_origin(kind) in {Union, UnionType}
-    inner = next(part for part in get_args(kind) if part is not type(None)) if optional else kind
+    optional, inner = get_origin(kind) in {Union, UnionType}, _inner_of(kind)
     own = {field.name for field in fields(record)} - {name}
     types = {member: of for member, of in json_types(inner).items() if member not in own}
     return {member: _or_null(of) for member, of in types.items()} if optional else types
+
+
+def _inner_of(kind: Any) -> Any:
+    """The class of a record that may be None."""
+    if get_origin(kind) not in {Union, UnionType}:
+        return kind
+    return next(part for part in get_args(kind) if part is not type(None))
 
 
 def _or_null(kind: Any) -> Any:
