@@ -23,8 +23,8 @@ def default_workers() -> int:
 
 
 def default_web_processes(workers: int) -> int:
-    """One for every four workers, from one to four: a comparison is cut for the workers of one web process only."""
-    return min(4, max(1, workers // 4))
+    """One for every four workers, from one to sixteen: a comparison is cut for the workers of one web process only."""
+    return min(16, max(1, workers // 4))
 
 
 def is_loopback(host: str) -> bool:

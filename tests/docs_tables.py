@@ -26,7 +26,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- /table -->)", re.DOTALL)
 COMPUTED = {
     "workers": "one per processor",
-    "web_processes": "one per four workers, 1 to 4",
+    "web_processes": "one per four workers, 1 to 16",
 }  # defaults that are not constants
 COMMANDS_WITH_OPTIONS = ("test", "gate", "compare", "plan")
 
