@@ -235,6 +235,8 @@ def _of_a_board(query: tuple[tuple[str, str], ...], answer_in: str) -> dict[str,
 
 def _only(query: tuple[tuple[str, str], ...], name: str) -> str | None:
     """The value of a query parameter that may be given once, or None."""
+    if not query:
+        return None
     values = [value for key, value in query if key == name]
     if len(values) > 1:
         raise InvalidTest.at(f"/?{name}", "duplicate_parameter", f"{name} is given twice.")

@@ -62,8 +62,10 @@ class ByteBudget:
         ------
             Overloaded: there is no room.
         """
-        self._make_room(reservation, reservation.size + size, size)
-        self._resize(reservation, reservation.size + size, large=reservation.size + size > SMALL_BYTES)
+        held = reservation.size + size
+        if held > SMALL_BYTES:
+            self._make_room(reservation, size)
+        self._resize(reservation, held, large=held > SMALL_BYTES)
 
     def answer(self, reservation: Reservation, rendered: RenderedResponse) -> None:
         """Reserve the answer instead of the body.
@@ -72,13 +74,17 @@ class ByteBudget:
         ------
             Overloaded: there is no room; the body is released nevertheless.
         """
+        whole = rendered.size
+        if whole <= SMALL_BYTES:
+            self._resize(reservation, whole, large=False)
+            return
         self._resize(reservation, 0, large=False)
         content = rendered.before
         shared = self._senders.get(id(content), 0) > 0
-        size = min(rendered.size, SENDING_BYTES)
-        self._make_room(reservation, rendered.size, size if shared else size + len(content))
-        self._resize(reservation, size, large=rendered.size > SMALL_BYTES)
-        if rendered.size > SENDING_BYTES:
+        size = min(whole, SENDING_BYTES)
+        self._make_room(reservation, size if shared else size + len(content))
+        self._resize(reservation, size, large=True)
+        if whole > SENDING_BYTES:
             reservation.content = content
             self._senders[id(content)] += 1
             if not shared:
@@ -98,9 +104,10 @@ class ByteBudget:
             del self._senders[id(content)]
             self._hold(-len(content))
 
-    def _make_room(self, reservation: Reservation, size: int, more: int) -> None:
+    def _make_room(self, reservation: Reservation, more: int) -> None:
+        """Refuse `more` bytes of a large body or answer where there is no room."""
         held = self.held + self._together.others
-        if held > reservation.size and size > SMALL_BYTES and held + more > self._max_bytes:
+        if held > reservation.size and held + more > self._max_bytes:
             self._refused()
             raise Overloaded(
                 "The bodies and answers of other requests use all the memory reserved for them. "
