@@ -100,9 +100,9 @@ class AsyncClient(Connection):
         """As `Client.predictions`."""
         return await self.test(requests.predictions(gold, u, v, **options), store=store)
 
-    async def files(self, *, store: bool = False, **files_and_fields: FileLike | Any) -> TestResult:
+    async def files(self, **files_and_fields: FileLike | Any) -> TestResult:
         """As `Client.files`."""
-        return await self.test(requests.files(**files_and_fields), store=store)
+        return await self.test(requests.files(**files_and_fields))
 
     async def gate(
         self,

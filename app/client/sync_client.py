@@ -122,9 +122,9 @@ class Client(Connection):
         """Test the outputs of both systems against the gold standard."""
         return self.test(requests.predictions(gold, u, v, **options), store=store)
 
-    def files(self, *, store: bool = False, **files_and_fields: FileLike | Any) -> TestResult:
-        """Test evaluation files; keywords are those of `requests.files`."""
-        return self.test(requests.files(**files_and_fields), store=store)
+    def files(self, **files_and_fields: FileLike | Any) -> TestResult:
+        """Test evaluation files; keywords are those of `requests.files`, and `store`, which is a field of the form."""
+        return self.test(requests.files(**files_and_fields))
 
     def gate(
         self,
