@@ -40,7 +40,7 @@ def asked(jobs: Jobs, ask: Callable[[], T], settings: Settings) -> T:
         with jobs.patience(), reachable():
             return ask()
     except StoreAway:
-        detail = "The database of jobs cannot be reached. Tests are still answered."
+        detail = "The database of jobs cannot be reached, or does not take what is written. Tests are still answered; the log of the service says why."
         raise StoreUnreachable(detail, retry_after_s=max(5, settings.retry_after_s)) from None
     except KeyReused:
         detail = "This Idempotency-Key was used for another request. Choose a new one for a new request."

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .output import ERROR, FAILED, PASSED, Refused, write
+from .output import ERROR, FAILED, PASSED, Refused, require_server, say_permalink, write
 
 CONFLICT = 409  # a gate that failed
 URL = click.option("--url", envvar="EXACTPERM_URL", show_envvar=True, metavar="URL", help="Ask this server.")
@@ -23,6 +23,11 @@ FORMAT = click.option(
     help="Of the answers: one a line, or one object.",
 )
 OUTPUT = click.option("--output", "-o", metavar="FILE", help="Write the answers to this file.")
+STORE = click.option(
+    "--store",
+    is_flag=True,
+    help="Have that server keep the answers for a while, and say where, on standard error.",
+)
 
 
 @click.command(
@@ -33,7 +38,10 @@ OUTPUT = click.option("--output", "-o", metavar="FILE", help="Write the answers 
 @OUTPUT
 @URL
 @API_KEY
-def batch(path: str, format_: str, output: str | None, url: str | None, api_key: str | None) -> None:
+@STORE
+def batch(
+    path: str, format_: str, output: str | None, url: str | None, api_key: str | None, *, store: bool
+) -> None:
     r"""Answer the requests of a file in their order; - is standard input.
 
     A request is {"kind": …, "request": …}, one a line, or all in one JSON object {"tests": [...]}.
@@ -45,18 +53,23 @@ def batch(path: str, format_: str, output: str | None, url: str | None, api_key:
     """
     from ..client import ExactpermError, ProblemError
     from ..client.calls import Call, checked
+    from ..client.permalinks import permalink_of
     from .arguments import read
 
+    if store:
+        require_server(url)
     _, content = read(path)
     media = "application/json" if _is_one_object(content) else "application/x-ndjson"
-    call = Call("/v1/batch", query=(("format", format_),), content=content, content_type=media)
+    call = Call("/v1/batch", query=(("format", format_),), content=content, content_type=media).kept(store)
     try:
-        answered = checked(_sent(call, url, api_key)).content
+        response = checked(_sent(call, url, api_key))
     except ProblemError as error:
         raise Refused(f"{error.title}: {error.detail}") from None
     except ExactpermError as error:
         raise Refused(str(error)) from None
+    answered = response.content
     write(answered, output)
+    say_permalink(permalink_of(response), asked=store)
     statuses = _statuses(answered, format_)
     bad = sum(status not in {200, CONFLICT} for status in statuses)
     if bad:

@@ -172,7 +172,7 @@ OF_A_TEST = (
 )
 
 
-@_asks("test", TEST_EXAMPLES + EXIT, *OF_A_TEST)
+@_asks("test", TEST_EXAMPLES + EXIT, *OF_A_TEST, *options.STORE)
 def test(**given: Any) -> None:
     """Test whether two systems differ on the same items."""
     _run("test", given)
@@ -188,6 +188,7 @@ def test(**given: Any) -> None:
     *options.OUTPUT,
     *options.OUTCOME,
     *options.SERVER,
+    *options.STORE,
 )
 def gate(**given: Any) -> None:
     """Decide whether a candidate may replace the baseline; the exit status is the verdict."""

@@ -10,7 +10,7 @@ from ..inference.compare.record import Adjust, Aggregate, Combine, Family, Liste
 from ..inputs.formats.options import OF_TWO as NOT_OF_MANY
 from ..reports.picture.style import Theme
 from ..reports.representations import OF_A_COMPARISON, BoardPicture, BoardTable
-from .options import READING, SECTIONS as OF_TWO, SERVER, TEST, Field, in_section, of_field
+from .options import READING, SECTIONS as OF_TWO, SERVER, STORE, TEST, Field, in_section, of_field
 
 ROLES_OF_TWO = frozenset((*NOT_OF_MANY, "on_missing"))
 NOT_OF_A_BOARD = frozenset(
@@ -107,4 +107,5 @@ OF_A_COMPARE = (
     ),
     *OUTPUT,
     *SERVER,
+    *STORE,
 )

@@ -268,3 +268,10 @@ SERVER = (
         help="The API key for that server.",
     ),
 )
+STORE = (
+    _server(
+        "--store",
+        is_flag=True,
+        help="Have that server keep the answer for a while, and say where, on standard error.",
+    ),
+)

@@ -87,6 +87,22 @@ def append(text: str, path: str) -> None:
         raise Refused(f"{path} cannot be written: {error.strerror}.") from None
 
 
+def require_server(url: str | None) -> None:
+    """Refuse to keep an answer where there is no server; raises UsageError."""
+    if url is None:
+        raise click.UsageError(
+            "--store is for a server: name it with --url, or in EXACTPERM_URL. Here nothing is kept; -o FILE writes the answer."
+        )
+
+
+def say_permalink(permalink: str | None, *, asked: bool) -> None:
+    """Say where an answer is kept; or that nothing says so, though it was to be."""
+    if permalink is not None:
+        click.echo(f"exactperm: kept at {permalink}", err=True)
+    elif asked:
+        click.echo("exactperm: the server does not say where it keeps this answer, if it does", err=True)
+
+
 def complain(problem: Mapping[str, Any], paths: Mapping[str, str]) -> None:
     """Print problem details (RFC 9457) in words: what is wrong, and where in which file or option."""
     detail = in_words(str(problem.get("detail", "")))

@@ -9,7 +9,7 @@ import click
 from ..inference.power.record import Solve
 from ..reports.picture.style import Theme
 from ..reports.representations import OF_POWER
-from .options import FILES, SERVER, in_section, of_fields
+from .options import FILES, SERVER, STORE, in_section, of_fields
 
 _asked, _design, _output = in_section("Power"), in_section("Design"), in_section("Output")
 NUMBERS = ("p10", "p01", "u", "v", "discordance", "correlation")
@@ -62,4 +62,5 @@ OF_POWER_COMMAND = (
     *of_fields("Test", "Statistic", "Reading the files", but=OWN),
     *OUTPUT,
     *SERVER,
+    *STORE,
 )

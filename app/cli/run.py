@@ -15,11 +15,23 @@ import httpx
 
 from ..client import Client, ExactpermError, ProblemError, UnreadableAnswer
 from ..client.calls import VERDICT, Call, call_of, checked, compare_result, plan_call
+from ..client.permalinks import permalink_of
 from ..client.requests import files as files_of, gate as gate_of
 from ..reports.number_format import SMALLEST_WRITTEN, number
 from ..reports.representations import BY_NAME, JSON
 from .arguments import PREFIX, Form, form_of, read
-from .output import ERROR, FAILED, PASSED, append, complain, format_of, in_words, write
+from .output import (
+    ERROR,
+    FAILED,
+    PASSED,
+    append,
+    complain,
+    format_of,
+    in_words,
+    require_server,
+    say_permalink,
+    write,
+)
 from .progress import Progress, duration
 
 GATE, COMPARE, PLAN, POWER = "gate", "compare", "plan", "power"
@@ -33,6 +45,9 @@ GATE_FIELDS = ("policy", "margin", "on_inconclusive", "higher_is_better", "metri
 def run_command(what: str, given: Mapping[str, Any]) -> int:
     """Run `test`, `gate`, `compare` or `plan`; the exit status. Raises ClickException for wrong arguments."""
     format_ = format_of(given["format_"], given["output"])
+    store = given.get("store", False)
+    if store:
+        require_server(given["url"])
     in_a_table = what == COMPARE and given["format_"] is None and given["output"] is None
     if in_a_table:
         format_ = JSON  # which is shown as a table
@@ -44,7 +59,7 @@ def run_command(what: str, given: Mapping[str, Any]) -> int:
         call, form = _call(what, given)
         if what != PLAN:
             chosen = {name: given[name] for name in ("picture", "table") if given.get(name) is not None}
-            call = call.in_format(format_, given["theme"], **chosen)
+            call = call.in_format(format_, given["theme"], **chosen).kept(store)
         try:
             response = _recognised(checked(_sent(call, given, progress)), what, format_)
             content = _shown(response, what, in_words=format_ == "text" or in_a_table)
@@ -61,6 +76,7 @@ def run_command(what: str, given: Mapping[str, Any]) -> int:
         append(_outcome(response), given["outcome"])
     if what != PLAN:
         _say_outcome(response, given, format_)
+        say_permalink(permalink_of(response), asked=store)
     return PASSED if response.is_success else FAILED
 
 

@@ -15,6 +15,7 @@ True
 """
 
 from .async_client import AsyncClient
+from .batch import Answers
 from .compare_requests import compare, compare_files
 from .compare_results import Board, ComparePlan, CompareResult, PairResult, SystemResult
 from .errors import (
@@ -48,6 +49,7 @@ from .retries import Retries
 from .sync_client import Client
 
 __all__ = [
+    "Answers",
     "AsyncClient",
     "Board",
     "Client",

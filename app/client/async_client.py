@@ -10,12 +10,11 @@ from typing import Any, Self, Unpack, overload
 import httpx
 
 from . import calls, compare_requests, power_requests, requests
-from .batch import Request, Result, batch_call, batch_result
+from .batch import Answers, Request, batch_call, batch_result
 from .calls import Call
 from .compare_requests import CompareOptions, CompareRequest
 from .compare_results import ComparePlan, CompareResult
 from .connection import TIMEOUT_S, Connection
-from .errors import ProblemError
 from .gate_results import GateResult, Meta, Plan
 from .jobs import AsyncJobs
 from .power_requests import PowerRequest, Solve
@@ -23,6 +22,7 @@ from .power_results import PowerResult
 from .requests import FileLike, GateRequest, GateTerms, Metric, Options, TestRequest
 from .results import TestResult
 from .retries import Retries
+from .stored import Stored, place_of, stored_call, stored_result
 from .sync_client import BytesFormat, TextFormat, Theme
 
 
@@ -72,36 +72,48 @@ class AsyncClient(Connection):
                     return response
             await self._sleep(wait)
 
-    async def test(self, request: TestRequest) -> TestResult:
+    async def test(self, request: TestRequest, *, store: bool = False) -> TestResult:
         """As `Client.test`."""
-        return calls.test_result(await self.send(calls.test_call(request)))
+        return calls.test_result(await self.send(calls.test_call(request).kept(store)))
 
-    async def effects(self, stay: Any, swap: Any = None, **options: Unpack[Options]) -> TestResult:
+    async def effects(
+        self, stay: Any, swap: Any = None, *, store: bool = False, **options: Unpack[Options]
+    ) -> TestResult:
         """As `Client.effects`."""
-        return await self.test(requests.effects(stay, swap, **options))
+        return await self.test(requests.effects(stay, swap, **options), store=store)
 
-    async def scores(self, u: Any, v: Any = None, **options: Unpack[Options]) -> TestResult:
+    async def scores(
+        self, u: Any, v: Any = None, *, store: bool = False, **options: Unpack[Options]
+    ) -> TestResult:
         """As `Client.scores`."""
-        return await self.test(requests.scores(u, v, **options))
+        return await self.test(requests.scores(u, v, **options), store=store)
 
-    async def counts(self, u: Any, v: Any = None, **options: Unpack[Options]) -> TestResult:
+    async def counts(
+        self, u: Any, v: Any = None, *, store: bool = False, **options: Unpack[Options]
+    ) -> TestResult:
         """As `Client.counts`."""
-        return await self.test(requests.counts(u, v, **options))
+        return await self.test(requests.counts(u, v, **options), store=store)
 
-    async def predictions(self, gold: Any, u: Any, v: Any, **options: Unpack[Options]) -> TestResult:
+    async def predictions(
+        self, gold: Any, u: Any, v: Any, *, store: bool = False, **options: Unpack[Options]
+    ) -> TestResult:
         """As `Client.predictions`."""
-        return await self.test(requests.predictions(gold, u, v, **options))
+        return await self.test(requests.predictions(gold, u, v, **options), store=store)
 
     async def files(self, **files_and_fields: FileLike | Any) -> TestResult:
         """As `Client.files`."""
         return await self.test(requests.files(**files_and_fields))
 
     async def gate(
-        self, test: TestRequest | GateRequest | Sequence[Metric], **terms: Unpack[GateTerms]
+        self,
+        test: TestRequest | GateRequest | Sequence[Metric],
+        *,
+        store: bool = False,
+        **terms: Unpack[GateTerms],
     ) -> GateResult:
         """As `Client.gate`."""
         request = test if isinstance(test, GateRequest) else requests.gate(test, **terms)
-        return calls.gate_result(await self.send(calls.gate_call(request)))
+        return calls.gate_result(await self.send(calls.gate_call(request).kept(store)))
 
     async def compare(
         self,
@@ -110,11 +122,12 @@ class AsyncClient(Connection):
         *,
         gold: Any = None,
         datasets: Mapping[str, Any] | None = None,
+        store: bool = False,
         **options: Unpack[CompareOptions],
     ) -> CompareResult:
         """As `Client.compare`."""
         request = compare_requests.given(systems, scores, gold=gold, datasets=datasets, **options)
-        return calls.compare_result(await self.send(calls.compare_call(request)))
+        return calls.compare_result(await self.send(calls.compare_call(request).kept(store)))
 
     @overload
     async def plan(self, test: TestRequest) -> Plan: ...
@@ -127,19 +140,21 @@ class AsyncClient(Connection):
             return calls.compare_plan_result(response)
         return calls.plan_result(response)
 
-    async def batch(self, requests: Sequence[Request]) -> list[Result | ProblemError]:
+    async def batch(self, requests: Sequence[Request], *, store: bool = False) -> Answers:
         """As `Client.batch`."""
-        return batch_result(await self.send(batch_call(requests)))
+        return batch_result(await self.send(batch_call(requests).kept(store)))
 
     async def power(
         self,
         design: Mapping[str, Any] | TestRequest | PowerRequest,
         solve: Solve | None = None,
+        *,
+        store: bool = False,
         **given: Any,
     ) -> PowerResult:
         """As `Client.power`."""
         request = power_requests.given(design, solve, given)
-        return calls.power_result(await self.send(calls.power_call(request)))
+        return calls.power_result(await self.send(calls.power_call(request).kept(store)))
 
     async def meta(self) -> Meta:
         """As `Client.meta`."""
@@ -185,3 +200,20 @@ class AsyncClient(Connection):
         return calls.report_result(
             await self.send(calls.call_of(request).in_format(format, theme, picture=picture, table=table))
         )
+
+    async def keep(
+        self,
+        request: Request,
+        format: str = "json",  # noqa: A002
+        *,
+        theme: Theme | None = None,
+        picture: str | None = None,
+        table: str | None = None,
+    ) -> str:
+        """As `Client.keep`."""
+        call = calls.call_of(request).in_format(format, theme, picture=picture, table=table)
+        return place_of(await self.send(call.kept()))
+
+    async def stored(self, permalink: str) -> Stored:
+        """As `Client.stored`."""
+        return stored_result(await self.send(stored_call(permalink, self.url)))

@@ -16,6 +16,7 @@ from .data import encoded
 from .decode import decode
 from .errors import InvalidData, ProblemError, UnreadableAnswer
 from .gate_results import GateResult
+from .permalinks import permalink_of
 from .power_requests import PowerRequest
 from .power_results import PowerResult
 from .requests import GateRequest, TestRequest
@@ -23,6 +24,14 @@ from .results import TestResult
 
 Request = TestRequest | GateRequest | CompareRequest | PowerRequest
 Result = TestResult | GateResult | CompareResult | PowerResult
+
+
+class Answers(list[Result | ProblemError]):
+    """The answers to a list, in its order; `permalink` is where the server keeps all of them, or None."""
+
+    permalink: str | None = None
+
+
 # By the first letter of an answer's id.
 KINDS: dict[str, Any] = {"t": TestResult, "g": GateResult, "c": CompareResult, "w": PowerResult}
 
@@ -32,18 +41,25 @@ def batch_call(requests: Sequence[Request]) -> Call:
     return Call("/v1/batch", content=b'{"tests":[' + b",".join(map(wrapped, requests)) + b"]}")
 
 
-def batch_result(response: httpx.Response) -> list[Result | ProblemError]:
+def batch_result(response: httpx.Response) -> Answers:
     """The results of a list in its order, where a wrong request has its error; raises ProblemError for the whole."""
     answer = calls.json_of(response)
+    listed = answer.get("results") if isinstance(answer, dict) else None
+    return answers_of(listed, permalink_of(response))
+
+
+def answers_of(listed: Any, permalink: str | None) -> Answers:
+    """The results in `results`, or in the lines that are its elements; raises UnreadableAnswer."""
     try:
-        return [
-            result_or_problem(one["answer"] if "answer" in one else one["problem"])
-            for one in answer["results"]
-        ]
+        answers = Answers(
+            result_or_problem(one["answer"] if "answer" in one else one["problem"]) for one in listed
+        )
     except (KeyError, TypeError):
         raise UnreadableAnswer(
             "This is not the answer to a list. Is this the URL of an exactperm server?"
         ) from None
+    answers.permalink = permalink
+    return answers
 
 
 def result_or_problem(value: Any) -> Result | ProblemError:

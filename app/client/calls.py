@@ -18,6 +18,7 @@ from .data import board_npy, encoded, npy, table
 from .decode import decode
 from .errors import Flaw, ProblemError, UnreadableAnswer, kind_of
 from .gate_results import GateResult, Meta, Plan
+from .permalinks import permalink_of
 from .power_requests import PowerRequest
 from .power_results import PowerResult
 from .requests import IN_A_BODY_ONLY, GateRequest, Metric, TestRequest, form_fields
@@ -29,6 +30,7 @@ NPY = "application/x-npy"
 PROBLEM = "application/problem+json"
 ANSWER = re.compile(r'W/"[tgcw]_[0-9a-f]+"')  # the ETag of every answer: its id
 VERDICT = "x-verdict"
+STORE = "store"
 MAX_QUERY_CHARS = 4_000  # what every proxy lets through
 
 
@@ -53,6 +55,11 @@ class Call:
         return Call(
             self.path, self.method, self.query + extra, self.content, self.content_type, self.timeout_s
         )
+
+    def kept(self, store: bool = True) -> Call:
+        """The same call, whose answer the server is to keep; unless it asks for that anyway."""
+        asks = any(name == STORE for name, _ in self.query)
+        return replace(self, query=(*self.query, (STORE, "1"))) if store and not asks else self
 
 
 def test_call(request: TestRequest) -> Call:
@@ -250,7 +257,7 @@ def json_of(response: httpx.Response) -> Any:
 
 def test_result(response: httpx.Response) -> TestResult:
     """The result of a test; raises ProblemError or UnreadableAnswer, as all of these."""
-    return decode(TestResult, json_of(response))
+    return replace(decode(TestResult, json_of(response)), permalink=permalink_of(response))
 
 
 test_result.__test__ = False  # type: ignore[attr-defined]
@@ -258,12 +265,12 @@ test_result.__test__ = False  # type: ignore[attr-defined]
 
 def gate_result(response: httpx.Response) -> GateResult:
     """The result of a gate, whether it passed or failed."""
-    return decode(GateResult, json_of(response))
+    return replace(decode(GateResult, json_of(response)), permalink=permalink_of(response))
 
 
 def compare_result(response: httpx.Response) -> CompareResult:
     """The result of a comparison."""
-    return decode(CompareResult, json_of(response))
+    return replace(decode(CompareResult, json_of(response)), permalink=permalink_of(response))
 
 
 def compare_plan_result(response: httpx.Response) -> ComparePlan:
@@ -278,7 +285,7 @@ def plan_result(response: httpx.Response) -> Plan:
 
 def power_result(response: httpx.Response) -> PowerResult:
     """The answer to a question about power."""
-    return decode(PowerResult, json_of(response))
+    return replace(decode(PowerResult, json_of(response)), permalink=permalink_of(response))
 
 
 def meta_result(response: httpx.Response) -> Meta:

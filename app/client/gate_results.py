@@ -81,6 +81,7 @@ class GateResult(GateInNotebook, Evidence):
     runtime: Runtime | None = None
     versions: Versions | None = None
     signature: str | None = None
+    permalink: str | None = field(default=None, compare=False)
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
 

@@ -58,4 +58,5 @@ class PowerResult(PowerInNotebook):
     runtime: Runtime | None = None
     versions: Versions | None = None
     signature: str | None = None
+    permalink: str | None = field(default=None, compare=False)
     raw: Mapping[str, Any] = field(repr=False, compare=False)

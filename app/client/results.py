@@ -1,6 +1,6 @@
 """The result of a test as frozen data: the fields of the HTTP answer under their own names.
 
-`raw` holds the whole answer, including fields that a newer server adds.
+`raw` holds the whole answer, including fields that a newer server adds; `permalink` is where the server keeps it, or None.
 """
 
 from __future__ import annotations
@@ -300,4 +300,5 @@ class TestResult(TestInNotebook, Evidence):
     runtime: Runtime | None = None
     versions: Versions | None = None
     signature: str | None = None
+    permalink: str | None = field(default=None, compare=False)
     raw: Mapping[str, Any] = field(repr=False, compare=False)

@@ -10,12 +10,11 @@ from typing import Any, Literal, Self, Unpack, overload
 import httpx
 
 from . import calls, compare_requests, power_requests, requests
-from .batch import Request, Result, batch_call, batch_result
+from .batch import Answers, Request, batch_call, batch_result
 from .calls import Call
 from .compare_requests import CompareOptions, CompareRequest
 from .compare_results import ComparePlan, CompareResult
 from .connection import TIMEOUT_S, Connection
-from .errors import ProblemError
 from .gate_results import GateResult, Meta, Plan
 from .jobs import Jobs
 from .power_requests import PowerRequest, Solve
@@ -23,6 +22,7 @@ from .power_results import PowerResult
 from .requests import FileLike, GateRequest, GateTerms, Metric, Options, TestRequest
 from .results import TestResult
 from .retries import Retries
+from .stored import Stored, place_of, stored_call, stored_result
 
 TextFormat = Literal["json", "text", "markdown", "csv", "html"]
 BytesFormat = Literal["svg", "png", "junit"]
@@ -31,6 +31,8 @@ Theme = Literal["light", "dark"]
 
 class Client(Connection):
     """A client of one server.
+
+    With `store=True` the server keeps an answer for a while; the result's `permalink` is its URL.
 
     Parameters
     ----------
@@ -96,36 +98,44 @@ class Client(Connection):
                     return response
             self._sleep(wait)
 
-    def test(self, request: TestRequest) -> TestResult:
+    def test(self, request: TestRequest, *, store: bool = False) -> TestResult:
         """Run a test made by `scores`, `counts`, `predictions`, `effects` or `files`."""
-        return calls.test_result(self.send(calls.test_call(request)))
+        return calls.test_result(self.send(calls.test_call(request).kept(store)))
 
-    def effects(self, stay: Any, swap: Any = None, **options: Unpack[Options]) -> TestResult:
+    def effects(
+        self, stay: Any, swap: Any = None, *, store: bool = False, **options: Unpack[Options]
+    ) -> TestResult:
         """Test effects: the contribution of each item as observed, and with the systems exchanged."""
-        return self.test(requests.effects(stay, swap, **options))
+        return self.test(requests.effects(stay, swap, **options), store=store)
 
-    def scores(self, u: Any, v: Any = None, **options: Unpack[Options]) -> TestResult:
+    def scores(self, u: Any, v: Any = None, *, store: bool = False, **options: Unpack[Options]) -> TestResult:
         """Test scores: vectors, lists, {id: number}, or one N x 2 array."""
-        return self.test(requests.scores(u, v, **options))
+        return self.test(requests.scores(u, v, **options), store=store)
 
-    def counts(self, u: Any, v: Any = None, **options: Unpack[Options]) -> TestResult:
+    def counts(self, u: Any, v: Any = None, *, store: bool = False, **options: Unpack[Options]) -> TestResult:
         """Test counts: {name: [one per item]}, [{name: count}], {id: {name: count}}, or one N x 4 array."""
-        return self.test(requests.counts(u, v, **options))
+        return self.test(requests.counts(u, v, **options), store=store)
 
-    def predictions(self, gold: Any, u: Any, v: Any, **options: Unpack[Options]) -> TestResult:
+    def predictions(
+        self, gold: Any, u: Any, v: Any, *, store: bool = False, **options: Unpack[Options]
+    ) -> TestResult:
         """Test the outputs of both systems against the gold standard."""
-        return self.test(requests.predictions(gold, u, v, **options))
+        return self.test(requests.predictions(gold, u, v, **options), store=store)
 
     def files(self, **files_and_fields: FileLike | Any) -> TestResult:
-        """Test evaluation files; keywords are those of `requests.files`."""
+        """Test evaluation files; keywords are those of `requests.files`, and `store`, which is a field of the form."""
         return self.test(requests.files(**files_and_fields))
 
     def gate(
-        self, test: TestRequest | GateRequest | Sequence[Metric], **terms: Unpack[GateTerms]
+        self,
+        test: TestRequest | GateRequest | Sequence[Metric],
+        *,
+        store: bool = False,
+        **terms: Unpack[GateTerms],
     ) -> GateResult:
         """Decide: U is the candidate, V the baseline. A failed gate is a result, not an error."""
         request = test if isinstance(test, GateRequest) else requests.gate(test, **terms)
-        return calls.gate_result(self.send(calls.gate_call(request)))
+        return calls.gate_result(self.send(calls.gate_call(request).kept(store)))
 
     def compare(
         self,
@@ -134,6 +144,7 @@ class Client(Connection):
         *,
         gold: Any = None,
         datasets: Mapping[str, Any] | None = None,
+        store: bool = False,
         **options: Unpack[CompareOptions],
     ) -> CompareResult:
         """Compare many systems: {name: column}, a data frame, names and an N x K array, or data sets of these.
@@ -141,7 +152,7 @@ class Client(Connection):
         Also what `requests.compare` and `requests.compare_files` made; see there.
         """
         request = compare_requests.given(systems, scores, gold=gold, datasets=datasets, **options)
-        return calls.compare_result(self.send(calls.compare_call(request)))
+        return calls.compare_result(self.send(calls.compare_call(request).kept(store)))
 
     @overload
     def plan(self, test: TestRequest) -> Plan: ...
@@ -154,19 +165,21 @@ class Client(Connection):
             return calls.compare_plan_result(response)
         return calls.plan_result(response)
 
-    def batch(self, requests: Sequence[Request]) -> list[Result | ProblemError]:
+    def batch(self, requests: Sequence[Request], *, store: bool = False) -> Answers:
         """The answers to many small requests, in their order; a wrong request has its error in its place."""
-        return batch_result(self.send(batch_call(requests)))
+        return batch_result(self.send(batch_call(requests).kept(store)))
 
     def power(
         self,
         design: Mapping[str, Any] | TestRequest | PowerRequest,
         solve: Solve | None = None,
+        *,
+        store: bool = False,
         **given: Any,
     ) -> PowerResult:
         """Which true difference a test finds, how likely, or how many items that takes; see `requests.power`."""
         request = power_requests.given(design, solve, given)
-        return calls.power_result(self.send(calls.power_call(request)))
+        return calls.power_result(self.send(calls.power_call(request).kept(store)))
 
     def meta(self) -> Meta:
         """What the server can do: its limits, methods, statistics and formats."""
@@ -216,3 +229,20 @@ class Client(Connection):
         return calls.report_result(
             self.send(calls.call_of(request).in_format(format, theme, picture=picture, table=table))
         )
+
+    def keep(
+        self,
+        request: Request,
+        format: str = "json",  # noqa: A002
+        *,
+        theme: Theme | None = None,
+        picture: str | None = None,
+        table: str | None = None,
+    ) -> str:
+        """The permalink of an answer, or of the report that `report` would give: the server keeps it for a while."""
+        call = calls.call_of(request).in_format(format, theme, picture=picture, table=table)
+        return place_of(self.send(call.kept()))
+
+    def stored(self, permalink: str) -> Stored:
+        """What the server keeps under a permalink, or its last part: a result, answers to a list, or a report."""
+        return stored_result(self.send(stored_call(permalink, self.url)))

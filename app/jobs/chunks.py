@@ -41,7 +41,9 @@ def insist(action: Callable[[], T]) -> T:
         try:
             with reachable():
                 return action()
-        except StoreAway:
+        except StoreAway as away:
+            if pause == FIRST_PAUSE_S:
+                log.warning("the database of jobs is away, and waited for: %s", away)
             time.sleep(pause)
             pause = min(LONGEST_PAUSE_S, 2 * pause)
 

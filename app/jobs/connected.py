@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -19,8 +20,11 @@ from .queue import Queue
 from .store import Store
 from .work import Cutting
 
+log = logging.getLogger(__name__)
+
 # A database that refuses says so at once; one that is silent costs a whole time-out, and is left alone for a while.
 SLOW_S, PAUSE_S = 1.0, 2.0
+TELL_EVERY_S = 60.0
 
 
 def job_limits(settings: Settings) -> Limits:
@@ -53,6 +57,7 @@ class Jobs:
         self._lock = threading.Lock()
         self._away_until = -float("inf")
         self._is_ready = False
+        self._told, self._tell_again = "", 0.0
 
     def ready(self) -> Store:
         """The store, with its tables; all its calls belong into `reachable`."""
@@ -72,11 +77,18 @@ class Jobs:
             raise StoreAway("it did not answer a moment ago")
         try:
             yield
-        except StoreAway:
+        except StoreAway as away:
             ended = time.monotonic()
             if ended - began > SLOW_S:
                 self._away_until = ended + PAUSE_S
+            self._tell(str(away), ended)
             raise
+
+    def _tell(self, reason: str, at: float) -> None:
+        """Log why the database is away, once in a while, however many ask."""
+        if reason != self._told or at > self._tell_again:
+            self._told, self._tell_again = reason, at + TELL_EVERY_S
+            log.warning("the database of jobs is away: %s", reason)
 
     def submit(self, owner: str, key: str | None, sha: str, plan: JobPlan) -> tuple[str, bool]:
         """The id of a new job, or of the one that the key made before; raises KeyReused, NoShare and StoreAway."""

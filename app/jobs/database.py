@@ -14,6 +14,10 @@ import sqlalchemy as sa
 from .model import StoreAway
 
 BUSY_MS = 30_000
+UNWRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM})
+WRITABLE = (
+    "the file that EXACTPERM_JOBS_URL names, and its folder, must be writable for the user of this process"
+)
 POSTGRES = "postgresql+psycopg"
 # Half a minute after the other side has gone, a connection is closed, on either side.
 KEEPALIVES = {
@@ -48,21 +52,55 @@ def _sqlite(url: sa.URL) -> sa.Engine:
     """A file with a write-ahead log, so that readers and the one writer do not wait for each other."""
     if url.database is None or url.database == ":memory:":
         raise ValueError("jobs need a file: sqlite:////path/jobs.sqlite")
-    Path(url.database).parent.mkdir(parents=True, exist_ok=True)
-    if not Path(url.database).exists():
-        Path(url.database).touch(mode=0o600)
+    file = Path(url.database)
     engine = sa.create_engine(url, connect_args={"timeout": BUSY_MS / 1e3})
+
+    @sa.event.listens_for(engine, "do_connect")
+    def make(*_: Any) -> None:
+        _make(file)
+
+    @sa.event.listens_for(engine, "handle_error")
+    def leave(context: sa.engine.ExceptionContext) -> None:
+        # A connection that found the file read-only stays so, also when the file no longer is.
+        if _is_unwritable(context.original_exception):
+            context.is_disconnect = True
 
     @sa.event.listens_for(engine, "connect")
     def begin(connection: sqlite3.Connection, _: Any) -> None:
         connection.isolation_level = "IMMEDIATE"  # a reader that becomes a writer would fail at once
         connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
-        connection.execute("PRAGMA journal_mode=WAL")
+        _write_ahead(connection)
         connection.execute("PRAGMA synchronous=FULL")
         # The engine of jobs asks for 'subsec', which SQLite knows from 3.42 on.
         connection.create_function("unixepoch", 1, lambda _: time.time())
 
     return engine
+
+
+def _make(file: Path) -> None:
+    """Make the file and its folder, for their owner only; raises what SQLite would, so that a service starts without them."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists():
+            file.touch(mode=0o600)
+    except OSError as error:
+        refused = sqlite3.OperationalError(f"{file} cannot be made: {error.strerror}")
+        refused.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+        raise refused from None
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Have a write-ahead log. While another process gives a new file its own, SQLite refuses at once, whatever the time-out."""
+    end = time.monotonic() + BUSY_MS / 1e3
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def is_sqlite(engine: sa.Engine) -> bool:
@@ -84,8 +122,19 @@ def reachable() -> Iterator[None]:
     try:
         yield
     except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as error:
-        raise StoreAway(type(error).__name__) from error
+        raise StoreAway(_reason(error)) from error
     except sa.exc.DBAPIError as error:
         if error.connection_invalidated:
-            raise StoreAway(type(error).__name__) from error
+            raise StoreAway(_reason(error)) from error
         raise
+
+
+def _reason(error: sa.exc.SQLAlchemyError) -> str:
+    """What the driver says, for the log; without the statement, which has data. What an operator can mend is said, too."""
+    told = getattr(error, "orig", None)
+    said = str(told or "").strip().partition("\n")[0] or type(error).__name__
+    return f"{said}; {WRITABLE}" if _is_unwritable(told) else said
+
+
+def _is_unwritable(error: BaseException | None) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in UNWRITABLE

@@ -102,4 +102,4 @@ class NoShare(Exception):
 
 
 class StoreAway(Exception):
-    """The database cannot be reached."""
+    """The database cannot be reached, or does not take what is written; the text says why, for the log."""

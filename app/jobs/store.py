@@ -48,8 +48,9 @@ class Store:
     def create_tables(self) -> None:
         """Create what is not there yet; two processes may do it at once."""
         with self.engine.begin() as connection:
-            if not is_sqlite(self.engine):
-                connection.execute(sa.text("select pg_advisory_xact_lock(7239184)"))
+            # The driver of SQLite begins nothing before a `create table`: both would find no tables, and one would fail.
+            alone = "begin immediate" if is_sqlite(self.engine) else "select pg_advisory_xact_lock(7239184)"
+            connection.execute(sa.text(alone))
             METADATA.create_all(connection)
 
     # -- what the API does ------------------------------------------------------------------------------

@@ -120,8 +120,8 @@ class Host:
             try:
                 with reachable():
                     self._beat(runner)
-            except StoreAway:
-                log.warning("the database of jobs cannot be reached")
+            except StoreAway as away:
+                log.warning("the database of jobs is away: %s", away)
             except Exception:  # whatever it is, the heart goes on
                 log.exception("a heartbeat failed")
         with contextlib.suppress(StoreAway), reachable():

@@ -13,11 +13,21 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Receive, Scope, Send
 
 OPTIONS: dict[str, Any] = {
-    "allow_methods": ["GET", "HEAD", "POST"],
-    "allow_headers": ["Authorization", "Content-Encoding", "X-Request-Id", "traceparent"],
+    "allow_methods": ["GET", "HEAD", "POST", "DELETE"],
+    "allow_headers": [
+        "Authorization",
+        "Content-Encoding",
+        "Idempotency-Key",
+        "Last-Event-ID",
+        "X-Request-Id",
+        "traceparent",
+    ],
     "expose_headers": [
         "X-Verdict",
         "X-P-Value",
+        "Content-Location",
+        "Location",
+        "Idempotent-Replayed",
         "ETag",
         "Age",
         "Retry-After",

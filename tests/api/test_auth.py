@@ -92,10 +92,24 @@ def test_a_listed_origin_may_ask_and_read(keyed: Service, origin: str) -> None:
     ):
         assert response.headers["access-control-allow-origin"] == origin
         exposed = response.headers["access-control-expose-headers"]
-        for name in ("X-Verdict", "X-P-Value", "ETag", "Retry-After", "X-Request-Id"):
+        for name in ("X-Verdict", "X-P-Value", "ETag", "Retry-After", "X-Request-Id", "Content-Location"):
             assert name in exposed
         assert "Origin" in ", ".join(response.headers.get_list("vary"))
         assert "access-control-allow-credentials" not in response.headers
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "header"),
+    [
+        ("POST", "/v1/jobs", "authorization, content-type, idempotency-key"),
+        ("GET", "/v1/jobs/j_1/events", "authorization, last-event-id"),
+        ("DELETE", "/v1/jobs/j_1", "authorization"),
+    ],
+)
+def test_a_page_of_a_listed_origin_may_use_jobs(keyed: Service, method: str, path: str, header: str) -> None:
+    asked = {"access-control-request-method": method, "access-control-request-headers": header}
+    said = keyed.request("OPTIONS", path, headers={"origin": ORIGIN, **asked})
+    assert said.status_code == 200, said.text
 
 
 @pytest.mark.parametrize(

@@ -89,30 +89,166 @@ def kubernetes(name: str = "kubernetes.yaml") -> dict[str, Any]:
     return {document["kind"]: document for document in documents(FOLDER / name)}
 
 
-def test_the_pod_is_probed_where_there_is_something_and_may_do_nothing_more(service: Any) -> None:
-    pod = kubernetes()["Deployment"]["spec"]["template"]["spec"]
-    (container,) = pod["containers"]
+def pod_of(name: str) -> dict[str, Any]:
+    pod: dict[str, Any] = kubernetes(name)["Deployment"]["spec"]["template"]
+    return pod
+
+
+def said_by(container: dict[str, Any]) -> dict[str, str]:
+    """The variables of a container that have a value here."""
+    return {one["name"]: one["value"] for one in container["env"] if "value" in one}
+
+
+PODS = ("kubernetes.yaml", "kubernetes-jobs.yaml")
+OURS = [("compose.yaml", "exactperm"), *(("compose.jobs.yaml", name) for name in ("a", "b", "worker"))]
+
+
+def compose_of(name: str, service: str) -> dict[str, Any]:
+    (document,) = documents(FOLDER / name)
+    found: dict[str, Any] = document["services"][service]
+    return found
+
+
+def default(setting: str) -> float:
+    return float(Settings.model_fields[setting].default)
+
+
+def time_to_end(variables: dict[str, str]) -> float:
+    names = ("shutdown_delay_s", "shutdown_grace_s")
+    return sum(float(variables.get(f"EXACTPERM_{name.upper()}", default(name))) for name in names)
+
+
+def memory_of(variables: dict[str, str]) -> float:
+    """What docs/scaling.md says: of the workers, of the bodies that wait, of answers that are kept, and of the web process."""
+    workers = int(variables["EXACTPERM_WORKERS"])
+    each = default("worker_memory_bytes") + 100 * 2**20
+    return workers * each + 2 * default("queue_bytes") + default("cache_bytes") + 100 * 2**20
+
+
+def test_the_pod_is_probed_where_there_is_something(service: Any) -> None:
+    (container,) = pod_of("kubernetes.yaml")["spec"]["containers"]
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
         assert service.get(container[probe]["httpGet"]["path"]).status_code == 200
     assert container["livenessProbe"]["httpGet"]["path"] == "/livez"
+    # Nothing is sent to it any more before it stops to listen.
+    ready = container["readinessProbe"]
+    noticed_after = ready["periodSeconds"] * ready["failureThreshold"]
+    assert noticed_after < float(said_by(container)["EXACTPERM_SHUTDOWN_DELAY_S"])
+
+
+@pytest.mark.parametrize("name", PODS)
+def test_a_pod_may_do_nothing_more(name: str) -> None:
+    pod = pod_of(name)["spec"]
+    (container,) = pod["containers"]
     assert container["securityContext"] == {
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
-    assert pod["securityContext"]["runAsUser"] == 10001
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
     assert f"USER {pod['securityContext']['runAsUser']}" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    mounted = {one["name"] for one in container.get("volumeMounts", [])}
+    assert mounted == {one["name"] for one in pod.get("volumes", [])}
+
+
+@pytest.mark.parametrize(("name", "service_"), OURS)
+def test_a_container_may_do_nothing_more(name: str, service_: str) -> None:
+    container = compose_of(name, service_)
+    assert (container["read_only"], container["cap_drop"]) == (True, ["ALL"])
+    assert container["security_opt"] == ["no-new-privileges:true"]
 
 
 def test_there_is_time_to_end_before_the_kill() -> None:
-    pod = kubernetes()["Deployment"]["spec"]["template"]["spec"]
-    said = {one["name"]: one.get("value") for one in pod["containers"][0]["env"]}
-    takes = float(said["EXACTPERM_SHUTDOWN_DELAY_S"]) + float(said["EXACTPERM_SHUTDOWN_GRACE_S"])
-    assert pod["terminationGracePeriodSeconds"] > takes
-    (compose,) = documents(FOLDER / "compose.yaml")
-    fields = Settings.model_fields
-    takes = fields["shutdown_delay_s"].default + fields["shutdown_grace_s"].default
-    assert int(compose["services"]["exactperm"]["stop_grace_period"].removesuffix("s")) > takes
+    for name in PODS:
+        pod = pod_of(name)["spec"]
+        assert pod["terminationGracePeriodSeconds"] > time_to_end(said_by(pod["containers"][0]))
+    for name, service_ in OURS:
+        container = compose_of(name, service_)
+        assert int(container["stop_grace_period"].removesuffix("s")) > time_to_end(container["environment"])
+
+
+def test_there_is_the_memory_that_it_may_take() -> None:
+    for name in PODS:
+        (container,) = pod_of(name)["spec"]["containers"]
+        limit = container["resources"]["limits"]["memory"]
+        assert int(limit.removesuffix("Gi")) * 2**30 > memory_of(said_by(container)), name
+    for name, service_ in OURS:
+        container = compose_of(name, service_)
+        assert int(container["mem_limit"].removesuffix("g")) * 2**30 > memory_of(container["environment"])
+
+
+def selects(selector: dict[str, Any], pod: dict[str, Any]) -> bool:
+    return bool(selector["matchLabels"].items() <= pod["metadata"]["labels"].items())
+
+
+def allowed(direction: str, pod: dict[str, Any]) -> set[Any] | None:
+    """The ports that network policies let a pod use, which add up; None where no policy is about it, and all are open."""
+    policies = [
+        one["spec"] for name in PODS for one in documents(FOLDER / name) if one["kind"] == "NetworkPolicy"
+    ]
+    about = [one for one in policies if direction in one["policyTypes"] and selects(one["podSelector"], pod)]
+    rules = [rule for one in about for rule in one.get(direction.lower(), [])]
+    assert all(rule.get("ports") for rule in rules), "a rule without ports opens all of them"
+    return {port["port"] for rule in rules for port in rule["ports"]} if about else None
+
+
+def test_network_policies_let_out_what_needs_the_database_and_nothing_else() -> None:
+    service, worker = (pod_of(name) for name in PODS)
+    assert allowed("Egress", service) == set()
+    service["metadata"]["labels"]["exactperm/database"] = "true"  # as kubernetes-jobs.yaml says
+    assert allowed("Egress", service) == allowed("Egress", worker) == {5432, 53}
+    (listening,) = service["spec"]["containers"][0]["ports"]
+    assert allowed("Ingress", service) == {listening["name"]}
+    assert allowed("Ingress", worker) == set()
+
+
+def test_what_belongs_to_the_pods_finds_them() -> None:
+    found, pod = kubernetes(), pod_of("kubernetes.yaml")
+    assert found["Service"]["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+    assert (
+        found["Service"]["spec"]["ports"][0]["targetPort"] == pod["spec"]["containers"][0]["ports"][0]["name"]
+    )
+    budget = found["PodDisruptionBudget"]["spec"]
+    assert selects(budget["selector"], pod)
+    # One at a time can go, and another one stays: a drain is neither blocked nor an outage.
+    assert budget["maxUnavailable"] == 1 < found["HorizontalPodAutoscaler"]["spec"]["minReplicas"]
+    assert found["Deployment"]["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+    for name in PODS:
+        of_file = kubernetes(name)
+        target = of_file["HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"]
+        assert (target["kind"], target["name"]) == ("Deployment", of_file["Deployment"]["metadata"]["name"])
+        assert "replicas" not in of_file["Deployment"]["spec"]  # or every apply would undo the autoscaler
+        assert (
+            of_file["Deployment"]["spec"]["selector"]["matchLabels"].items()
+            <= pod_of(name)["metadata"]["labels"].items()
+        )
+        assert pod_of(name)["spec"]["containers"][0]["resources"]["requests"]["cpu"]  # utilisation is of that
+
+
+def test_behind_a_proxy_one_address_may_have_all_connections() -> None:
+    most = str(int(default("max_connections")))
+    (container,) = pod_of("kubernetes.yaml")["spec"]["containers"]
+    assert said_by(container)["EXACTPERM_MAX_CONNECTIONS_PER_ADDRESS"] == most
+    assert (
+        compose_of("compose.jobs.yaml", "a")["environment"]["EXACTPERM_MAX_CONNECTIONS_PER_ADDRESS"] == most
+    )
+    assert f"maxconn {most} " in (FOLDER / "haproxy.cfg").read_text(encoding="utf-8")
+
+
+def test_haproxy_waits_longer_than_an_instance_and_notices_sooner_that_it_ends() -> None:
+    text = (FOLDER / "haproxy.cfg").read_text(encoding="utf-8")
+    times = dict(re.findall(r"timeout ([a-z-]+) (\d+)s", text))
+    assert int(times["server"]) > default("max_timeout_s")
+    assert int(times["http-request"]) > default("body_timeout_s")
+    ((every, fall),) = re.findall(r"inter (\d+)s fall (\d+)", text)
+    delay = float(compose_of("compose.jobs.yaml", "a")["environment"]["EXACTPERM_SHUTDOWN_DELAY_S"])
+    assert delay > int(every) * int(fall)
+
+
+def test_no_password_stands_in_a_url() -> None:
+    for path in FILES:
+        assert not re.search(r"://[^/@\s]*:[^/@\s]*@", path.read_text(encoding="utf-8")), path.name
 
 
 def test_what_autoscalers_follow_is_exposed_and_the_adapter_hands_it_on(exposed: dict[str, set[str]]) -> None:

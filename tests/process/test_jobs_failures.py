@@ -1,7 +1,8 @@
-"""Jobs where something is short or other: a full disk, a key that takes everything, a worker of another algorithm."""
+"""Jobs where something is short or other: a full disk, a file that is read-only, a key that takes everything, a worker of another algorithm."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from app.jobs.database import WRITABLE
 from tests.process.conftest import PATIENCE_S, ROOT, SMALL, until
 from tests.process.job_servers import DIGESTS, QUICK, lines, serving
 
@@ -103,3 +105,76 @@ def test_a_worker_of_another_algorithm_leaves_a_job_alone(tmp_path: Path) -> Non
             for process in started:
                 process.kill()
                 process.wait(PATIENCE_S)
+
+
+READ_ONLY = {
+    "a file in a folder": (0o400, 0o700),
+    "a file in a folder that is read-only, too": (0o400, 0o500),
+    "a new file in a folder that is read-only": (None, 0o500),
+}
+# Root may write anything. Without these capabilities it may do what the mode of a file says, as everybody else.
+AS_OTHERS = [
+    "setpriv",
+    "--bounding-set=-dac_override,-dac_read_search",
+    "--inh-caps=-dac_override,-dac_read_search",
+]
+
+
+def obeying_modes(file: Path) -> list[str]:
+    """What to start a program with so that modes of files count for it; skips the test where nothing does."""
+    file.touch(mode=0o400)
+    nothing = [sys.executable, "-c", ""]
+    append = [sys.executable, "-c", "import sys; open(sys.argv[1], 'a')", str(file)]
+    for before in ([], AS_OTHERS):
+        with contextlib.suppress(FileNotFoundError):
+            runs = [
+                subprocess.run([*before, *one], capture_output=True, check=False) for one in (nothing, append)
+            ]
+            if runs[0].returncode == 0 != runs[1].returncode:
+                return before
+    pytest.skip("this user may write every file, and setpriv cannot take that from a child")
+
+
+@pytest.mark.parametrize("what", READ_ONLY)
+def test_a_database_that_cannot_be_written_costs_jobs_only(tmp_path: Path, what: str) -> None:
+    of_file, of_folder = READ_ONLY[what]
+    before = obeying_modes(tmp_path / "probe")
+    folder = tmp_path / "state"
+    folder.mkdir()
+    if of_file is not None:
+        with serving(folder, jobs_embedded_worker=False) as server:
+            kept = server.submit("scores", SMALL)
+        server.file.chmod(of_file)
+    folder.chmod(of_folder)
+    body = {"kind": "scores", "request": SMALL}
+    try:
+        with serving(tmp_path, 1, before=before, jobs_url=f"sqlite:///{folder}/jobs.sqlite") as server:
+            asked = [
+                server.ask("POST", "/v1/jobs", json=body),
+                server.ask("POST", "/v1/tests/scores?store=1", json=SMALL),
+            ]
+            for one in asked:
+                assert (one.status_code, one.json()["type"]) == (503, "/docs/problems#store-away")
+                assert "retry-after" in one.headers
+            assert server.post("/v1/tests/scores", SMALL).status_code == 200
+            assert server.ask("GET", "/readyz").status_code == 200
+            listed = server.ask("GET", "/v1/jobs")  # what can be read is told
+            assert listed.status_code == (503 if of_file is None else 200)
+            worker = server.job_worker()
+            until(
+                lambda: server.log.read_text().count(WRITABLE) >= 2,
+                "the service and its worker say what to do",
+            )
+            assert server.log.read_text().count("Traceback") == 0
+            folder.chmod(0o700)
+            if of_file is not None:
+                (folder / "jobs.sqlite").chmod(0o600)
+            until(lambda: server.ask("POST", "/v1/jobs", json=body).status_code == 202, "it can be written")
+            server.file = folder / "jobs.sqlite"
+            if of_file is not None:
+                assert server.ended(kept)["state"] == "succeeded"
+            assert server.result(server.submit("scores", SMALL))
+            assert server.job_worker() == worker
+            assert server.rows("pragma integrity_check") == [("ok",)]
+    finally:
+        folder.chmod(0o700)

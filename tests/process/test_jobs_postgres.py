@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.process.conftest import PATIENCE_S, ROOT, SMALL, until
+from tests.process.conftest import IN_CI, PATIENCE_S, ROOT, SMALL, until
 from tests.process.job_servers import QUICK, JobServer, serving, without_runtime
 from tests.process.test_compare_parts import board
 
@@ -26,7 +26,8 @@ pytestmark = [
     pytest.mark.process,
     pytest.mark.slow,
     pytest.mark.skipif(
-        POSTGRES is None, reason="needs the server of PostgreSQL (Debian: postgresql)"
+        POSTGRES is None and not IN_CI,
+        reason="needs the server of PostgreSQL; as root, .ci/servers installs it",
     ),
 ]  # fmt: skip
 
@@ -35,7 +36,7 @@ class Postgres:
     """A server in a folder of its own, as a user without rights: it refuses to run as root."""
 
     def __init__(self, folder: Path) -> None:
-        assert POSTGRES is not None
+        assert POSTGRES is not None, "PostgreSQL is not installed: .ci/servers does that"
         self.programs = Path(POSTGRES).resolve().parent
         self.folder = folder / "data"
         self.options: dict[str, Any] = {}

@@ -30,7 +30,7 @@ from app.statistics.statistic import DATA_OF_KIND
 ROOT = Path(__file__).parents[2]
 COMMANDS = ("test", "gate", "plan")
 ELSEWHERE = {"name_u", "name_v"}  # --names
-OF_A_SERVER = {"store"}  # its permalink is a header, which the command line does not show
+OF_A_SERVER = {"store"}  # --store, which needs a server
 FLAGS = {"higher_is_better"}  # --higher-is-better/--lower-is-better
 
 

@@ -36,6 +36,12 @@ export class Client {
     /** An answer as text, a page or a picture. @param {Kind} kind @param {object} request as of the method of that name
      * @param {Format} format @param {CallOptions} [options] @returns {Promise<Blob>} */
     report(kind: Kind, request: object, format: Format, options?: CallOptions): Promise<Blob>;
+    /** Have the server keep an answer for a while; its URL. @param {Kind} kind @param {object} request as of the method of
+     * that name @param {Format} [format] @param {CallOptions} [options] @returns {Promise<string>} */
+    keep(kind: Kind, request: object, format?: Format, options?: CallOptions): Promise<string>;
+    /** What is kept at a URL of this server, or at the r_… that ends it. @param {string} link @param {CallOptions} [options]
+     * @returns {Promise<Blob>} */
+    stored(link: string, options?: CallOptions): Promise<Blob>;
     /** Post a request, and read the JSON of its answer. @param {string} path @param {object} request
      * @param {SendOptions} [options] @returns {Promise<any>} */
     post(path: string, request: object, options?: SendOptions): Promise<any>;

@@ -1,7 +1,7 @@
 // A client of exactperm over fetch: browsers, Node 18 and later, Deno, Bun. No dependencies.
 // Requests and answers are those of the API, with its names; their types are in schema.d.ts, made from openapi.json.
 
-import { bodyOf, formOf, json, once, problemOf, sleep, unreadable, waitAfter, ExactpermError } from "./transport.js";
+import { bodyOf, formOf, json, once, problemOf, sleep, unreadable, unsendable, waitAfter, ExactpermError } from "./transport.js";
 
 /** @import * as S from "./schema.js" */
 /** @typedef {S.operations["files_v1_tests_files_post"]["requestBody"]["content"]["multipart/form-data"]} FilesForm */
@@ -21,6 +21,7 @@ export { ExactpermError };
 const GRACE_MS = 15_000; // beyond the deadline that a request asks for
 const FIRST_LOOK_MS = 100;
 const LONGEST_LOOK_MS = 2_000;
+const STORED = /\/v1\/results\/(r_[0-9a-f]{32})$/;
 const FAIL_STATUS = { fail_status: "200" }; // a gate that failed is an answer
 
 export class Client {
@@ -103,10 +104,34 @@ export class Client {
   /** An answer as text, a page or a picture. @param {Kind} kind @param {object} request as of the method of that name
    * @param {Format} format @param {CallOptions} [options] @returns {Promise<Blob>} */
   async report(kind, request, format, options) {
+    return (await this.#answer(kind, request, { format }, options)).blob();
+  }
+
+  /** @param {Kind} kind @param {object} request @param {Record<string, string>} query @param {CallOptions} [options] */
+  #answer(kind, request, query, options) {
     const path = ["gate", "compare", "power"].includes(kind) ? `/v1/${kind}` : `/v1/tests/${kind}`;
-    const query = { format, ...(kind === "gate" ? FAIL_STATUS : {}) };
     const body = kind === "files" ? formOf(request) : request;
-    return (await this.send("POST", path, body, { ...options, query })).blob();
+    return this.send("POST", path, body, { ...options, query: { ...query, ...(kind === "gate" ? FAIL_STATUS : {}) } });
+  }
+
+  /** Have the server keep an answer for a while; its URL. @param {Kind} kind @param {object} request as of the method of
+   * that name @param {Format} [format] @param {CallOptions} [options] @returns {Promise<string>} */
+  async keep(kind, request, format = "json", options) {
+    const answer = await this.#answer(kind, request, { format, store: "1" }, options);
+    // Only the name is taken: a proxy may have put a path before it.
+    const name = answer.headers.get("content-location")?.match(STORED)?.[1];
+    if (!name) throw unreadable("The answer does not say where it is kept.");
+    return `${this.#base}/v1/results/${name}`;
+  }
+
+  /** What is kept at a URL of this server, or at the r_… that ends it. @param {string} link @param {CallOptions} [options]
+   * @returns {Promise<Blob>} */
+  async stored(link, options) {
+    const own = `${this.#base}/v1/results/`;
+    const name = link.startsWith(own) ? link.slice(own.length) : link;
+    // The key is for this server: another one is not asked.
+    if (`/v1/results/${name}`.match(STORED)?.[1] !== name) throw unsendable(`${link} is no permalink of this server: give r_ and 32 digits, alone or after ${own}.`);
+    return (await this.send("GET", `/v1/results/${name}`, undefined, options)).blob();
   }
 
   /** Post a request, and read the JSON of its answer. @param {string} path @param {object} request
@@ -134,7 +159,8 @@ export class Client {
       let problem;
       try {
         const response = await once(fetch, url, init, longest, signal);
-        if (response.ok || response.status === 304) return response;
+        // A gate that failed is an answer, whatever status was asked for when it was kept.
+        if (response.ok || response.status === 304 || response.headers.has("x-verdict")) return response;
         problem = await problemOf(response);
       } catch (error) {
         if (!(error instanceof ExactpermError)) throw error;

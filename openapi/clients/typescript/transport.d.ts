@@ -17,6 +17,8 @@ export function problemOf(response: Response): Promise<ExactpermError>;
 export function bodyOf(request: object): string | FormData;
 /** Files and options as a form. @param {object} members */
 export function formOf(members: object): FormData;
+/** @param {string} detail */
+export function unsendable(detail: string): ExactpermError;
 /** @param {number} ms @param {AbortSignal} [signal] @returns {Promise<void>} */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void>;
 /** What a server refused (status 400 and more), or what became of a call that has no answer (status 0). */

@@ -119,7 +119,12 @@ function sendable(key, value) {
   else if (ArrayBuffer.isView(value) || value instanceof Map || value instanceof Set)
     what = `a ${value.constructor.name}: send an array (Array.from) or a plain object`;
   if (!what) return value;
-  throw new ExactpermError({ type: "#invalid-data", title: "This cannot be sent", detail: `"${key}" is ${what}.` });
+  throw unsendable(`"${key}" is ${what}.`);
+}
+
+/** @param {string} detail */
+export function unsendable(detail) {
+  return new ExactpermError({ type: "#invalid-data", title: "This cannot be sent", detail });
 }
 
 /** @param {number} ms @param {AbortSignal} [signal] @returns {Promise<void>} */

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -157,3 +159,19 @@ def test_a_database_that_cannot_be_reached(tmp_path: Path) -> None:
         pass
     with pytest.raises(ValueError, match="file"):
         engine_of("sqlite://")
+
+
+def test_tables_are_created_by_several_at_once(tmp_path: Path) -> None:
+    """As the service and its worker do it when they start on a new file."""
+    at_once, files = 4, 12
+    barrier = Barrier(at_once)
+
+    def create(number: int) -> None:
+        engine = engine_of(f"sqlite:///{tmp_path}/{number}.sqlite")
+        barrier.wait()
+        Store(engine, 60).create_tables()
+        engine.dispose()
+
+    with ThreadPoolExecutor(at_once) as pool:
+        for number in range(files):
+            list(pool.map(create, [number] * at_once))

@@ -26,7 +26,11 @@ ask <- function(server, path, body, query = list()) {
     reason <- conditionMessage(if (inherits(error$parent, "error")) error$parent else error)
     fail("no_answer", paste0("No answer from ", server$url, ": ", reason, ". Is it running, and is the URL right?"))
   })
-  answer_of(response)
+  answer <- answer_of(response)
+  # Only the name is taken: a proxy may have put a path before it.
+  name <- sub("^.*/v1/results/", "", or(httr2::resp_header(response, "content-location"), ""))
+  if (grepl("^r_[0-9a-f]{32}$", name)) answer$permalink <- paste0(server$url, "/v1/results/", name)
+  answer
 }
 
 # What took too long would take as long again.

@@ -1,6 +1,6 @@
 # Tests as objects of class htest, and gates.
 
-OF_GATES <- c("alpha", "sequential") # options of the gate, not of its test
+OF_GATES <- c("alpha", "sequential", "store") # options of the gate, not of its test
 
 exactperm_test <- function(x, y, ..., gold = NULL, statistic = NULL, kind = NULL,
                            alternative = c("two.sided", "less", "greater"), conf.level = NULL,

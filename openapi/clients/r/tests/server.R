@@ -91,6 +91,25 @@ test_power <- function() {
   stopifnot(exactperm_power(pilot, "power", n = 50, effect = 0.02)$power > 0)
 }
 
+test_permalinks <- function() {
+  u <- c(0.85, 0.9, 0.78)
+  v <- c(0.8, 0.85, 0.75)
+  kept <- list(exactperm_test(u, v, store = TRUE), exactperm_gate(v, u, alpha = 0.4, store = TRUE),
+               exactperm_compare(list(A = u, B = v), store = TRUE),
+               exactperm_power(list(kind = "sd", sd = 0.3), "n", effect = 0.05, store = TRUE))
+  server <- exactperm_server()
+  for (one in kept) {
+    link <- one$answer$permalink
+    stopifnot(grepl("/v1/results/r_[0-9a-f]{32}$", link), startsWith(link, server$url))
+    request <- httr2::req_auth_bearer_token(httr2::request(link), server$api_key)
+    request <- httr2::req_error(request, is_error = function(response) FALSE)
+    found <- jsonlite::parse_json(httr2::resp_body_string(httr2::req_perform(request)))
+    stopifnot(found$id == one$answer$id)
+  }
+  stopifnot(!kept[[2]]$passed, length(unique(vapply(kept, function(one) one$answer$permalink, ""))) == 4)
+  stopifnot(is.null(exactperm_test(u, v)$answer$permalink))
+}
+
 test_errors <- function() {
   error <- thrown(exactperm_test(c(1, 2), 1))
   stopifnot(inherits(error, "exactperm_invalid_test"), error$status == 422, error$errors$pointer == "/v")
@@ -115,7 +134,7 @@ test_broom <- function() {
 }
 
 if (nzchar(Sys.getenv("EXACTPERM_URL"))) {
-  tests <- list(test_tests, test_pairs, test_not_exact, test_gates, test_boards, test_power, test_errors, test_broom)
+  tests <- list(test_tests, test_pairs, test_not_exact, test_gates, test_boards, test_power, test_permalinks, test_errors, test_broom)
   for (test in tests) test()
   cat(length(tests), "groups of tests passed\n")
 } else cat("EXACTPERM_URL is not set: nothing was tested\n")

@@ -77,6 +77,29 @@ on("plans, power, reports and what the server can do", async () => {
   assert.ok((await client.meta()).versions);
 });
 
+on("what is kept is there at its permalink, for the key that asked", async () => {
+  const link = await client.keep("scores", { u: U, v: V }, "html");
+  assert.ok(link.startsWith(`${url}/v1/results/r_`), link);
+  const page = await client.stored(link);
+  assert.equal(page.type.split(";")[0], "text/html");
+  assert.match(await page.text(), /0\.0625/);
+  assert.deepEqual(await (await client.stored(link.slice(-34))).text(), await page.text());
+  const request = { policy: "no_regression", kind: "scores", request: { u: Array(40).fill(0), v: Array(40).fill(1) } };
+  const gate = JSON.parse(await (await client.stored(await client.keep("gate", request))).text());
+  assert.equal(gate.verdict, "fail");
+  const curl = await fetch(`${url}/v1/gate?store=1`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify(request),
+  });
+  assert.equal(curl.status, 409);
+  const kept = await client.stored(curl.headers.get("content-location")?.slice(-34) ?? "");
+  assert.equal(JSON.parse(await kept.text()).verdict, "fail");
+  await assert.rejects(client.stored(`r_${"0".repeat(32)}`), (error) => error instanceof ExactpermError && error.status === 404);
+  for (const wrong of [`https://elsewhere${new URL(link).pathname}`, `${link}0`, "j_0", ""])
+    await assert.rejects(client.stored(wrong), (error) => error instanceof ExactpermError && error.kind === "invalid-data");
+});
+
 on("a list has its answers in its order, and a problem in its place", async () => {
   const tests = /** @type {any} */ ([{ kind: "scores", request: { u: U, v: V } }, { kind: "scores", request: { u: [1] } }]);
   const results = await client.batch(tests);

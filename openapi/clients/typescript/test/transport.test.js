@@ -54,6 +54,16 @@ test("Retry-After is waited for, in seconds", async () => {
   assert.equal(first.body, second.body);
 });
 
+test("a permalink is of the server that was asked, whatever a proxy makes of the header", async () => {
+  const name = `r_${"0a".repeat(16)}`;
+  for (const before of ["", "/exact", "http://inside:8000"]) {
+    const kept = says(200, { p_value: 0.5 }, { "content-location": `${before}/v1/results/${name}` });
+    assert.equal(await client([kept]).keep("scores", DATA), `${url}/v1/results/${name}`);
+    assert.equal(seen[0]?.url, "/v1/tests/scores?format=json&store=1");
+  }
+  assert.equal((await error(client([OK]).keep("scores", DATA))).kind, "unreadable");
+});
+
 test("a date of Retry-After, too; and it is told where it is longer than the patience", async () => {
   const date = new Date(Date.now() + 3600e3).toUTCString();
   const thrown = await error(client([says(429, problem("quota", 429), { "retry-after": date })]).scores(DATA));

@@ -16,10 +16,12 @@ export async function accepted(client: Client, file: Blob): Promise<void> {
   await client.files({ file, statistic: "accuracy", alpha: 0.01 });
   const [first] = await client.batch([{ kind: "scores", request: { u: [1], v: [0] } }]);
   const status: number | undefined = first?.status;
+  const link: string = await client.keep("scores", { u: [1], v: [0] }, "html", { timeoutMs: 100 });
+  const page: Blob = await client.stored(link);
   const job = await client.jobs.submit({ kind: "effects", request: { stay: [1] } }, { key: "mine" });
   const ended: "queued" | "running" | "succeeded" | "failed" | "cancelled" = (await client.jobs.wait(job.id)).state;
   const sentence: string = new ExactpermError({ detail: "" }).errors[0]?.detail ?? "";
-  void [p, verdict, status, ended, sentence];
+  void [p, verdict, status, page, ended, sentence];
 }
 
 export async function refused(client: Client, file: Blob): Promise<void> {
