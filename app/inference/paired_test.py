@@ -20,7 +20,7 @@ from ..statistics.pairwise.price import reduction_seconds
 from ..statistics.problem import Problem
 from ..statistics.quantiles import Quantiles
 from ..statistics.reducers import reduce
-from .additive_test import additive_test
+from .additive_test import AdditiveTest, additive_test
 from .bootstrap_test import bootstrap_test
 from .certificate import require
 from .confidence import IntervalResult, Inversion, PlannedInterval, level_of
@@ -42,6 +42,7 @@ from .record import EffectSize, ItemLevel, MethodRecord, Moved, NamesRecord, Tes
 from .record_parts import (
     is_rounded,
     items_of_u,
+    measured,
     pairing_record,
     reason_of,
     repeats_record,
@@ -56,6 +57,9 @@ ALGORITHM_VERSION = "3"
 
 # Effect sizes sort the scores.
 _SECONDS_PER_ITEM = 5e-7
+
+
+Planned = PlannedTest | PlannedInterval | Dust | Fillings | PlannedSensitivity | SequentialTest
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +82,21 @@ class Prepared:
     @property
     def seconds(self) -> float:
         """Predicted engine time of the whole answer."""
-        parts = [
-            part.seconds
-            for part in (
-                self.test,
-                self.item_level,
-                self.interval,
-                self.dust,
-                self.fillings,
-                self.sensitivity,
-                self.sequential,
-            )
-            if part is not None
-        ]
         described = 0.0 if self.interval is None else _SECONDS_PER_ITEM * self.test.problem.items
-        return self.counting + sum(parts) + described
+        return self.counting + self.test.seconds + sum(part.seconds for part in self._others) + described
+
+    @property
+    def _others(self) -> list[Planned]:
+        """What was planned besides the test itself; mostly nothing."""
+        others = (
+            self.item_level,
+            self.interval,
+            self.dust,
+            self.fillings,
+            self.sensitivity,
+            self.sequential,
+        )
+        return [part for part in others if part is not None]
 
     @property
     def longest_seconds(self) -> float:
@@ -102,6 +106,8 @@ class Prepared:
         """
         if self._brackets:
             return math.inf
+        if isinstance(self.test, AdditiveTest) and not self._others:
+            return self.seconds
         joint = [part for part in (self.test, self.item_level) if isinstance(part, JointTest)]
         beyond = sum(part.longest_seconds - part.seconds for part in joint)
         if self.sequential is not None:
@@ -264,7 +270,7 @@ def finish(prepared: Prepared) -> TestRecord:
         min_attainable_p=result.attainable,
         alternative=options.alternative,
         test=options.test,
-        statistic=replace(result.statistic, metric=options.metric, higher_is_better=options.higher_is_better),
+        statistic=measured(result.statistic, options),
         items=items_of_u(result.items, options),
         method=MethodRecord(
             name=result.by.method,

@@ -11,7 +11,7 @@ from ..statistics.problem import Problem
 from ..statistics.repeats import spread_of
 from .data_record import PairingRecord, RepeatsRecord, SpreadRecord
 from .options import Options
-from .record import ItemsRecord, WarningRecord
+from .record import ItemsRecord, StatisticRecord, WarningRecord
 
 
 def pairing_record(pairing: Pairing) -> PairingRecord | None:
@@ -37,6 +37,13 @@ def items_of_u(items: ItemsRecord, options: Options) -> ItemsRecord:
     if options.higher_is_better is not False:
         return items
     return replace(items, wins=items.losses, losses=items.wins)
+
+
+def measured(statistic: StatisticRecord, options: Options) -> StatisticRecord:
+    """The statistic with what the options say of it."""
+    if options.metric is None and options.higher_is_better is None:
+        return statistic
+    return replace(statistic, metric=options.metric, higher_is_better=options.higher_is_better)
 
 
 def is_rounded(problem: Problem) -> bool:
