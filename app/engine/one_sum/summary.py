@@ -12,12 +12,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft as transform, special
 
-from ..lattice import CanonicalForm, Integers, once_per_form
+from ..lattice import CanonicalForm, Integers, Reals, once_per_form
 from ..probability import LN2
 from .enumeration import subset_sums
 from .fft import window
@@ -80,7 +81,7 @@ class Law:
 
     def doubled_quantiles(self, wanted: Sequence[float]) -> list[int]:
         """Twice the `quantiles`, which are integers."""
-        ends = [q + slack for q in wanted for slack in (-_TIE, _TIE)]
+        ends = _around(tuple(wanted))
         at = self.masses.cumsum()[:-1].searchsorted(ends)  # the last value where rounding leaves less than q
         values: list[int] = self.values[at].tolist()
         return [low + high + self.width - 1 for low, high in zip(values[::2], values[1::2], strict=True)]
@@ -88,6 +89,12 @@ class Law:
     def mirrored(self) -> Law:
         """The law with each probability the mean of its own and its mirror image's; the values are symmetric."""
         return Law(self.values, (self.masses + self.masses[::-1]) / 2.0, self.width)
+
+
+@lru_cache(maxsize=16)
+def _around(wanted: tuple[float, ...]) -> Reals:
+    """Just below and above each, shape (2 Q,): the same few are wanted of every law."""
+    return np.array([q + slack for q in wanted for slack in (-_TIE, _TIE)])
 
 
 def law(form: CanonicalForm, *, rounded: bool = False, listed: bool = False) -> Law | None:

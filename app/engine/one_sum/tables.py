@@ -36,6 +36,7 @@ class ShortSpectrum:
 
     length: int
     frequencies: Integers
+    kept: slice | Integers  # what takes their values from those of all
     modulus: Reals
     half_turns: Integers
     quarter_on: Integers  # half_turns + L / 2, of which the sine is the cosine
@@ -57,10 +58,11 @@ def short_spectrum(form: CanonicalForm) -> ShortSpectrum:
     rows = slice(0, groups) if without_gaps else form.weights - 1
     counts, of_items = form.counts.astype(np.float64), _items(length)
     log_modulus = counts @ of_items[0, rows]
-    large = np.flatnonzero(log_modulus > -below)
-    log_modulus = log_modulus[large]
+    (large,) = (log_modulus > -below).nonzero()
+    kept = slice(0, len(large)) if large[-1] + 1 == len(large) else large  # mostly all of the lowest
+    log_modulus = log_modulus[kept]
     # Numbers of negative cosines are small integers, which doubles add exactly.
-    negative, error = counts @ of_items[1:, rows][:, :, large]
+    negative, error = counts @ of_items[1:, rows][:, :, kept]
     half_turns = large * form.range + length * negative.astype(np.int64)
     modulus = 2.0 * np.exp(log_modulus)
     modulus[0] = 1.0
@@ -69,6 +71,7 @@ def short_spectrum(form: CanonicalForm) -> ShortSpectrum:
     return ShortSpectrum(
         length,
         large,
+        kept,
         modulus,
         half_turns,
         half_turns + length // 2,
@@ -108,8 +111,8 @@ def short_masses(form: CanonicalForm) -> Reals:
     size[0] = 1.0
     if phi.frequencies[-1] * 2 == phi.length:
         size[-1] *= 2.0
-    cosine, sine = sines[phi.quarter_on & mask], sines[phi.half_turns & mask]
-    line[phi.frequencies] = size * (cosine - 1j * sine)
+    line.real[phi.kept] = size * sines[phi.quarter_on & mask]
+    line.imag[phi.kept] = size * sines[-phi.half_turns & mask]
     return np.asarray(transform.irfft(line, phi.length)[: form.range + 1])
 
 
