@@ -154,6 +154,12 @@ def test_every_representation_has_the_answer(service: Any, name: str) -> None:
     assert service.post(f"/v1/power?format={name}", body).content == response.content
 
 
+def test_the_report_has_its_picture_and_not_its_source(service: Any) -> None:
+    text = service.post("/v1/power?format=html", {"design": BINARY, "solve": "n"}).text
+    assert text.count("<svg") == text.count("</svg>") == 1
+    assert "&lt;" not in text
+
+
 def test_the_same_question_has_the_same_bytes(service: Any) -> None:
     body = {"design": {"kind": "sd", "sd": 0.3}, "solve": "n", "effect": 0.05}
     first, second = (asked(service, body) for _ in range(2))

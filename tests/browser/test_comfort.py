@@ -1,23 +1,20 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from collections.abc import Callable
 
 import httpx
 import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import PATIENCE_MS, Tab
-from tests.process.conftest import PATIENCE_S, Server
+from tests.browser.proxy import proxied
+from tests.process.conftest import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PHONE = (360, 740)
 SMALLEST_TARGET = 44
-PREFIX = "/tools/exactperm"
 EXCESS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 # The element with the focus, or what stands for it, has an outline.
 OUTLINED = """() => {
@@ -163,53 +160,15 @@ def test_the_gate_says_pass_fail_or_cannot_tell(visit: Callable[..., Tab]) -> No
     assert "counts an inconclusive result as a failure" in tab.page.locator(".verdict").inner_text()
 
 
-@pytest.fixture
-def behind(server: Server) -> Iterator[str]:
-    """The service behind a proxy that gives it a folder of its own."""
-
-    class Proxy(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self._forward(None)
-
-        def do_POST(self) -> None:
-            self._forward(self.rfile.read(int(self.headers["content-length"])))
-
-        def _forward(self, body: bytes | None) -> None:
-            if not self.path.startswith(f"{PREFIX}/"):
-                self.send_error(404)
-                return
-            kept = {name: self.headers[name] for name in ("content-type", "accept") if name in self.headers}
-            answer = httpx.request(
-                self.command,
-                server.url + self.path.removeprefix(PREFIX),
-                content=body,
-                headers=kept,
-                timeout=PATIENCE_S,
-            )
-            self.send_response(answer.status_code)
-            for name in ("content-type", "content-security-policy"):
-                self.send_header(name, answer.headers[name])
-            self.send_header("content-length", str(len(answer.content)))
-            self.end_headers()
-            self.wfile.write(answer.content)
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class's name
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as proxy:
-        threading.Thread(target=proxy.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{proxy.server_port}{PREFIX}/"
-        proxy.shutdown()
-
-
-def test_the_page_works_behind_a_path_prefix(visit: Callable[..., Tab], behind: str) -> None:
-    tab = visit(url=behind)
-    tab.example()
-    tab.pictured()
-    addresses = [request.url for request in tab.requests if not request.url.startswith("blob:")]
-    assert len(addresses) > 10
-    assert all(address.startswith(behind) for address in addresses)
-    assert behind.rstrip("/") in (tab.page.locator("#curl").text_content() or "")
+def test_the_page_works_behind_a_path_prefix(visit: Callable[..., Tab], server: Server) -> None:
+    with proxied(server.url) as behind:
+        tab = visit(url=behind)
+        tab.example()
+        tab.pictured()
+        addresses = [request.url for request in tab.requests if not request.url.startswith("blob:")]
+        assert len(addresses) > 10
+        assert all(address.startswith(behind) for address in addresses)
+        assert behind.rstrip("/") in (tab.page.locator("#curl").text_content() or "")
 
 
 def test_the_page_may_load_nothing_but_its_own_files(server: Server) -> None:

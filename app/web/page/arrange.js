@@ -8,7 +8,7 @@ export function arrange() {
   const first = narrow.matches && !byId("result").hidden;
   const [form, output] = [byId("form"), byId("output")];
   if ((output.nextElementSibling === form) !== first) form[first ? "before" : "after"](output);
-  byId("change").hidden = !first;
+  byId("change").hidden = !first || byId("verdict") === null; // there is no request where a kept report is offered
 }
 
 export function start() {

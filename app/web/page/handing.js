@@ -1,11 +1,15 @@
 // What can be taken away: the answer as files, and the command that gives it again.
 import { curl } from "./curl.js";
 import { button, element } from "./dom.js";
+import { keeping } from "./keeping.js";
 import { save } from "./result.js";
 import { represented } from "./sending.js";
 
-/** The card of downloads; each is {name, title, suffix, query}, and JSON is the text that was received. */
-export function handingCard(request, downloads, id, text) {
+/**
+ * The card of downloads; each is {name, title, suffix, query}, and JSON is the text that was received.
+ * `retention` is how many seconds the server keeps a report, null where it keeps none.
+ */
+export function handingCard(request, downloads, id, text, retention) {
   const command = curl(request, document.baseURI);
   const message = element("p", { class: "hint", role: "status" });
   const copy = button("Copy as curl", async () => {
@@ -24,9 +28,10 @@ export function handingCard(request, downloads, id, text) {
     if (blob) save(blob, `exactperm-${id}${part}${suffix}`);
     message.textContent = blob ? "" : `The server did not send ${title}.`;
   }, { "data-format": name, "aria-label": `Download ${title}` }));
+  const kept = retention === null ? null : keeping(request, retention);
   return element("section", { class: "card curl" },
-    element("h3", {}, "Download or repeat"),
-    element("div", { class: "actions" }, copy, buttons), message,
+    element("h3", {}, kept ? "Download, share or repeat" : "Download or repeat"),
+    element("div", { class: "actions" }, kept?.press, copy, buttons), message, kept?.below,
     element("details", {}, element("summary", {}, "The same with curl"),
       element("pre", { tabindex: "0", "aria-label": "curl command" }, element("code", { id: "curl" }, command))));
 }

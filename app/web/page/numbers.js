@@ -53,4 +53,13 @@ export function bytes(size) {
   return size < 1e6 ? `${number(size / 1e3, 3)} kB` : `${number(size / 1e6, 3)} MB`;
 }
 
+const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
+
+/** A time in one unit, rounded down: `7 days`, `36 hours`. */
+export function duration(seconds) {
+  const [unit, size] = UNITS.find(([, least]) => seconds >= 2 * least || seconds === least) ?? UNITS.at(-1);
+  const amount = Math.floor(seconds / size);
+  return `${count(amount)} ${unit}${amount === 1 ? "" : "s"}`;
+}
+
 export const percent = (level) => `${number(100 * level, 6)} %`;

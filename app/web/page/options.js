@@ -31,6 +31,9 @@ export const roleTitle = (role) => (isBoard() ? boardRoleTitle(role) : testRoleT
 /** What an answer can be saved as. */
 export const representations = (asked) => meta.representations.filter((one) => one[{ test: "of_test", gate: "of_gate", board: "of_compare", plan: "of_power" }[asked]]);
 
+/** How many seconds this server keeps an answer; null where it keeps none. */
+export const retention = () => (meta.jobs?.enabled ? meta.jobs.limits.retention_s : null);
+
 /** The pictures and the tables of a leaderboard. */
 export const comparison = () => meta.comparison;
 
@@ -38,6 +41,7 @@ export function start(described, changed) {
   meta = described;
   learn(described);
   byId("version").textContent = described.versions.service;
+  if (retention() !== null) byId("promise").textContent = "Computed on this server; nothing is stored, unless you keep a report.";
   byId("f-format").append(...described.formats.known.map(({ name, summary }) =>
     element("option", { value: name }, `${name} – ${summary.split(/[;:]/)[0]}`)));
   const engine = { ...ENGINE_OPTIONS };

@@ -11,6 +11,7 @@ import { EXAMPLES } from "./examples.js";
 import { gateCards, pictureCaption } from "./gate.js";
 import { handingCard } from "./handing.js";
 import { withLooks } from "./looks.js";
+import { offerKept } from "./opening.js";
 import { bytes, count } from "./numbers.js";
 import { planCards, planRequest } from "./plan.js";
 import { pictureCard, testCards } from "./result.js";
@@ -121,7 +122,7 @@ function show(request, answer, text) {
   shown = made;
   const downloads = made.downloads?.(options.representations(request.mode)) ?? options.representations(request.mode);
   byId("empty").hidden = true;
-  byId("result").replaceChildren(...made.cards, handingCard(request, downloads, answer.id, text));
+  byId("result").replaceChildren(...made.cards, handingCard(request, downloads, answer.id, text, options.retention()));
   byId("result").hidden = false;
   arranging.arrange();
   announce("Done.");
@@ -193,6 +194,7 @@ async function start() {
   data.allow(options.roles());
   examples();
   byId("submit").disabled = false;
+  offerKept();
   document.documentElement.dataset.ready = "";
 }
 

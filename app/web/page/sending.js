@@ -73,6 +73,44 @@ export async function answered(question, format, query = {}) {
   }
 }
 
+/** Why there is no answer, in a sentence of the service where it sent one. */
+async function reasonOf(response) {
+  const wait = response.headers.get("retry-after") ?? "";
+  const later = /^\d+$/.test(wait) ? ` Try again in ${wait} s.` : "";
+  try {
+    const { detail, title } = await response.json();
+    return `${detail ?? title}${later}`;
+  } catch {
+    return `The server answered with status ${response.status}.${later}`; // perhaps the page of a proxy
+  }
+}
+
+const UNREACHED = "There was no response. This also happens when a file has changed since it was chosen.";
+
+/** Have the HTML report of the same question kept: {location} on the server, or {reason}. */
+export async function keep(question) {
+  try {
+    const response = await fetch(addressed(question, { format: "html", store: "1" }), {
+      method: "POST", body: body(question), headers: headersOf(question),
+    });
+    if (!response.ok) return { reason: await reasonOf(response) };
+    await response.blob();
+    return { location: response.headers.get("content-location") ?? "" };
+  } catch {
+    return { reason: UNREACHED };
+  }
+}
+
+/** A kept answer, by its name: {blob}, or {reason}. */
+export async function stored(name) {
+  try {
+    const response = await fetch(`v1/results/${name}`, { headers: authorization() });
+    return response.ok ? { blob: await response.blob() } : { reason: await reasonOf(response) };
+  } catch {
+    return { reason: "There was no response." };
+  }
+}
+
 /** The same question, answered as `format`; a Blob, or null when it cannot be had. */
 export async function represented(question, format, query = {}) {
   try {

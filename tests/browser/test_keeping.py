@@ -1,0 +1,242 @@
+"""Where answers are kept, a report on the page gets a link; who may open it, and for how long, is said before."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Route
+
+from tests.browser.boards import wide
+from tests.browser.conftest import Tab
+from tests.browser.proxy import proxied
+from tests.browser.test_axe import PHONE, findings
+from tests.browser.test_comfort import EXCESS
+from tests.process.conftest import Server, until
+
+pytestmark = [pytest.mark.browser, pytest.mark.process]
+
+KEEP, COPY = "Keep and copy link", "Copy the link"
+LINK = r"v1/results/r_[0-9a-f]{32}"
+HOSTILE = """<script>alert(1)</script><img src=x onerror=alert(2)>"'&amp;"""
+ROWS = "".join(f"q{place},1,{place % 3 > 0:d}\n" for place in range(30))
+
+
+@pytest.fixture(scope="module")
+def keeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that keeps answers, for a time that is no whole number of days."""
+    folder = tmp_path_factory.mktemp("keeper")
+    url = f"sqlite:///{folder}/jobs.sqlite"
+    running = Server(folder / "server.log", workers=1, jobs_url=url, retention_s=129_600)
+    until(running.ready, "the server is ready")
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def opened(visit: Callable[..., Tab], keeper: Server) -> Callable[..., Tab]:
+    """The page of the server that keeps answers."""
+
+    def opening(**options: object) -> Tab:
+        return visit(url=f"{keeper.url}/", **options)
+
+    return opening
+
+
+def card(tab: Tab) -> str:
+    return tab.page.locator(".card.curl").inner_text()
+
+
+def keep(tab: Tab, says: str = "The link is copied.") -> str:
+    """Press the button, hear what it says, and see the link."""
+    tab.page.get_by_role("button", name=KEEP, exact=True).click()
+    tab.page.get_by_role("status").filter(has_text=says).wait_for()
+    return str(tab.page.locator(".kept a").get_attribute("href"))
+
+
+def clipboard(tab: Tab) -> str:
+    return str(tab.page.evaluate("navigator.clipboard.readText()"))
+
+
+def a_test(tab: Tab) -> None:
+    tab.example()
+
+
+def a_gate(tab: Tab) -> None:
+    tab.pick("Decide (gate)")
+    tab.page.fill("#f-margin", "0.5")
+    tab.pick("Improvement")
+    tab.pick("Paste")
+    tab.page.fill("#paste-file", "id,u,v\n" + ROWS)
+    tab.submit("Decide")
+    tab.verdict()
+    assert tab.page.locator(".badge").inner_text() == "Fail"  # a report of it is an answer like any other
+
+
+def a_board(tab: Tab) -> None:
+    tab.pick("Leaderboard")
+    tab.pick("Paste")
+    tab.page.fill("#paste-file", wide(40, ["ada", "bob", "cyd"]))
+    tab.submit("Rank systems")
+    tab.verdict()
+
+
+def a_plan(tab: Tab) -> None:
+    tab.pick("Plan")
+    tab.submit("Plan")
+    tab.verdict()
+
+
+@pytest.mark.parametrize("ask", [a_test, a_gate, a_board, a_plan])
+def test_a_report_of_every_mode_is_kept_and_its_link_opens_it(
+    opened: Callable[..., Tab], keeper: Server, ask: Callable[[Tab], None]
+) -> None:
+    tab = opened()
+    ask(tab)
+    assert "stays on this server for 36 hours. Everybody who has its link" in card(tab)
+    link = keep(tab, "Kept for 36 hours. The link is copied.")
+    assert re.fullmatch(re.escape(f"{keeper.url}/") + LINK, link)
+    assert clipboard(tab) == link == tab.page.locator(".kept a").inner_text()
+    kept = httpx.get(link)
+    assert (kept.status_code, kept.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "default-src 'none'" in kept.headers["content-security-policy"]
+    with tab.page.expect_popup() as popup:
+        tab.page.locator(".kept a").click()
+    report = popup.value
+    report.wait_for_load_state()
+    assert "exactperm" in report.content()
+    assert report.locator("figure svg").count() > 0
+
+
+def test_it_is_kept_once_and_copied_at_every_press_from_the_keyboard(opened: Callable[..., Tab]) -> None:
+    tab = opened()
+    tab.example()
+    press = tab.page.get_by_role("button", name=KEEP, exact=True)
+    described = tab.page.locator(f"#{press.get_attribute('aria-describedby')}")
+    assert "36 hours" in described.inner_text()
+    press.focus()
+    tab.page.keyboard.press("Enter")
+    again = tab.page.get_by_role("button", name=COPY, exact=True)
+    again.wait_for()
+    assert tab.page.evaluate("document.activeElement.textContent") == COPY  # the focus stays where it was
+    link = clipboard(tab)
+    tab.page.evaluate("navigator.clipboard.writeText('')")
+    tab.page.keyboard.press("Enter")
+    until(lambda: clipboard(tab) == link, "it is copied again")
+    assert sum("store=1" in request.url for request in tab.requests) == 1
+    tab.example("Scores")  # another answer has a link of its own
+    assert tab.page.locator(".kept a").count() == 0
+    assert keep(tab) != link
+
+
+def test_without_the_clipboard_the_link_is_there_to_select(opened: Callable[..., Tab]) -> None:
+    tab = opened()
+    tab.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')); }")
+    tab.example()
+    assert re.search(LINK, keep(tab, "The browser does not allow copying; select the link below instead."))
+
+
+def test_where_nothing_is_kept_nothing_offers_it(visit: Callable[..., Tab]) -> None:
+    tab = visit()
+    tab.example()
+    assert tab.page.locator("#promise").inner_text() == "Computed on this server; nothing is stored."
+    assert tab.page.get_by_role("button", name=KEEP).count() == 0
+    assert "Download or repeat" in card(tab)
+
+
+def test_where_answers_can_be_kept_the_promise_says_so(opened: Callable[..., Tab]) -> None:
+    promise = opened().page.locator("#promise").inner_text()
+    assert promise == "Computed on this server; nothing is stored, unless you keep a report."
+
+
+def test_hostile_names_stay_text_in_what_is_kept(opened: Callable[..., Tab]) -> None:
+    tab = opened()
+    tab.pick("Paste")
+    tab.page.fill("#paste-file", "id,u,v\n" + ROWS)
+    tab.page.fill("#f-name_u", HOSTILE)
+    tab.submit()
+    tab.verdict()
+    keep(tab)
+    assert tab.page.locator("#result script, #result img[src=x]").count() == 0
+    with tab.page.expect_popup() as popup:
+        tab.page.locator(".kept a").click()
+    popup.value.wait_for_load_state()
+    assert HOSTILE in popup.value.locator("body").inner_text()
+    assert popup.value.locator("script, img[src=x]").count() == 0
+
+
+STORE_AWAY = {
+    "type": "/docs/problems#store-away",
+    "title": "The database of jobs is away",
+    "status": 503,
+    "detail": "The database cannot be reached <img src=x onerror=alert(1)>.",
+}
+REFUSALS = {
+    "away": (503, {"retry-after": "5"}, json.dumps(STORE_AWAY), "onerror=alert(1)>. Try again in 5 s."),
+    "large": (413, {}, json.dumps({"title": "Too large", "detail": "The body is too large."}), "too large."),
+    "a proxy": (502, {}, "<html>Bad gateway</html>", "The server answered with status 502."),
+    "no place": (200, {}, "<!doctype html>", "The server did not say where it is."),
+    "an odd place": (200, {"content-location": "javascript:alert(1)"}, "", "did not say where it is."),
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_a_refusal_says_why_and_the_answer_stays(opened: Callable[..., Tab], refusal: str) -> None:
+    status, headers, body, said = REFUSALS[refusal]
+    tab = opened()
+    tab.refused = 1
+    tab.example()
+
+    def refuse(route: Route) -> None:
+        route.fulfill(status=status, headers=headers, body=body)
+
+    tab.page.route("**/*store=1*", refuse)
+    tab.page.get_by_role("button", name=KEEP, exact=True).click()
+    message = tab.page.get_by_role("status").filter(has_text="The report was not kept.")
+    message.wait_for()
+    assert message.inner_text().endswith(said)
+    assert tab.page.locator(".kept a, .curl img").count() == 0
+    assert tab.page.locator("#verdict").is_visible()
+    tab.page.unroute("**/*store=1*")
+    assert keep(tab)  # the next press tries again
+
+
+def test_a_database_that_cannot_be_written_is_said(
+    visit: Callable[..., Tab], start: Callable[..., Server], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    server = start(workers=1, jobs_url=f"sqlite:///{tmp_path}/file/jobs.sqlite", jobs_embedded_worker=False)
+    tab = visit(url=f"{server.url}/")
+    tab.refused = 1
+    tab.example()
+    tab.page.get_by_role("button", name=KEEP, exact=True).click()
+    message = tab.page.get_by_role("status").filter(has_text="The report was not kept.")
+    message.wait_for()
+    assert "The database of jobs cannot be reached" in message.inner_text()
+    assert re.search(r"Try again in \d+ s\.$", message.inner_text())
+
+
+def test_the_link_is_right_behind_a_path_prefix(visit: Callable[..., Tab], keeper: Server) -> None:
+    with proxied(keeper.url) as behind:
+        tab = visit(url=behind)
+        tab.example()
+        link = keep(tab)
+        assert link.startswith(f"{behind}v1/results/r_")
+        assert httpx.get(link).status_code == 200
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_axe_finds_nothing_and_nothing_sticks_out(opened: Callable[..., Tab], phone: bool) -> None:
+    tab = opened(size=PHONE, dark=True) if phone else opened()
+    tab.example()
+    tab.pictured()
+    keep(tab)
+    assert findings(tab.page, "kept") == []
+    assert tab.page.evaluate(EXCESS) == 0
+    link = tab.page.locator(".kept a").bounding_box()
+    assert link is not None
+    assert link["height"] >= 24
