@@ -138,6 +138,13 @@ class Store:
         with self.engine.connect() as connection:
             return list(connection.execute(wanted.order_by(PARTS.c.chunk)).scalars())
 
+    def measured(self, job: str) -> tuple[int, int]:
+        """How many chunks have their result, and the bytes of the largest."""
+        wanted = sa.select(sa.func.count(), sa.func.max(sa.func.length(PARTS.c.content)))
+        with self.engine.connect() as connection:
+            count, largest = connection.execute(wanted.where(PARTS.c.job == job)).one()
+            return int(count), int(largest or 0)
+
     def keep(self, owner: str, answer: Stored) -> str:
         """Keep an answer for the retention time; its id."""
         name = new_id("r")

@@ -83,10 +83,11 @@ class Priced:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What is sent of one request, and whether it was answered: a gate that failed was."""
+    """What is sent of one request, and whether it was answered: a gate that failed was. `full`: there was no room for it."""
 
     content: bytes
     ok: bool
+    full: bool = False
 
 
 def handle_batch(job: Job, body: bytes | bytearray, control: Control) -> RenderedResponse | Split:
@@ -148,9 +149,16 @@ def run_some(known: tuple[Run, list[str]], body: bytes | bytearray, control: Con
 def join_runs(
     known: tuple[tuple[Job, float], tuple[bytes, ...]], body: bytes | bytearray, control: Control
 ) -> RenderedResponse:
-    """All answers, in the order of the requests."""
+    """All answers, in the order of the requests.
+
+    Each run has its share of the room. Where one did not have enough the list is answered again as a whole, so that what is
+    refused does not depend on how many workers there are.
+    """
     (job, started), results = known
     answered = [one for result in results for one in pickle.loads(result)]  # noqa: S301  (written by `run_some`)
+    if any(one.full for one in answered):
+        written, _ = _written(job, text_of(inflated(job, body, job.limits.max_body_bytes)))
+        answered = _answered(Run(job, 0, job.limits.batch_answer_bytes), written, control)
     return _joined(job, answered, started)
 
 
@@ -167,18 +175,20 @@ def _answered(run: Run, written: Sequence[str], control: Control) -> list[Answer
 
 def _one(job: Job, at: int, text: str, most_bytes: int, control: Control) -> Answered:
     name = f"{job.request_id}:{at}"
+    full = False
     try:
         item = item_of(text)
-        if most_bytes <= 0:
-            raise PlanTooLarge(_FULL)
-        answer = pipeline.handle(call_of(item.head, job.limits, name), item.content, control)
-        if answer.size > most_bytes:
+        full = most_bytes <= 0
+        if not full:
+            answer = pipeline.handle(call_of(item.head, job.limits, name), item.content, control)
+            full = answer.size > most_bytes
+        if full:
             raise PlanTooLarge(_FULL)
     except ExactpermError as error:
         answer = problems.of_error(error, name)
     ok = answer.began_at is not None
     member = b"answer" if ok else b"problem"
-    return Answered(b'{"status":%d,"%b":%b}' % (answer.status, member, answer.body.rstrip()), ok)
+    return Answered(b'{"status":%d,"%b":%b}' % (answer.status, member, answer.body.rstrip()), ok, full)
 
 
 _FULL = "The answers before it fill what one list may be answered with. Send this test in another list, or ask for a shorter pmf."
