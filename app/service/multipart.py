@@ -190,10 +190,14 @@ def _inflated(content: bytes, role: str, left: int) -> bytes:
         plain = encodings.inflated(content, max_bytes=left)
     except MalformedBody as error:
         detail = f"{role[:40]}: {error.detail}"
-        raise MalformedBody(detail, flaws=(Flaw(f"/files/{pointer_token(role[:40])}", "damaged_file", detail),)) from None
+        raise MalformedBody(
+            detail, flaws=(Flaw(f"/files/{pointer_token(role[:40])}", "damaged_file", detail),)
+        ) from None
     except BodyTooLarge as error:
         detail = f"{role[:40]}: {error.detail}"
-        raise BodyTooLarge(detail, flaws=(Flaw(f"/files/{pointer_token(role[:40])}", "file_too_large", detail),)) from None
+        raise BodyTooLarge(
+            detail, flaws=(Flaw(f"/files/{pointer_token(role[:40])}", "file_too_large", detail),)
+        ) from None
     if len(plain) > left:
         raise BodyTooLarge(
             f"Inflated, the files have more than {left:,} bytes, which is all that is left of the limit."
