@@ -100,6 +100,17 @@ def test_what_expired_is_gone_and_its_row_says_so_for_as_long_again(store: Store
     assert store.job(job, "a") is None
 
 
+def test_a_key_is_free_again_when_its_job_has_expired(store: Store, clock: list[float]) -> None:
+    """Not only when it was purged: until then a submission was told to send itself again, and again."""
+    job = submitted(store, key="k")
+    assert store.succeed(job, ANSWER)
+    clock[0] += 61
+    assert store.replayed("a", "k", "1") is store.replayed("a", "k", "2") is None
+    later = submitted(store, key="k", sha="2")
+    assert later != job
+    assert submitted(store, key="k", sha="2") == later
+
+
 def test_more_than_one_purge_takes_are_forgotten_in_turn(
     store: Store, clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
