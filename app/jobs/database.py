@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -28,8 +30,16 @@ KEEPALIVES = {
 
 
 def engine_of(url: str, *, connections: int = 4) -> sa.Engine:
-    """The engine of a URL: `sqlite:///file`, or `postgresql://…` by psycopg."""
-    parsed = sa.make_url(url)
+    """The engine of a URL: `sqlite:///file`, or `postgresql://…` by psycopg.
+
+    Raises
+    ------
+        ValueError: there can be no such database, whenever it is asked; the message says why.
+    """
+    try:
+        parsed = sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):
+        raise ValueError("it cannot be read as a URL; write sqlite:////path/jobs.sqlite") from None
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed)
     parsed = parsed.set(drivername=POSTGRES)
@@ -48,9 +58,17 @@ def _sqlite(url: sa.URL) -> sa.Engine:
     """A file with a write-ahead log, so that readers and the one writer do not wait for each other."""
     if url.database is None or url.database == ":memory:":
         raise ValueError("jobs need a file: sqlite:////path/jobs.sqlite")
-    Path(url.database).parent.mkdir(parents=True, exist_ok=True)
-    if not Path(url.database).exists():
-        Path(url.database).touch(mode=0o600)
+    file = Path(url.database)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists():
+            file.touch(mode=0o600)
+        if not (file.is_file() and os.access(file, os.W_OK)):
+            raise PermissionError(errno.EACCES, "it is no file that can be written")
+    except OSError as error:
+        raise ValueError(
+            f"{file}: {error.strerror}; name a file in a folder that this user can write"
+        ) from None
     engine = sa.create_engine(url, connect_args={"timeout": BUSY_MS / 1e3})
 
     @sa.event.listens_for(engine, "connect")
@@ -86,6 +104,7 @@ def reachable() -> Iterator[None]:
     except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as error:
         raise StoreAway(type(error).__name__) from error
     except sa.exc.DBAPIError as error:
-        if error.connection_invalidated:
+        # The least of the classes is what SQLite says of a file that is damaged, or no database.
+        if error.connection_invalidated or type(error) is sa.exc.DatabaseError:
             raise StoreAway(type(error).__name__) from error
         raise

@@ -13,6 +13,8 @@ from app.jobs.hosts import Heart, live_hosts
 from app.jobs.model import JobPlan, KeyReused, NoShare, Shares, StoreAway, Stored
 from app.jobs.store import Store
 from app.jobs.tables import PARTS, RESULTS
+from app.main import jobs_of
+from app.settings import Settings
 
 PLAN = JobPlan("scores", {"kind": "scores"}, 3, 10.0, (None,), (b"body",))
 ROOMY = Shares(1e9, 1_000, 1e9)
@@ -166,5 +168,21 @@ def test_a_database_that_cannot_be_reached(tmp_path: Path) -> None:
     engine = engine_of("postgresql://nobody@127.0.0.1:1/none")
     with pytest.raises(StoreAway), reachable(), engine.connect():
         pass
-    with pytest.raises(ValueError, match="file"):
-        engine_of("sqlite://")
+    broken = tmp_path / "broken.sqlite"
+    broken.write_bytes(b"this is no database" * 100)
+    with pytest.raises(StoreAway), reachable(), engine_of(f"sqlite:///{broken}").connect():
+        pass
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("sqlite://", "file"), ("sqlite:///:memory:", "file"), ("sqlite:////proc/none/j.sqlite", "a folder that this user can write"),
+        ("sqlite:////", "a folder that this user can write"), ("postgresql://h:port/x", "cannot be read as a URL"),
+    ],
+)  # fmt: skip
+def test_a_database_that_cannot_be_is_one_sentence_at_the_start(url: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        engine_of(url)
+    with pytest.raises(SystemExit, match=f"EXACTPERM_JOBS_URL: .*{why}"):
+        jobs_of(Settings.model_construct(jobs_url=url))
