@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 NOT_THERE = "There is no such job, or it belongs to another API key."
+NO_ANSWER = "There is no such answer, it is no longer kept, or it belongs to another API key."
 MOST_KEY_CHARS = 255
 MOST_LISTED, LISTED = 1_000, 100
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
@@ -155,14 +156,18 @@ class JobEndpoint:
         return await self._kept(request, job, owner)
 
     async def stored(self, request: Request) -> Response:
-        """An answer that was stored with `?store=1`."""
-        return await self._kept(request, request.path_params["name"], owner_of(request, self.settings))
+        """An answer that was stored with `?store=1`; that of a job is at the job, which knows whether it has expired."""
+        name = request.path_params["name"]
+        self._on()
+        if not name.startswith("r_"):
+            raise NotThere(NO_ANSWER)
+        return await self._kept(request, name, owner_of(request, self.settings))
 
     async def _kept(self, request: Request, name: str, owner: str) -> Response:
         jobs = self._on()
         found = await self._asked(lambda: jobs.ready().kept(name, owner)) if ID.fullmatch(name) else None
         if found is None:
-            raise NotThere("There is no such answer, it is no longer kept, or it belongs to another API key.")
+            raise NotThere(NO_ANSWER)
         return self.results.kept(request, name, found)
 
     async def events(self, request: Request) -> Response:

@@ -28,6 +28,7 @@ from tests.api.test_hostile_corpus import TEXTS
 
 TEST = {"kind": "scores", "request": {"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}}
 KEYS = [new_key() for _ in range(3)]
+OWNER = KEYS[0][1]
 ANY = "j_" + "0" * 32
 
 
@@ -291,6 +292,19 @@ def test_a_result_that_is_deleted_while_it_is_read_does_not_look_whole(jobs: Job
 
     jobs.service.run(scenario)
     problem(jobs.ask("GET", f"/v1/jobs/{job}/result"), 404)
+
+
+def test_the_answer_of_a_job_is_at_the_job_alone(jobs: Jobs) -> None:
+    """There it says when it has expired; elsewhere it was kept until the next purge."""
+    job = jobs.submit()
+    headers = '[["content-type", "application/json"]]'
+    jobs.write("insert into ep_results values (?, ?, 200, ?, x'31', x'', x'', null)", job, OWNER, headers)
+    jobs.write("update ep_jobs set state = 'succeeded', ended = 1, expires = 4e9 where id = ?", job)
+    assert jobs.ask("GET", f"/v1/jobs/{job}/result").content == b"1"
+    problem(jobs.ask("GET", f"/v1/results/{job}"), 404)
+    jobs.write("update ep_jobs set expires = 1 where id = ?", job)
+    problem(jobs.ask("GET", f"/v1/jobs/{job}/result"), 410)
+    problem(jobs.ask("GET", f"/v1/results/{job}"), 404)
 
 
 class Reader:
