@@ -119,14 +119,17 @@ def create_app(
 
 
 def jobs_of(settings: Settings) -> Jobs | None:
-    """The database of jobs, which need not be there yet; None where jobs are off. SystemExit without the extra."""
+    """The database of jobs, which need not be there yet; None where jobs are off. SystemExit if it never can be."""
     if not settings.jobs_url:
         return None
     if not is_installed("jobs"):
         raise SystemExit(f"{missing('jobs')}.")
     from .jobs.connected import Jobs
 
-    return Jobs(settings)
+    try:
+        return Jobs(settings)
+    except ValueError as error:
+        raise SystemExit(f"EXACTPERM_JOBS_URL: {error}.") from None
 
 
 def warm_up(settings: Settings) -> None:

@@ -36,6 +36,8 @@ class ErrorMiddleware:
             task.uncancel()  # the 503 must still be sent
             shutting_down = Overloaded("The service is shutting down. Try again elsewhere or later.")
             rendered = problems.of_error(shutting_down, request_id)
+        except ConnectionAbortedError:  # the endpoint cannot go on with its response, and knows why
+            raise
         except ExactpermError as error:  # from a middleware: authentication, capacity
             rendered = problems.of_error(error, request_id)
         except Exception as error:  # noqa: BLE001  (the last handler)

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import APIRouter
@@ -32,6 +31,7 @@ from ..service.messages import RenderedResponse
 from ..service.storing import OFF
 from ..settings import Settings
 from .endpoint import CLIENT_LEFT, sent
+from .job_results import Results
 from .job_store import asked, in_thread
 from .job_views import etag_of, event_of, location_of, matches, view_of
 from .negotiation import body_of
@@ -44,13 +44,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 NOT_THERE = "There is no such job, or it belongs to another API key."
+NO_ANSWER = "There is no such answer, it is no longer kept, or it belongs to another API key."
 MOST_KEY_CHARS = 255
 MOST_LISTED, LISTED = 1_000, 100
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
 WATCH_S, COMMENT_S = 0.5, 15.0
-PARTS_AT_ONCE = 16
 ID = re.compile(r"[jr]_[0-9a-f]{32}")  # nothing else is asked of the database
-NDJSON = "application/x-ndjson"
 
 
 @dataclass(slots=True)
@@ -62,6 +61,7 @@ class JobEndpoint:
     budget: ByteBudget
     drain: Drain
     jobs: Jobs | None
+    results: Results
     streams: int = field(default=0)
 
     async def submit(self, request: Request) -> Response:
@@ -152,39 +152,23 @@ class JobEndpoint:
             advice = "It is under way." if row.active else f"GET {location_of(job)} says more."
             raise JobNotFinished(f"This job is {row.state}: there is no result. {advice}", retry_after_s=1)
         if row.kind == "batch":
-            return self._lines(request, row)
+            return await self.results.lines(request, self._on(), row)
         return await self._kept(request, job, owner)
 
     async def stored(self, request: Request) -> Response:
-        """An answer that was stored with `?store=1`."""
-        return await self._kept(request, request.path_params["name"], owner_of(request, self.settings))
+        """An answer that was stored with `?store=1`; that of a job is at the job, which knows whether it has expired."""
+        name = request.path_params["name"]
+        self._on()
+        if not name.startswith("r_"):
+            raise NotThere(NO_ANSWER)
+        return await self._kept(request, name, owner_of(request, self.settings))
 
     async def _kept(self, request: Request, name: str, owner: str) -> Response:
         jobs = self._on()
         found = await self._asked(lambda: jobs.ready().kept(name, owner)) if ID.fullmatch(name) else None
         if found is None:
-            raise NotThere("There is no such answer, it is no longer kept, or it belongs to another API key.")
-        headers = {**dict(found.headers), "cache-control": "private, no-cache"}
-        etag = headers.get("etag", f'"{name}"')
-        if matches(request.headers.get("if-none-match"), etag):
-            return Response(status_code=304, headers={"etag": etag})
-        headers["etag"] = etag
-        return Response(found.before + found.own + found.after, found.status, headers)
-
-    def _lines(self, request: Request, row: JobRow) -> Response:
-        etag = f'"{row.id}"'
-        headers = {"etag": etag, "cache-control": "private, no-cache"}
-        if matches(request.headers.get("if-none-match"), etag):
-            return Response(status_code=304, headers=headers)
-        return StreamingResponse(self._parts(row), media_type=NDJSON, headers=headers)
-
-    async def _parts(self, row: JobRow) -> AsyncIterator[bytes]:
-        import zlib
-
-        jobs = self._on()
-        for start in range(0, row.chunks, PARTS_AT_ONCE):
-            for part in await self._asked(partial(jobs.ready().parts, row.id, start, PARTS_AT_ONCE)):
-                yield zlib.decompress(part)
+            raise NotThere(NO_ANSWER)
+        return self.results.kept(request, name, found)
 
     async def events(self, request: Request) -> Response:
         """The progress of a job as server-sent events, until it ends."""

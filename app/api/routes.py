@@ -25,11 +25,13 @@ from .direct import Handler
 from .docs import add_docs
 from .endpoint import TestEndpoint
 from .exception_handlers import add_handlers
+from .job_results import Results
 from .jobs import JobEndpoint, jobs_router
 from .meta import meta_router
 from .openapi_document import add_document
 from .page import add_page
 from .request_body import ByteBudget
+from .turns import Turns
 
 if TYPE_CHECKING:
     from ..jobs.connected import Jobs
@@ -54,9 +56,12 @@ def add_routes(
     if jobs is not None:
         metrics.look_at_jobs = jobs.counts
     metrics.in_place_seconds = lambda: in_place.seconds
-    router = test_router(TestEndpoint(settings, executor, limits_of(settings), cache, budget, in_place, jobs))
+    turns = Turns()
+    limits = limits_of(settings)
+    router = test_router(TestEndpoint(settings, executor, limits, cache, budget, in_place, jobs, turns))
     app.include_router(router)
-    app.include_router(jobs_router(JobEndpoint(settings, executor, budget, drain, jobs)))
+    results = Results(settings, budget, turns)
+    app.include_router(jobs_router(JobEndpoint(settings, executor, budget, drain, jobs, results)))
     app.include_router(meta_router(settings))
     app.include_router(health_router(health, settings.retry_after_s))
     app.include_router(metrics_router(metrics))

@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
+OF_THE_CALL = frozenset({"server-timing", "age"})  # of what came out of the cache
 HELD_BYTES = 2**28  # inputs of jobs that this host computes chunks of
 
 
@@ -210,7 +211,7 @@ class Chunks:
 
 def stored_of(answer: RenderedResponse) -> Stored:
     """An answer without what is about this one sending of it."""
-    headers = tuple((name, value) for name, value in answer.headers if name != "server-timing")
+    headers = tuple((name, value) for name, value in answer.headers if name not in OF_THE_CALL)
     return Stored(answer.status, headers, answer.before, answer.own, answer.after)
 
 

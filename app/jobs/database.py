@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -15,6 +16,18 @@ from .model import StoreAway
 
 BUSY_MS = 30_000
 UNWRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM})
+MENDABLE = frozenset(
+    {
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EIO,
+        errno.EMFILE,
+        errno.ENFILE,
+    }
+)
 WRITABLE = (
     "the file that EXACTPERM_JOBS_URL names, and its folder, must be writable for the user of this process"
 )
@@ -32,8 +45,16 @@ KEEPALIVES = {
 
 
 def engine_of(url: str, *, connections: int = 4) -> sa.Engine:
-    """The engine of a URL: `sqlite:///file`, or `postgresql://…` by psycopg."""
-    parsed = sa.make_url(url)
+    """The engine of a URL: `sqlite:///file`, or `postgresql://…` by psycopg.
+
+    Raises
+    ------
+        ValueError: there can be no such database, whenever it is asked; the message says why.
+    """
+    try:
+        parsed = sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):
+        raise ValueError("it cannot be read as a URL; write sqlite:////path/jobs.sqlite") from None
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed)
     parsed = parsed.set(drivername=POSTGRES)
@@ -53,11 +74,12 @@ def _sqlite(url: sa.URL) -> sa.Engine:
     if url.database is None or url.database == ":memory:":
         raise ValueError("jobs need a file: sqlite:////path/jobs.sqlite")
     file = Path(url.database)
+    _refuse_impossible(file)
     engine = sa.create_engine(url, connect_args={"timeout": BUSY_MS / 1e3})
 
     @sa.event.listens_for(engine, "do_connect")
     def make(*_: Any) -> None:
-        _make(file)
+        _made(file)
 
     @sa.event.listens_for(engine, "handle_error")
     def leave(context: sa.engine.ExceptionContext) -> None:
@@ -77,12 +99,28 @@ def _sqlite(url: sa.URL) -> sa.Engine:
     return engine
 
 
-def _make(file: Path) -> None:
-    """Make the file and its folder, for their owner only; raises what SQLite would, so that a service starts without them."""
+def _refuse_impossible(file: Path) -> None:
+    """Raise ValueError where no rights, and no room, would make a database of it; what lacks those is away until it has them."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if not file.exists():
-            file.touch(mode=0o600)
+        _make(file)
+        wrong = None if file.is_file() else "it is no file"
+    except OSError as error:
+        wrong = None if error.errno in MENDABLE else error.strerror
+    if wrong is not None:
+        raise ValueError(f"{file}: {wrong}; name a file in a folder that this user can write")
+
+
+def _make(file: Path) -> None:
+    """Make the file and its folder, for their owner only."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if not file.exists():
+        file.touch(mode=0o600)
+
+
+def _made(file: Path) -> None:
+    """The same; raises what SQLite would, so that a service starts without them."""
+    try:
+        _make(file)
     except OSError as error:
         refused = sqlite3.OperationalError(f"{file} cannot be made: {error.strerror}")
         refused.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
@@ -124,7 +162,8 @@ def reachable() -> Iterator[None]:
     except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as error:
         raise StoreAway(_reason(error)) from error
     except sa.exc.DBAPIError as error:
-        if error.connection_invalidated:
+        # The least of the classes is what SQLite says of a file that is damaged, or no database.
+        if error.connection_invalidated or type(error) is sa.exc.DatabaseError:
             raise StoreAway(_reason(error)) from error
         raise
 

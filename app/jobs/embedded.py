@@ -1,10 +1,14 @@
-"""The service's own worker: a child process that is started again when it dies, and ends with its parent."""
+"""The service's own worker: a child process that is started again when it dies or hangs, and ends with its parent.
+
+Its standard input is a socket: the child says over it that its event loop turns, and sees there that the parent has ended.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -19,6 +23,8 @@ PACKAGE = __package__.rpartition(".")[0]
 STOP_S = 5.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 10.0
 STEADY_S = 30.0  # a child that lived so long is started again at once
+LISTEN_S = 0.5  # for one beat
+AWAY_S = 2.0  # a parent that was stopped itself must not judge its child by its silence
 
 
 @contextlib.contextmanager
@@ -45,6 +51,8 @@ class Child:
             "EXACTPERM_JOBS_URL": settings.jobs_url,
             "EXACTPERM_WORKERS": str(settings.workers),
         }
+        self._stall_s = settings.liveness_stall_s
+        self._start_s = settings.worker_start_timeout_s
         self._ended = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
@@ -74,16 +82,37 @@ class Child:
             with self._lock:
                 if self._ended.is_set():
                     return
-                # Its standard input is closed when we are gone, however that happens.
-                process = self._process = subprocess.Popen(  # noqa: S603  (ourselves)
-                    [sys.executable, "-m", PACKAGE, "worker", "--with-parent"],
-                    stdin=subprocess.PIPE,
-                    env=self._environment,
-                    start_new_session=True,  # Ctrl-C is for the parent, which ends it
-                )
-            status = process.wait()
+                ours, theirs = socket.socketpair()
+                with theirs:
+                    process = self._process = subprocess.Popen(  # noqa: S603  (ourselves)
+                        [sys.executable, "-m", PACKAGE, "worker", "--with-parent"],
+                        stdin=theirs.fileno(),
+                        env=self._environment,
+                        start_new_session=True,  # Ctrl-C is for the parent, which ends it
+                    )
+            with ours:
+                status = self._until_it_ends(process, ours)
             if self._ended.is_set():
                 return
             pause = FIRST_PAUSE_S if time.monotonic() - began > STEADY_S else min(LONGEST_PAUSE_S, 2 * pause)
             log.warning("the worker for jobs ended with status %d and is started again", status)
             self._ended.wait(pause)
+
+    def _until_it_ends(self, process: subprocess.Popen[bytes], beats: socket.socket) -> int:
+        """Its exit status; one that is silent for too long is killed."""
+        beats.settimeout(LISTEN_S)
+        patience = self._start_s + 2 * self._stall_s
+        heard = time.monotonic()
+        while process.poll() is None:
+            before = time.monotonic()
+            with contextlib.suppress(TimeoutError):
+                if not beats.recv(64):
+                    break
+                heard, patience = time.monotonic(), 2 * self._stall_s
+            now = time.monotonic()
+            if now - before > AWAY_S:
+                heard = now
+            elif now - heard > patience:
+                log.warning("the worker for jobs does not respond and is killed")
+                process.kill()
+        return process.wait()

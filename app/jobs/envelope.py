@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from ..errors import relocated
 from ..service.batch.envelope import (
     Item,
     OfAList,
@@ -12,10 +13,11 @@ from ..service.batch.envelope import (
     head_of,
     item_of,
     members_of,
-    object_of,
     one_of,
     text_of,
 )
+from ..service.pointers import prefixed
+from ..service.storing import STORE, of_a_list, refuse_to_store
 
 BATCH = "batch"
 # What a job can be. Each is answered as by its own endpoint; a list as one answer a line.
@@ -39,8 +41,11 @@ class Envelope:
         """The requests of a list; raises InvalidTest where it is none, or has more than `most`."""
         request = members_of(text_of(body), "")["request"]
         pointer = "/request/tests"
-        tests = object_of(request, 0, "/request")[0].get("tests")
-        return [item_of(text, f"{pointer}/{at}") for at, text in enumerate(elements(tests, most, pointer))]
+        members = members_of(request, "/request", ("tests",), (STORE,))
+        with relocated(prefixed("/request")):
+            refuse_to_store(of_a_list(members.get(STORE)))
+        tests = elements(members["tests"], most, pointer)
+        return [item_of(text, f"{pointer}/{at}") for at, text in enumerate(tests)]
 
 
 def kind_of(body: bytes | bytearray) -> str:

@@ -11,7 +11,19 @@ from typing import Any
 import sqlalchemy as sa
 
 from .database import is_sqlite, now
-from .model import ACTIVE, ID_BYTES, JobPlan, JobRow, KeyReused, NoShare, Shares, State, Stored, Work
+from .model import (
+    ACTIVE,
+    ID_BYTES,
+    JobPlan,
+    JobRow,
+    KeyReused,
+    NoShare,
+    Shares,
+    State,
+    StoreAway,
+    Stored,
+    Work,
+)
 from .tables import INPUTS, JOBS, KEYS, METADATA, OF_A_JOB, PARTS, RESULTS
 
 Enqueue = Callable[[sa.Connection, str, int], None]
@@ -67,15 +79,21 @@ class Store:
         ------
             KeyReused: the key came with another request.
             NoShare: too much waits.
+            StoreAway: the key's job was deleted meanwhile.
         """
         job = new_id("j")
         with self.engine.begin() as connection:
             at = now(connection)
             if key is not None:
+                old = KEYS.c.job.in_(sa.select(JOBS.c.id).where(JOBS.c.expires <= at))
+                connection.execute(KEYS.delete().where(KEYS.c.owner == owner, KEYS.c.key == key, old))
                 values = {"owner": owner, "key": key, "request_sha": sha, "job": job}
                 claim = insert(connection, KEYS).values(values).on_conflict_do_nothing()
                 if connection.execute(claim.returning(KEYS.c.job)).first() is None:
-                    return _known(connection, owner, key, sha), True
+                    known = _of_key(connection, owner, key, sha, at)
+                    if known is None:  # it was deleted in between
+                        raise StoreAway("the idempotency key has just been given up")
+                    return known, True
             row = {
                 "id": job, "owner": owner, "kind": plan.kind, "state": "queued", "request_sha": sha,
                 "algorithm": algorithm, "head": json.dumps(plan.head), "tests": plan.tests,
@@ -90,10 +108,9 @@ class Store:
         return job, False
 
     def replayed(self, owner: str, key: str, sha: str) -> str | None:
-        """The job that this idempotency key made before, None for a new key; raises KeyReused."""
+        """The job that this idempotency key made before, None for a new key and where that has expired; raises KeyReused."""
         with self.engine.connect() as connection:
-            found = _of_key(connection, owner, key)
-            return None if found is None else _known(connection, owner, key, sha)
+            return _of_key(connection, owner, key, sha, now(connection))
 
     def job(self, job: str, owner: str) -> JobRow | None:
         """A job of this owner; None also for those of others."""
@@ -138,6 +155,13 @@ class Store:
         )
         with self.engine.connect() as connection:
             return list(connection.execute(wanted.order_by(PARTS.c.chunk)).scalars())
+
+    def measured(self, job: str) -> tuple[int, int]:
+        """How many chunks have their result, and the bytes of the largest."""
+        wanted = sa.select(sa.func.count(), sa.func.max(sa.func.length(PARTS.c.content)))
+        with self.engine.connect() as connection:
+            count, largest = connection.execute(wanted.where(PARTS.c.job == job)).one()
+            return int(count), int(largest or 0)
 
     def keep(self, owner: str, answer: Stored) -> str:
         """Keep an answer for the retention time; its id."""
@@ -267,16 +291,14 @@ class Store:
         return connection.execute(shared).scalar() in ACTIVE
 
 
-def _of_key(connection: sa.Connection, owner: str, key: str) -> Any:
-    wanted = sa.select(KEYS.c.request_sha, KEYS.c.job).where(KEYS.c.owner == owner, KEYS.c.key == key)
-    return connection.execute(wanted).first()
-
-
-def _known(connection: sa.Connection, owner: str, key: str, sha: str) -> str:
-    found = _of_key(connection, owner, key)
-    if found.request_sha != sha:
+def _of_key(connection: sa.Connection, owner: str, key: str, sha: str, at: float) -> str | None:
+    """The job of a key, unless it has expired; raises KeyReused."""
+    wanted = sa.select(KEYS.c.request_sha, KEYS.c.job).join(JOBS, JOBS.c.id == KEYS.c.job)
+    kept = sa.or_(JOBS.c.expires.is_(None), JOBS.c.expires > at)
+    found = connection.execute(wanted.where(KEYS.c.owner == owner, KEYS.c.key == key, kept)).first()
+    if found is not None and found.request_sha != sha:
         raise KeyReused
-    return str(found.job)
+    return None if found is None else str(found.job)
 
 
 def _require_share(connection: sa.Connection, owner: str, shares: Shares) -> None:

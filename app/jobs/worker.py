@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 NICENESS = 5  # tests of the service come first
 COMPUTING = f"{__package__}.work"
 PURGE_EVERY_S = 60.0
+TELL_EVERY_S = 0.5
 MANY = 1 << 20
 
 
@@ -67,21 +68,35 @@ async def _work(settings: Settings, executor: Executor, *, with_parent: bool) ->
     host = Host(settings, executor, loop)
     beating = asyncio.ensure_future(asyncio.to_thread(host.live))
     ending = asyncio.ensure_future(ended.wait())
-    await asyncio.wait({beating, ending}, return_when=asyncio.FIRST_COMPLETED)
+    endless = {asyncio.ensure_future(_tell_parent())} if with_parent else set()
+    await asyncio.wait({beating, ending, *endless}, return_when=asyncio.FIRST_COMPLETED)
     ending.cancel()
     host.end()
     await executor.stop()
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(beating, 3.0)
+    await asyncio.wait({beating}, timeout=3.0)
     # Threads of the engine may wait for a database that is away.
     os._exit(0 if beating.done() and beating.exception() is None else 1)
 
 
 def _until_alone(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
     """The parent holds the other end of standard input; nothing is ever written to it."""
-    while os.read(sys.stdin.fileno(), 1):
-        pass
+    with contextlib.suppress(OSError):  # it ended before it had heard all
+        while os.read(sys.stdin.fileno(), 1):
+            pass
     loop.call_soon_threadsafe(ended.set)
+
+
+async def _tell_parent() -> None:
+    """Say that the event loop turns; what the parent does not hear is dropped."""
+    with socket.socket(fileno=os.dup(sys.stdin.fileno())) as parent:
+        while True:
+            with contextlib.suppress(OSError):
+                parent.send(b".", socket.MSG_DONTWAIT)
+            await asyncio.sleep(TELL_EVERY_S)
+
+
+class StandsStill(Exception):
+    """None of the processes makes progress: others shall take over what they compute."""
 
 
 class Host:
@@ -100,6 +115,8 @@ class Host:
             self._store, self._queue, executor, loop, job_limits(settings), name, settings.job_timeout_s
         )
         self._name = name
+        self._executor = executor
+        self._still = 0  # heartbeats in a row in which nothing had moved
         self._purged = -float("inf")
 
     def end(self) -> None:
@@ -108,7 +125,7 @@ class Host:
         self.ended.set()
 
     def live(self) -> None:
-        """Until `ended`."""
+        """Until `ended`; raises StandsStill when the processes have made no progress for long, and are not expected to."""
         insist(self._store.create_tables)
         insist(self._queue.create_tables)
         insist(lambda: self._heart.beat(()))
@@ -116,7 +133,7 @@ class Host:
         settings = self._settings
         runner.launch(self._chunks.plan, self._chunks.chunk, settings.workers + 2, settings.job_poll_s)
         log.info("worker %s is ready", self._name)
-        while not self.ended.wait(settings.job_beat_s):
+        while not self.ended.wait(settings.job_beat_s) and not self._stands_still():
             try:
                 with reachable():
                     self._beat(runner)
@@ -126,6 +143,14 @@ class Host:
                 log.exception("a heartbeat failed")
         with contextlib.suppress(StoreAway), reachable():
             self._heart.leave()
+        if not self.ended.is_set():
+            log.error("no process of this worker makes progress, and it ends")
+            raise StandsStill
+
+    def _stands_still(self) -> bool:
+        """A stall that lasts, counted in beats: a host that was stopped together with its processes goes on."""
+        self._still = self._still + 1 if self._executor.stalled else 0
+        return self._still * self._settings.job_beat_s > self._settings.liveness_stall_s
 
     def _beat(self, runner: Runner) -> None:
         silent, cancelled = self._heart.beat(self._chunks.computing())

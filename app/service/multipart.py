@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from ..errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody
+from ..errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody, pointer_token
 from ..inputs import encodings
 from ..inputs.formats.reader import UploadedFile
 from ..inputs.quoting import quoted
@@ -96,7 +96,7 @@ def read(
 
     Raises
     ------
-    MalformedBody
+    MalformedBody, pointer_token
         The body is not multipart with this boundary, or truncated; or a file's compressed data is damaged.
     BodyTooLarge
         There are more than `most_parts`, or the files have more than `most_bytes` when inflated.
@@ -115,7 +115,7 @@ def read(
             continue
         if name in files and name not in several:
             raise InvalidTest.at(
-                f"/files/{name[:40]}", "duplicate_file", f"There are two files {quoted(name)}."
+                f"/files/{pointer_token(name[:40])}", "duplicate_file", f"There are two files {quoted(name)}."
             )
         content = _inflated(bytes(part.content), name, left)
         left -= len(content)
@@ -172,7 +172,7 @@ def _names(part: Part, number: int) -> tuple[str, str | None]:
 
 
 def _text(content: bytearray, name: str) -> str:
-    pointer = f"/options/{name[:40]}"
+    pointer = f"/options/{pointer_token(name[:40])}"
     try:
         text = content.decode()
     except UnicodeDecodeError:
@@ -190,10 +190,14 @@ def _inflated(content: bytes, role: str, left: int) -> bytes:
         plain = encodings.inflated(content, max_bytes=left)
     except MalformedBody as error:
         detail = f"{role[:40]}: {error.detail}"
-        raise MalformedBody(detail, flaws=(Flaw(f"/files/{role[:40]}", "damaged_file", detail),)) from None
+        raise MalformedBody(
+            detail, flaws=(Flaw(f"/files/{pointer_token(role[:40])}", "damaged_file", detail),)
+        ) from None
     except BodyTooLarge as error:
         detail = f"{role[:40]}: {error.detail}"
-        raise BodyTooLarge(detail, flaws=(Flaw(f"/files/{role[:40]}", "file_too_large", detail),)) from None
+        raise BodyTooLarge(
+            detail, flaws=(Flaw(f"/files/{pointer_token(role[:40])}", "file_too_large", detail),)
+        ) from None
     if len(plain) > left:
         raise BodyTooLarge(
             f"Inflated, the files have more than {left:,} bytes, which is all that is left of the limit."

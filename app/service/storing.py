@@ -35,11 +35,17 @@ def asking(job: Job, store: bool | None) -> Job:
         JobsOff: nothing is kept here.
         InvalidTest: the request is one of a list, or of a job.
     """
-    if store and job.keeps == "listed":
-        raise InvalidTest.at(f"/{STORE}", "store_not_here", LISTED)
+    if job.keeps == "listed":
+        refuse_to_store(store)
     if store and job.keeps != "kept":
         raise JobsOff(OFF if job.keeps == "off" else ALONE)
     return replace(job, store=store)
+
+
+def refuse_to_store(store: bool | None) -> None:
+    """Refuse to keep what a list or a job answers; raises InvalidTest at `/store`."""
+    if store:
+        raise InvalidTest.at(f"/{STORE}", "store_not_here", LISTED)
 
 
 def refuse_inside(store: bool | None) -> None:

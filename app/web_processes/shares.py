@@ -6,7 +6,14 @@ from typing import Any
 
 from ..settings import Settings
 
-DIVIDED = ("max_connections_per_address", "queue_depth", "queue_bytes", "cache_bytes", "cache_entries")
+DIVIDED = (
+    "max_connections_per_address",
+    "queue_depth",
+    "queue_bytes",
+    "cache_bytes",
+    "cache_entries",
+    "job_streams",
+)
 
 
 def share_of(settings: Settings, number: int, processes: int) -> Settings:

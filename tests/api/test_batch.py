@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from app.execution.ipc import Unbounded
 from app.service.batch.run import handle_batch
 from app.service.limits import limits_of
 from app.service.messages import Body, Job, RenderedResponse
@@ -215,3 +217,60 @@ class Planned:
 
     def plan(self, seconds: float) -> None:
         self.seconds += seconds
+
+
+@pytest.mark.slow
+def test_what_fits_does_not_depend_on_how_a_list_is_divided(two_workers: Service) -> None:
+    """The first of several runs has all the large answers, which fit into the room of the list but not into its share."""
+    request = {"stay": [997 * number for number in range(1, 400)], "method": "fft", "pmf": "full"}
+    size = len(two_workers.post("/v1/tests/effects", request).content)
+    large = {"kind": "effects", "request": request}
+    few = ROOM // size - 1
+    for count, refused in ((few, 0), (few + 3, 2)):
+        results = two_workers.post(PATH, {"tests": [*[large] * count, *[SMALL] * 600]}).json()["results"]
+        statuses = [one["status"] for one in results[:count]]
+        assert statuses == [200] * (count - refused) + [422] * refused, statuses
+
+
+SPACES = " " * 30_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "media_type"),
+    [
+        ("%s", "application/json"),
+        ('{"tests"%s: [1]}', "application/json"),
+        ('{"tests": [1%s, 2]}', "application/json"),
+        ('{"tests": [{"kind": %s"scores"}]}', "application/json"),
+        ('{"kind": %s"scores"}', NDJSON),
+        ("%s", NDJSON),
+    ],
+)
+def test_megabytes_of_space_cost_next_to_nothing(text: str, media_type: str) -> None:
+    """They are some kilobytes of gzip; one character after the other took seconds of a worker."""
+    assert seconds_of((text % SPACES).encode(), media_type) < 0.6
+
+
+def test_a_text_of_endless_lines_or_members_is_read_until_there_are_too_many() -> None:
+    assert seconds_of(b"1\n" * 15_000_000, NDJSON) < 0.3
+    assert seconds_of(b"\n" * 30_000_000, NDJSON) < 0.3
+    keys = ",".join(f'"{number}":1' for number in range(600_000))
+    assert seconds_of(f"{{{keys}}}".encode(), "application/json") < 0.3
+
+
+def seconds_of(body: bytes, media_type: str) -> float:
+    """Seconds of a processor that a list costs which has no good test."""
+    job = Job("batch", Body(media_type), (), "json", "x", 0.0, 0.0, limits_of(Settings(workers=1)))
+    began = time.process_time()
+    answer = handle_batch(job, body, Unbounded())
+    seconds = time.process_time() - began
+    assert isinstance(answer, RenderedResponse)
+    assert answer.status != 200 or b'"answered":0' in answer.body
+    return seconds
+
+
+def test_the_pointer_to_an_unknown_member_is_one_token(service: Any, problem_of: Any) -> None:
+    problem = problem_of(service.post(PATH, {"tests": [SMALL], "a/b~c": 1}), 422)
+    assert [one["pointer"] for one in problem["errors"]] == ["/a~1b~0c"]
+    inside = service.post(PATH, {"tests": [{**SMALL, "/": 1}]}).json()["results"][0]["problem"]
+    assert [one["pointer"] for one in inside["errors"]] == ["/~1"]

@@ -228,6 +228,7 @@ FLAWED: list[tuple[str, Files, dict[str, str], int, str, str]] = [
     ("samples", of_lines(), {"samples": "1000000000"}, 422, "/options/samples", "too_many_samples"),
     ("name", of_lines(), {"name_u": "x" * 201}, 422, "/options/name_u", "name_too_long"),
     ("long field", of_lines(), {"name_u": "x" * 10_001}, 422, "/options/name_u", "field_too_long"),
+    ("long field of a slash", of_lines(), {"a/b~": "x" * 10_001}, 422, "/options/a~1b~0", "field_too_long"),
     ("statistic", of_lines(), {"statistic": "f1"}, 422, "/options/statistic", "unknown_statistic"),
     (
         "parameter", of_lines(), {"statistic": "sign", "zero_method": "pratt"}, 422, "/options/zero_method",

@@ -6,8 +6,10 @@ import asyncio
 import gc
 import gzip
 import os
+import random
 import re
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +19,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from app.api.request_body import SLICE_BYTES
 from app.execution.procfs import resident_bytes
 from app.ops.keys import new_key
 from app.settings import Settings
@@ -25,6 +28,7 @@ from tests.api.test_hostile_corpus import TEXTS
 
 TEST = {"kind": "scores", "request": {"u": [1, 0, 1, 2, 5], "v": [0, 0, 1, 1, 2]}}
 KEYS = [new_key() for _ in range(3)]
+OWNER = KEYS[0][1]
 ANY = "j_" + "0" * 32
 
 
@@ -211,12 +215,7 @@ def test_more_streams_than_the_limit_are_refused_and_those_that_end_make_room(jo
                     statuses.append(message["status"])
                     begun.release()
 
-            authorization = (b"authorization", f"Bearer {KEYS[0][0]}".encode())
-            scope = {"type": "http", "method": "GET", "path": f"/v1/jobs/{job}/events", "query_string": b"",
-                     "raw_path": f"/v1/jobs/{job}/events".encode(), "root_path": "", "scheme": "http",
-                     "http_version": "1.1", "headers": [authorization], "client": ("t", 1), "server": ("t", 80),
-                     "asgi": {"version": "3.0", "spec_version": "2.3"}}  # fmt: skip
-            await jobs.service.app(scope, receive, send)
+            await jobs.service.app(scope_of(f"/v1/jobs/{job}/events"), receive, send)
 
         for _ in range(2):  # those of the first turn must not count in the second
             statuses.clear()
@@ -229,6 +228,119 @@ def test_more_streams_than_the_limit_are_refused_and_those_that_end_make_room(jo
             await asyncio.gather(*streams)
 
     jobs.service.run(ten)
+
+
+@pytest.mark.parametrize(
+    ("extra", "code"), [({"a/b": 1}, "unknown_field"), ({"timeout_s": 1}, "unknown_field"), ({"store": 1}, "bool_type")]
+)  # fmt: skip
+def test_a_list_has_the_members_of_its_own_endpoint(jobs: Jobs, extra: dict[str, Any], code: str) -> None:
+    request = {"tests": [TEST], **extra}
+    of_a_job = problem(jobs.ask("POST", "/v1/jobs", json={"kind": "batch", "request": request}), 422)
+    at_once = problem(jobs.ask("POST", "/v1/batch", json=request), 422)
+    assert of_a_job["errors"] == [
+        {**one, "pointer": f"/request{one['pointer']}"} for one in at_once["errors"]
+    ]
+    assert [one["code"] for one in of_a_job["errors"]] == [code]
+    jobs.submit(body={"kind": "batch", "request": {"tests": [TEST], "store": False}})
+
+
+PIECES = [random.Random(number).randbytes(1_000_000) for number in range(3)]
+
+
+def done(jobs: Jobs) -> str:
+    """A list that has succeeded with a few large results."""
+    job = jobs.submit(body={"kind": "batch", "request": {"tests": [TEST] * len(PIECES)}})
+    for number, piece in enumerate(PIECES):
+        row = (job, number, zlib.compress(piece), 1, "host", 0.0)
+        jobs.write("insert into ep_parts values (?, ?, ?, ?, ?, ?)", *row)
+    jobs.write("update ep_jobs set state = 'succeeded', chunks = ? where id = ?", len(PIECES), job)
+    return job
+
+
+def test_a_result_comes_in_slices_that_count_until_it_is_read(jobs: Jobs) -> None:
+    job = done(jobs)
+
+    async def scenario() -> None:
+        readers = [Reader(jobs, job) for _ in range(5)]
+        for reader in readers:
+            await reader.stuck.wait()
+        assert jobs.service.app.state.metrics.held_bytes() >= 5 * SLICE_BYTES
+        for reader in readers:
+            reader.reads.set()
+        await asyncio.gather(*(reader.task for reader in readers))
+        for reader in readers:
+            assert reader.content == b"".join(PIECES)
+            assert max(reader.sizes) <= SLICE_BYTES
+            assert not reader.more
+        assert jobs.service.app.state.metrics.held_bytes() == 0
+
+    jobs.service.run(scenario)
+
+
+def test_a_result_that_is_deleted_while_it_is_read_does_not_look_whole(jobs: Jobs) -> None:
+    job = done(jobs)
+
+    async def scenario() -> None:
+        reader = Reader(jobs, job)
+        await reader.stuck.wait()
+        await asyncio.to_thread(jobs.write, "delete from ep_parts where job = ? and chunk > 0", job)
+        reader.reads.set()
+        with pytest.raises(ConnectionAbortedError):
+            await reader.task
+        assert reader.more
+        assert len(reader.content) < sum(map(len, PIECES))
+
+    jobs.service.run(scenario)
+    problem(jobs.ask("GET", f"/v1/jobs/{job}/result"), 404)
+
+
+def test_the_answer_of_a_job_is_at_the_job_alone(jobs: Jobs) -> None:
+    """There it says when it has expired; elsewhere it was kept until the next purge."""
+    job = jobs.submit()
+    headers = '[["content-type", "application/json"]]'
+    jobs.write("insert into ep_results values (?, ?, 200, ?, x'31', x'', x'', null)", job, OWNER, headers)
+    jobs.write("update ep_jobs set state = 'succeeded', ended = 1, expires = 4e9 where id = ?", job)
+    assert jobs.ask("GET", f"/v1/jobs/{job}/result").content == b"1"
+    problem(jobs.ask("GET", f"/v1/results/{job}"), 404)
+    jobs.write("update ep_jobs set expires = 1 where id = ?", job)
+    problem(jobs.ask("GET", f"/v1/jobs/{job}/result"), 410)
+    problem(jobs.ask("GET", f"/v1/results/{job}"), 404)
+
+
+class Reader:
+    """Reads a result, and takes no more than the head of its answer before it is told to."""
+
+    def __init__(self, jobs: Jobs, job: str) -> None:
+        self.sizes: list[int] = []
+        self.content = b""
+        self.more = True
+        self.reads, self.stuck = asyncio.Event(), asyncio.Event()
+
+        async def receive() -> dict[str, Any]:
+            await asyncio.Event().wait()
+            return {}
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                assert message["status"] == 200
+                return
+            self.stuck.set()
+            await self.reads.wait()
+            self.sizes.append(len(message.get("body", b"")))
+            self.content += message.get("body", b"")
+            self.more = message.get("more_body", False)
+
+        self.task = asyncio.ensure_future(jobs.service.app(scope_of(f"/v1/jobs/{job}/result"), receive, send))
+
+
+def scope_of(path: str) -> dict[str, Any]:
+    """A GET as a server passes it on."""
+    authorization = (b"authorization", f"Bearer {KEYS[0][0]}".encode())
+    return {
+        "type": "http", "method": "GET", "path": path, "query_string": b"", "raw_path": path.encode(), "root_path": "",
+        "scheme": "http", "http_version": "1.1", "headers": [authorization], "client": ("t", 1), "server": ("t", 80),
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+    }  # fmt: skip
 
 
 @pytest.mark.slow

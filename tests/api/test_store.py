@@ -131,6 +131,8 @@ def test_a_request_for_a_worker_is_kept_and_so_is_its_answer_from_the_cache(keep
     first, second = keeping.post("/v1/tests/scores", body), keeping.post("/v1/tests/scores", body)
     assert second.headers["server-timing"].startswith("cache;desc=hit")
     assert keeping.kept(first) != keeping.kept(second)
+    assert "age" in second.headers
+    assert "age" not in keeping.ask("GET", second.headers["content-location"]).headers
     other = keeping.post("/v1/tests/scores?store=0", body)
     assert [one["pointer"] for one in problem(other, 422)["errors"]] == ["/?store"]
     plain = keeping.post("/v1/tests/scores", LONG)
@@ -226,6 +228,7 @@ INSIDE: list[tuple[str, Any, str]] = [
     ("/v1/jobs", {"kind": "scores", "request": {**SMALL, "store": True}}, "/request/store"),
     ("/v1/jobs", {"kind": "compare", "request": {**BOARD, "store": True}}, "/request/store"),
     ("/v1/jobs", {"kind": "gate", "request": {**TEST, "store": True}}, "/request/store"),
+    ("/v1/jobs", {"kind": "batch", "request": {"tests": [TEST], "store": True}}, "/request/store"),
 ]
 
 

@@ -1,10 +1,13 @@
-"""Jobs where something is short or other: a full disk, a file that is read-only, a key that takes everything, a worker of another algorithm."""
+"""Jobs where something is short, hangs or is other: a full disk, a file that is read-only, a stopped worker, a key that takes
+everything, a worker of another algorithm.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import resource
+import signal
 import subprocess
 import sys
 from functools import partial
@@ -53,6 +56,24 @@ def test_a_full_disk_is_a_503_and_the_file_stays_whole(tmp_path: Path) -> None:
         assert server.rows("select count(*) from ep_jobs") == [(accepted + 2,)]
         assert server.rows("select count(distinct workflow_uuid) from workflow_status") == [(accepted + 2,)]
         assert server.state(job)["state"] == "queued"
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["the worker", "its processes"])
+def test_a_worker_that_hangs_is_replaced_and_its_job_ends(tmp_path: Path, *, whole: bool) -> None:
+    """Its processes all stand still while its heart beats, or it does not even say that its event loop turns."""
+    request = {"kind": "scores", "request": {**SMALL, "method": "monte_carlo", "samples": 300_000}}
+    with serving(tmp_path, liveness_stall_s=1.0, job_chunk_seconds=1e-4) as server:
+        until(server.computing_jobs, "the worker is warm")
+        hung = server.job_worker()
+        job = server.submit("batch", {"tests": [request] * 40})
+        until(lambda: server.state(job)["tests_done"] > 0, "it has begun")
+        for process in [hung] if whole else server.computing_jobs():
+            os.kill(process, signal.SIGSTOP)
+        answers = lines(server.result(job))
+        assert len(answers) == 40
+        assert len({answer["p_value"] for answer in answers}) == 1
+        assert server.rows("select count(*), sum(tests) from ep_parts") == [(40, 40)]
+        assert server.job_worker() != hung
 
 
 def test_a_small_key_is_not_behind_a_large_one(tmp_path: Path) -> None:

@@ -83,10 +83,15 @@ class Priced:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What is sent of one request, and whether it was answered: a gate that failed was."""
+    """What is sent of one request, and whether it was answered: a gate that failed was.
+
+    `size` is that of its answer, also where there was no room for it (`full`); 0 where nothing was computed.
+    """
 
     content: bytes
     ok: bool
+    size: int = 0
+    full: bool = False
 
 
 def handle_batch(job: Job, body: bytes | bytearray, control: Control) -> RenderedResponse | Split:
@@ -148,10 +153,35 @@ def run_some(known: tuple[Run, list[str]], body: bytes | bytearray, control: Con
 def join_runs(
     known: tuple[tuple[Job, float], tuple[bytes, ...]], body: bytes | bytearray, control: Control
 ) -> RenderedResponse:
-    """All answers, in the order of the requests."""
+    """All answers, in the order of the requests.
+
+    Each run has its share of the room. Where one did not have enough, what fits is decided again for the list as a whole, so
+    that it does not depend on how many workers there are.
+    """
     (job, started), results = known
     answered = [one for result in results for one in pickle.loads(result)]  # noqa: S301  (written by `run_some`)
+    if any(one.full for one in answered):
+        written, _ = _written(job, text_of(inflated(job, body, job.limits.max_body_bytes)))
+        answered = _fitted(job, answered, written, control)
     return _joined(job, answered, started)
+
+
+def _fitted(
+    job: Job, answered: Sequence[Answered], written: Sequence[str], control: Control
+) -> list[Answered]:
+    """The answers as one worker would have given them: only those that fit after all are computed again."""
+    left, fitted = job.limits.batch_answer_bytes, []
+    priced = Priced(control, job.limits, len(written))
+    for at, (given, text) in enumerate(zip(answered, written, strict=True)):
+        one = given
+        priced.begin()
+        if given.full and given.size <= left:
+            one = _one(job, at, text, left, priced)
+        elif given.size > max(left, 0) and not given.full:
+            one = _sent(problems.of_error(PlanTooLarge(_FULL), f"{job.request_id}:{at}"))
+        left -= len(one.content)
+        fitted.append(one)
+    return fitted
 
 
 def _answered(run: Run, written: Sequence[str], control: Control) -> list[Answered]:
@@ -167,18 +197,25 @@ def _answered(run: Run, written: Sequence[str], control: Control) -> list[Answer
 
 def _one(job: Job, at: int, text: str, most_bytes: int, control: Control) -> Answered:
     name = f"{job.request_id}:{at}"
+    size, full = 0, False
     try:
         item = item_of(text)
-        if most_bytes <= 0:
-            raise PlanTooLarge(_FULL)
-        answer = pipeline.handle(call_of(item.head, job.limits, name), item.content, control)
-        if answer.size > most_bytes:
+        full = most_bytes <= 0
+        if not full:
+            answer = pipeline.handle(call_of(item.head, job.limits, name), item.content, control)
+            size = answer.size
+            full = size > most_bytes
+        if full:
             raise PlanTooLarge(_FULL)
     except ExactpermError as error:
         answer = problems.of_error(error, name)
+    return _sent(answer, size, full=full)
+
+
+def _sent(answer: RenderedResponse, size: int = 0, *, full: bool = False) -> Answered:
     ok = answer.began_at is not None
     member = b"answer" if ok else b"problem"
-    return Answered(b'{"status":%d,"%b":%b}' % (answer.status, member, answer.body.rstrip()), ok)
+    return Answered(b'{"status":%d,"%b":%b}' % (answer.status, member, answer.body.rstrip()), ok, size, full)
 
 
 _FULL = "The answers before it fill what one list may be answered with. Send this test in another list, or ask for a shorter pmf."

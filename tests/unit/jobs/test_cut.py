@@ -11,14 +11,19 @@ import pytest
 from hypothesis import given, strategies as st
 
 from app.errors import InvalidTest, MalformedBody
+from app.execution.ipc import Unbounded
 from app.inference.compare.binomial_values import BinomialValues
 from app.inference.compare.exact_values import Joined, Listed
 from app.inference.compare.sum_values import SumValues
 from app.inference.record import Fraction2
 from app.jobs import codec
+from app.jobs.connected import cutting_of
 from app.jobs.envelope import Envelope, kind_of
+from app.jobs.model import JobPlan
+from app.jobs.work import Submission, plan_job
 from app.service.batch.cut import chunk_count, runs_of
 from app.service.compare.parts import slices_of
+from app.settings import Settings
 
 COSTS = st.lists(st.floats(0, 1e4) | st.just(0.0), max_size=300)
 
@@ -139,3 +144,26 @@ def test_nothing_else_is_read(said: Any) -> None:
     text = json.dumps(said).encode()
     with pytest.raises(ValueError, match="no chunk"):
         codec.loaded(zlib.compress(codec.LENGTH.pack(len(text)) + text))
+
+
+def test_a_list_cannot_hide_what_it_costs() -> None:
+    """Which tests are planned is not known beforehand: every tenth was, and the others could take hours in one chunk."""
+    dear = {
+        "u": [0.123457 * i % 1 for i in range(10)],
+        "v": [0.5] * 10,
+        "method": "monte_carlo",
+        "samples": 10_000_000,
+    }
+    cheap = {"kind": "effects", "request": {"stay": [1] * 50}}
+    tests = [cheap if at % 10 == 0 else {"kind": "scores", "request": dear} for at in range(1_000)]
+    cutting = cutting_of(Settings())
+    alone = plan_job(Submission("json", None, cutting, "x"), written("scores", dear), Unbounded())
+    whole = plan_job(Submission("json", None, cutting, "x"), written("batch", {"tests": tests}), Unbounded())
+    assert isinstance(alone, JobPlan)
+    assert isinstance(whole, JobPlan)
+    assert whole.seconds == pytest.approx(900 * alone.seconds, rel=0.5)
+    assert max(whole.chunks) <= 100
+
+
+def written(kind: str, request: Any) -> bytes:
+    return json.dumps({"kind": kind, "request": request}).encode()

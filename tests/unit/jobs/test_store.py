@@ -15,6 +15,8 @@ from app.jobs.hosts import Heart, live_hosts
 from app.jobs.model import JobPlan, KeyReused, NoShare, Shares, StoreAway, Stored
 from app.jobs.store import Store
 from app.jobs.tables import PARTS, RESULTS
+from app.main import jobs_of
+from app.settings import Settings
 
 PLAN = JobPlan("scores", {"kind": "scores"}, 3, 10.0, (None,), (b"body",))
 ROOMY = Shares(1e9, 1_000, 1e9)
@@ -102,6 +104,17 @@ def test_what_expired_is_gone_and_its_row_says_so_for_as_long_again(store: Store
     assert store.job(job, "a") is None
 
 
+def test_a_key_is_free_again_when_its_job_has_expired(store: Store, clock: list[float]) -> None:
+    """Not only when it was purged: until then a submission was told to send itself again, and again."""
+    job = submitted(store, key="k")
+    assert store.succeed(job, ANSWER)
+    clock[0] += 61
+    assert store.replayed("a", "k", "1") is store.replayed("a", "k", "2") is None
+    later = submitted(store, key="k", sha="2")
+    assert later != job
+    assert submitted(store, key="k", sha="2") == later
+
+
 def test_more_than_one_purge_takes_are_forgotten_in_turn(
     store: Store, clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,8 +170,24 @@ def test_a_database_that_cannot_be_reached(tmp_path: Path) -> None:
     engine = engine_of("postgresql://nobody@127.0.0.1:1/none")
     with pytest.raises(StoreAway), reachable(), engine.connect():
         pass
-    with pytest.raises(ValueError, match="file"):
-        engine_of("sqlite://")
+    broken = tmp_path / "broken.sqlite"
+    broken.write_bytes(b"this is no database" * 100)
+    with pytest.raises(StoreAway), reachable(), engine_of(f"sqlite:///{broken}").connect():
+        pass
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("sqlite://", "file"), ("sqlite:///:memory:", "file"), ("sqlite:////proc/none/j.sqlite", "a folder that this user can write"),
+        ("sqlite:////", "a folder that this user can write"), ("postgresql://h:port/x", "cannot be read as a URL"),
+    ],
+)  # fmt: skip
+def test_a_database_that_cannot_be_is_one_sentence_at_the_start(url: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        engine_of(url)
+    with pytest.raises(SystemExit, match=f"EXACTPERM_JOBS_URL: .*{why}"):
+        jobs_of(Settings.model_construct(jobs_url=url))
 
 
 def test_tables_are_created_by_several_at_once(tmp_path: Path) -> None:
