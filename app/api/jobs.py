@@ -96,7 +96,8 @@ class JobEndpoint:
             representation, coding, cutting_of(self.settings), str(request.scope.get("request_id", ""))
         )
         self.executor.refuse_unless_room(object(), len(body))
-        plan = await self.executor.run(plan_job, asked, body, self.settings.default_timeout_s)
+        # A submission has no timeout_s by which its client could ask for more.
+        plan = await self.executor.run(plan_job, asked, body, self.settings.max_timeout_s)
         if isinstance(plan, RenderedResponse):
             return sent(plan)
         job, replayed = await self._asked(lambda: jobs.submit(owner, key, sha, plan))

@@ -294,6 +294,12 @@ def test_a_result_that_is_deleted_while_it_is_read_does_not_look_whole(jobs: Job
     problem(jobs.ask("GET", f"/v1/jobs/{job}/result"), 404)
 
 
+def test_what_takes_long_to_plan_can_be_a_job(made: Callable[..., Iterator[Jobs]]) -> None:
+    """The deadline of tests, which nobody could have raised here, ended it with advice that no submission can follow."""
+    for hasty in made(default_timeout_s=0.02):
+        assert hasty.submit(body={"kind": "batch", "request": {"tests": [TEST] * 20_000}})
+
+
 def test_the_answer_of_a_job_is_at_the_job_alone(jobs: Jobs) -> None:
     """There it says when it has expired; elsewhere it was kept until the next purge."""
     job = jobs.submit()
