@@ -318,7 +318,7 @@ export interface paths {
         };
         /**
          * A stored answer
-         * @description An answer that was stored with `?store=1`.
+         * @description An answer that was stored with `?store=1`; that of a job is at the job, which knows whether it has expired.
          */
         get: operations["stored_v1_results__name__get"];
         put?: never;
