@@ -30,9 +30,15 @@ STORE = click.option(
 )
 
 
-@click.command(
-    epilog="Exit status: 0 when all were answered, 1 when a gate failed, 2 when a request has no answer."
-)
+EXAMPLES = """\b
+Examples:
+  exactperm batch tests.jsonl
+  exactperm batch tests.json --format json -o answers.json
+
+Exit status: 0 when all were answered, 1 when a gate failed, 2 when a request has no answer."""
+
+
+@click.command(epilog=EXAMPLES)
 @click.argument("path", metavar="FILE")
 @FORMAT
 @OUTPUT
@@ -42,14 +48,9 @@ STORE = click.option(
 def batch(
     path: str, format_: str, output: str | None, url: str | None, api_key: str | None, *, store: bool
 ) -> None:
-    r"""Answer the requests of a file in their order; - is standard input.
+    """Answer the requests of a file in their order; - is standard input.
 
     A request is {"kind": …, "request": …}, one a line, or all in one JSON object {"tests": [...]}.
-
-    \b
-    Examples:
-      exactperm batch tests.jsonl
-      exactperm batch tests.json --format json -o answers.json
     """
     from ..client import ExactpermError, ProblemError
     from ..client.calls import Call, checked

@@ -22,19 +22,21 @@ API_KEY = click.option(
 )
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 OUTPUT = click.option("--output", "-o", metavar="FILE", help="Write the result to this file.")
+STATES = ("queued", "running", "succeeded", "failed", "cancelled")
 KINDS = ("effects", "scores", "counts", "predictions", "gate", "compare", "power", "batch")
 
 
-@click.group("jobs")
-def jobs() -> None:
-    r"""Submit requests to a server that computes them while nobody waits, and get their results.
+EXAMPLES = """\b
+Examples:
+  exactperm jobs submit board.json --kind compare --wait -o board-result.json
+  exactperm jobs submit many.json --kind batch
+  exactperm jobs list --state running
+  exactperm jobs wait j_0123456789abcdef0123456789abcdef"""
 
-    \b
-    Examples:
-      exactperm jobs submit board.json --kind compare --wait -o board-result.json
-      exactperm jobs submit many.json --kind batch
-      exactperm jobs wait j_0123456789abcdef0123456789abcdef
-    """
+
+@click.group("jobs", epilog=EXAMPLES)
+def jobs() -> None:
+    """Submit requests to a server that computes them while nobody waits, and get their results."""
 
 
 @jobs.command()
@@ -100,6 +102,34 @@ def result(**given: Any) -> None:
     """Write the result of a job that has succeeded."""
     with _client(given) as client:
         _write_result(client, given["job"], given)
+
+
+@jobs.command("list")
+@click.option("--state", type=click.Choice(STATES), help="Only jobs in this state.")
+@click.option("--limit", type=click.IntRange(1, 1_000), metavar="N", help="At most so many.  [default: 100]")
+@click.option("--after", metavar="JOB", help="Those that are older than this one.")
+@URL
+@API_KEY
+def list_(**given: Any) -> None:
+    """List your newest jobs, one a line: id, state, progress, kind, tests, and when it was submitted."""
+    with _client(given) as client:
+        found = _answered(
+            lambda: client.jobs.list(given["state"], limit=given["limit"], after=given["after"])
+        )
+    for job in found:
+        click.echo(
+            f"{job.id}  {job.state:9}  {job.progress:4.0%}  {job.kind:11}  {job.tests:>9,}  {job.created}"
+        )
+
+
+@jobs.command()
+@JOB
+@URL
+@API_KEY
+def delete(**given: Any) -> None:
+    """Cancel a job and forget it, with its result."""
+    with _client(given) as client:
+        _answered(lambda: client.jobs.delete(given["job"]))
 
 
 @jobs.command()

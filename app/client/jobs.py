@@ -66,6 +66,18 @@ def cancel_call(job: str) -> Call:
     return Call(f"/v1/jobs/{job}/cancel")
 
 
+def list_call(state: State | None = None, limit: int | None = None, after: str | None = None) -> Call:
+    """The call for the newest jobs: of one state, so many, older than the job `after`."""
+    given = {"state": state, "limit": limit, "after": after}
+    query = tuple((name, str(value)) for name, value in given.items() if value is not None)
+    return Call("/v1/jobs", "GET", query)
+
+
+def delete_call(job: str) -> Call:
+    """The call that cancels a job and forgets it."""
+    return Call(f"/v1/jobs/{job}", "DELETE")
+
+
 def result_call(job: str) -> Call:
     """The call for the result of a job."""
     return Call(f"/v1/jobs/{job}/result", "GET")
@@ -74,6 +86,11 @@ def result_call(job: str) -> Call:
 def job_of(response: httpx.Response) -> Job:
     """The job in an answer; raises ProblemError."""
     return decode(Job, calls.json_of(response))
+
+
+def jobs_of(response: httpx.Response) -> list[Job]:
+    """The jobs in an answer; raises ProblemError."""
+    return [decode(Job, job) for job in calls.json_of(response)["jobs"]]
 
 
 def result_of(response: httpx.Response) -> Result | list[Result | ProblemError]:
@@ -126,6 +143,16 @@ class Jobs:
         """Cancel a job, any number of times."""
         return job_of(self._send(cancel_call(job)))
 
+    def list(
+        self, state: State | None = None, *, limit: int | None = None, after: str | None = None
+    ) -> list[Job]:
+        """The newest jobs of this key, the newest first: of one `state`; for the next ones, `after` the last job's id."""
+        return jobs_of(self._send(list_call(state, limit, after)))
+
+    def delete(self, job: str) -> None:
+        """Cancel a job and forget it, with its result."""
+        calls.checked(self._send(delete_call(job)))
+
 
 class AsyncJobs:
     """As `Jobs`, awaited."""
@@ -164,3 +191,13 @@ class AsyncJobs:
     async def cancel(self, job: str) -> Job:
         """As `Jobs.cancel`."""
         return job_of(await self._send(cancel_call(job)))
+
+    async def list(
+        self, state: State | None = None, *, limit: int | None = None, after: str | None = None
+    ) -> list[Job]:
+        """As `Jobs.list`."""
+        return jobs_of(await self._send(list_call(state, limit, after)))
+
+    async def delete(self, job: str) -> None:
+        """As `Jobs.delete`."""
+        calls.checked(await self._send(delete_call(job)))

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.client import Client, GateResult, InvalidTest, TestResult, gate, scores
+from app.client import Client, GateResult, InvalidTest, NotFound, TestResult, gate, scores
 from tests.process.conftest import ENDLESS, PATIENCE_S, ROOMY, ROOT, SMALL, until
 from tests.process.job_servers import DIGESTS, KEYS, JobServer, lines, serving, without_runtime
 from tests.process.test_compare_parts import board
@@ -152,6 +152,37 @@ def test_the_client_and_the_command_line(server: JobServer, tmp_path: Path) -> N
     at_once = server.ask("POST", "/v1/compare", "a", json=BOARD)
     assert without_runtime(ran.stdout) == without_runtime(at_once.content)
     assert ran.stderr.startswith(b"j_")
+
+
+def listed(output: bytes) -> list[str]:
+    """The ids in the list that the command line prints."""
+    return [line.split()[0] for line in output.decode().splitlines()]
+
+
+def test_lists_and_deletes_of_the_client_and_the_command_line(server: JobServer) -> None:
+    environment = {**os.environ, "EXACTPERM_URL": server.url, "EXACTPERM_API_KEY": KEYS["b"]}
+
+    def command(*words: str) -> subprocess.CompletedProcess[bytes]:
+        asked = [sys.executable, "-m", "app", "jobs", *words]
+        return subprocess.run(asked, cwd=ROOT, env=environment, capture_output=True, check=False, timeout=60)
+
+    with Client(server.url, api_key=KEYS["b"]) as client:
+        mine = [client.jobs.submit(scores([1, 0, 1], [0, 0, k])).id for k in range(3)]
+        for job in mine:
+            client.jobs.wait(job)
+        newest = [job.id for job in client.jobs.list("succeeded")]
+        assert [job for job in newest if job in mine] == mine[::-1]
+        assert client.jobs.list("failed") == []
+        assert [job.id for job in client.jobs.list(limit=1, after=mine[2])] == [mine[1]]
+        assert listed(command("list", "--state", "succeeded", "--after", mine[2]).stdout)[:2] == mine[1::-1]
+        assert command("delete", mine[0]).returncode == 0
+        assert mine[0] not in listed(command("list").stdout)
+        client.jobs.delete(mine[1])
+        with pytest.raises(NotFound):
+            client.jobs.status(mine[1])
+    again = command("delete", mine[0])
+    assert (again.returncode, again.stdout) == (2, b"")
+    assert b"no such job" in again.stderr
 
 
 def test_keys_see_their_own_jobs_only(server: JobServer) -> None:

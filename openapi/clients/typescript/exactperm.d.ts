@@ -71,6 +71,15 @@ export class Jobs {
     /** What the request's own method would answer; of a list an array, where a wrong request has its problem.
      * @param {string} job @param {CallOptions} [options] @returns {Promise<any>} */
     result(job: string, options?: CallOptions): Promise<any>;
+    /** The newest of this key, the newest first; for the next ones, `after` the last one's id.
+     * @param {CallOptions & {state?: string, limit?: number, after?: string}} [options] @returns {Promise<S.JobAnswer[]>} */
+    list({ state, limit, after, ...options }?: CallOptions & {
+        state?: string;
+        limit?: number;
+        after?: string;
+    }): Promise<S.JobAnswer[]>;
+    /** Cancel it and forget it. @param {string} job @param {CallOptions} [options] @returns {Promise<void>} */
+    delete(job: string, options?: CallOptions): Promise<void>;
     /** Any number of times. @param {string} job @param {CallOptions} [options] @returns {Promise<S.JobAnswer>} */
     cancel(job: string, options?: CallOptions): Promise<S.JobAnswer>;
     #private;

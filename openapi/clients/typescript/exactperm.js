@@ -212,6 +212,19 @@ export class Jobs {
     return (await response.text()).trimEnd().split("\n").map((line) => JSON.parse(line));
   }
 
+  /** The newest of this key, the newest first; for the next ones, `after` the last one's id.
+   * @param {CallOptions & {state?: string, limit?: number, after?: string}} [options] @returns {Promise<S.JobAnswer[]>} */
+  async list({ state, limit, after, ...options } = {}) {
+    const given = Object.entries({ state, limit, after }).filter(([, value]) => value !== undefined);
+    const query = Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+    return (await json(await this.#client.send("GET", "/v1/jobs", undefined, { ...options, query }))).jobs;
+  }
+
+  /** Cancel it and forget it. @param {string} job @param {CallOptions} [options] @returns {Promise<void>} */
+  async delete(job, options) {
+    await this.#client.send("DELETE", pathOf(job), undefined, options);
+  }
+
   /** Any number of times. @param {string} job @param {CallOptions} [options] @returns {Promise<S.JobAnswer>} */
   cancel(job, options) {
     return this.#client.post(`${pathOf(job)}/cancel`, {}, options);

@@ -150,6 +150,8 @@ on("a job is cancelled, and then has no result", async () => {
   const job = await client.jobs.submit(/** @type {any} */ ({ kind: "effects", request }));
   assert.equal((await client.jobs.cancel(job.id)).state, "cancelled");
   assert.equal((await client.jobs.wait(job.id)).state, "cancelled");
+  assert.ok((await client.jobs.list({ state: "cancelled" })).some((one) => one.id === job.id));
+  assert.deepEqual(await client.jobs.list({ state: "failed", limit: 3 }), []);
   const error = await client.jobs.result(job.id).catch((thrown) => thrown);
   assert.equal(error.status, 409);
 });
