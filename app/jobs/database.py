@@ -75,12 +75,26 @@ def _sqlite(url: sa.URL) -> sa.Engine:
     def begin(connection: sqlite3.Connection, _: Any) -> None:
         connection.isolation_level = "IMMEDIATE"  # a reader that becomes a writer would fail at once
         connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
-        connection.execute("PRAGMA journal_mode=WAL")
+        _write_ahead(connection)
         connection.execute("PRAGMA synchronous=FULL")
         # The engine of jobs asks for 'subsec', which SQLite knows from 3.42 on.
         connection.create_function("unixepoch", 1, lambda _: time.time())
 
     return engine
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log: of those who do it at once on a new file all but one are refused without a wait."""
+    until = time.monotonic() + BUSY_MS / 1e3
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def is_sqlite(engine: sa.Engine) -> bool:

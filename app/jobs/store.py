@@ -60,7 +60,9 @@ class Store:
     def create_tables(self) -> None:
         """Create what is not there yet; two processes may do it at once."""
         with self.engine.begin() as connection:
-            if not is_sqlite(self.engine):
+            if is_sqlite(self.engine):  # whose driver begins no transaction before it writes rows
+                connection.exec_driver_sql("begin immediate")
+            else:
                 connection.execute(sa.text("select pg_advisory_xact_lock(7239184)"))
             METADATA.create_all(connection)
 

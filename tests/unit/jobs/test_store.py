@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,21 @@ def store(tmp_path: Path, clock: list[float]) -> Store:
 def submitted(store: Store, owner: str = "a", key: str | None = None, sha: str = "1", **other: Any) -> str:
     nothing = other.get("enqueue", lambda *_: None)
     return store.submit(owner, key, sha, PLAN, "3", other.get("shares", ROOMY), nothing)[0]
+
+
+def test_tables_are_made_once_by_whoever_comes_first(tmp_path: Path) -> None:
+    """A service and its worker start at once on a new file: one of them was told that a table was there already."""
+
+    def made(file: Path) -> None:
+        ready.wait()
+        one = Store(engine_of(f"sqlite:///{file}"), retention_s=60)
+        one.create_tables()
+        one.engine.dispose()
+
+    ready = threading.Barrier(4)
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(10):
+            list(pool.map(made, [tmp_path / f"{number}.sqlite"] * 4))
 
 
 def test_a_job_without_its_place_in_the_queue_is_none(store: Store) -> None:
