@@ -48,7 +48,7 @@ def test_a_stream_goes_on_at_another_replica(tmp_path: Path) -> None:
         serving(tmp_path, 1, job_chunk_seconds=1e-4) as second,
         serving(tmp_path, 0, jobs_embedded_worker=False) as first,
     ):
-        job = first.submit("batch", {"tests": [SAMPLED] * 30})
+        job = first.submit("batch", {"tests": [SAMPLED] * 150})  # some seconds: many looks of a stream
         seen: list[tuple[int, str]] = []
         for event in events(first, job):
             seen.append(event)
@@ -59,7 +59,7 @@ def test_a_stream_goes_on_at_another_replica(tmp_path: Path) -> None:
         seen += list(events(second, job, seen[-1][0]))
         numbers = [number for number, _ in seen]
         assert numbers[:-1] == sorted(set(numbers[:-1]))
-        assert seen[-1] == (30, "succeeded")
+        assert seen[-1] == (150, "succeeded")
         assert [name for _, name in seen[:-1]] == ["progress"] * (len(seen) - 1)
 
 
