@@ -251,6 +251,11 @@ class Settings(BaseSettings):
     job_max_seconds: float = Field(
         default=360_000.0, gt=0, description="Most predicted processor seconds of one job; more get 422."
     )
+    job_result_bytes: int = Field(
+        default=256 * MIB,
+        ge=MIB,
+        description="Most bytes that the results of one job may take in the database, compressed where it is a list; with more it fails.",
+    )
     jobs_key_seconds: float = Field(
         default=720_000.0,
         gt=0,

@@ -44,7 +44,14 @@ PUBLIC_LIMITS = (
     "web_processes",
     "queue_depth",
 )
-LIMITS_OF_JOBS = ("job_max_tests", "job_max_seconds", "jobs_key_jobs", "jobs_key_seconds", "retention_s")
+LIMITS_OF_JOBS = (
+    "job_max_tests",
+    "job_max_seconds",
+    "job_result_bytes",
+    "jobs_key_jobs",
+    "jobs_key_seconds",
+    "retention_s",
+)
 
 
 def meta_of(settings: Settings) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..errors import ExactpermError, WorkerLost
+from ..errors import ExactpermError, Flaw, PlanTooLarge, WorkerLost
 from ..execution.executor import Executor
 from ..service import problems
 from ..service.messages import Limits, RenderedResponse
@@ -61,6 +61,7 @@ class Chunks:
         limits: Limits,
         host: str,
         timeout_s: float,
+        result_bytes: int,
     ) -> None:
         self._store = store
         self._queue = queue
@@ -69,6 +70,7 @@ class Chunks:
         self._limits = limits
         self._host = host
         self._timeout_s = timeout_s
+        self._result_bytes = result_bytes
         self._ending = False
         self._running: dict[tuple[str, int], concurrent.futures.Future[Any]] = {}
         self._inputs: OrderedDict[tuple[str, int], bytes] = OrderedDict()
@@ -149,7 +151,17 @@ class Chunks:
         kept = insist(lambda: self._store.put_part(job, number, result, tests, self._host))
         if not kept:
             log.info("a late result was not kept: %s:%d", job, number)
+        self._require_room(insist(lambda: self._store.part_bytes(job)))
         return 1
+
+    def _require_room(self, size: int) -> None:
+        """Raise PlanTooLarge where the results of a job take more than there is for one."""
+        if size > self._result_bytes:
+            detail = (
+                f"The results of this job take more than {self._result_bytes:,} bytes, the limit of this server. "
+                "Submit it in parts, or ask for smaller answers (pmf none, pairs significant)."
+            )
+            raise PlanTooLarge(detail, flaws=(Flaw("/request", "result_too_large", detail),))
 
     def _close(self, job: str, work: Work) -> None:
         """Join the chunks once all are there; two hosts may do it at once, and one of them ends the job."""
@@ -169,6 +181,7 @@ class Chunks:
         if answer.began_at is None:  # a problem
             self._fail(job, answer)
             return
+        self._require_room(answer.size)
         stored = stored_of(answer)
         insist(lambda: self._store.succeed(job, stored))
 

@@ -238,6 +238,12 @@ class Store:
         with self.engine.connect() as connection:
             return int(connection.execute(wanted).scalar_one())
 
+    def part_bytes(self, job: str) -> int:
+        """How many bytes the results of a job's chunks take."""
+        wanted = sa.select(sa.func.sum(sa.func.length(PARTS.c.content))).where(PARTS.c.job == job)
+        with self.engine.connect() as connection:
+            return int(connection.execute(wanted).scalar() or 0)
+
     def succeed(self, job: str, answer: Stored | None) -> bool:
         """The end of a job, with its answer unless its parts are that; whether this was it."""
         with self.engine.begin() as connection:

@@ -112,8 +112,9 @@ class Host:
         self._queue = Queue(self._engine, ALGORITHM_VERSION)
         self._heart = Heart(self._engine, name, settings.workers, ALGORITHM_VERSION, settings.job_silent_s)
         self._chunks = Chunks(
-            self._store, self._queue, executor, loop, job_limits(settings), name, settings.job_timeout_s
-        )
+            self._store, self._queue, executor, loop, job_limits(settings), name, settings.job_timeout_s,
+            settings.job_result_bytes,
+        )  # fmt: skip
         self._name = name
         self._executor = executor
         self._still = 0  # heartbeats in a row in which nothing had moved

@@ -76,6 +76,28 @@ def test_a_worker_that_hangs_is_replaced_and_its_job_ends(tmp_path: Path, *, who
         assert server.job_worker() != hung
 
 
+@pytest.mark.parametrize("listed", [True, False])
+def test_results_beyond_their_limit_fail_their_job_only(tmp_path: Path, *, listed: bool) -> None:
+    """A list whose answers add up, and a single answer."""
+    one = {
+        "stay": [k % 997 + 1 for k in range(300)],
+        "pmf": "full",
+    }  # 1.1 MB, of which compression leaves a quarter
+    tests = [{"kind": "effects", "request": {**one, "alpha": 0.01 * n}} for n in range(1, 13)]
+    with serving(tmp_path, job_result_bytes=2**20) as server:
+        job = server.submit("batch", {"tests": tests}) if listed else server.submit("effects", one)
+        ended = server.ended(job)
+        assert ended["state"] == "failed"
+        problem = ended["problem"]
+        assert problem["type"].endswith("#plan-too-large")
+        assert [(flaw["pointer"], flaw["code"]) for flaw in problem["errors"]] == [
+            ("/request", "result_too_large")
+        ]
+        assert "1,048,576" in problem["detail"]
+        assert server.rows("select count(*) from ep_parts") == [(0,)]
+        assert server.ended(server.submit("batch", {"tests": tests[:1]}))["state"] == "succeeded"
+
+
 def test_a_small_key_is_not_behind_a_large_one(tmp_path: Path) -> None:
     """Chunks of all keys take turns: what came last ends while most of what came first waits."""
     request = {"kind": "scores", "request": {**SMALL, "method": "monte_carlo", "samples": 300_000}}
