@@ -264,6 +264,11 @@ class Settings(BaseSettings):
     jobs_key_jobs: int = Field(
         default=1_000, ge=1, description="Most unfinished jobs of one API key; more get 429."
     )
+    jobs_key_bytes: int = Field(
+        default=4096 * MIB,
+        ge=MIB,
+        description="Most bytes of results and stored answers that are kept for one API key; more get 429.",
+    )
     jobs_waiting_seconds: float = Field(
         default=3_600_000.0,
         gt=0,

@@ -34,7 +34,7 @@ def _threads() -> ThreadPoolExecutor:
 def asked(jobs: Jobs, ask: Callable[[], T], settings: Settings) -> T:
     """What the database says; raises the errors of the API."""
     from ..jobs.database import reachable
-    from ..jobs.model import KeyReused, NoShare, StoreAway
+    from ..jobs.model import KeyReused, NoRoom, NoShare, StoreAway
 
     try:
         with jobs.patience(), reachable():
@@ -51,6 +51,12 @@ def asked(jobs: Jobs, ask: Callable[[], T], settings: Settings) -> T:
             detail = "Too many jobs of this API key have not ended yet. Wait until some have."
             raise TooManyJobs(detail, retry_after_s=wait) from None
         raise Overloaded("Too many jobs wait. Try again later.", retry_after_s=wait) from None
+    except NoRoom:
+        detail = (
+            f"Results and answers that are kept for this API key take {settings.jobs_key_bytes:,} bytes, all that it may have. "
+            "Delete jobs that you no longer need, wait until some expire, or ask without store."
+        )
+        raise TooManyJobs(detail, retry_after_s=3_600) from None
 
 
 async def with_permalink(
@@ -60,5 +66,5 @@ async def with_permalink(
     from ..jobs.chunks import stored_of
 
     stored = stored_of(rendered)
-    name = await in_thread(asked, jobs, lambda: jobs.ready().keep(owner, stored), settings)
+    name = await in_thread(asked, jobs, lambda: jobs.keep(owner, stored), settings)
     return replace(rendered, headers=(*rendered.headers, ("content-location", f"/v1/results/{name}")))

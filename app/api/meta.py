@@ -50,6 +50,7 @@ LIMITS_OF_JOBS = (
     "job_result_bytes",
     "jobs_key_jobs",
     "jobs_key_seconds",
+    "jobs_key_bytes",
     "retention_s",
 )
 

@@ -15,7 +15,7 @@ from ..service.messages import Limits
 from ..settings import Settings
 from .database import engine_of, reachable
 from .hosts import live_hosts
-from .model import JobPlan, Shares, StoreAway
+from .model import JobPlan, Shares, StoreAway, Stored
 from .queue import Queue
 from .store import Store
 from .work import Cutting
@@ -51,7 +51,10 @@ class Jobs:
         self.store = Store(self.engine, settings.retention_s)
         self.queue = Queue(self.engine, ALGORITHM_VERSION)
         self._shares = Shares(
-            settings.jobs_key_seconds, settings.jobs_key_jobs, settings.jobs_waiting_seconds
+            settings.jobs_key_seconds,
+            settings.jobs_key_jobs,
+            settings.jobs_waiting_seconds,
+            settings.jobs_key_bytes,
         )
         self._silent_s = settings.job_silent_s
         self._lock = threading.Lock()
@@ -97,6 +100,11 @@ class Jobs:
                 owner, key, sha, plan, ALGORITHM_VERSION, self._shares,
                 lambda connection, job, chunks: self.queue.submit(connection, job, owner, chunks),
             )  # fmt: skip
+
+    def keep(self, owner: str, answer: Stored) -> str:
+        """Keep an answer for the retention time; its id. Raises NoRoom and StoreAway."""
+        with reachable():
+            return self.ready().keep(owner, answer, self._shares.key_bytes)
 
     def counts(self) -> tuple[dict[str, int], float, int] | None:
         """Jobs by state, predicted seconds of those that have not ended, and live workers; None while it is away."""

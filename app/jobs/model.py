@@ -78,14 +78,20 @@ class Stored:
     own: bytes
     after: bytes
 
+    @property
+    def size(self) -> int:
+        """Bytes of the whole content."""
+        return len(self.before) + len(self.own) + len(self.after)
+
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How much may wait: predicted seconds and jobs of one key, and seconds of all keys together."""
+    """How much may wait: predicted seconds and jobs of one key, and seconds of all keys together; bytes kept for one key."""
 
     key_seconds: float
     key_jobs: int
     all_seconds: float
+    key_bytes: int
 
 
 class KeyReused(Exception):
@@ -99,6 +105,10 @@ class NoShare(Exception):
         super().__init__(seconds, own)
         self.seconds = seconds
         self.own = own
+
+
+class NoRoom(Exception):
+    """What is kept for this key takes all the bytes that it may have."""
 
 
 class StoreAway(Exception):

@@ -17,13 +17,13 @@ from .model import (
     JobPlan,
     JobRow,
     KeyReused,
-    NoShare,
     Shares,
     State,
     StoreAway,
     Stored,
     Work,
 )
+from .room import require_room, require_share
 from .tables import INPUTS, JOBS, KEYS, METADATA, OF_A_JOB, PARTS, RESULTS
 
 Enqueue = Callable[[sa.Connection, str, int], None]
@@ -79,6 +79,7 @@ class Store:
         ------
             KeyReused: the key came with another request.
             NoShare: too much waits.
+            NoRoom: too much is kept for this owner.
             StoreAway: the key's job was deleted meanwhile.
         """
         job = new_id("j")
@@ -101,7 +102,7 @@ class Store:
                 "seconds": plan.seconds, "created": at,
             }  # fmt: skip
             connection.execute(JOBS.insert().values(row))
-            _require_share(connection, owner, shares)
+            require_share(connection, owner, shares)
             pieces = [{"job": job, "piece": at, "content": content} for at, content in enumerate(plan.pieces)]
             connection.execute(INPUTS.insert(), pieces)
             enqueue(connection, job, len(plan.chunks))
@@ -163,12 +164,13 @@ class Store:
             count, largest = connection.execute(wanted.where(PARTS.c.job == job)).one()
             return int(count), int(largest or 0)
 
-    def keep(self, owner: str, answer: Stored) -> str:
-        """Keep an answer for the retention time; its id."""
+    def keep(self, owner: str, answer: Stored, most: int) -> str:
+        """Keep an answer for the retention time; its id. Raises NoRoom beyond `most` bytes that are kept for this owner."""
         name = new_id("r")
         with self.engine.begin() as connection:
             expires = now(connection) + self._retention_s
             connection.execute(RESULTS.insert().values(_result(name, owner, answer, expires)))
+            require_room(connection, owner, most)
         return name
 
     def kept(self, name: str, owner: str) -> Stored | None:
@@ -240,15 +242,16 @@ class Store:
 
     def part_bytes(self, job: str) -> int:
         """How many bytes the results of a job's chunks take."""
-        wanted = sa.select(sa.func.sum(sa.func.length(PARTS.c.content))).where(PARTS.c.job == job)
         with self.engine.connect() as connection:
-            return int(connection.execute(wanted).scalar() or 0)
+            return _bytes_of_parts(connection, job)
 
     def succeed(self, job: str, answer: Stored | None) -> bool:
         """The end of a job, with its answer unless its parts are that; whether this was it."""
         with self.engine.begin() as connection:
             if not self._end(connection, job, "succeeded", None):
                 return False
+            kept = _bytes_of_parts(connection, job) if answer is None else answer.size
+            connection.execute(JOBS.update().where(JOBS.c.id == job).values(kept=kept))
             if answer is not None:
                 owner = connection.execute(sa.select(JOBS.c.owner).where(JOBS.c.id == job)).scalar_one()
                 connection.execute(insert(connection, RESULTS).values(_result(job, owner, answer, None)))
@@ -307,17 +310,9 @@ def _of_key(connection: sa.Connection, owner: str, key: str, sha: str, at: float
     return None if found is None else str(found.job)
 
 
-def _require_share(connection: sa.Connection, owner: str, shares: Shares) -> None:
-    """Raise NoShare, which takes the new row back."""
-    waiting = sa.select(JOBS.c.owner, sa.func.count(), sa.func.sum(JOBS.c.seconds))
-    rows = connection.execute(waiting.where(JOBS.c.state.in_(ACTIVE)).group_by(JOBS.c.owner)).all()
-    own_jobs, own_seconds = next(
-        ((count, seconds) for name, count, seconds in rows if name == owner), (0, 0.0)
-    )
-    if own_jobs > shares.key_jobs or own_seconds > shares.key_seconds:
-        raise NoShare(own_seconds, own=True)
-    if (everything := sum(seconds for _, _, seconds in rows)) > shares.all_seconds:
-        raise NoShare(everything, own=False)
+def _bytes_of_parts(connection: sa.Connection, job: str) -> int:
+    wanted = sa.select(sa.func.sum(sa.func.length(PARTS.c.content))).where(PARTS.c.job == job)
+    return int(connection.execute(wanted).scalar() or 0)
 
 
 def _rows(connection: sa.Connection, rows: Sequence[Any]) -> Iterator[JobRow]:
@@ -345,5 +340,5 @@ def _forget(connection: sa.Connection, jobs: Sequence[str]) -> None:
 def _result(name: str, owner: str, answer: Stored, expires: float | None) -> dict[str, Any]:
     return {
         "id": name, "owner": owner, "status": answer.status, "headers": json.dumps(answer.headers),
-        "before": answer.before, "own": answer.own, "after": answer.after, "expires": expires,
+        "before": answer.before, "own": answer.own, "after": answer.after, "size": answer.size, "expires": expires,
     }  # fmt: skip

@@ -25,6 +25,7 @@ JOBS = sa.Table(
     sa.Column("ended", _Float),
     sa.Column("expires", _Float),
     sa.Column("problem", sa.Text),
+    sa.Column("kept", sa.BigInteger),  # bytes of its results once it has succeeded
     sa.Index("ep_jobs_by_owner", "owner", "created"),
     sa.Index("ep_jobs_by_state", "state", "owner"),
 )
@@ -66,7 +67,9 @@ RESULTS = sa.Table(
     sa.Column("before", sa.LargeBinary, nullable=False),
     sa.Column("own", sa.LargeBinary, nullable=False),
     sa.Column("after", sa.LargeBinary, nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
     sa.Column("expires", _Float),
+    sa.Index("ep_results_by_owner", "owner", "expires", "size"),
 )
 HOSTS = sa.Table(
     "ep_hosts",

@@ -304,7 +304,7 @@ def test_the_answer_of_a_job_is_at_the_job_alone(jobs: Jobs) -> None:
     """There it says when it has expired; elsewhere it was kept until the next purge."""
     job = jobs.submit()
     headers = '[["content-type", "application/json"]]'
-    jobs.write("insert into ep_results values (?, ?, 200, ?, x'31', x'', x'', null)", job, OWNER, headers)
+    jobs.write("insert into ep_results values (?, ?, 200, ?, x'31', x'', x'', 1, null)", job, OWNER, headers)
     jobs.write("update ep_jobs set state = 'succeeded', ended = 1, expires = 4e9 where id = ?", job)
     assert jobs.ask("GET", f"/v1/jobs/{job}/result").content == b"1"
     problem(jobs.ask("GET", f"/v1/results/{job}"), 404)

@@ -280,3 +280,25 @@ def test_nothing_is_kept_without_a_server() -> None:
     options: dict[str, Any] = {"store": True}
     with pytest.raises(Exception, match="without a server"):
         exactperm.test(SMALL["u"], SMALL["v"], **options)
+
+
+def test_what_is_kept_for_a_key_has_a_limit(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A key that has used it up is told so, and its tests are answered; the others keep theirs."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('full')}/jobs.sqlite"
+    settings = Settings(
+        workers=1, jobs_url=url, jobs_key_bytes=2**20, api_key_digests=f"{DIGEST},{OTHER_DIGEST}",
+        jobs_embedded_worker=False,
+    )  # fmt: skip
+    large = {"stay": [k % 997 + 1 for k in range(300)], "pmf": "full"}
+    for service in running(settings):
+        keeping = Keeping(service)
+        refused = keeping.post("/v1/tests/effects?store=1", large)
+        said = problem(refused, 429)
+        assert said["type"].endswith("#too-many-requests")
+        assert "1,048,576 bytes" in said["detail"]
+        assert refused.headers["retry-after"] == "3600"
+        for _ in range(3):
+            keeping.kept(keeping.post("/v1/tests/scores?store=1", SMALL))
+        assert keeping.post("/v1/tests/effects", large).status_code == 200
+        other = keeping.ask("POST", "/v1/tests/scores?store=1", OTHER, json=SMALL)
+        assert other.status_code == 200

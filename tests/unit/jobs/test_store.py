@@ -9,24 +9,25 @@ from typing import Any
 
 import pytest
 
-from app.jobs import store as module
+from app.jobs import room, store as module
 from app.jobs.database import engine_of, reachable
 from app.jobs.hosts import Heart, live_hosts
-from app.jobs.model import JobPlan, KeyReused, NoShare, Shares, StoreAway, Stored
+from app.jobs.model import JobPlan, KeyReused, NoRoom, NoShare, Shares, StoreAway, Stored
 from app.jobs.store import Store
 from app.jobs.tables import PARTS, RESULTS
 from app.main import jobs_of
 from app.settings import Settings
 
 PLAN = JobPlan("scores", {"kind": "scores"}, 3, 10.0, (None,), (b"body",))
-ROOMY = Shares(1e9, 1_000, 1e9)
+ROOMY = Shares(1e9, 1_000, 1e9, 10**9)
 ANSWER = Stored(200, (("etag", "x"),), b"a", b"b", b"c")
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     at = [1_000.0]
-    monkeypatch.setattr(module, "now", lambda _: at[0])
+    for one in (module, room):
+        monkeypatch.setattr(one, "now", lambda _: at[0])
     return at
 
 
@@ -65,11 +66,15 @@ def test_an_idempotency_key_is_of_its_owner_and_request(store: Store) -> None:
 
 def test_shares_are_of_each_owner_and_of_all(store: Store) -> None:
     submitted(store)
-    for shares, own in [(Shares(15, 9, 1e9), True), (Shares(1e9, 1, 1e9), True), (Shares(1e9, 9, 15), False)]:
+    for shares, own in [
+        (Shares(15, 9, 1e9, 10**9), True),
+        (Shares(1e9, 1, 1e9, 10**9), True),
+        (Shares(1e9, 9, 15, 10**9), False),
+    ]:
         with pytest.raises(NoShare) as refused:
             submitted(store, shares=shares)
         assert refused.value.own is own
-    assert submitted(store, "b", shares=Shares(15, 1, 1e9))
+    assert submitted(store, "b", shares=Shares(15, 1, 1e9, 10**9))
     assert len(store.jobs("a", (), None, 10)) == 1
 
 
@@ -87,7 +92,7 @@ def test_a_chunk_counts_once_and_never_after_the_end(store: Store) -> None:
 
 
 def test_what_expired_is_gone_and_its_row_says_so_for_as_long_again(store: Store, clock: list[float]) -> None:
-    job, kept = submitted(store, key="k"), store.keep("a", ANSWER)
+    job, kept = submitted(store, key="k"), store.keep("a", ANSWER, 10**9)
     assert store.succeed(job, ANSWER)
     assert store.kept(job, "a") == store.kept(kept, "a") == ANSWER
     assert store.kept(kept, "b") is None
@@ -102,6 +107,28 @@ def test_what_expired_is_gone_and_its_row_says_so_for_as_long_again(store: Store
     clock[0] += 60
     assert store.purge() == [(job, 1)]
     assert store.job(job, "a") is None
+
+
+def test_what_is_kept_for_a_key_has_a_limit_in_bytes(store: Store, clock: list[float]) -> None:
+    """Stored answers, answers of jobs and results of lists, until they expire or are deleted; of this key alone."""
+    size = ANSWER.size
+    store.keep("a", ANSWER, size)
+    with pytest.raises(NoRoom):
+        store.keep("a", ANSWER, 2 * size - 1)
+    one, many = submitted(store), submitted(store)
+    assert store.succeed(one, ANSWER)
+    assert store.put_part(many, 0, b"result", 1, "here")
+    assert store.succeed(many, None)
+    kept = 2 * size + len(b"result")
+    assert submitted(store, shares=Shares(1e9, 9, 1e9, kept))
+    with pytest.raises(NoRoom):
+        submitted(store, shares=Shares(1e9, 9, 1e9, kept - 1))
+    assert len(store.jobs("a", (), None, 10)) == 3  # the one that was refused is none
+    assert submitted(store, "b", shares=Shares(1e9, 9, 1e9, 0))
+    assert store.delete(many, "a")
+    assert submitted(store, shares=Shares(1e9, 9, 1e9, 2 * size))
+    clock[0] += 61
+    assert submitted(store, shares=Shares(1e9, 9, 1e9, 0))
 
 
 def test_a_key_is_free_again_when_its_job_has_expired(store: Store, clock: list[float]) -> None:
