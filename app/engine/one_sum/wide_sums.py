@@ -27,6 +27,7 @@ _BITS_PER_STATE = 512  # longer integers cost more
 _LIMB = 57
 _MASK = (1 << _LIMB) - 1
 _MOST_ROWS = 26
+_MOST_GROUPS = 256
 _NEVER = (1 << 200, 1 << 200)
 
 Counts = Callable[[int], int]
@@ -58,6 +59,10 @@ class WideForm:
 
     def _grouped(self) -> tuple[int, int]:
         """(nanoseconds, bytes) with the distinct sums of each half."""
+        if (
+            len(self.weights) > _MOST_GROUPS
+        ):  # a half has 2**128 sums; to multiply a million counts takes minutes
+            return _NEVER
         states = sum(math.prod(count + 1 for _, count in half) for half in _halves(self))
         longer = 1 + sum(self.weights).bit_length() // _BITS_PER_STATE
         return _PER_STATE[0] * longer * states, _PER_STATE[1] * longer * states
