@@ -115,7 +115,7 @@ class JobEndpoint:
         view = view_of(await self._row(request.path_params["job"], owner_of(request, self.settings)))
         etag = etag_of(view)
         if matches(request.headers.get("if-none-match"), etag):
-            return Response(status_code=304, headers={"etag": etag})
+            return Response(status_code=304, headers={"etag": etag, "cache-control": "no-store"})
         return _json(view, 200, {"etag": etag})
 
     async def listed(self, request: Request) -> Response:
