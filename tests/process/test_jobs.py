@@ -69,7 +69,10 @@ def test_a_job_has_the_bytes_of_its_own_endpoint(
         assert ended["chunks"] > 5
     again = server.ask("GET", ended["result"], "a", headers={"if-none-match": kept.headers["etag"]})
     assert again.status_code == 304
-    assert again.headers["cache-control"] == "no-store"
+    assert again.headers["cache-control"] == kept.headers["cache-control"]
+    state = server.ask("GET", f"/v1/jobs/{job}", "a")
+    again = server.ask("GET", f"/v1/jobs/{job}", "a", headers={"if-none-match": state.headers["etag"]})
+    assert (again.status_code, again.headers["cache-control"]) == (304, state.headers["cache-control"])
 
 
 def test_a_list_is_answered_in_order_and_one_bad_test_spoils_no_other(server: JobServer) -> None:
