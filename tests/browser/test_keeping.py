@@ -208,8 +208,9 @@ def test_a_refusal_says_why_and_the_answer_stays(opened: Callable[..., Tab], ref
 def test_a_database_that_cannot_be_written_is_said(
     visit: Callable[..., Tab], start: Callable[..., Server], tmp_path: Path
 ) -> None:
-    (tmp_path / "file").touch()
-    server = start(workers=1, jobs_url=f"sqlite:///{tmp_path}/file/jobs.sqlite", jobs_embedded_worker=False)
+    file = tmp_path / "jobs.sqlite"
+    file.write_bytes(b"this is no database" * 100)
+    server = start(workers=1, jobs_url=f"sqlite:///{file}", jobs_embedded_worker=False)
     tab = visit(url=f"{server.url}/")
     tab.refused = 1
     tab.example()

@@ -238,7 +238,9 @@ def test_results_have_the_fields_of_the_answer() -> None:
     for result, record in pairs.items():
         assert [one.name for one in fields(result)] == [one.name for one in fields(record)]
         assert get_type_hints(result).keys() == get_type_hints(record).keys()
-    assert {one.name for one in fields(CompareResult)} - {"raw"} == set(json_types(CompareAnswer))
+    assert {one.name for one in fields(CompareResult)} - {"raw", "permalink"} == set(
+        json_types(CompareAnswer)
+    )
     board = run(FRAME)
     with pytest.raises(FrozenInstanceError):
         board.id = ""  # type: ignore[misc]
