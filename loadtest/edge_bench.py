@@ -29,7 +29,7 @@ from loadtest.table import duration, goal, ratio, render
 SMALL_ITEMS, LARGE_ITEMS = 1_000, 1_000_000
 CONNECTIONS = 4
 BODIES = 64
-WORKED_ITEMS, WORKED_SCORES = 1_000, 450  # a test of about 20 ms
+WORKED_ITEMS, WORKED_SCORES = 2_000, 20_000  # a test of about 20 ms
 BIG_BODY_ITEMS = 1_600_000  # about 8 MB
 PROBE_EVERY_S = 0.01
 P99 = 0.99
