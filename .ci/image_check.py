@@ -22,6 +22,7 @@ from typing import Any, get_args
 import httpx
 
 import app
+from app.extras import EXTRAS, is_installed
 from app.reports.picture.style import Theme
 from app.reports.representations import BY_NAME
 from app.service.media_types import OFFERED
@@ -44,10 +45,21 @@ OPTIONAL = "not_installed"  # what is said of a statistic whose library the imag
 
 
 def import_everything() -> None:
-    """Import every module of the service but the one that starts it."""
+    """Import every module of the service but the one that starts it, and those that need what this image does not have."""
+    absent = {"pytest"} | {
+        module.partition(".")[0]
+        for name, extra in EXTRAS.items()
+        if not is_installed(name)
+        for module in extra.modules
+    }
     for module in pkgutil.walk_packages(app.__path__, "app."):
-        if not module.name.endswith("__main__"):
+        if module.name.endswith("__main__"):
+            continue
+        try:
             importlib.import_module(module.name)
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] not in absent:
+                raise
 
 
 def examples(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
