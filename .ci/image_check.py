@@ -41,12 +41,13 @@ FILES = {
     "every-eval-ever": {"u": "u.eee.jsonl", "v": "v.eee.jsonl"},
 }
 WARNINGS = ('"level":"warning"', '"level":"error"', '"level":"critical"', "Traceback", "Warning")
+NEVER = {"pytest", "mcp_types"}  # of tools that are not for images; the second comes with mcp
 OPTIONAL = "not_installed"  # what is said of a statistic whose library the image does not have
 
 
 def import_everything() -> None:
     """Import every module of the service but the one that starts it, and those that need what this image does not have."""
-    absent = {"pytest"} | {
+    absent = NEVER | {
         module.partition(".")[0]
         for name, extra in EXTRAS.items()
         if not is_installed(name)

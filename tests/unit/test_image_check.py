@@ -25,7 +25,7 @@ import image_check
 image_check.import_everything()
 print("app.jobs.store" in sys.modules)
 """
-OF_TOOLS = {"pytest", "mcp"}
+OF_TOOLS = {"pytest", "mcp", "mcp_types"}
 OF_SERVE = {"dbos", "psycopg", "sqlalchemy", "jiwer", "sacrebleu", "pytrec_eval", "openpyxl", "pyarrow"}
 
 
