@@ -65,7 +65,11 @@ async def while_full(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not executor.full
         asked = await fill(client, executor)
         assert executor.full
+        taken = 0
         twin = asyncio.create_task(client.post(PATH, json=endless(0)))  # shares what is computed already
+        async with asyncio.timeout(30.0):
+            while taken < 2:  # noqa: ASYNC110 (it has had its turns, which are not those that are counted below)
+                await asyncio.sleep(0.01)
         refusals = executor.rejections["queue_depth"]
         assert (
             await client.post(PATH, json=SMALL)
