@@ -267,7 +267,7 @@ class Settings(BaseSettings):
     jobs_key_bytes: int = Field(
         default=4096 * MIB,
         ge=MIB,
-        description="Most bytes of results and stored answers that are kept for one API key; more get 429.",
+        description="Most bytes of results and stored answers that are kept for one API key; with more, submissions and `store` get 429. Jobs that were accepted before still add theirs.",
     )
     jobs_waiting_seconds: float = Field(
         default=3_600_000.0,

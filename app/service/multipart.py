@@ -96,7 +96,7 @@ def read(
 
     Raises
     ------
-    MalformedBody, pointer_token
+    MalformedBody
         The body is not multipart with this boundary, or truncated; or a file's compressed data is damaged.
     BodyTooLarge
         There are more than `most_parts`, or the files have more than `most_bytes` when inflated.

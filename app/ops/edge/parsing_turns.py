@@ -4,8 +4,9 @@ A connection may have a few chunks parsed at once, enough for any ordinary reque
 of the loop the waiting connections get a few more, one after the other, so that other requests wait only for a few
 milliseconds, whatever arrives over however many connections.
 
-Requests start in turns, too: in each turn of the loop one of each kind, and a few of the cheapest kinds. Requests of one
-kind are answered in their order; a flood of one kind delays the other kinds by at most one request per turn.
+Requests start in turns, too: in each turn of the loop one of most kinds, and a few of health requests and of tests, which
+wait for turns of their own before they compute (`app.api.turns`). Requests of one kind are answered in their order; a flood
+of one kind delays the other kinds by no more than its few requests in each turn.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import itertools
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from app.inputs import integer_lists
 from app.inputs.json_body import decode
 
 LONG = [-3, 0, 12] * 5_000
+WRITTEN = re.compile("(0|-?[1-9][0-9]*)(,(0|-?[1-9][0-9]*))*")  # as integers are written, -0 is not
 INT64 = st.integers(-(2**63) + 1, 2**63 - 2)
 
 
@@ -20,6 +23,17 @@ def test_a_list_of_integers_is_read_exactly(values: list[int], comma: str) -> No
     array = integer_lists.integers(comma.join(map(str, values)).encode())
     assert array is not None
     assert array.tolist() == values
+
+
+def test_every_short_text_is_taken_as_json_reads_it_or_left_to_the_parser() -> None:
+    """All texts of up to five of these characters: wherever a sign, a zero or a comma is one too many or too few."""
+    for length in range(1, 6):
+        for text in map("".join, itertools.product("019-,", repeat=length)):
+            array = integer_lists.integers(text.encode())
+            if array is not None:
+                assert array.tolist() == from_json(f"[{text}]"), text
+            else:
+                assert WRITTEN.fullmatch(text) is None, text
 
 
 @pytest.mark.slow
