@@ -13,10 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 from ..service import problems
-from ..service.messages import Job, RenderedResponse, Source, WorkStats
+from ..service.messages import OF_THE_CALL, Job, RenderedResponse, Source, WorkStats
 from ..service.rendered import encode, milliseconds
 
-OF_THE_CALL = frozenset({"server-timing", "age"})
 NOT_IN_KEY = frozenset({"timeout_s"})  # query parameters that do not change the answer
 
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from ..errors import ExactpermError, Flaw, PlanTooLarge, WorkerLost
 from ..execution.executor import Executor
 from ..service import problems
-from ..service.messages import Limits, RenderedResponse
+from ..service.messages import OF_THE_CALL, Limits, RenderedResponse
 from .database import reachable
 from .envelope import BATCH
 from .model import ACTIVE, StoreAway, Stored, Work
@@ -31,7 +31,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
-OF_THE_CALL = frozenset({"server-timing", "age"})  # of what came out of the cache
 HELD_BYTES = 2**28  # inputs of jobs that this host computes chunks of
 
 

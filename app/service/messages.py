@@ -13,6 +13,8 @@ Kind = TestKind | Literal["files", "plan", "gate", "compare", "power", "batch"]
 Source = Literal["computed", "kept", "shared"]
 # Whether an answer can be kept: there is a database, there is none, it is part of a list, there is no server.
 Keeps = Literal["kept", "off", "listed", "alone"]
+# Headers that are about one sending of an answer.
+OF_THE_CALL = frozenset({"server-timing", "age"})
 
 
 @dataclass(frozen=True, slots=True)
