@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import get_args
 
 import numpy as np
 
@@ -17,10 +18,10 @@ from .groups import LETTERS, circular, cluster_lines, letter_groups, tiers
 from .pair_records import Intervals, listed_order, pair_records
 from .pair_tests import PairTests
 from .ranks import Score, best_first, best_set, competition_ranks, rank_ranges
-from .record import Adjust, BoardRecord, FamilyRecord, GroupsRecord, SystemRecord
+from .record import Adjust, BoardRecord, Combine, FamilyRecord, GroupsRecord, SystemRecord
 from .relations import BETTER, WORSE, relations
 from .rounding import exact_alpha
-from .warnings import letters_too_many, pairwise_circular, test_warnings
+from .warnings import combined_against_scores, letters_too_many, pairwise_circular, test_warnings
 
 _PROMISE = ", which pairs of systems do not promise"
 CONTROLS: dict[Adjust, str] = {
@@ -95,6 +96,7 @@ class _Findings:
     ) -> None:
         size = len(order)
         self.order = order
+        self.combined = not set(get_args(Combine)).isdisjoint(tests.method)
         self.better = _better(tests, relation, place)
         significant = self.better | self.better.T
         self.cliques = letter_groups(significant)
@@ -139,7 +141,9 @@ class _Findings:
         """Too many letters; tests that go against the scores."""
         warnings = []
         against = int(np.count_nonzero(np.tril(self.better)))
-        if against:
+        if against and self.combined:
+            warnings.append(combined_against_scores(against))
+        elif against:
             warnings.append(pairwise_circular(against, circle=circular(self.better)))
         if self.cliques is None:
             warnings.append(letters_too_many(len(LETTERS)))

@@ -3,8 +3,8 @@
 Only one-sided p-values are combined: two-sided ones have lost the direction, so that opposite differences would count as
 agreement. An exact p-value is at most x with probability at most x, and both combinations grow with each p-value. So with
 independent data sets the result is valid, and conservative where p-values are discrete; it is not the p-value of an exact
-test. Two-sided it is twice the combination in the direction of the observed mean difference, and 1 where that is 0: never
-less than twice the smaller one.
+test. Two-sided it is twice the smaller combination, and the side is that one's, whatever the sign of the mean difference: one
+data set of large numbers may outweigh all others in the mean, and not in the evidence.
 """
 
 from __future__ import annotations
@@ -130,15 +130,22 @@ def combined(tests: Sequence[PairTests], method: Combine) -> PairTests:
 
 
 def doubled(above: PairTests, below: PairTests) -> PairTests:
-    """The two-sided tests of `above`, to the greater side, and `below`, to the lesser."""
-    up, none = above.sign > 0, above.sign == 0
+    """The two-sided tests of `above`, to the greater side, and `below`, to the lesser: twice the smaller one, and its side.
+
+    p is 1 where neither is smaller, beyond what rounding may do: no side could be claimed.
+    """
+    up = above.log10_p < below.log10_p
+    none = np.abs(above.log10_p - below.log10_p) <= 2.0 * _MARGIN * (1.0 + np.abs(above.log10_p))
+    highs = np.where(up, above.log10_high, below.log10_high)
+    lows = np.minimum(above.log10_low, below.log10_low)
     logs = [
-        np.where(none, 0.0, np.where(up, getattr(above, name), getattr(below, name)) + math.log10(2.0))
-        for name in ("log10_p", "log10_low", "log10_high")
+        np.where(none, 0.0, each + math.log10(2.0))
+        for each in (np.minimum(above.log10_p, below.log10_p), lows, highs)
     ]
     least = np.minimum(np.minimum(above.attainable, below.attainable) + math.log10(2.0), 0.0)
     return replace(
         above,
+        sign=np.where(none, 0, np.where(up, 1, -1)),
         **_bounded(*(np.minimum(each, 0.0) for each in logs)),
         attainable=least,
         sampled=(above.sampled | below.sampled) & ~none,

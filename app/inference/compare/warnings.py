@@ -73,6 +73,16 @@ def pairwise_circular(against: int, *, circle: bool) -> WarningRecord:
     )
 
 
+def combined_against_scores(against: int) -> WarningRecord:
+    """Pairs whose p-values, combined, are for the system with the worse mean score."""
+    return WarningRecord(
+        "combined_against_scores",
+        f"In {_pairs(against)} the system with the worse mean score is significantly better by the p-values of the data sets "
+        "together: a few data sets of large numbers outweigh the others in the mean. Ranks follow the scores, tiers the "
+        "direction of each test, clusters significance alone.",
+    )
+
+
 def _pairs(count: int) -> str:
     return "1 pair" if count == 1 else f"{count:,} pairs"
 
