@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Scope
 
 from ..errors import ExactpermError
 from ..ops.route_templates import Templates
@@ -16,6 +20,7 @@ from .endpoint import sent
 
 MAX_PATH_CHARS = 100
 LIKENESS = 0.75
+OF_FILES = frozenset({"GET", "HEAD"})  # of a mounted folder
 
 
 def add_handlers(app: FastAPI) -> None:
@@ -31,7 +36,12 @@ def add_handlers(app: FastAPI) -> None:
         if error.status_code == 404:
             detail = _meant(request.url.path, paths)
         elif error.status_code == 405:
-            detail = _allowed(request.url.path, dict(headers).get("allow", ""))
+            scope = request.scope
+            if "app_root_path" in scope:  # as it was before a mounted folder took its part of the path
+                scope = {**scope, "root_path": scope["app_root_path"]}
+            allow = ", ".join(sorted(_methods(app.routes, scope)))
+            headers = [*(header for header in headers if header[0] != "allow"), ("allow", allow)]
+            detail = _allowed(request.url.path, allow)
         return sent(problems.of_status(error.status_code, detail, _id(request), headers))
 
     async def of_ours(request: Request, error: Exception) -> Response:
@@ -51,10 +61,19 @@ def _meant(path: str, paths: list[str]) -> str | None:
     return f"There is no such path; did you mean {near[0]}? See /docs for all paths." if near else None
 
 
-def _allowed(path: str, allow: str) -> str | None:
+def _methods(routes: Iterable[Any], scope: Scope) -> set[str]:
+    """The methods of all routes of a path; the framework's own 405 names those of the first route only."""
+    methods: set[str] = set()
+    for route in routes:
+        if not hasattr(route, "path"):  # FastAPI keeps included routers as one entry
+            methods |= _methods(route.original_router.routes, scope)
+        elif route.matches(scope)[0] is not Match.NONE:
+            methods |= getattr(route, "methods", OF_FILES)
+    return methods
+
+
+def _allowed(path: str, allow: str) -> str:
     """What to do instead; browsers that follow a link to a POST route use GET."""
-    if not allow:
-        return None
     example = (
         " A page for it is at /."
         if path.startswith("/v1/tests") or path in {"/v1/gate", "/v1/compare"}

@@ -243,6 +243,28 @@ def test_a_wrong_method_is_a_405_that_names_the_right_one(
     assert response.headers["allow"] in {"POST", "GET", "GET, HEAD", "HEAD, GET"}
 
 
+def test_allow_names_all_methods_of_a_path(service: Any, problem_of: Any) -> None:
+    """RFC 9110, 10.2.1; for each path of the API document, by asking with every method."""
+    described = service.get("/openapi.json").json()["paths"]
+    paths = {path: {method.upper() for method in operations} for path, operations in described.items()}
+    paths |= {
+        "/": {"GET"},
+        "/docs": {"GET"},
+        "/openapi.json": {"GET", "HEAD"},
+        "/page/app.js": {"GET", "HEAD"},
+    }
+    assert paths["/v1/jobs"] == {"GET", "POST"}
+    assert paths["/v1/jobs/{job}"] == {"GET", "DELETE"}
+    for path, known in paths.items():
+        asked = path.replace("{job}", "j_x").replace("{name}", "r_x")
+        assert "{" not in asked
+        for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} - known:
+            response = service.request(method, asked)
+            allow = response.headers["allow"]
+            assert set(allow.split(", ")) == known, (method, path)
+            assert problem_of(response, 405)["detail"].startswith(f"Use {allow} for {asked}")
+
+
 def test_a_body_over_the_limit_is_a_413_declared_or_not(service: Any, problem_of: Any) -> None:
     size = service.app.state.settings.max_body_bytes + 1
     problem_of(service.body(PATH, b" " * size), 413)
