@@ -81,6 +81,7 @@ class Jobs:
         try:
             yield
         except StoreAway as away:
+            self._is_ready = False  # what comes back may be another file
             ended = time.monotonic()
             if ended - began > SLOW_S:
                 self._away_until = ended + PAUSE_S

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ MENDABLE = frozenset(
 WRITABLE = (
     "the file that EXACTPERM_JOBS_URL names, and its folder, must be writable for the user of this process"
 )
+IDENTITY = "identity"  # of the file that a connection has open
 POSTGRES = "postgresql+psycopg"
 # Half a minute after the other side has gone, a connection is closed, on either side.
 KEEPALIVES = {
@@ -76,10 +78,19 @@ def _sqlite(url: sa.URL) -> sa.Engine:
     file = Path(url.database)
     _refuse_impossible(file)
     engine = sa.create_engine(url, connect_args={"timeout": BUSY_MS / 1e3})
+    opened = threading.Event()
 
     @sa.event.listens_for(engine, "do_connect")
     def make(*_: Any) -> None:
+        if opened.is_set() and not file.exists():
+            raise _cannot_open(f"{file} was deleted while this process ran; put it back, or start again")
         _made(file)
+
+    @sa.event.listens_for(engine, "checkout")
+    def look(_: Any, record: sa.pool.ConnectionPoolEntry, __: Any) -> None:
+        # A file stays open, and takes rows that nobody will find, when its name is gone or is another file's.
+        if record.info[IDENTITY] != _identity(file):
+            raise sa.exc.DisconnectionError(f"{file} is another file than it was")
 
     @sa.event.listens_for(engine, "handle_error")
     def leave(context: sa.engine.ExceptionContext) -> None:
@@ -88,7 +99,9 @@ def _sqlite(url: sa.URL) -> sa.Engine:
             context.is_disconnect = True
 
     @sa.event.listens_for(engine, "connect")
-    def begin(connection: sqlite3.Connection, _: Any) -> None:
+    def begin(connection: sqlite3.Connection, record: sa.pool.ConnectionPoolEntry) -> None:
+        opened.set()
+        record.info[IDENTITY] = _identity(file)
         connection.isolation_level = "IMMEDIATE"  # a reader that becomes a writer would fail at once
         connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
         _write_ahead(connection)
@@ -122,9 +135,22 @@ def _made(file: Path) -> None:
     try:
         _make(file)
     except OSError as error:
-        refused = sqlite3.OperationalError(f"{file} cannot be made: {error.strerror}")
-        refused.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
-        raise refused from None
+        raise _cannot_open(f"{file} cannot be made: {error.strerror}") from None
+
+
+def _cannot_open(why: str) -> sqlite3.OperationalError:
+    refused = sqlite3.OperationalError(why)
+    refused.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+    return refused
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """The device and the inode of a file; None where there is none."""
+    try:
+        about = file.stat()
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:

@@ -126,6 +126,12 @@ class Runner:
 
         DBOS.listen_queues([PLANS, CHUNKS])
         DBOS.launch()
+        self._queues = (at_once, poll_s)
+        self.register_queues()
+
+    def register_queues(self) -> None:
+        """Write the rows of the queues, which a file that replaced another lacks."""
+        at_once, poll_s = self._queues
         DBOS.register_queue(
             PLANS, worker_concurrency=1, polling_interval_sec=poll_s, on_conflict="always_update"
         )

@@ -134,11 +134,18 @@ class Host:
         settings = self._settings
         runner.launch(self._chunks.plan, self._chunks.chunk, settings.workers + 2, settings.job_poll_s)
         log.info("worker %s is ready", self._name)
+        was_away = False
         while not self.ended.wait(settings.job_beat_s) and not self._stands_still():
             try:
                 with reachable():
+                    if was_away:  # what came back may be another file
+                        self._store.create_tables()
+                        self._queue.create_tables()
+                        runner.register_queues()
+                    was_away = False
                     self._beat(runner)
             except StoreAway as away:
+                was_away = True
                 log.warning("the database of jobs is away: %s", away)
             except Exception:  # whatever it is, the heart goes on
                 log.exception("a heartbeat failed")

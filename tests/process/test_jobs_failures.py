@@ -17,7 +17,7 @@ import pytest
 
 from app.jobs.database import WRITABLE
 from tests.process.conftest import PATIENCE_S, ROOT, SMALL, until
-from tests.process.job_servers import DIGESTS, QUICK, lines, serving
+from tests.process.job_servers import DIGESTS, QUICK, JobServer, lines, serving
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 LATER = "select 1 from ep_hosts where algorithm = ? and seen > ? + 1.0"
@@ -56,6 +56,57 @@ def test_a_full_disk_is_a_503_and_the_file_stays_whole(tmp_path: Path) -> None:
         assert server.rows("select count(*) from ep_jobs") == [(accepted + 2,)]
         assert server.rows("select count(distinct workflow_uuid) from workflow_status") == [(accepted + 2,)]
         assert server.state(job)["state"] == "queued"
+
+
+def _moved(server: JobServer, folder: Path) -> None:
+    """The file and its write-ahead log, as `mv` moves them."""
+    for suffix in ("", "-wal", "-shm"):
+        part = server.file.with_name(server.file.name + suffix)
+        if part.exists():
+            part.rename(folder / part.name)
+
+
+def test_a_file_that_is_deleted_takes_no_jobs_until_it_is_back(tmp_path: Path) -> None:
+    """An open file takes rows when its name is gone: a job would be accepted into nothing."""
+    (away := tmp_path / "away").mkdir()
+    body = {"kind": "scores", "request": SMALL}
+    with serving(tmp_path) as server:
+        kept = server.submit("scores", SMALL)
+        answer = server.result(kept)
+        _moved(server, away)
+        for path, json in [("/v1/jobs", body), ("/v1/tests/scores?store=1", SMALL)]:
+            refused = server.ask("POST", path, json=json)
+            assert (refused.status_code, refused.json()["type"]) == (503, "/docs/problems#store-away")
+            assert "retry-after" in refused.headers
+        assert not server.file.exists()
+        assert server.ask("GET", f"/v1/jobs/{kept}").status_code == 503
+        assert server.ask("GET", "/readyz").status_code == 200
+        assert server.post("/v1/tests/scores", SMALL).status_code == 200
+        # Of the web process, and of the heartbeat of its worker.
+        until(
+            lambda: server.log.read_text().count("was deleted while this process ran") >= 2,
+            "the log says why",
+        )
+        for part in away.iterdir():
+            part.rename(tmp_path / part.name)
+        until(lambda: server.ask("POST", "/v1/jobs", json=body).status_code == 202, "the file is noticed")
+        assert server.result(kept) == answer
+        assert server.ended(server.submit("scores", SMALL))["state"] == "succeeded"
+
+
+def test_a_file_that_replaces_another_has_the_jobs_from_then_on(tmp_path: Path) -> None:
+    (away := tmp_path / "away").mkdir()
+    with serving(tmp_path) as server:
+        lost = server.submit("scores", SMALL)
+        server.result(lost)
+        _moved(server, away)
+        server.file.touch(mode=0o600)
+        body = {"kind": "scores", "request": SMALL}
+        until(lambda: server.ask("POST", "/v1/jobs", json=body).status_code == 202, "the file is noticed")
+        job = server.submit("scores", SMALL)
+        assert server.ended(job)["state"] == "succeeded"
+        assert server.ask("GET", f"/v1/jobs/{lost}").status_code == 404
+        assert server.rows("select count(*) from ep_jobs where id = ?", job) == [(1,)]
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["the worker", "its processes"])
