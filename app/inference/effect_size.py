@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from ..engine.lattice import Reals, Whole
+from ..engine.lattice import MAX_TOTAL, Whole
 from ..engine.paired_proportions import clopper_pearson
 from ..statistics.additive_problem import Additive, clustered
-from ..statistics.paired import Paired, StatisticSpec
+from ..statistics.paired import Column, Effects, Paired, Repeated, Scores, StatisticSpec
 from ..statistics.paired_binary import PairedBinary, paired_binary
 from ..statistics.problem import Problem
-from .items import differences_of
+from .float_dust import ULPS
+from .items import additive_differences
 from .record import Discordant, EffectSize
 
 
@@ -33,32 +36,62 @@ def effect_size(
     """
     if scores is not None:
         units = clustered(scores[0] - scores[1], data.pairing)
-        d_z, delta = cohens_d_z(units), cliffs_delta(*scores)
+        d_z, delta = cohens_d_z(units, _dust(data, scores)), cliffs_delta(*scores)
     else:
         delta = None
+        d_z = None
         # Effects of pairs depend on each other.
-        alone = isinstance(problem, Additive) and not problem.pairwise
-        d_z = cohens_d_z(differences_of(problem)) if alone else None
+        if isinstance(problem, Additive) and not problem.pairwise:
+            units = additive_differences(problem)
+            d_z = cohens_d_z(units, _dust(data, [units]))
     seen = paired_binary(data, spec)
     if seen is not None and lower_is_better:
         seen = replace(seen, only_u=seen.only_v, only_v=seen.only_u)
     return EffectSize(d_z, delta, None if seen is None else discordant(seen, level))
 
 
-def cohens_d_z(units: Whole | Reals) -> float | None:
+def cohens_d_z(units: Whole, dust: int = 0) -> float | None:
     """Mean over standard deviation (ddof 1) of the units' differences, shape (M,); Lakens 2013, eq. 7.
 
-    None for a single unit, or where all differences are the same.
+    The ratio has no unit. None for a single unit, or where all differences are within `dust` of each other.
     """
     n = len(units)
-    if n < 2 or (units == units[0]).all():
+    if n < 2 or int(units.max()) - int(units.min()) <= dust:
         return None
-    if units.dtype == object:  # the ratio has no unit, and large integers no double
-        largest = max(abs(x) for x in units.tolist())
-        units = np.array([x / largest for x in units.tolist()])
-    mean = float(Fraction(sum(units.tolist())) / n)
-    centred = units.astype(np.float64) - mean
-    return mean / math.sqrt(math.fsum((centred * centred).tolist()) / (n - 1))
+    # M times each difference less the mean: whole numbers, so that nothing is left of a spread that is none.
+    total: int = sum(units.tolist())
+    if n * int(np.abs(units).max()) > MAX_TOTAL // 2:
+        units = units.astype(object)
+    centred = n * units - total
+    largest = int(np.abs(centred).max())
+    shares = (centred / largest).astype(np.float64)
+    variance = math.fsum((shares * shares).tolist()) / (n - 1)
+    return total / largest / math.sqrt(variance)
+
+
+def _dust(data: Paired, sizes: Sequence[Whole]) -> int:
+    """How far apart rounding alone may leave sums of fractions as large as `sizes`, which are in lattice units."""
+    columns = _columns(data)
+    if all(_is_whole(column) for column in columns):
+        return 0
+    largest = max(int(np.abs(each).max(initial=0)) for each in sizes)
+    clusters = data.pairing.clusters
+    together = 1 if clusters is None else int(np.bincount(clusters).max())
+    return largest * together * ULPS >> sys.float_info.mant_dig - 1
+
+
+def _columns(data: Paired) -> list[Column]:
+    """The numbers that may have dust."""
+    if isinstance(data, Scores):
+        return [side.values if isinstance(side, Repeated) else side for side in (data.u, data.v)]
+    if isinstance(data, Effects):
+        return [data.stay] if data.swap is None else [data.stay, data.swap]
+    return []
+
+
+def _is_whole(column: Column) -> bool:
+    """Whether these are whole numbers, which have no dust."""
+    return column.dtype == np.int64 or bool((column == np.rint(column)).all())
 
 
 def cliffs_delta(u: Whole, v: Whole) -> float:

@@ -24,7 +24,7 @@ _MAX_SECONDS = 0.25
 _DECIMALS = 12
 _MAX_DENOMINATOR = 1_000
 # Dust is of so many last places of the largest score.
-_ULPS = 32
+ULPS = 32
 # Scores printed with at least so many decimals may be fractions; that they are by chance has this probability.
 _FEWEST_PRINTED = 4
 _CHANCE = 1e-9
@@ -169,7 +169,7 @@ def _near(numbers: Reals, size: float, slack: float) -> bool:
 def _slack(distinct: Reals) -> float:
     """What dust there may be on scores of this size; little against twelve decimals."""
     largest = float(np.abs(distinct).max(initial=0.0))
-    return min(_ULPS * math.ulp(largest), 1e-14)
+    return min(ULPS * math.ulp(largest), 1e-14)
 
 
 def _to_twelve(values: Reals) -> Reals:

@@ -67,16 +67,21 @@ def differences_of(problem: Problem) -> Whole | Reals:
     and says no more.
     """
     if isinstance(problem, Additive):
-        if problem.rounding is not None and problem.rounding.exact is not None:
-            own, *swapped = problem.rounding.exact
-            return np.asarray(own - swapped[0] if swapped else 2 * own, dtype=object)
-        return 2 * problem.stay if problem.swap is None else problem.stay - problem.swap
+        return additive_differences(problem)
     if isinstance(problem, Quantiles):
         return own_differences(problem)
     stay = values_of(problem.function, list(problem.stay.T))
     swap = values_of(problem.function, list(problem.swap.T))
     difference = stay - swap
     return np.where(np.isfinite(difference), difference, 0.0)
+
+
+def additive_differences(problem: Additive) -> Whole:
+    """The same of a sum of effects: whole numbers, shape (M,)."""
+    if problem.rounding is not None and problem.rounding.exact is not None:
+        own, *swapped = problem.rounding.exact
+        return np.asarray(own - swapped[0] if swapped else 2 * own, dtype=object)
+    return 2 * problem.stay if problem.swap is None else problem.stay - problem.swap
 
 
 def most_moved(differences: Whole | Reals, pairing: Pairing, *, lower_is_better: bool = False) -> Moved:

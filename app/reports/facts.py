@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..inference.gate.record import MetricRecord
+from ..inference.gate.record import MetricRecord, Procedure
+from ..inference.options import Alternative, Resampling
 from ..inference.record import ConfidenceInterval, Discordant, MonteCarloRecord, TestRecord
 from ..statistics.measured import direction
 from .certainty import (
@@ -34,19 +35,20 @@ from .sentence import over_items
 from .titles import by_name, measured_in, names_of
 
 _MINUS = re.compile(r"(?<![\w.])-(?=\d)")
-_ALTERNATIVES = {
+_ALTERNATIVES: dict[Alternative, str] = {
     "two-sided": "in either direction",
     "greater": "U above V",
     "less": "U below V",
 }
-_NULLS = {
+_NULLS: dict[Resampling, str] = {
     "permutation": "it does not matter which system gave which output",
     "bootstrap": "no difference; items drawn anew with replacement",
 }
-_PROCEDURES = {
+_PROCEDURES: dict[Procedure, str] = {
     "permutation": "paired permutation test",
     "bootstrap": "paired bootstrap",
     "tango_score": "Tango's score test of paired proportions, asymptotic",
+    "e_value": "e-value of sign flips, which holds at every look",
 }
 
 

@@ -232,3 +232,42 @@ def test_false_alarms_over_all_looks_stay_below_alpha(service: Any) -> None:
         ]
         alarms += any(value["significant"] for value in values)
     assert alarms / 256 <= 0.25
+
+
+@pytest.mark.parametrize("policy", ["improve", "non_inferior", "no_regression"])
+def test_thousands_of_wins_are_a_power_of_ten_and_no_500(service: Any, policy: str) -> None:
+    """By hand: of n wins E is the mean over the tilts of (exp(t) / cosh(t)) ** n."""
+    u, v = [1] * 3000, [0] * 3000
+    if policy == "no_regression":
+        u, v = v, u
+    response = decided(service, u, v, policy=policy, sequential=ANYTIME, fail_status=200)
+    assert response.status_code == 200, response.text
+    tilts = [2.0 ** (half / 2) for half in range(-14, 3)]
+    logs = [3000 * (tilt - math.log(math.cosh(tilt))) for tilt in tilts]
+    log_e = max(logs) + math.log(sum(math.exp(one - max(logs)) for one in logs) / len(logs))
+    answer = response.json()
+    decision = answer["metrics"][0]["decision"]
+    for found in (answer, decision):
+        assert found["log10_p_value"] == pytest.approx(-log_e / math.log(10), rel=1e-12)
+        assert 0 < found["p_value"] < 1e-300
+    assert 0 <= decision["p_value_bounds"][0] <= decision["p_value"] <= decision["p_value_bounds"][1] < 1e-300
+    assert decision["min_attainable_p"] == pytest.approx(decision["p_value"], abs=1e-320)
+    assert answer["verdict"] == ("fail" if policy == "no_regression" else "pass")
+    assert f"e{math.floor(-log_e / math.log(10))}" in answer["reason"]
+
+
+@pytest.mark.parametrize("planned", [None, 12])
+@pytest.mark.parametrize("policy", ["improve", "non_inferior", "no_regression"])
+@pytest.mark.parametrize("representation", ["html", "text", "markdown", "csv", "junit"])
+def test_every_report_of_a_gate_that_is_asked_again_says_its_verdict(
+    service: Any, representation: str, policy: str, planned: int | None
+) -> None:
+    terms: dict[str, Any] = {"policy": policy, "margin": 0.25, "fail_status": 200}
+    terms["sequential"] = {"scale": 2} if planned is None else {"scale": 2, "planned_n": planned}
+    request = {"kind": "scores", "request": {"u": U, "v": V}, **terms}
+    response = service.post(f"/v1/gate?format={representation}", request)
+    assert response.status_code == 200, response.text
+    assert response.headers["x-verdict"] in response.text.lower()
+    assert (
+        "e-value" if representation == "html" else "e_value"
+    ) in response.text or representation == "markdown"

@@ -123,7 +123,7 @@ def _by_bounds(units: Units, scale: Fraction, tail: Fraction, budget: Budget) ->
     planned = subset_bounds.plan(units, tail)
     if planned is None:
         raise NotAnIntervalError(
-            "its level is so near to 0 that its ends cannot be told from the observed difference"
+            "its ends are so near to the observed difference that they cannot be told from it"
         )
     if planned.nanoseconds > budget.operations or planned.bytes > budget.bytes:
         raise NotAnIntervalError(

@@ -272,6 +272,8 @@ class Approximation:
 
     def end(self, tail: float) -> float:
         """The r with G(r) = `tail` < 1/2, roughly: Newton's method on the normal scale, where the slope is 1 / error."""
+        if self.error == 0.0:  # units that differ by less than doubles tell apart
+            return self.centre
         wanted = float(special.ndtri(tail))
         r = self.centre + self.error * wanted
         for _ in range(_ITERATIONS):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ...engine.probability import SMALLEST
 from ...errors import InvalidTest
 from ..options import Sequential
+from ..p_value import SMALLEST_NORMAL
 from ..paired_test import Prepared
 from ..record import SequentialRecord
 from ..sequential import SequentialTest, sequential_test
@@ -47,7 +49,9 @@ class AnytimeTest:
         """The p-value of any time, 1 / e; its upper bound is at most alpha only where the e-value is certain to reach 1 / alpha."""
         found = self.test.e_value()
         most = self.test.e_value(self._most())
-        low, high = (min(1.0, math.exp(-max(found.log_e + sign * found.error, -700.0))) for sign in (1, -1))
+        low, high = _inverse(found.log_e + found.error), _inverse(found.log_e - found.error)
+        if low < SMALLEST_NORMAL:
+            low = 0.0  # a subnormal double has not the digits of its logarithm
         if self.test.rejects(self.alpha):
             high = min(high, self.alpha)
         else:
@@ -60,10 +64,10 @@ class AnytimeTest:
             difference=float(self.question.difference),
             p_value=min(max(record.p_anytime, low), high),
             log10_p_value=record.log10_p_anytime,
-            p_value_bounds=(max(low, 5e-324), high),
+            p_value_bounds=(low, high),
             p_value_bounds_kind="certified",
             exact=True,
-            min_attainable_p=min(1.0, math.exp(-max(most.log_e, -700.0))),
+            min_attainable_p=_inverse(most.log_e),
             beyond=self._beyond(),
             waiting=not self.is_complete,
         )
@@ -76,6 +80,12 @@ class AnytimeTest:
     def _beyond(self) -> bool:
         observed = self.test.observed
         return observed > 0 if self.question.alternative == "greater" else observed < 0
+
+
+def _inverse(log_e: float) -> float:
+    """1 / e as a p-value: at most 1, and never 0; rounded up where it is subnormal."""
+    p = math.exp(-max(log_e, 0.0))
+    return p if p >= SMALLEST_NORMAL else p + SMALLEST
 
 
 def anytime_test(prepared: Prepared, terms: GateTerms, question: Question, asked: Sequential) -> AnytimeTest:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from scipy import stats
 
 from app.engine.plan import Budget
@@ -51,6 +52,36 @@ def test_d_z_is_of_the_units_that_swap() -> None:
     assert together.cohens_d_z == pytest.approx(differences.mean() / differences.std(ddof=1))
     assert sizes(u, v, "signed_rank").cohens_d_z == sizes(u, v).cohens_d_z == sizes(u, v, "sign").cohens_d_z
     assert sizes([1.5], [0.5]).cohens_d_z is None
+
+
+SHIFTS = st.sampled_from([1, 2.5, 0.1, 1e-3, 1e15, 1 / 3])
+FRACTIONS = st.sampled_from([1, 3, 7, 100, 1000, 8191])
+
+
+@given(st.lists(st.integers(1, 9999), min_size=2, max_size=12), FRACTIONS, SHIFTS, st.booleans())
+@example([91, 56], 100, 1, False)
+def test_a_constant_shift_computed_in_doubles_has_no_d_z(
+    values: list[int], below: int, shift: float, grouped: bool
+) -> None:
+    v = [value / below for value in values]
+    u = [value + shift for value in v]
+    codes = [place // 2 for place in range(len(v))] if grouped and len(v) % 2 == 0 else None
+    assert sizes(u, v, codes=codes).cohens_d_z is None
+
+
+@given(st.lists(st.integers(-99, 99), min_size=3, max_size=12, unique=True), st.sampled_from([1, 10, 1000]))
+def test_d_z_of_decimals_is_that_of_their_fractions(values: list[int], below: int) -> None:
+    mean = Fraction(sum(values), len(values))
+    variance = sum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    u = [round(3 + value / below, 3) for value in values]
+    assert sizes(u, [3.0] * len(u)).cohens_d_z == pytest.approx(
+        float(mean) / math.sqrt(variance), rel=1e-13, abs=1e-300
+    )
+
+
+def test_d_z_of_large_whole_numbers_is_exact() -> None:
+    assert sizes([10**17 + 1, 10**17 + 3], [10**17, 10**17]).cohens_d_z == pytest.approx(math.sqrt(2))
+    assert sizes([1e15 + 1, 1e15 + 3], [1e15, 1e15]).cohens_d_z == pytest.approx(math.sqrt(2))
 
 
 @given(VALUES, VALUES)
