@@ -40,13 +40,11 @@ from .prepared import PlannedTest
 from .quantile_test import quantile_test, refuse_bootstrap
 from .record import EffectSize, ItemLevel, MethodRecord, Moved, NamesRecord, TestRecord, WarningRecord
 from .record_parts import (
-    is_rounded,
     items_of_u,
     measured,
     pairing_record,
     reason_of,
     repeats_record,
-    rounding_warnings,
 )
 from .sensitivity import PlannedSensitivity, SensitivityQuestion, planned_sensitivity
 from .sequential import SequentialTest, sequential_test
@@ -246,7 +244,7 @@ def finish(prepared: Prepared) -> TestRecord:
     result = prepared.test.solve()
     answer = result.answer
     require(answer, exact=result.exact, attainable=result.attainable)
-    exact = result.exact and not is_rounded(prepared.test.problem)
+    exact = result.exact
     item_level = _item_level(prepared)
     sizes, changed = _described(prepared)
     interval = IntervalResult(None)
@@ -285,7 +283,6 @@ def finish(prepared: Prepared) -> TestRecord:
             *(() if missing is None else (missing_warning(missing, result.items.n),)),
             *(WarningRecord(warning.code, warning.detail) for warning in prepared.data_warnings),
             *warnings_of(options, result, item_level, exact=exact),
-            *rounding_warnings(prepared.test.problem),
             *(() if prepared.dust is None else (prepared.dust.warning(),)),
             *(WarningRecord(code, detail) for code, detail in interval.warnings),
         ),

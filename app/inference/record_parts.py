@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..engine.plan import Cost, Plan
-from ..statistics.joint_problem import Joint
 from ..statistics.paired import Paired, Pairing, Scores, StatisticSpec
-from ..statistics.problem import Problem
 from ..statistics.repeats import spread_of
 from .data_record import PairingRecord, RepeatsRecord, SpreadRecord
 from .options import Options
-from .record import ItemsRecord, StatisticRecord, WarningRecord
+from .record import ItemsRecord, StatisticRecord
 
 
 def pairing_record(pairing: Pairing) -> PairingRecord | None:
@@ -44,22 +42,6 @@ def measured(statistic: StatisticRecord, options: Options) -> StatisticRecord:
     if options.metric is None and options.higher_is_better is None:
         return statistic
     return replace(statistic, metric=options.metric, higher_is_better=options.higher_is_better)
-
-
-def is_rounded(problem: Problem) -> bool:
-    """Whether the numbers of several sums were rounded: then nothing is exact for the numbers as they are."""
-    return isinstance(problem, Joint) and problem.rounded
-
-
-def rounding_warnings(problem: Problem) -> tuple[WarningRecord, ...]:
-    """That everything is of rounded numbers, where methods know no others."""
-    if not is_rounded(problem):
-        return ()
-    detail = (
-        "The numbers take more than 60 bits together and were rounded to 60: the p-value and its error bound are "
-        "those of the rounded numbers. Fewer digits (`decimals`) are taken exactly."
-    )
-    return (WarningRecord("scores_rounded", detail),)
 
 
 def reason_of(plan: Plan, by: Cost) -> str:

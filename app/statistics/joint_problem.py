@@ -92,7 +92,7 @@ class Joint:
     """A statistic of k sums: item n adds stay[n] or swap[n], shape (M, k), M swapping units.
 
     For a difference of scores f(U) - f(V) the vector is U's counts followed by V's; t then changes its sign
-    when everything is swapped (`mirrored`). `rounded` says that numbers were rounded to 60 bits.
+    when everything is swapped (`mirrored`).
     """
 
     name: str
@@ -104,4 +104,3 @@ class Joint:
     mirrored: bool = False
     score_u: Fraction | float | None = None
     score_v: Fraction | float | None = None
-    rounded: bool = False

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import cast
 
 import numpy as np
 
-from ..engine.lattice import Integers, largest_size
+from ..engine.lattice import Integers, Whole, Wide, largest_size
 from ..errors import InvalidTest
 from . import formula
-from .additive_problem import Additive, Rounding, clustered, require_items, require_same_length
+from .additive_problem import Additive, clustered, require_items, require_same_length
 from .entry_words import DEFAULT_EXPRESSION
 from .expression import POINTER, parse
 from .formula import Call, Linear, Node
 from .joint_problem import Joint
-from .numbers import effects_on, on_lattice
+from .numbers import effects_on, in_digits, on_lattice
 from .paired import Column, Effects, Pairing, StatisticSpec
 from .reduction import function_of_sums
+from .weights import on_one_unit
 
 _ITSELF, _ONE = formula.variable(0), Fraction(1)
 _SMALL_SUM = 1 << 56
@@ -36,60 +36,51 @@ def reduce_effects(data: Effects, spec: StatisticSpec) -> Additive | Joint:
             raise InvalidTest.at("/swap", "width_mismatch", detail)
     node = parse(text, [f"x{index + 1}" for index in range(width)])
     name = "".join(text.split())
-    alone = _one_sum(name, node, data) if width == 1 else None
+    alone = _one_sum(name, node, data)
     if alone is not None:
         return alone
-    units, stay, swap, roundings = _integers(data, width)
-    if any(unit != 1 for unit in units):
-        node = formula.substitute(node, lambda index: formula.scale_variable(index, units[index]))
-    problem = function_of_sums(name, node, stay, swap, data.pairing, POINTER)
-    if all(rounding is None for rounding in roundings):
-        return problem
-    if isinstance(problem, Joint):
-        return replace(problem, rounded=True)
-    return replace(problem, rounding=_rounding(node, roundings, data.pairing))
-
-
-def _rounding(node: Node, roundings: list[Rounding | None], pairing: Pairing) -> Rounding | None:
-    """What the sum that `node` is of rounded effects is off by, in its own lattice units."""
-    inner = node.arguments[0] if isinstance(node, Call) else node
-    assert isinstance(inner, Linear)
-    used = [(size, kept) for index, size in inner.terms if (kept := roundings[index]) is not None]
-    if not used:
-        return None
-    each = sum(abs(size) * kept.each for size, kept in used) * _largest_cluster(pairing)
-    return Rounding(each, sum(abs(size) * kept.most for size, kept in used))
+    parts, stay, swap = _integers(data, width)
+    if any(len(column) != 1 or column[0][0] != 1 for column in parts):
+        node = formula.substitute(node, lambda index: formula.linear(parts[index], Fraction(0)))
+    return function_of_sums(name, node, stay, swap, data.pairing, POINTER)
 
 
 def _one_sum(name: str, node: Node, data: Effects) -> Additive | None:
-    """The test of a multiple of a single sum, or of its size, that no 64 bits hold; of one of small integers; else None."""
+    """The test of a linear form of the sums, or of its size, that no 64 bits hold; of a sum of small integers; else None."""
     inner = node.arguments[0] if isinstance(node, Call) and node.function == "abs" else node
-    if not isinstance(inner, Linear) or inner.constant or len(inner.terms) != 1:
+    if not isinstance(inner, Linear) or inner.constant or not inner.terms:
         return None
     sides = [data.stay] if data.swap is None else [data.stay, data.swap]
-    columns = [_column(side, 0) for side in sides]
-    if inner == _ITSELF and data.pairing.clusters is None and all(map(_have_small_sum, columns)):
-        # Nothing of these can be refused or has to be scaled: the general way leads to the same.
-        stay, *other = cast("list[Integers]", columns)
-        swap = other[0] if other else None
-        plain = inner is node
-        return Additive(
-            name,
-            stay,
-            swap,
-            _ONE,
-            len(stay),
-            absolute=not plain,
-            shiftable=swap is None and plain,
-        )
-    lattice = on_lattice(*columns)
-    if lattice.error == 0 and all(column.dtype != object for column in lattice.columns):
+    if inner == _ITSELF and data.pairing.clusters is None and _width(data.stay) == 1:
+        columns = [_column(side, 0) for side in sides]
+        if all(map(_have_small_sum, columns)):
+            # Nothing of these can be refused or has to be scaled: the general way leads to the same.
+            stay, *other = cast("list[Integers]", columns)
+            swap = other[0] if other else None
+            plain = inner is node
+            return Additive(
+                name,
+                stay,
+                swap,
+                _ONE,
+                len(stay),
+                absolute=not plain,
+                shiftable=swap is None and plain,
+            )
+    lattices = [on_lattice(*(_column(side, index) for side in sides)) for index, _ in inner.terms]
+    if not any(lattice.error or any(map(_is_wide, lattice.columns)) for lattice in lattices):
         return None
-    factor = Fraction(inner.terms[0][1], inner.divisor)
-    sign = 1 if factor > 0 else -1
-    effects = [clustered(sign * column, data.pairing) for column in lattice.columns]
-    error = lattice.error * _largest_cluster(data.pairing)
-    unit, whole, rounding = effects_on(abs(factor) * lattice.unit, *effects, error=error)
+    factors = [Fraction(coefficient, inner.divisor) for _, coefficient in inner.terms]
+    base, sizes = on_one_unit(
+        [abs(factor) * lattice.unit for factor, lattice in zip(factors, lattices, strict=True)]
+    )
+    signed = [size if factor > 0 else -size for size, factor in zip(sizes, factors, strict=True)]
+    effects = [
+        clustered(_combined(signed, [lattice.columns[side] for lattice in lattices]), data.pairing)
+        for side in range(len(sides))
+    ]
+    error = sum(size * lattice.error for size, lattice in zip(sizes, lattices, strict=True))
+    unit, whole, rounding = effects_on(base, *effects, error=error * _largest_cluster(data.pairing))
     return Additive(
         name=name,
         stay=whole[0],
@@ -101,6 +92,16 @@ def _one_sum(name: str, node: Node, data: Effects) -> Additive | None:
         shiftable=data.swap is None and inner is node,
         rounding=rounding,
     )
+
+
+def _combined(factors: list[int], columns: list[Whole]) -> Wide:
+    """sum of factor * column, in Python integers."""
+    first, *others = (factor * column.astype(object) for factor, column in zip(factors, columns, strict=True))
+    return sum(others, first)
+
+
+def _is_wide(column: Whole) -> bool:
+    return column.dtype == object
 
 
 def _have_small_sum(column: Column) -> bool:
@@ -118,20 +119,17 @@ def _width(column: Column) -> int:
 
 def _integers(
     data: Effects, width: int
-) -> tuple[list[Fraction], Integers, Integers | None, list[Rounding | None]]:
-    """Of each of the m functions a unit and what was rounded; and the effects in these units, shape (n, m)."""
+) -> tuple[list[list[tuple[int, Fraction]]], Integers, Integers | None]:
+    """Integers, shape (n, k), and for each of the m functions which of their columns add up to it, times which units."""
     sides = [data.stay] if data.swap is None else [data.stay, data.swap]
-    units: list[Fraction] = []
+    parts: list[list[tuple[int, Fraction]]] = []
     columns: list[tuple[Integers, ...]] = []
-    roundings: list[Rounding | None] = []
     for index in range(width):
-        lattice = on_lattice(*(_column(side, index) for side in sides))
-        unit, whole, rounding = effects_on(lattice.unit, *lattice.columns, error=lattice.error)
-        units.append(unit)
-        columns.append(whole)
-        roundings.append(rounding)
+        digits = in_digits(*(_column(side, index) for side in sides))
+        parts.append([(len(columns) + at, unit) for at, (unit, _) in enumerate(digits)])
+        columns += [whole for _, whole in digits]
     stacked = [np.stack([column[side] for column in columns], axis=1) for side in range(len(sides))]
-    return units, stacked[0], stacked[1] if data.swap is not None else None, roundings
+    return parts, stacked[0], stacked[1] if data.swap is not None else None
 
 
 def _column(side: Column, index: int) -> Column:

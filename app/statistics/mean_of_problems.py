@@ -146,7 +146,6 @@ def _function_of(problems: Sequence[Additive | Joint]) -> Joint:
         mirrored=all(isinstance(problem, Additive) or problem.mirrored for problem in problems),
         score_u=mean_score([score for score in scores_u if score is not None]) if known else None,
         score_v=mean_score([score for score in scores_v if score is not None]) if known else None,
-        rounded=any(isinstance(problem, Joint) and problem.rounded for problem in problems),
     )
 
 

@@ -31,6 +31,8 @@ MAX_INTEGER = 2**59
 MAX_WIDE_ITEMS = 10_000
 _MANY_PLACES = 60
 _ALL_PLACES = 1_000
+# Of more items than Python integers hold, each number has at most so many digits of some forty bits.
+_MOST_DIGITS = 4
 # 1e300: sums of more have no double.
 _LARGEST_EXPONENT = 996
 
@@ -81,6 +83,51 @@ def on_lattice(*columns: Column, exactly: bool = False) -> Lattice:
     if few:
         return Lattice(*wide_binaries(*reals))
     return Lattice(unit, whole, error=1)
+
+
+def in_digits(*columns: Column) -> list[tuple[Fraction, tuple[Integers, ...]]]:
+    """The columns, shape (N,) each, as sums of unit * integers: one term where 60 bits hold them, else a digit each; exact.
+
+    The sum of N integers of one digit is below 2**59 in size, whichever they are. Raises InvalidTest as `on_lattice` does, and
+    where many numbers have many digits each.
+    """
+    lattice = on_lattice(*columns)
+    if all(column.dtype != object for column in lattice.columns) and not lattice.error:
+        return [(lattice.unit, tuple(column.astype(np.int64, copy=False) for column in lattice.columns))]
+    if lattice.error:
+        return _binary_digits(tuple(column.astype(np.float64) for column in columns))
+    wide = tuple(np.asarray(column, dtype=object) for column in lattice.columns)
+    fitting = narrowed(*wide, most=MAX_INTEGER)
+    if fitting is not None:
+        return [(lattice.unit * fitting[0], fitting[1])]
+    bits = _BITS - 1 - len(wide[0]).bit_length()
+    half, mask, unit = 1 << bits - 1, (1 << bits) - 1, lattice.unit
+    digits = []
+    while any(column.any() for column in wide):
+        low = tuple(((column + half) & mask) - half for column in wide)
+        digits.append((unit, tuple(column.astype(np.int64) for column in low)))
+        wide = tuple((column - digit) >> bits for column, digit in zip(wide, low, strict=True))
+        unit *= 1 << bits
+    return digits
+
+
+def _binary_digits(columns: tuple[Reals, ...]) -> list[tuple[Fraction, tuple[Integers, ...]]]:
+    """The same of doubles that are too many for Python integers: what a multiple of a power of two leaves is the next digit."""
+    digits: list[tuple[Fraction, tuple[Integers, ...]]] = []
+    exact = False
+    while not exact:
+        if len(digits) == _MOST_DIGITS:
+            detail = "The numbers take too many digits together: give them with fewer digits (`decimals`), or scale them."
+            raise InvalidTest.at("", "number_too_long", detail)
+        largest = max(math.frexp(float(np.abs(column).max(initial=0.0)))[1] for column in columns)
+        places = _BITS - largest - len(columns[0]).bit_length()
+        unit, whole, exact = _binary_lattice(columns, places)
+        digits.append((unit, whole))
+        columns = tuple(
+            column - _shifted(digit.astype(np.float64), -places)
+            for column, digit in zip(columns, whole, strict=True)
+        )
+    return digits
 
 
 def effects_on(

@@ -13,7 +13,6 @@ from ...engine.plan import Budget
 from ...engine.probability import SMALLEST
 from ...errors import relocated
 from ...statistics.additive_problem import Additive
-from ...statistics.joint_problem import Joint
 from ...statistics.paired import StatisticSpec
 from ...statistics.pairwise.price import seconds_of
 from ...statistics.problem import Problem
@@ -130,7 +129,6 @@ def _longest(planned: PlannedTest) -> float:
 def _row_of(u: int, v: int, planned: PlannedTest, result: Result, *, lower_is_better: bool) -> PairTest:
     answer, items = result.answer, result.items
     sign = _sign(planned.problem, result.statistic.observed)
-    rounded = isinstance(planned.problem, Joint) and planned.problem.rounded
     low, high = log10_bounds(answer)
     return PairTest(
         u=u,
@@ -149,7 +147,7 @@ def _row_of(u: int, v: int, planned: PlannedTest, result: Result, *, lower_is_be
         log10_high=high,
         attainable=_log10_attainable(planned, result),
         method=result.by.method,
-        exact=result.exact and not rounded,
+        exact=result.exact,
         sampled=answer.monte_carlo is not None,
         fraction=answer.fraction,
         notes=result.warnings,
