@@ -176,3 +176,38 @@ def test_a_difference_above_one_needs_its_scale_at_its_field(visit: Callable[...
     tab.page.fill("#f-look_scale", "7")
     tab.submit("Decide")
     assert "not decided yet whether the candidate is worse" in tab.verdict()
+
+
+LONG = "id,system,{0}\n" + "".join(
+    f"q{n},{s},{n % k:d}\n" for n in range(24) for s, k in (("new", 2), ("old", 3))
+)
+
+
+@pytest.mark.parametrize(
+    ("metric", "shown"), [("acc", "accuracy"), ("alpha", "alpha"), ("line/3_e", "line/3_e")]
+)
+def test_the_name_of_the_metric_stands_once_in_the_hypothesis(
+    visit: Callable[..., Tab], metric: str, shown: str
+) -> None:
+    tab = visit()
+    tab.pick("Paste")
+    tab.pick("Decide (gate)")
+    tab.page.fill("#paste-file", LONG.format(metric))
+    tab.page.select_option("#f-higher_is_better", "true")
+    tab.submit("Decide")
+    tab.verdict()
+    policy = tab.row("Policy")
+    assert f"({shown}; higher is better)" in policy, policy
+
+
+def test_a_system_that_none_of_the_largest_moves_favour_still_has_moves(visit: Callable[..., Tab]) -> None:
+    """Twelve items went one way and three the other; the ten that are listed all went one way."""
+    tab = visit()
+    scores = [(3, 0)] * 12 + [(0, 1)] * 3 + [(1, 1)] * 5
+    decide(tab, "id,new,old\n" + "".join(f"q{n},{u},{v}\n" for n, (u, v) in enumerate(scores)))
+    tab.verdict()
+    moved = tab.page.locator(".moved").inner_text()
+    assert "Toward old\nnone of the 10 that moved most" in re.sub(r"\n+", "\n", moved), moved
+    decide(tab, "id,new,old\n" + "".join(f"q{n},{n % 3 % 2},0\n" for n in range(20)))
+    tab.verdict()
+    assert tab.page.locator(".moved").inner_text().endswith("none")

@@ -78,8 +78,8 @@ def _named(flaw: Flaw, name: str, where: str) -> Flaw:
     if flaw.pointer == where or flaw.pointer.startswith(f"{where}/"):
         return replace(flaw, detail=f"{flaw.detail} (v is {quoted(name)})")
     if flaw.code == "unmatched_ids" and flaw.pointer.endswith(("/request/u", "/files/u")):
-        lacks = flaw.detail.replace("Without a counterpart:", f"{quoted(name)} lacks ids of u:")
-        return replace(flaw, pointer=where, detail=lacks)
+        _, _, ids = flaw.detail.partition("Without a counterpart:")
+        return replace(flaw, pointer=where, detail=f"{quoted(name)} lacks ids of u:{ids}")
     return flaw
 
 

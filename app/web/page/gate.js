@@ -18,7 +18,7 @@ export function gateCards(answer, names) {
   const top = verdictCard(
     {
       tone: TONES[answer.verdict], badge: several ? `${title} (${answer.metrics.length} metrics)` : title,
-      headline: several ? prose(answer.reason) : headline(answer, names), details,
+      headline: several ? prose(answer.reason, null, answer.metrics.map(({ name }) => name)) : headline(answer, names), details,
     },
     several ? null : key(answer.metrics[0], names),
   );
@@ -82,18 +82,12 @@ function kind({ decision, test }) {
   return known === "sampled" && isControlled(test) ? "sampled, with a control variate" : known;
 }
 
-/** What the policy presumes or wants shown, with the metric by the name that it has on the page. */
-function hypothesis({ hypothesis: text, test: { statistic } }) {
-  const name = statistic.metric ?? statistic.name;
-  return prose(text.replace(`(${name}`, () => `(${measured(statistic)}`));
-}
-
 function decisionCard(metric, several) {
   const { decision } = metric;
   const how = `${kind(metric)}, ${methodTitle(decision.procedure)}, against α = ${number(metric.alpha)}`;
   const adjusted = decision.p_value_adjusted !== decision.p_value;
   return card(several ? `${metric.name}: ${TITLES[metric.verdict]}` : "The gate", "", table([
-    ["Policy", POLICIES[metric.policy] ?? metric.policy, hypothesis(metric)],
+    ["Policy", POLICIES[metric.policy] ?? metric.policy, prose(metric.hypothesis, null, [metric.test.statistic.metric])],
     several && ["Why", prose(metric.reason)],
     ["Margin", number(metric.margin), metric.higher_is_better ? "higher is better" : "lower is better"],
     ...lookRows(metric),

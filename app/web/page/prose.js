@@ -48,10 +48,16 @@ function fileText({ of, file }, roles, first) {
   return roles[of] ?? (first ? "What was pasted" : "what was pasted");
 }
 
-/** A sentence; `names` are those of the systems U and V, if they stand for them here. */
-export function prose(text, names = null) {
+/** The parts to word anew; the `kept` names of the caller are parts that no other can begin within. */
+function partsOf(kept) {
+  const names = kept.filter(Boolean).map((name) => name.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&"));
+  return names.length ? new RegExp(`(?<!\\w)(?:${names.join("|")})(?!\\w)|${PARTS.source}`, "g") : PARTS;
+}
+
+/** A sentence; `names` are those of the systems U and V, if they stand for them here; `kept` stay as they are. */
+export function prose(text, names = null, kept = []) {
   const roles = names && !/^u is .* and v is /.test(text) ? { u: short(names.u), v: short(names.v) } : {};
-  return text.replace(PARTS, (whole, ...rest) => {
+  return text.replace(partsOf(kept), (whole, ...rest) => {
     const found = rest.at(-1);
     if (found.option) return optionText(found.option, found.value, whole);
     if (found.set) {

@@ -135,9 +135,12 @@ function methodRows(answer, names) {
 }
 
 export function movedCard(moved, names) {
-  if (!moved || !(moved.toward_u.length || moved.toward_v.length)) return null;
+  const listed = moved ? moved.toward_u.length + moved.toward_v.length : 0;
+  if (!listed) return null;
+  // Fewer than ten are all that moved.
+  const none = listed < 10 ? "none" : `none of the ${listed} that moved most`;
   const list = (title, ids) => element("div", {}, element("h4", {}, title),
-    ids.length ? element("ol", {}, ids.map((id) => element("li", {}, id))) : element("p", {}, "none"));
+    ids.length ? element("ol", {}, ids.map((id) => element("li", {}, id))) : element("p", {}, none));
   return card("Items that moved most", "notes",
     element("div", { class: "moved" }, list(`Toward ${names.u}`, moved.toward_u), list(`Toward ${names.v}`, moved.toward_v)));
 }
