@@ -18,7 +18,7 @@ def board_text(result: CompareResult) -> str:
     lines = [compare_sentence(result), "", *_board(result, result.board)]
     for name, board in (result.datasets or {}).items():
         if board is not result.board:
-            lines += ["", f"{short(name)}: {found(result, board)}"]
+            lines += ["", f"on {short(name)}: {found(result, board)}"]
             if result.overall is None:
                 lines += ["", *_board(result, board)]
     lines.append("")
@@ -36,9 +36,12 @@ def _board(result: CompareResult, board: Board) -> Iterator[str]:
     yield from _aligned(*table(result, board))
     if result.compare == "pairs":
         shown = board.pairs[:MAX_PAIRS]
-        rows = [[short(one.u), short(one.v), *cells_of(one, board.family.alpha)] for one in shown]
+        rows = [
+            [str(number), short(one.u), short(one.v), *cells_of(one, board.family.alpha)]
+            for number, one in enumerate(shown, 1)
+        ]
         yield ""
-        yield from _aligned(["u", "v", "difference", "p adjusted", "relation"], rows)
+        yield from _aligned(["pair", "u", "v", "difference", "p adjusted", "relation"], rows)
         if len(shown) < len(board.pairs):
             yield f"and {len(board.pairs) - len(shown):,} more pairs"
 

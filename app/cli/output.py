@@ -115,7 +115,7 @@ def complain(problem: Mapping[str, Any], paths: Mapping[str, str]) -> None:
     for flaw in flaws[:MAX_SHOWN]:
         where, sentence = location(str(flaw.get("pointer", "")), paths), in_words(str(flaw.get("detail", "")))
         if sentence not in detail:
-            lines.append(f"  {where}: {sentence}" if where else f"  {sentence}")
+            lines.append(f"  at {where}: {sentence}" if where else f"  - {sentence}")
         elif where and where not in detail:
             lines.append(f"  at {where}")
     if problem.get("status") == UNAUTHORIZED:
@@ -124,8 +124,9 @@ def complain(problem: Mapping[str, Any], paths: Mapping[str, str]) -> None:
 
 
 def printable(text: str) -> str:
-    """The text without control characters: labels and servers may send escape sequences."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+    """The text without control characters, and without the commands that runners of workflows look for in all output."""
+    shown = "".join(character if character.isprintable() else "\ufffd" for character in text)
+    return shown.replace("##[", "# #[")
 
 
 def in_words(detail: str) -> str:

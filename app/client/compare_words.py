@@ -15,12 +15,12 @@ NAME_CHARS = 60
 
 
 def compare_sentence(result: CompareResult) -> str:
-    """What was found on the main board, over how many data sets."""
+    """What was found on the main board, over how many data sets; a line that does not begin with what a caller named."""
     over = ""
     if result.datasets is not None:
-        first = "" if result.overall is not None else f"{next(iter(result.datasets))} of "
-        over = f"{'overall of ' if result.overall is not None else first}{len(result.datasets)} data sets, "
-    return f"{over}{measured(result.metric, result.statistic, result.higher_is_better)}: {found(result, result.board)}"
+        first = "overall" if result.overall is not None else f"on {next(iter(result.datasets))}"
+        over = f"{first} of {len(result.datasets)} data sets, "
+    return f"{over}by {measured(result.metric, result.statistic, result.higher_is_better)}: {found(result, result.board)}"
 
 
 def found(result: CompareResult, board: Board) -> str:

@@ -22,9 +22,12 @@ _CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
 
 
 def single_line(text: str) -> str:
-    """A label without control, format, surrogate and separator characters; runs of white space are one space."""
+    """A label without control, format, surrogate and separator characters; runs of white space are one space.
+
+    Runners of workflows look for ##[ anywhere in what a step prints.
+    """
     kept = (" " if unicodedata.category(char)[0] in "CZ" else char for char in text)
-    return " ".join("".join(kept).split())
+    return " ".join("".join(kept).split()).replace("##[", "# #[")
 
 
 def short(text: str) -> str:

@@ -106,7 +106,7 @@ def test_a_board_is_a_table_of_systems_best_first(board: str) -> None:
     lines = result.stdout.splitlines()
     assert (
         lines[0]
-        == "mean_difference (higher is better): A in the best set of 3 systems (holm, 3 pairs, exact, alpha 0.05)"
+        == "by mean_difference (higher is better): A in the best set of 3 systems (holm, 3 pairs, exact, alpha 0.05)"
     )
     assert lines[2].split() == [
         "rank",
@@ -159,9 +159,9 @@ def test_several_data_sets_come_from_a_long_table(tmp_path: Path) -> None:
     assert (list(found["datasets"]), found["overall"], found["systems"]) == (["x", "y"], None, None)
     shown = quiet(str(path), "--aggregate", "null").stdout
     assert shown.startswith(
-        "x of 2 data sets, mean_difference (higher is better): A in the best set of 3 systems"
+        "on x of 2 data sets, by mean_difference (higher is better): A in the best set of 3 systems"
     )
-    assert "\ny: A in the best set of 3 systems" in shown
+    assert "\non y: A in the best set of 3 systems" in shown
     assert shown.count("rank range") == 2
 
 

@@ -155,7 +155,7 @@ def test_data_sets_and_their_members() -> None:
     frame = both.pairs_frame()
     assert list(frame["dataset"]) == ["x"] * 3 + ["y"] * 3
     assert set(frame["board"]) == {"dataset"}
-    assert str(both).startswith("x of 2 data sets, mean_difference (higher is better): ")
+    assert str(both).startswith("on x of 2 data sets, by mean_difference (higher is better): ")
     assert "<details>" in both._repr_html_()
     with pytest.raises(InvalidData, match="go into each of them"):
         run(COLUMNS, datasets={"x": COLUMNS})

@@ -15,7 +15,10 @@ _LISTED = 10
 
 
 def compare_line(record: CompareRecord, compare_id: str) -> str:
-    """The main board in one line, without the line end; of several data sets, how many there are."""
+    """The main board in one line, without the line end; of several data sets, how many there are.
+
+    Its first word is ours: runners of workflows take a line that begins with :: for a command.
+    """
     first = next(named_boards(record))
     board = first.board
     words = [
@@ -38,7 +41,9 @@ def _scope(record: CompareRecord, first: NamedBoard) -> str:
     if record.datasets is None:
         return ""
     count = counted(len(record.datasets), "data set")
-    return f"overall of {count}, " if first.scope == "overall" else f"{for_line(first.dataset)} of {count}, "
+    return (
+        f"overall of {count}, " if first.scope == "overall" else f"on {for_line(first.dataset)} of {count}, "
+    )
 
 
 def _found(record: CompareRecord, board: BoardRecord) -> str:
@@ -46,7 +51,7 @@ def _found(record: CompareRecord, board: BoardRecord) -> str:
     size = len(board.systems)
     if board.groups is not None:
         best = board.groups.best_set
-        return f"{_listed(best)} best of {size}" if best else f"no best set of {size}"
+        return f"best of {size}: {_listed(best)}" if best else f"no best set of {size}"
     if record.compare == "baseline" and record.baseline is not None and board.pairs:
         others = [(pair.u if pair.v == record.baseline else pair.v, pair) for pair in board.pairs]
         count = Counter(toward(pair, name)[1] for name, pair in others)

@@ -60,7 +60,7 @@ def test_the_line_names_the_best_set_the_family_and_the_clusters(board: CompareR
     assert board.board.groups is not None
     line = report(board, "text")
     best, clusters = board.board.groups.best_set, board.board.groups.clusters
-    assert line.startswith(f"{', '.join(best)} best of 5 (holm, 10 pairs, exact): ")
+    assert line.startswith(f"best of 5: {', '.join(best)} (holm, 10 pairs, exact): ")
     assert f" clusters={len(clusters)} n=200 alpha=0.05 c_1\n" in line
     assert len(line.splitlines()) == 1
 
@@ -82,7 +82,7 @@ def test_equal_scores_look_the_same_and_have_no_more_digits_than_others() -> Non
 
 def test_the_line_of_several_data_sets_says_which_it_is_of(several: CompareRecord) -> None:
     count = f"of {len(several.datasets or {})} data sets, "
-    first = "overall " if several.overall is not None else f"{next(iter(several.datasets or {}))} "
+    first = "overall " if several.overall is not None else f"on {next(iter(several.datasets or {}))} "
     assert report(several, "text").startswith(first + count)
     joined = replace(several, overall=several.main_board)
     assert report(joined, "text").startswith("overall of 2 data sets, ")
@@ -180,7 +180,7 @@ def test_reports_without_listed_pairs_have_the_systems_all_the_same(board: Compa
         row[:6] for row in markdown_rows(report(board, "markdown"))
     ]
     assert "No pairs are listed" in report(record, "html")
-    assert "best of 5 (holm, 10 pairs, exact): " in report(record, "text")
+    assert "best of 5: " in report(record, "text")
 
 
 def test_the_page_has_pictures_tables_definitions_and_the_signature(board: CompareRecord) -> None:
