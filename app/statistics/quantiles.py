@@ -15,6 +15,7 @@ from ..errors import InvalidTest
 from .additive_problem import require_same_length
 from .paired import Scores, StatisticSpec
 from .repeated import item_scores, samples_of, unit_of
+from .repeats import per_item
 from .weights import require_unweighted
 
 
@@ -52,6 +53,7 @@ def reduce_quantiles(data: Scores, spec: StatisticSpec) -> Quantiles:
         require_unweighted(spec.name)
     q = Fraction(1, 2) if spec.name == "median_difference" else _q_of(spec.parameters)
     interpolation = str(spec.parameters.get("interpolation") or "inverted_cdf")
+    data = per_item(data, spec)
     lattice = item_scores(data, unit_of(spec.parameters.get("unit")), exactly=True)
     if lattice.error:
         detail = "The means of so many repeated samples cannot be ordered exactly: give one score per item."

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..engine.lattice import Integers
-from ..errors import InvalidTest
+from ..errors import Choice, InvalidTest
 from .paired import Column, Repeated, Scores, StatisticSpec
 
 # What a right sample scores; a wrong one has 0.
@@ -19,22 +19,17 @@ _RIGHT = (1, 100)
 def per_item(data: Scores, spec: StatisticSpec) -> Scores:
     """The data with one score per item where `repeats` is all or any; as it is for the mean, or without repeated samples.
 
-    An item is right where all (the least), or any (the largest) of its samples is: no arithmetic, hence exact. Both
-    systems need as many samples of an item, as more of them are less often all right, and more often right at all.
+    An item is right where all (the least), or any (the largest) of its samples is: no arithmetic, hence exact.
 
-    Raises InvalidTest for samples that are not right or wrong, and for unequal numbers of them.
+    Raises InvalidTest for samples that are not right or wrong, and for unequal numbers of them, whatever they become:
+    more samples are less often all right, more often right at all, and vary less about their mean, so that exchanging
+    them would change the law though the systems are the same.
     """
+    if len(data.u) == len(data.v):
+        _require_as_many({"/u": data.u, "/v": data.v}, {})
     asked = _asked(spec, (data.u, data.v))
     if asked is None:
         return data
-    lengths = [_lengths(side) for side in (data.u, data.v)]
-    if len(lengths[0]) == len(lengths[1]) and (lengths[0] != lengths[1]).any():
-        index = int((lengths[0] != lengths[1]).argmax())
-        detail = (
-            f"This item has {lengths[1][index]:,} samples in v and {lengths[0][index]:,} in u: with repeats={asked} both systems "
-            "need as many of every item."
-        )
-        raise InvalidTest.at(f"/v/{index}", "unequal_repeats", detail)
     _require_right_or_wrong((data.u, data.v), asked)
     u, v = (_reduced(side, asked) for side in (data.u, data.v))
     return replace(data, u=u, v=v)
@@ -47,23 +42,41 @@ def per_item_systems(
 
     Raises InvalidTest with pointers `<name>/<item of its column>`.
     """
+    _require_as_many(columns, present)
     asked = _asked(spec, tuple(columns.values()))
     if asked is None:
         return columns
-    lengths: dict[int, int] = {}
-    for name, column in columns.items():
-        own = _lengths(column).tolist()
-        where = present[name].tolist() if name in present else range(len(own))
-        for index, (item, length) in enumerate(zip(where, own, strict=True)):
-            others = lengths.setdefault(item, length)
-            if length != others:
-                detail = (
-                    f"This item has {length:,} samples here and {others:,} in another system: with repeats={asked} all systems "
-                    "need as many of every item."
-                )
-                raise InvalidTest.at(f"{name}/{index}", "unequal_repeats", detail)
     _require_right_or_wrong(tuple(columns.values()), asked)
     return {name: _reduced(column, asked) for name, column in columns.items()}
+
+
+def _require_as_many(columns: Mapping[str, Column | Repeated], present: Mapping[str, Integers]) -> None:
+    """Refuse an item of which one column has more samples than another; raises InvalidTest at `<name>/<item>`."""
+    if not any(isinstance(column, Repeated) for column in columns.values()):
+        return
+    last = max(int(own[-1]) for own in present.values()) if present else -1
+    known = np.zeros(max(last + 1, *map(len, columns.values())), dtype=np.int64)
+    for name, column in columns.items():
+        lengths = _lengths(column)
+        where = present[name] if name in present else np.arange(len(lengths))
+        before = known[where]
+        differ = (before != lengths) & (before > 0)
+        if differ.any():
+            index = int(differ.argmax())
+            raise unequal_runs(f"{name}/{index}", int(lengths[index]), int(before[index]))
+        known[where] = lengths
+
+
+def unequal_runs(
+    pointer: str, here: int, other: int, item: str = "This item", choices: tuple[Choice, ...] = ()
+) -> InvalidTest:
+    """The refusal of an item that was run `here` times, and `other` times by another system."""
+    detail = (
+        f"{item} has {here:,} {'run' if here == 1 else 'runs'} here and {other:,} in another system. Results of more runs "
+        "follow another law, so that even a system and itself would differ: give both as many runs of every item, and "
+        "leave out those that one has more of."
+    )
+    return InvalidTest.at(pointer, "unequal_repeats", detail, choices)
 
 
 def _asked(spec: StatisticSpec, columns: Sequence[Column | Repeated]) -> str | None:

@@ -93,7 +93,7 @@ def test_an_answer_with_everything_fits_its_schema_and_each_member_is_needed(ser
     left = {"reading", "repeats", "missing", "curtailed"}
     assert {name for name, value in answer.items() if value is None} == left
     # Repeated samples and a missing outcome fill two of them; no answer to JSON has read a file.
-    sampled = {"u": {name: [one, 0] for name, one in u.items()}, "v": {name: [v[name]] for name in "abc"}}
+    sampled = {"u": {name: [one, 0] for name, one in u.items()}, "v": {name: [v[name], 1] for name in "abc"}}
     asked = {"statistic": {"name": "mean_difference", "repeats": "mean"}, "on_missing": "bounds"}
     there = service.post("/v1/tests/scores", {**sampled, **asked, "clusters": clusters}).json()
     check.validate(there)

@@ -26,7 +26,7 @@ def forms(u: list[int], v: list[int]) -> dict[str, tuple[str, dict[str, Any], fl
         "scores": ("scores", {"u": u, "v": v}, 1),
         "clusters of one item": ("scores", {"u": u, "v": v, "clusters": list(range(len(u)))}, 1),
         "lists of one sample": ("scores", {"u": [[x] for x in u], "v": [[x] for x in v]}, 1),
-        "three equal samples": ("scores", {"u": [[x] * 3 for x in u], "v": v}, 1),
+        "three equal samples": ("scores", {"u": [[x] * 3 for x in u], "v": [[x] * 3 for x in v]}, 1),
         "per cent": ("scores", {"u": [100 * x for x in u], "v": [100 * x for x in v]}, 100),
         "with a unit": (
             "scores",

@@ -18,10 +18,10 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "scores": ("scores", EIGHT),
     "scores with options": ("scores", {**EIGHT, "alternative": "greater", "names": {"u": "A"}}),
     "scores by id": ("scores", {"u": {"a": 1, "b": 0.5}, "v": {"b": 0.25, "a": 0}}),
-    "samples": ("scores", {"u": [[1, 0], [1], [1]], "v": [[0], [0, 1], [0]]}),
+    "samples": ("scores", {"u": [[1, 0], [1], [1]], "v": [[0, 1], [0], [0]]}),
     "samples by id": (
         "scores",
-        {"u": {"a": [1, 0], "b": [1]}, "v": {"a": [0], "b": [0]}, "statistic": {"name": "sum_difference"}},
+        {"u": {"a": [1, 0], "b": [1]}, "v": {"a": [0, 0], "b": [0]}, "statistic": {"name": "sum_difference"}},
     ),
     "counts": ("counts", COUNTS),
     "counts with a statistic": ("counts", {**COUNTS, "statistic": {"name": "jaccard"}}),
@@ -157,7 +157,7 @@ def test_lines_are_still_lines(service: Any) -> None:
     line = '{"id": "q", "u": [1, 0], "v": [0, 0]}'
     assert send(service, FILES, line, id_column="id").json()["reading"]["format"] == "jsonl"
     for lines in (
-        '{"id": 1, "u": [1, 0], "v": [0, 0]}\n{"id": 2, "u": [1], "v": [0, 0]}\n',
+        '{"id": 1, "u": [1, 0], "v": [0, 0]}\n{"id": 2, "u": [1], "v": [0]}\n',
         '{"u": [1, 0], "v": [0, 0]}\n{"u": 1, "v": 0}\n',
     ):
         said = send(service, FILES, lines).json()

@@ -2,7 +2,9 @@
 
 Two files, one for each version of what is measured; a benchmark is an item, identified by its name in pytest and by its
 command in hyperfine. Its times are averaged where the file has them (pytest-benchmark writes them with
---benchmark-save-data), else their mean is taken as it is written. Less is better.
+--benchmark-save-data), else their mean is taken as it is written. Less is better. Of more times in one file
+the first count, as many as the other has: the mean of more times varies less, the least of more is less. Numbers as they are written
+need as many times in both, or those that pytest-benchmark chose by the same options: then they are part of what is measured.
 (pytest-benchmark: docs/usage.rst, `stats`; hyperfine: src/export/json.rs, src/benchmark/benchmark_result.rs.)
 """
 
@@ -62,7 +64,21 @@ def _reading(files: Mapping[str, Source], options: ReaderOptions, format_: str, 
     first, second = both(files, format_)
     if options.metric is not None and options.metric not in layout.metrics:
         raise choose(first.pointer, "metric", "number of a benchmark", list(layout.metrics))
-    u, v = (_outputs(source, options, layout, notes) for source in (first, second))
+    (u, rules), (v, others) = (_outputs(source, options, layout, notes) for source in (first, second))
+    cut = 0
+    for key in u.index.keys() & v.index.keys():
+        at = u.index[key], v.index[key]
+        times = u.values[at[0]], v.values[at[1]]
+        if all(isinstance(own, tuple) for own in times):
+            most = u.runs[key] = v.runs[key] = min(map(len, times))
+            cut += len(times[0]) != len(times[1])
+            u.values[at[0]], v.values[at[1]] = (own[:most] for own in times)
+        elif rules.get(key) is not None and rules.get(key) == others.get(key):
+            u.runs[key] = v.runs[key] = 1
+    if cut:
+        notes.append(
+            f"{cut:,} benchmarks have more times in one file: the first count, as many as the other file has."
+        )
     taken = "the mean of its times" if options.metric is None else f"the {options.metric} of its times"
     return scores_reading(
         u, v, options, notes, format_,
@@ -72,24 +88,49 @@ def _reading(files: Mapping[str, Source], options: ReaderOptions, format_: str, 
     )  # fmt: skip
 
 
-def _outputs(source: Source, options: ReaderOptions, layout: Layout, notes: list[str]) -> SystemOutputs:
-    """A file's benchmarks; raises MalformedBody, and InvalidTest where it is no export."""
+def _outputs(
+    source: Source, options: ReaderOptions, layout: Layout, notes: list[str]
+) -> tuple[SystemOutputs, dict[str, Row]]:
+    """A file's benchmarks, and by what options the numbers of their times were chosen, where they were.
+
+    Raises MalformedBody, and InvalidTest where it is no export.
+    """
     document = ndjson.decoded(source.text(notes), source.pointer, source.label)
     rows = document.get(layout.benchmarks) if isinstance(document, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         detail = f"{source.label}: there is no list {layout.benchmarks} of benchmarks."
         raise InvalidTest.at(source.at(layout.benchmarks), "missing_field", detail)
     outputs, reader, failed = SystemOutputs(source), NumberReader.of(options), 0
+    rules: dict[str, Row] = {}
     for index, row in enumerate(rows):
         value = _value(source, row, index, layout, options.metric, reader)
-        outputs.add(_name(source, row, index, layout), value, layout.path(index))
+        name = _name(source, row, index, layout)
+        outputs.add(name, value, layout.path(index))
+        outputs.runs[name] = _times_of(row, layout)
+        if isinstance(row.get("options"), dict):
+            rules[name] = row["options"]
         codes = row.get("exit_codes")
         failed += sum(code != 0 for code in codes) if isinstance(codes, list) else 0
     if failed:
         notes.append(
             f"{source.label}: {failed:,} runs ended with another exit code than 0; their times count."
         )
-    return outputs
+    return outputs, rules
+
+
+def _times_of(row: Row, layout: Layout) -> int:
+    """How many times were taken; 1 where the file does not say it."""
+    numbers = row if layout.numbers is None else row.get(layout.numbers)
+    if not isinstance(numbers, dict):
+        return 1
+    times, rounds = numbers.get(layout.times), numbers.get("rounds")
+    return (
+        len(times)
+        if isinstance(times, list) and times
+        else rounds
+        if type(rounds) is int and rounds > 0
+        else 1
+    )
 
 
 def _name(source: Source, row: Row, index: int, layout: Layout) -> str:

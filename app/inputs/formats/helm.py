@@ -9,6 +9,7 @@ in display_predictions a number by its name. Trials of an instance are averaged.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,10 +36,13 @@ NO_SPLIT = "none"
 
 @dataclass(slots=True)
 class Instances:
-    """The values of every metric by instance and trial, and where they stand; `perturbed` entries were skipped."""
+    """The values of every metric by instance and trial, where they stand, and of how many observations each is the mean.
+
+    `perturbed` entries were skipped.
+    """
 
     source: Source
-    values: dict[str, dict[tuple[str, int], tuple[Any, str]]] = field(default_factory=dict)
+    values: dict[str, dict[tuple[str, int], tuple[Any, str, int]]] = field(default_factory=dict)
     splits: dict[str, str] = field(default_factory=dict)
     perturbed: int = 0
 
@@ -83,14 +87,14 @@ def _instances(source: Source, notes: list[str]) -> Instances:
                 "not_a_number",
                 f"{source.label}: a trial is an integer.",
             )
-        for name, split, value, path in _stats(source, entry["stats"], index):
+        for name, split, value, path, count in _stats(source, entry["stats"], index):
             found.splits[key] = split or found.splits.get(key, NO_SPLIT)
-            _add(found, name, (key, trial), value, path)
+            _add(found, name, (key, trial), value, path, count)
     return found
 
 
-def _add(found: Instances, name: str, place: tuple[str, int], value: Any, path: str) -> None:
-    before, where = found.values.setdefault(name, {}).setdefault(place, (value, path))
+def _add(found: Instances, name: str, place: tuple[str, int], value: Any, path: str, count: int) -> None:
+    before, where, _ = found.values.setdefault(name, {}).setdefault(place, (value, path, count))
     if before != value or type(before) is not type(value):
         detail = (
             f"{found.source.label}: {escaped(name)} of the instance {quoted(place[0])} is {quoted(value)} at {path} and "
@@ -99,10 +103,10 @@ def _add(found: Instances, name: str, place: tuple[str, int], value: Any, path: 
         raise InvalidTest.at(f"{found.source.pointer}/{path}", "duplicate_id", detail)
 
 
-def _stats(source: Source, stats: Any, index: int) -> list[tuple[str, str | None, Any, str]]:
-    """Name, split, value and path of each statistic of an entry, those under a perturbation left out."""
+def _stats(source: Source, stats: Any, index: int) -> list[tuple[str, str | None, Any, str, int]]:
+    """Name, split, value, path and number of observations of each statistic of an entry, without those under a perturbation."""
     if isinstance(stats, dict):
-        return [(name, None, value, f"{index}/stats/{escaped(name)}") for name, value in stats.items()]
+        return [(name, None, value, f"{index}/stats/{escaped(name)}", 1) for name, value in stats.items()]
     rows = []
     for position, stat in enumerate(stats):
         name = stat.get("name") if isinstance(stat, dict) else None
@@ -118,9 +122,9 @@ def _stats(source: Source, stats: Any, index: int) -> list[tuple[str, str | None
         # One observation is its sum, as written; of several (completions) HELM's own mean is taken.
         which = "mean" if "sum" not in stat or (count != 1 and "mean" in stat) else "sum"
         value = stat.get(which) if count != 0 else None
-        rows.append(
-            (label, split if isinstance(split, str) else None, value, f"{index}/stats/{position}/{which}")
-        )
+        path = f"{index}/stats/{position}/{which}"
+        observations = count if type(count) is int else 1
+        rows.append((label, split if isinstance(split, str) else None, value, path, observations))
     return rows
 
 
@@ -151,14 +155,16 @@ def _outputs(
         why = f"{source.label} has no metric {quoted(metric)}. "
         raise choose(source.pointer, "metric", "metric", list(instances.values), why)
     trials: dict[str, list[tuple[Number | None, str]]] = {}
-    for (key, _), (written, path) in instances.values[metric].items():
+    observations: Counter[str] = Counter()
+    for (key, _), (written, path, count) in instances.values[metric].items():
         if instances.splits[key] == split:
             number = None if written is None else reader.of_json(written, f"{source.pointer}/{path}")
             trials.setdefault(key, []).append((number, path))
+            observations[key] += count
     others = sum(own != split for own in instances.splits.values())
     if others:
         notes.append(f"{source.role}: {others:,} instances of other splits were skipped.")
-    outputs = SystemOutputs(source)
+    outputs = SystemOutputs(source, runs=dict(observations))
     for key in instances.splits:
         if instances.splits[key] != split:
             continue

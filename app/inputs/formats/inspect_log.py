@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...errors import InvalidTest, choices_of
+from ...errors import Choice, InvalidTest, choices_of
 from ..quoting import escaped, quoted
 from .format import FirstLook, Format, Sign
 from .inspect_archive import Log, load
 from .json_records import key_of, metadata_key
 from .metrics import metric_of
 from .number_text import Number, NumberReader, parsed
-from .outputs_by_id import SystemOutputs, Value, scores_reading
+from .outputs_by_id import SystemOutputs, Value, require_as_many_runs, scores_reading
 from .reader import ReaderOptions, Reading, choose, only_or_chosen
 from .roles import needed
 from .source import Source
@@ -37,6 +37,12 @@ USES = frozenset(
 )
 LETTERS: Mapping[str, Number] = {"C": 1, "I": 0, "P": 0.5}
 NO_ANSWER = "N"
+EACH_EPOCH = (
+    Choice(
+        "Pair epoch by epoch; a sample's epochs swap as a whole",
+        {"reduce_epochs": "none", "on_missing": "drop"},
+    ),
+)
 WORDS: Mapping[str, Number] = {"yes": 1, "true": 1, "no": 0, "false": 0}  # as Inspect's value_to_float
 
 
@@ -53,6 +59,7 @@ def read(files: Mapping[str, Source], options: ReaderOptions, format_: str) -> R
     notes.append(f"The scorer is {scorers[0][:60]}.")
     number_reader = NumberReader.of(options)
     systems = [_outputs(log, scorers[0], options, number_reader, notes) for log in logs]
+    require_as_many_runs(systems[0], systems[1], EACH_EPOCH)
     clustered = options.clusters is not None or options.reduce_epochs == "none"
     names = (logs[0].model, logs[1].model)
     metric = scorers[0] if options.metric is None else f"{scorers[0]}/{options.metric}"
@@ -130,7 +137,7 @@ def _outputs(
                 own = metadata_key(log.samples[index], options.clusters, log.source, log.path(index)) or key
                 outputs.add(f"{key} epoch {epoch}", value, log.path(index), own)
             continue
-        value, index = _reduced(log, runs, options, notes)
+        value, index, outputs.runs[key] = _reduced(log, runs, options, notes)
         outputs.add(
             key,
             value,
@@ -146,17 +153,18 @@ def _outputs(
 
 def _reduced(
     log: Log, runs: dict[int, tuple[Value, int]], options: ReaderOptions, notes: list[str]
-) -> tuple[Value, int]:
+) -> tuple[Value, int, int]:
+    """The score of a sample, the epoch to point to, and of how many epochs the score is."""
     numbers = [value for value, _ in runs.values() if isinstance(value, int | float)]
     missing = [index for value, index in runs.values() if value is None]
     first = next(iter(runs.values()))[1]
     if missing and (not numbers or options.on_missing != "drop"):
-        return None, missing[0]
+        return None, missing[0], 0
     if missing:
         notes.append(f"{log.source.role}: {len(missing)} epochs of a sample without a score were left out.")
     if options.reduce_epochs == "max":
-        return max(numbers), first
-    return (tuple(numbers) if len(numbers) > 1 else numbers[0]), first
+        return max(numbers), first, len(numbers)
+    return (tuple(numbers) if len(numbers) > 1 else numbers[0]), first, len(numbers)
 
 
 def _value(

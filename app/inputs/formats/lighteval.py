@@ -77,7 +77,16 @@ def _outputs(file: Records, metric: str, reader: NumberReader) -> SystemOutputs:
             raise InvalidTest.at(f"{source.pointer}/{path}", "corpus_metric", detail)
         key = str(index) if not with_ids else key_of(_id(record), source, f"{record.path}/doc", "id")
         outputs.add(key, reader.of_json(value, f"{source.pointer}/{path}"), path)
+        if _answers(record) > 1:
+            outputs.runs[key] = _answers(record)
     return outputs
+
+
+def _answers(record: Record) -> int:
+    """How many answers were drawn, which majorities, means and pass@k are taken of."""
+    response = record.value.get("model_response")
+    texts = response.get("text") if isinstance(response, dict) else record.value.get("predictions")
+    return len(texts) if isinstance(texts, list) else 1
 
 
 def _id(record: Record) -> Any:

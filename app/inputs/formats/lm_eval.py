@@ -252,13 +252,23 @@ def _outputs(samples: Samples, metric: str, options: ReaderOptions) -> SystemOut
             raise source.refused(record.line, "missing_field", f"there is no {escaped(metric)}.", metric)
         if isinstance(value[metric], list | dict):
             raise _corpus_metric(source, record.line, metric)
+        key = key_of(value["doc_id"], source, path, "doc_id")
+        if _repeats(value) > 1:
+            outputs.runs[key] = _repeats(value)
         outputs.add(
-            key_of(value["doc_id"], source, path, "doc_id"),
+            key,
             number_reader.of_json(value[metric], source.line(record.line, metric)),
             path,
             _cluster(value, options.clusters, source, path),
         )
     return outputs
+
+
+def _repeats(record: dict[str, Any]) -> int:
+    """How often the document was answered: a list for each request, which majorities and pass@k are taken of."""
+    requests = record.get("resps")
+    answers = requests[0] if isinstance(requests, list) and requests else None
+    return len(answers) if isinstance(answers, list) else 1
 
 
 def _cluster(record: dict[str, Any], name: str | None, source: Source, path: str) -> str | None:

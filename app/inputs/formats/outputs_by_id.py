@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from ...errors import Flaw, InvalidTest, relocated
+from ...errors import Choice, Flaw, InvalidTest, relocated
 from ...statistics.paired import Column, Counts, Pairing, Repeated, Scores, StatisticSpec
+from ...statistics.repeats import unequal_runs
 from .. import columns
 from ..pairing import DROP, NAMED_IDS, ById, OnMissing, pair
 from ..quoting import quoted
@@ -28,7 +30,8 @@ class SystemOutputs:
     """One system's values in the order of its file.
 
     `by_order` says that the file has no ids: the keys are then running numbers. `paths` are pointers below the
-    source's, to the records.
+    source's, to the records. `runs` says of how many runs an item's number is where it is one number, as of pass@k and of
+    means that a tool has taken; of one where it says nothing.
     """
 
     source: Source
@@ -39,6 +42,7 @@ class SystemOutputs:
     clusters: list[str | None] = field(default_factory=list)
     weights: list[str | None] = field(default_factory=list)
     index: dict[str, int] = field(default_factory=dict)
+    runs: dict[str, int] = field(default_factory=dict)
 
     def add(
         self, key: str, value: Value, path: str, cluster: str | None = None, weight: str | None = None
@@ -66,6 +70,13 @@ class SystemOutputs:
     def __len__(self) -> int:
         """How many items there are."""
         return len(self.ids)
+
+    def runs_of(self, index: int) -> int:
+        """Of how many runs an item's value is; 0 of a missing one."""
+        value = self.values[index]
+        if value is None:
+            return 0
+        return self.runs.get(self.ids[index], len(value) if isinstance(value, tuple) else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +134,26 @@ def _checked(
             other = v.index.get(key)
             if other is not None:
                 check(u, index, v, other)
+    require_as_many_runs(u, v)
     clusters = _clusters(u, v) if clustered else None
     if u.by_order and len(u) != len(v):
         detail = f"u has {len(u):,} items and v has {len(v):,}, and there are no ids to pair them by."
         raise InvalidTest.at(v.source.pointer, "length_mismatch", detail)
     return clusters
+
+
+def require_as_many_runs(u: SystemOutputs, v: SystemOutputs, choices: tuple[Choice, ...] = ()) -> None:
+    """Refuse an item that one system was run more often on; raises InvalidTest at V's record."""
+    if not (u.runs or v.runs or any(isinstance(value, tuple) for value in chain(u.values, v.values))):
+        return
+    for key, index in u.index.items():
+        other = v.index.get(key)
+        runs, others = u.runs_of(index), 0 if other is None else v.runs_of(other)
+        if runs and others and runs != others:
+            assert other is not None
+            where = v.paths[other]
+            item = f"{v.source.label}: the item {quoted(key)} at {where}"
+            raise unequal_runs(f"{v.source.pointer}/{where}", others, runs, item, choices)
 
 
 def _order(u: ById, v: ById) -> list[str]:

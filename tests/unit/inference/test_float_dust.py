@@ -77,7 +77,8 @@ def test_thirds_that_were_printed_are_recognised() -> None:
 def test_samples_have_dust_as_single_scores_do() -> None:
     values = np.array([0.1 + 0.2, 0.3, 0.7, 0.1, 0.2, 0.4])
     u = Repeated(values, np.array([2, 2, 2]))
-    detail = dust(run(u, np.array([0.25, 0.5, 0.125])))
+    v = Repeated(np.array([0.25, 0.5, 0.125, 0.5, 0.25, 0.75]), u.lengths)
+    detail = dust(run(u, v))
     assert detail is not None
     assert '"decimals": 12' in detail
 

@@ -70,6 +70,38 @@ def test_without_times_their_mean_is_taken(read_files: Read) -> None:
     assert read_files("auto", {"u": json.dumps(PYTEST), "v": text}).format == "pytest-benchmark"
 
 
+def test_of_more_times_in_one_file_the_first_count(read_files: Read) -> None:
+    rows = [
+        {"command": name, "mean": 2.0, "times": times} for name, times in (("a", [1, 3]), ("b", [4, 5, 6]))
+    ]
+    others = [
+        {"command": name, "mean": 2.0, "times": times} for name, times in (("b", [7, 8]), ("a", [9, 2, 1]))
+    ]
+    texts = {role: json.dumps({"results": own}) for role, own in (("u", rows), ("v", others))}
+    reading = read_files("hyperfine", texts)
+    data: Any = reading.data
+    assert (data.u.values.tolist(), data.u.lengths.tolist()) == ([1, 3, 4, 5], [2, 2])
+    assert (data.v.values.tolist(), data.v.lengths.tolist()) == ([9, 2, 7, 8], [2, 2])
+    assert any("2 benchmarks have more times in one file" in note for note in reading.notes)
+
+
+def test_numbers_of_another_number_of_times_are_refused(read_files: Read, refusal: Refusal) -> None:
+    """The least of more times is less; only a number of rounds that the same rule chose is part of the result."""
+    rows = [{"command": "a", "mean": 2.0, "min": 1.0, "times": times} for times in ([1, 3], [1, 2, 3])]
+    texts = {role: json.dumps({"results": [row]}) for role, row in zip("uv", rows, strict=True)}
+    flaw = refusal("hyperfine", texts, metric="min").flaws[0]
+    assert (flaw.code, flaw.pointer) == ("unequal_repeats", "/files/v/results/0")
+
+    def pytest_file(rounds: int, most_s: float) -> str:
+        row = {"fullname": "a", "options": {"max_time": most_s}, "stats": {"mean": 2.0, "rounds": rounds}}
+        return json.dumps({"machine_info": {}, "benchmarks": [row]})
+
+    data: Any = read_files("pytest-benchmark", {"u": pytest_file(5, 1.0), "v": pytest_file(7, 1.0)}).data
+    assert data.u.tolist() == data.v.tolist() == [2.0]
+    files = {"u": pytest_file(5, 1.0), "v": pytest_file(7, 2.0)}
+    assert refusal("pytest-benchmark", files).flaws[0].code == "unequal_repeats"
+
+
 def test_failed_runs_are_noted(read_files: Read) -> None:
     text = json.dumps(HYPERFINE)
     notes = read_files("hyperfine", {"u": text, "v": text}).notes

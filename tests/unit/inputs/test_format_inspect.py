@@ -134,7 +134,7 @@ def test_what_has_no_score_is_missing_and_never_zero(
 
 def test_epochs_are_averaged_reduced_to_the_best_or_clusters(read_files: Read) -> None:
     u = log(sample("a", "C", 1), sample("b", "I", 1), sample("a", "I", 2), sample("b", "I", 2))
-    v = log(sample("a", "C", 1), sample("b", "C", 1))
+    v = log(sample("a", "C", 1), sample("b", "C", 1), sample("a", "C", 2), sample("b", "I", 2))
     mean = scores(read_files("inspect", {"u": u, "v": v}).data)
     assert isinstance(mean.u, Repeated)
     assert (mean.u.values.tolist(), mean.u.lengths.tolist()) == ([1, 0, 0, 0], [2, 2])
@@ -143,6 +143,27 @@ def test_epochs_are_averaged_reduced_to_the_best_or_clusters(read_files: Read) -
     each = scores(read_files("inspect", {"u": u, "v": u}, reduce_epochs="none").data)
     assert plain(each.u) == [1, 0, 0, 0]
     assert each.pairing.n_clusters == 2
+
+
+@pytest.mark.parametrize("reduced", ["mean", "max"])
+def test_another_number_of_epochs_is_refused_with_the_way_out(
+    reduced: str, read_files: Read, refusal: Refusal
+) -> None:
+    u = log(sample("a", "C", 1), sample("b", "I", 1), sample("a", "I", 2), sample("b", "I", 2))
+    v = log(sample("a", "C", 1), sample("b", "C", 1), sample("b", "C", 2))
+    flaw = refusal("inspect", {"u": u, "v": v}, reduce_epochs=reduced).flaws[0]
+    assert (flaw.pointer, flaw.code) == ("/files/v/samples/0", "unequal_repeats")
+    assert 'the item "a" at samples/0 has 1 run here and 2 in another system' in flaw.detail
+    for way in flaw.choices:
+        each = scores(read_files("inspect", {"u": u, "v": v}, **way.fields).data)
+        assert (plain(each.u), plain(each.v)) == ([1, 0, 0], [1, 1, 1])
+        assert each.pairing.n_clusters == 2
+    # An epoch without a score is no run, and leaves the other system with one more.
+    crashed = log(sample("a", "C", 1), sample("a", "N", 2), sample("b", "I", 1), sample("b", "I", 2))
+    files = {"u": u, "v": crashed}
+    assert (
+        refusal("inspect", files, reduce_epochs=reduced, on_missing="drop").flaws[0].code == "unequal_repeats"
+    )
 
 
 def test_an_epoch_without_a_score_makes_the_sample_missing_unless_dropped(

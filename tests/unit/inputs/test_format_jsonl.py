@@ -63,13 +63,21 @@ def test_arrays_of_plain_numbers_pair_by_order(read_files: Read, refusal: Refusa
 
 def test_several_samples_of_an_item_are_kept_apart(read_files: Read) -> None:
     u = lines({"id": 1, "score": [1, 0, 1]}, {"id": 2, "score": [0.5]})
-    v = lines({"id": 2, "score": [1, 1]}, {"id": 1, "score": 0})
+    v = lines({"id": 2, "score": [1]}, {"id": 1, "score": [0, 1, 1]})
     data = read_files("jsonl", {"u": u, "v": v}).data
     assert isinstance(data, Scores)
     assert isinstance(data.u, Repeated)
     assert isinstance(data.v, Repeated)
     assert (data.u.values.tolist(), data.u.lengths.tolist()) == ([1, 0, 1, 0.5], [3, 1])
-    assert (data.v.values.tolist(), data.v.lengths.tolist()) == ([0, 1, 1], [1, 2])
+    assert (data.v.values.tolist(), data.v.lengths.tolist()) == ([0, 1, 1, 1], [3, 1])
+
+
+def test_another_number_of_samples_is_refused_at_its_line(refusal: Refusal) -> None:
+    u = lines({"id": 1, "score": [1, 0, 1]}, {"id": 2, "score": [0.5]})
+    v = lines({"id": 2, "score": 1}, {"id": 1, "score": [0, 1]})
+    flaw = refusal("jsonl", {"u": u, "v": v}).flaws[0]
+    assert (flaw.pointer, flaw.code) == ("/files/v/line/2", "unequal_repeats")
+    assert "2 runs here and 3 in another system" in flaw.detail
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,18 @@ def test_a_second_run_appended_to_the_file_is_refused(refusal: Refusal) -> None:
     assert "line/1" in error.detail
 
 
+def test_another_number_of_repeats_is_refused(refusal: Refusal, read_files: Read) -> None:
+    """A majority, or pass@k, of more answers follows another law; the answers are in `resps`."""
+    times = {n: lines(*(sample(i, resps=[["a"] * n], filter="maj@64") for i in range(3))) for n in (1, 8)}
+    flaw = refusal("lm-eval", {"u": times[8], "v": times[1]}).flaws[0]
+    assert (flaw.code, flaw.pointer) == ("unequal_repeats", "/files/v/line/1")
+    assert "1 run here and 8 in another system" in flaw.detail
+    assert totals(read_files("lm-eval", {"u": times[8], "v": times[8]}).data) == (3, 3, 3)
+    # Answers to several requests, as of multiple choice, are one run.
+    choices = lines(*(sample(i, resps=[[[-1.0, False]], [[-2.0, False]]]) for i in range(3)))
+    assert totals(read_files("lm-eval", {"u": choices, "v": lines(*map(sample, range(3)))}).data) == (3, 3, 3)
+
+
 def test_a_corpus_metric_is_refused(refusal: Refusal, read_files: Read) -> None:
     corpus = sample(1, metrics=["bleu"], bleu=["a", "b"])
     assert refusal("lm-eval", {"u": lines(corpus), "v": lines(corpus)}).flaws[0].code == "corpus_metric"

@@ -275,6 +275,17 @@ def test_trials_are_averaged_metrics_joined_and_splits_chosen(read_files: Read, 
     assert numbers(read_files("auto", {"u": predictions, "v": predictions})) == ([1.0], [1.0])
 
 
+def test_another_number_of_trials_or_observations_is_refused(refusal: Refusal, read_files: Read) -> None:
+    twice = [entry(0, stat(1.0)), entry(0, stat(0.0), train_trial_index=1)]
+    flaw = refusal("helm", {"u": json.dumps(twice), "v": json.dumps(twice[:1])}).flaws[0]
+    assert (flaw.code, flaw.pointer) == ("unequal_repeats", "/files/v/0/stats/0/sum")
+    means = [json.dumps([entry(0, stat(0.5, count=count))]) for count in (4, 2)]
+    flaw = refusal("helm", {"u": means[0], "v": means[1]}).flaws[0]
+    assert flaw.code == "unequal_repeats"
+    assert "2 runs here and 4 in another system" in flaw.detail
+    assert numbers(read_files("helm", {"u": means[0], "v": means[0]})) == ([0.5], [0.5])
+
+
 def test_helm_mistakes_point_to_the_entry(refusal: Refusal) -> None:
     good = json.dumps([entry(0, stat(1.0)), entry(1, stat(0.0))])
     cases: list[tuple[Any, str, str]] = [
@@ -295,6 +306,18 @@ def test_helm_mistakes_point_to_the_entry(refusal: Refusal) -> None:
 
 
 # lighteval.
+
+
+def test_another_number_of_answers_is_refused(refusal: Refusal, read_files: Read) -> None:
+    """A majority, or pass@k, of more answers follows another law; the number of answers is in the model's response."""
+
+    def drawn(times: int) -> str:
+        response = {"text": ["A"] * times, "logprobs": []}
+        return lines([{"doc": {"query": "?", "id": "0"}, "metric": {"avg": 0.5}, "model_response": response}])
+
+    flaw = refusal("lighteval", {"u": drawn(8), "v": drawn(1)}).flaws[0]
+    assert (flaw.code, flaw.pointer) == ("unequal_repeats", "/files/v/line/1/metric/avg")
+    assert numbers(read_files("lighteval", {"u": drawn(8), "v": drawn(8)})) == ([0.5], [0.5])
 
 
 def test_samples_with_ids_are_paired_by_them_and_others_by_order(

@@ -87,14 +87,26 @@ def test_an_error_of_the_provider_is_missing_and_not_zero(read_files: Read, refu
 def test_repeats_of_a_test_are_several_samples(read_files: Read) -> None:
     text = export(
         *(row(q, s, "a", 0, testIdx=n) for n, (q, s) in enumerate([("x", 1), ("y", 0), ("x", 0), ("y", 1)])),
-        row("x", 1, "b", 1),
-        row("y", 1, "b", 1),
+        *(row(q, 1, "b", 1) for q in "xyxy"),
     )
     reading = read_files("promptfoo", {"file": text})
     data = scores(reading.data)
     assert isinstance(data.u, Repeated)
     assert (data.u.values.tolist(), data.u.lengths.tolist()) == ([1, 0, 0, 1], [2, 2])
     assert any("2 tests were run several times" in note for note in reading.notes)
+
+
+def test_another_number_of_repeats_is_refused(refusal: Refusal) -> None:
+    rows = [
+        *(row(q, s, "a", 0) for q, s in [("x", 1), ("y", 0), ("y", 1)]),
+        row("x", 1, "b", 1),
+        row("y", 1, "b", 1),
+    ]
+    flaw = refusal("promptfoo", {"file": export(*rows)}).flaws[0]
+    assert (flaw.pointer, flaw.code) == ("/files/file/results/results/4", "unequal_repeats")
+    # A run that ended in an error is none.
+    rows.append(row("y", 0, "b", 1, failureReason=2))
+    assert refusal("promptfoo", {"file": export(*rows)}, on_missing="drop").flaws[0].code == "unequal_repeats"
 
 
 def test_two_files_pair_by_what_the_tests_ask(read_files: Read, refusal: Refusal) -> None:

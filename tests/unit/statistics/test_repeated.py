@@ -16,6 +16,7 @@ from app.errors import InvalidTest
 from app.statistics.additive_problem import Additive
 from app.statistics.paired import Repeated, Scores, StatisticSpec
 from app.statistics.reducers import reduce
+from app.statistics.weights import weights_of
 
 PACK = Path(__file__).parents[4] / "shared" / "data"
 Samples = Sequence[Sequence[float]]
@@ -36,16 +37,22 @@ def effects(problem: Additive) -> list[Fraction]:
 
 
 tenths = st.integers(-20, 20).map(lambda x: x / 10)
-ragged = st.lists(st.lists(tenths, min_size=1, max_size=5), min_size=3, max_size=3)
+# Each item has a number of samples of its own, the same in both systems.
+ragged = st.lists(st.integers(1, 5), min_size=3, max_size=3).flatmap(
+    lambda sizes: st.tuples(
+        *(st.tuples(*(st.lists(tenths, min_size=k, max_size=k) for k in sizes)) for _ in "uv")
+    )
+)
 
 
 def mean(item: Sequence[float]) -> Fraction:
     return sum((Fraction(repr(x)) for x in item), Fraction(0)) / len(item)
 
 
-@given(ragged, ragged)
+@given(ragged)
 @settings(deadline=None, max_examples=150)
-def test_ragged_samples_are_averaged_as_fractions(u: Samples, v: Samples) -> None:
+def test_ragged_samples_are_averaged_as_fractions(sides: tuple[Samples, Samples]) -> None:
+    u, v = sides
     problem = additive(Scores(repeated(u), repeated(v)), "sum_difference")
     truth = [mean(a) - mean(b) for a, b in zip(u, v, strict=True)]
     assert effects(problem) == truth
@@ -54,15 +61,49 @@ def test_ragged_samples_are_averaged_as_fractions(u: Samples, v: Samples) -> Non
 
 
 def test_means_that_are_equal_tie_whatever_their_samples() -> None:
-    # 1/3 in three samples, in six, and 0.1 + 0.2 over one: no double would say so.
-    u, v = repeated([[1, 0, 0], [0.1, 0.2]]), repeated([[1, 0, 0, 1, 0, 0], [0.15]])
+    # Thirds of 1 and of three parts of it, and 0.1 + 0.2 against 0.3: no double would say so.
+    u, v = repeated([[1, 0, 0], [0.1, 0.2]]), repeated([[0.7, 0.2, 0.1], [0.3, 0]])
     assert effects(additive(Scores(u, v))) == [0, 0]
 
 
-def test_one_system_may_have_repeated_samples_alone() -> None:
-    problem = additive(Scores(repeated([[1, 0], [1, 1]]), np.array([1, 0])))
+def test_both_systems_have_as_many_samples_of_an_item_and_items_may_differ() -> None:
+    problem = additive(Scores(repeated([[1, 0], [1]]), repeated([[1, 1], [0]])))
     assert effects(problem) == [Fraction(-1, 4), Fraction(1, 2)]
-    assert problem.samples == (4, 2)
+    assert problem.samples == (3, 3)
+
+
+SCORES = ["mean_difference", "sum_difference", "sign", "signed_rank", "median_difference"]
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize(
+    ("u", "v", "here"),
+    [
+        ([[1, 0], [1, 1]], [[0, 1], [1]], "1 run here and 2 in"),
+        ([[1], [1, 1]], [[0], [1, 1, 1]], "3 runs here and 2 in"),
+    ],
+)
+def test_another_number_of_samples_is_refused(name: str, u: Samples, v: Samples, here: str) -> None:
+    """The mean of one run and the mean of ten are not exchangeable, even of the same system."""
+    for data in (
+        Scores(repeated(u), repeated(v)),
+        Scores(repeated(u), repeated(v), weights=weights_of([1, 2])),
+    ):
+        if data.weights is not None and name not in SCORES[:2]:
+            continue
+        with pytest.raises(InvalidTest) as refused:
+            reduce(data, StatisticSpec(name))
+        flaw = refused.value.flaws[0]
+        assert (flaw.pointer, flaw.code) == ("/v/1", "unequal_repeats")
+        assert here in flaw.detail
+
+
+def test_single_scores_against_several_samples_are_refused() -> None:
+    for u, v in ((repeated([[1, 0], [1]]), np.array([1, 0])), (np.array([1, 0]), repeated([[1, 0], [1]]))):
+        with pytest.raises(InvalidTest) as refused:
+            reduce(Scores(u, v), StatisticSpec("mean_difference"))
+        assert refused.value.flaws[0].pointer == "/v/0"
+    assert effects(additive(Scores(repeated([[1], [1]]), np.array([1, 0])), "sum_difference")) == [0, 1]
 
 
 def test_one_score_per_item_records_no_samples() -> None:
@@ -70,14 +111,17 @@ def test_one_score_per_item_records_no_samples() -> None:
 
 
 def test_signed_ranks_rank_the_exact_means() -> None:
-    problem = additive(Scores(repeated([[1, 0, 0], [3, 1]]), repeated([[0, 0, 0], [2, 2, 1]])), "signed_rank")
+    problem = additive(
+        Scores(repeated([[1, 0, 0], [3, 1, 2]]), repeated([[0, 0, 0], [2, 2, 1]])), "signed_rank"
+    )
     assert problem.stay.tolist() == [3, 3]
 
 
 def test_numbers_of_samples_without_a_common_multiple_keep_the_means_to_a_double() -> None:
     sizes = [47, 43, 41, 37, 31, 29, 23, 19, 17, 13, 11, 7, 5, 3]
     u = [[1.0] + [0.0] * (size - 1) for size in sizes]
-    problem = additive(Scores(repeated(u), np.zeros(len(sizes))), "sum_difference")
+    v = [[0.0] * size for size in sizes]
+    problem = additive(Scores(repeated(u), repeated(v)), "sum_difference")
     for found, size in zip(effects(problem), sizes, strict=True):
         assert float(found) == pytest.approx(1 / size, rel=1e-15)
 
@@ -98,7 +142,7 @@ def test_a_unit_may_be_a_fraction_or_a_number(unit: object) -> None:
 
 
 def test_a_unit_holds_for_every_sample() -> None:
-    u, v = repeated([[0.333333, 0.666667], [1.0]]), repeated([[0.0], [0.333333]])
+    u, v = repeated([[0.333333, 0.666667], [1.0]]), repeated([[0.0, 0.0], [0.333333]])
     assert effects(additive(Scores(u, v), "sum_difference", unit="1/3")) == [Fraction(1, 2), Fraction(2, 3)]
 
 
@@ -106,8 +150,18 @@ def test_a_unit_holds_for_every_sample() -> None:
     ("data", "parameters", "pointer", "code"),
     [
         (Scores(np.array([0.333333, 0.5]), np.zeros(2)), {"unit": "1/3"}, "/u/1", "off_unit"),
-        (Scores(np.zeros(2), repeated([[0.0, 1.0, 0.5], [1.0]])), {"unit": 1}, "/v/0/2", "off_unit"),
-        (Scores(repeated([[0.0], [1.0, 0.5]]), np.zeros(2)), {"unit": 1}, "/u/1/1", "off_unit"),
+        (
+            Scores(repeated([[0.0] * 3, [0.0]]), repeated([[0.0, 1.0, 0.5], [1.0]])),
+            {"unit": 1},
+            "/v/0/2",
+            "off_unit",
+        ),
+        (
+            Scores(repeated([[0.0], [1.0, 0.5]]), repeated([[0.0], [0.0] * 2])),
+            {"unit": 1},
+            "/u/1/1",
+            "off_unit",
+        ),
         (Scores(np.array([1e300]), np.zeros(1)), {"unit": "1/3"}, "/u/0", "off_unit"),
         *(
             (Scores(np.array([1.0]), np.zeros(1)), {"unit": unit}, "/statistic/unit", "not_a_unit")

@@ -100,10 +100,16 @@ def test_without_repeated_samples_there_is_no_spread_and_nothing_changes() -> No
     assert records[0].p_value == records[1].p_value
 
 
+@pytest.mark.parametrize("repeats", ["mean", "all", "any"])
+def test_another_number_of_samples_is_refused_whatever_they_become(repeats: str) -> None:
+    with pytest.raises(InvalidTest) as caught:
+        run([[1, 0], [1]], [[1, 0], [1, 1]], repeats)
+    assert [(flaw.pointer, flaw.code) for flaw in caught.value.flaws] == [("/v/1", "unequal_repeats")]
+
+
 @pytest.mark.parametrize(
     ("u", "v", "pointer", "code"),
     [
-        ([[1, 0], [1]], [[1, 0], [1, 1]], "/v/1", "unequal_repeats"),
         ([[1, 2]], [[0, 1]], "/statistic/repeats", "not_right_or_wrong"),
         ([[1, 100]], [[0, 1]], "/statistic/repeats", "not_right_or_wrong"),
     ],
@@ -112,4 +118,4 @@ def test_what_cannot_be_right_or_wrong_is_refused(u: Any, v: Any, pointer: str, 
     with pytest.raises(InvalidTest) as caught:
         run(u, v, "all")
     assert [(flaw.pointer, flaw.code) for flaw in caught.value.flaws] == [(pointer, code)]
-    run([[1, 0], [1]], [[1, 0], [1, 1]], "mean")
+    run(u, v, "mean")

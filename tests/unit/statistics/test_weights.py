@@ -105,7 +105,7 @@ def test_whole_weights_are_items_that_swap_together() -> None:
 def test_repeated_samples() -> None:
     """The means of samples are weighted, not the samples."""
     u = Repeated(np.array([1, 0, 1, 1, 0, 1]), np.array([2, 3, 1]))
-    v = Repeated(np.array([0, 0, 0, 1, 0, 0]), np.array([3, 1, 2]))
+    v = Repeated(np.array([0, 0, 1, 1, 1, 0]), np.array([2, 3, 1]))
     weights = [Fraction(1), Fraction(5), Fraction(2)]
     means = [(Fraction(1, 2), Fraction(0)), (Fraction(2, 3), Fraction(1)), (Fraction(1), Fraction(0))]
     record = run_test(

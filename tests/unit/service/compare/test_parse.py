@@ -109,12 +109,14 @@ def test_long_lists_of_integers_are_arrays_at_once(monkeypatch: pytest.MonkeyPat
 
 def test_repeated_samples_and_decimals() -> None:
     systems = only(
-        parsed({"kind": "scores", "systems": {"A": [[0.123, 1], [2]], "B": [1, 0.456]}, "decimals": 1})
+        parsed({"kind": "scores", "systems": {"A": [[0.123, 1], [2]], "B": [[0, 0.456], [1]]}, "decimals": 1})
     )
     repeated = systems.columns["A"]
     assert isinstance(repeated, Repeated)
     assert (repeated.values.tolist(), repeated.lengths.tolist()) == ([0.1, 1, 2], [2, 1])
-    assert np.asarray(systems.columns["B"]).tolist() == [1, 0.5]
+    other = systems.columns["B"]
+    assert isinstance(other, Repeated)
+    assert (other.values.tolist(), other.lengths.tolist()) == ([0, 0.5, 1], [2, 1])
 
 
 def test_texts_become_segments() -> None:
