@@ -106,12 +106,14 @@ class Attempts:
             self.dispatcher.release(call, worker, again=True)
             raise
         except BaseException:  # raised by the function; the worker is fine
-            self.dispatcher.release(call, worker, again=False)
+            self._ended(call, worker)
             raise
-        took = time.monotonic() - call.began
-        self.throughput.ended(call.queue, call.seconds, took)
-        self.dispatcher.release(call, worker, again=False)
+        self._ended(call, worker)
         return result
+
+    def _ended(self, call: Call, worker: WorkerProcess) -> None:
+        self.throughput.ended(call.queue, call.seconds, time.monotonic() - call.began)
+        self.dispatcher.release(call, worker, again=False)
 
     async def _let_end(self, work: WorkerCall, worker: WorkerProcess, talk: asyncio.Task[Any]) -> None:
         """Nobody waits for this call: let it end by itself for `LEAVING_S`, then kill its worker."""
@@ -121,4 +123,9 @@ class Attempts:
             if not talk.done() or isinstance(talk.exception(), ProcessLost):
                 worker.kill(work.flight.ending)
                 talk.cancel()
-            self.dispatcher.release(work.call, worker, again=False)
+            if (
+                time.monotonic() - work.call.began > work.call.seconds
+            ):  # else it may be its caller who was quick
+                self._ended(work.call, worker)
+            else:
+                self.dispatcher.release(work.call, worker, again=False)

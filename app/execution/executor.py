@@ -58,7 +58,7 @@ class Executor:
     ) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
         self._flights = SingleFlight(most_over_deadline)
-        self._throughput = Throughput()
+        self._throughput = Throughput(long_s)
         self._scheduler = Scheduler(
             long_places=workers if long_places is None else long_places,
             usual=usual,

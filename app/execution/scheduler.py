@@ -13,7 +13,7 @@ yet, because only then is their cost known. LONG is for all others. At most `lon
 time, one fewer than there are, so that short calls never wait for a long one: a stream of 20 ms tests is not starved by
 a test of a minute. A worker that finds that a call is long asks (`plan`): the call continues if a long place is free, or
 is parked in the long queue and decoded again later. A running call that takes long unannounced counts as long from then
-on (`overran`).
+on (`overran`), and has to ask like others if it then finds that the rest takes long.
 
 While no long call runs, at most `usual` processes are used: with one configured worker, the second process serves only
 short calls that would otherwise wait behind a long one.
@@ -54,6 +54,7 @@ class Call:
     queue: QueueName = "short"
     state: State = "new"
     began: float = 0.0
+    unannounced: bool = False  # it counts as long, but was never granted a place of long calls
     refused: Reason | None = None  # why it could not even be parked
     abandoned: bool = False  # nobody waits for it, but it still runs
     waiter: Any = field(default=None, repr=False)
@@ -161,14 +162,17 @@ class Scheduler:
     def stop(self, call: Call, *, again: bool) -> None:
         """The call left its worker; `again` if it will need another."""
         self._running.discard(call)
+        call.unannounced = False
         call.state = "off" if again else "gone"
 
     def plan(self, call: Call, seconds: float, now: float) -> Verdict:
         """A running call is predicted to take `seconds` more."""
-        if call.queue == "short" and seconds <= self.long_s:
+        if seconds <= self.long_s and (call.queue == "short" or call.unannounced):
             return "go"
-        may_run = call.queue == "long" or (self._place_for_long() and not self._waiting["long"])
-        call.seconds, call.queue = now - call.began + seconds, "long"
+        placed = call.queue == "long" and not call.unannounced
+        others = self.running("long") - call.unannounced
+        may_run = placed or (others < self.long_places and not self._waiting["long"])
+        call.seconds, call.queue, call.unannounced = now - call.began + seconds, "long", False
         if may_run:
             return "go"
         call.refused = self.refusal(call, now)
@@ -180,7 +184,7 @@ class Scheduler:
             call for call in self._running if call.queue == "short" and now - call.began > 2 * self.long_s
         ]
         for call in calls:
-            call.queue = "long"
+            call.queue, call.unannounced = "long", True
         return calls
 
     def _room(self) -> bool:

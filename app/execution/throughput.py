@@ -11,6 +11,7 @@ MEMORY = 0.95  # exponential weight of the past per call: about twenty calls cou
 MAX_RETRY_AFTER_S = 600
 FIRST_GUESS_S = 0.05
 SPREAD_S = 60.0  # the retries of refused calls are spread over this time
+MOST_OFF = 1000.0  # one call is not taken to say that predictions are further off, however it ended
 
 
 @dataclass(slots=True)
@@ -22,28 +23,33 @@ class Speed:
 
     def ended(self, predicted: float, took: float) -> None:
         """Record a call."""
+        predicted = min(max(predicted, took / MOST_OFF), took * MOST_OFF)
         self.predicted = self.predicted * MEMORY + predicted
         self.took = self.took * MEMORY + took
 
     @property
     def value(self) -> float:
         """The speed."""
-        return self.predicted / max(self.took, 1e-9)
+        return max(self.predicted, 1e-9) / max(self.took, 1e-9)
 
 
 class Throughput:
-    """The speed of each queue, and the usual duration of a short call."""
+    """The speed of each queue, and the usual duration of a call: the guess for those about which nothing is known.
 
-    def __init__(self) -> None:
+    The guess is never above `long_s`, beyond which a call is long: one that was would be kept from the short queue, and the
+    guess from ever learning better. It learns from every call, whichever queue it ended in, for the same reason.
+    """
+
+    def __init__(self, long_s: float) -> None:
+        self._long_s = long_s
         self._speeds: dict[QueueName, Speed] = {"short": Speed(), "long": Speed()}
-        self.usual_s = FIRST_GUESS_S
+        self.usual_s = min(FIRST_GUESS_S, long_s)
         self._taken_until: dict[QueueName, float] = {"short": 0.0, "long": 0.0}
 
     def ended(self, queue: QueueName, predicted_s: float, took_s: float) -> None:
-        """Record a call that ran to its end."""
+        """Record a call that ran to its end, or at least longer than predicted."""
         self._speeds[queue].ended(predicted_s, took_s)
-        if queue == "short":
-            self.usual_s = MEMORY * self.usual_s + (1 - MEMORY) * took_s
+        self.usual_s += (1 - MEMORY) * (min(took_s, self._long_s) - self.usual_s)
 
     def drain_rate(self, queue: QueueName, processes: int) -> float:
         """Predicted seconds of work that leave a queue per second."""

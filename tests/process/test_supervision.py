@@ -147,6 +147,22 @@ async def _slowest(pool: Executor) -> float:
     return sorted(taken)[-2]
 
 
+def test_after_many_slow_short_calls_the_next_one_passes_a_long_one() -> None:
+    async def scenario() -> None:
+        async with executor(workers=2, long_places=1, long_s=0.02) as pool:
+            for _ in range(40):
+                assert await pool.run(jobs.sleep, 0.03, b"", 60) == "slept"
+            long = asyncio.ensure_future(
+                pool.run(jobs.plan_and_note, (os.devnull, 60.0, AGES_S), b"", AGES_S)
+            )
+            await until(lambda: pool._scheduler.running("long") == 1)
+            assert await pool.run(jobs.sleep, 0.01, b"", 60) == "slept"
+            assert not long.done()
+            long.cancel()
+
+    run(scenario)
+
+
 def test_a_full_lane_of_long_calls_refuses_long_ones_with_a_time_and_takes_short_ones() -> None:
     async def scenario() -> None:
         async with executor(workers=2, long_places=1, queue_depth=50, queue_seconds=50) as pool:

@@ -35,3 +35,10 @@ def test_no_more_is_saved_than_may_be(idle_s: float) -> None:
     assert bucket.left(idle_s)
     bucket.spend(1.0)
     assert not bucket.left(idle_s)
+
+
+def test_a_process_that_was_stopped_for_an_hour_in_the_middle_works_again_soon() -> None:
+    bucket = TokenBucket(0.5, 0.1)
+    assert bucket.left(1000.0)
+    bucket.spend(3600.0)
+    assert bucket.left(4601.0)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import Counter
+from math import inf
 
 import pytest
+from hypothesis import example, given, strategies as st
 
 from app.execution.cache import OVERHEAD_BYTES, Cache
-from app.execution.scheduler import Bounds, Call, Scheduler
+from app.execution.scheduler import QUEUES, Bounds, Call, QueueName, Scheduler
 from app.execution.throughput import MAX_RETRY_AFTER_S, Throughput
 from app.execution.watchdog import Progress
 
@@ -26,7 +28,7 @@ def scheduler_with(seconds: float, count: int) -> Scheduler:
 
 
 def test_retry_after_follows_the_rate_at_which_the_queue_drains() -> None:
-    scheduler, throughput = scheduler_with(2.0, 10), Throughput()
+    scheduler, throughput = scheduler_with(2.0, 10), Throughput(0.5)
     assert throughput.retry_after_s(scheduler, "long", 2, now=0.0, least_s=1) == 20
     for _ in range(200):
         throughput.ended("long", predicted_s=2.0, took_s=4.0)  # this machine takes twice as long
@@ -38,7 +40,7 @@ def test_retry_after_follows_the_rate_at_which_the_queue_drains() -> None:
 
 
 def test_short_calls_drain_by_all_processes_that_no_long_one_holds() -> None:
-    scheduler, throughput = scheduler_with(0.4, 100), Throughput()
+    scheduler, throughput = scheduler_with(0.4, 100), Throughput(0.5)
     assert throughput.retry_after_s(scheduler, "short", 4, now=0.0, least_s=1) == 10
     for _ in range(2):
         scheduler.begin(Call(10.0, 1, FAR, queue="long"), 0.0)
@@ -46,7 +48,7 @@ def test_short_calls_drain_by_all_processes_that_no_long_one_holds() -> None:
 
 
 def test_retry_after_is_never_less_than_the_setting_nor_more_than_ten_minutes() -> None:
-    throughput = Throughput()
+    throughput = Throughput(0.5)
     assert throughput.retry_after_s(scheduler_with(0.1, 0), "short", 1, now=0.0, least_s=3) == 3
     assert (
         throughput.retry_after_s(scheduler_with(1e6, 5), "long", 2, now=0.0, least_s=3) == MAX_RETRY_AFTER_S
@@ -60,7 +62,10 @@ def test_most_who_wait_as_long_as_they_are_told_are_then_accepted(
     clients: int, seconds: float, newcomers_s: float
 ) -> None:
     """A simulation: all ask at once, two processes serve, eight may wait, and now and then somebody new asks."""
-    scheduler, throughput = Scheduler(long_places=2, long_s=0.5, bounds=Bounds(8, 1e9, 10**12)), Throughput()
+    scheduler, throughput = (
+        Scheduler(long_places=2, long_s=0.5, bounds=Bounds(8, 1e9, 10**12)),
+        Throughput(0.5),
+    )
     events: list[tuple[float, int, str, int, Call | None]] = []
     number = itertools.count()
 
@@ -101,7 +106,7 @@ def test_most_who_wait_as_long_as_they_are_told_are_then_accepted(
 
 
 def test_those_who_are_refused_are_spread_over_a_minute_and_no_more() -> None:
-    scheduler, throughput = scheduler_with(2.0, 10), Throughput()
+    scheduler, throughput = scheduler_with(2.0, 10), Throughput(0.5)
     told = [throughput.retry_after_s(scheduler, "long", 1, 0.0, 1, 0.5) for _ in range(1000)]
     assert told[0] == 20
     assert max(told) <= 81
@@ -110,11 +115,32 @@ def test_those_who_are_refused_are_spread_over_a_minute_and_no_more() -> None:
     assert throughput.retry_after_s(scheduler, "short", 1, 0.0, 1, 0.5) == 1
 
 
-def test_what_a_short_call_usually_takes_is_learnt() -> None:
-    throughput = Throughput()
-    for _ in range(300):
-        throughput.ended("short", 0.05, 0.02)
-    assert throughput.usual_s == pytest.approx(0.02, rel=0.01)
+predictions = st.floats(min_value=0.0, allow_nan=False)
+ends = st.lists(
+    st.tuples(st.sampled_from(QUEUES), predictions, st.floats(0.0, 1e6), st.integers(1, 200)), max_size=8
+)
+
+
+@example([("short", 0.05, 0.8, 40)], 0.5, "long")
+@example([("long", 0.0, 0.1, 20_000)], 0.5, "short")
+@example([("long", inf, 1.0, 1)], 0.5, "short")
+@given(ends, st.floats(0.001, 100.0), st.sampled_from(QUEUES))
+def test_no_past_makes_a_guess_long_or_a_time_senseless_and_every_past_is_forgotten(
+    past: list[tuple[QueueName, float, float, int]], long_s: float, queue: QueueName
+) -> None:
+    throughput = Throughput(long_s)
+    for ended_in, predicted, took, times in past:
+        for _ in range(times):
+            throughput.ended(ended_in, predicted, took)
+            assert throughput.usual_s <= long_s
+    scheduler = scheduler_with(2.0, 10)
+    for name in QUEUES:
+        assert 1 <= throughput.retry_after_s(scheduler, name, 2, 0.0, 1, 0.5) <= MAX_RETRY_AFTER_S
+    least = min(0.02, long_s)
+    for _ in range(1000):
+        throughput.ended(queue, least, least)
+    assert throughput.usual_s == pytest.approx(least, rel=0.01)
+    assert throughput.drain_rate(queue, 1) == pytest.approx(1.0, rel=0.01)
 
 
 def test_work_that_moves_nowhere_is_a_stall_and_no_work_is_not() -> None:

@@ -139,6 +139,24 @@ def test_a_call_that_overruns_counts_as_long_from_then_on() -> None:
     assert not scheduler.may_begin(entered(scheduler, 10.0))
 
 
+def test_a_call_that_overran_asks_like_others_when_it_finds_that_it_is_long() -> None:
+    """Two bodies that take seconds to read, and are long then: only one may go on, or no process is left for short calls."""
+    scheduler = scheduler_of(long_places=1)
+    first, second = running(scheduler, 0.01), running(scheduler, 0.01)
+    assert set(scheduler.overran(now=1.1)) == {first, second}
+    assert scheduler.plan(first, 60.0, now=1.5) == "park"
+    scheduler.stop(first, again=True)
+    assert scheduler.plan(second, 60.0, now=1.5) == "go"
+    assert scheduler.plan(second, 30.0, now=31.5) == "go"  # it has its place
+
+
+def test_a_call_that_overran_may_end_if_that_is_soon() -> None:
+    scheduler = scheduler_of(long_places=0)
+    call = running(scheduler, 0.01)
+    assert scheduler.overran(now=1.1) == [call]
+    assert scheduler.plan(call, 0.4, now=1.5) == "go"
+
+
 def test_what_is_pending_shrinks_as_it_is_worked_off_and_never_beyond_a_deadline() -> None:
     scheduler = scheduler_of()
     call = Call(10.0, 1, ends_by=100.0)
@@ -159,7 +177,9 @@ def test_what_is_pending_shrinks_as_it_is_worked_off_and_never_beyond_a_deadline
 
 ACTIONS = st.lists(
     st.tuples(
-        st.sampled_from(["come", "serve", "end", "leave", "long", "lose"]), st.integers(0, 5), st.floats(0, 2)
+        st.sampled_from(["come", "serve", "end", "leave", "long", "lose", "overrun"]),
+        st.integers(0, 5),
+        st.floats(0, 2),
     ),
     max_size=60,
 )
@@ -172,6 +192,7 @@ def test_whatever_happens_no_call_is_lost_and_no_bound_is_crossed(
     """A model of the queue: every call ends exactly once, or waits, or runs."""
     scheduler = scheduler_of(long_places=processes - 1, bounds=Bounds(4, 1e9, 10**9))
     open_: list[Call] = []
+    granted: set[int] = set()  # calls that run and were allowed to take long
 
     def now() -> Iterator[float]:
         time = 0.0
@@ -190,6 +211,8 @@ def test_whatever_happens_no_call_is_lost_and_no_bound_is_crossed(
                 open_.append(call)
         elif action == "serve" and len(runs) < processes and (found := scheduler.next()) is not None:
             scheduler.begin(found, next(clock))
+            if found.queue == "long":
+                granted.add(id(found))
         elif action == "end" and runs:
             scheduler.stop(runs[which % len(runs)], again=False)
         elif action == "lose" and runs:
@@ -201,13 +224,20 @@ def test_whatever_happens_no_call_is_lost_and_no_bound_is_crossed(
         elif action == "long" and runs:
             late = runs[which % len(runs)]
             verdict = scheduler.plan(late, 10.0, next(clock))
+            if verdict == "go":
+                granted.add(id(late))
             if verdict != "go":
                 scheduler.stop(late, again=verdict == "park")
             if verdict == "park":
                 scheduler.wait(late)
+        elif action == "overrun":
+            for _ in range(110):
+                next(clock)
+            scheduler.overran(next(clock))
         open_ = [call for call in open_ if call.state != "gone"]
+        granted &= {id(call) for call in open_ if call.state == "running"}
         assert scheduler.running() <= processes
-        assert scheduler.running("long") <= processes - 1
+        assert len(granted) <= processes - 1
         assert scheduler.running() + scheduler.waiting() == len(open_)
     served = 0
     for call in [call for call in open_ if call.state == "running"]:
