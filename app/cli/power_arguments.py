@@ -9,6 +9,7 @@ import click
 
 from ..client.power_requests import PowerRequest
 from ..client.requests import files as files_of
+from ..inputs.tiny_numbers import is_tiny
 from .arguments import Form, form_of
 from .power_options import NUMBERS
 
@@ -45,9 +46,12 @@ def _number(text: str, option: str) -> float | str:
     if text == "observed":
         return text
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
         raise click.BadParameter(f"{text!r} is not a number.", param_hint=option) from None
+    if is_tiny(text):
+        raise click.BadParameter(f"{text!r} is smaller than any double.", param_hint=option)
+    return value
 
 
 def _whole(text: str, option: str) -> int:

@@ -42,7 +42,7 @@ def plain(value: Any, at: str = "") -> Any:
         return members
     array = array_of(value)
     if array is not None:
-        if array.dtype.kind in "OSUbiuf":
+        if array.dtype.kind in "OSUbiu" or (array.dtype.kind == "f" and array.dtype.itemsize <= 8):
             listed = (array.astype(np.int64) if array.dtype.kind == "b" else array).tolist()
             return plain(listed, at) if array.dtype.kind == "O" else listed
         raise InvalidData(f"An array of {array.dtype} cannot be sent.", pointer=at)

@@ -18,7 +18,7 @@ from pydantic_core import from_json
 
 from ..errors import InvalidTest, MalformedBody
 from ..statistics.paired import Column
-from . import columns, integer_lists
+from . import columns, integer_lists, tiny_numbers
 
 Delimiter = Literal[",", "\t"]
 Rows = list[tuple[int, list[str]]]  # with their line numbers, counted from one
@@ -110,8 +110,9 @@ def is_grid(text: bytes, names: list[str], delimiter: str) -> bool:
 
 
 def _plain_numbers(fields: list[str]) -> Column:
-    values: list[Any] = from_json("[" + ",".join(fields) + "]", allow_inf_nan=False)
-    if len(values) != len(fields):
+    text = "[" + ",".join(fields) + "]"
+    values: list[Any] = from_json(text, allow_inf_nan=False)
+    if len(values) != len(fields) or tiny_numbers.may_hold(text):
         raise ValueError
     return columns.numbers(values)
 
@@ -242,6 +243,8 @@ def fields_of(line: int, row: list[str], wanted: int, why: str) -> None:
 def number_of(text: str, line: int, field: int) -> int | float:
     """The number in a field, which may still be infinite; raises InvalidTest if it is none."""
     stripped = text.strip()
+    if tiny_numbers.is_tiny(stripped):
+        raise tiny_numbers.refusal(f"/line/{line}/{field}")
     if len(stripped) <= MAX_NUMBER_CHARS and "_" not in stripped and stripped.isascii():
         for parse in (int, float):
             try:

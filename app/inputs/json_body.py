@@ -14,7 +14,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from ..errors import InvalidTest, MalformedBody
-from . import integer_lists
+from . import integer_lists, tiny_numbers
 from .quoting import quoted
 
 BOM = b"\xef\xbb\xbf"
@@ -36,7 +36,7 @@ def decode(body: bytes | bytearray) -> Decoded:
     MalformedBody
         It is not JSON.
     InvalidTest
-        An object in it has a duplicate key.
+        An object in it has a duplicate key, or a number is too small for a double.
     """
     if body.startswith(BOM):
         raise MalformedBody("The body starts with a byte order mark; send UTF-8 without one.")
@@ -61,6 +61,7 @@ def _decoded(body: bytes | bytearray, arrays: integer_lists.Arrays) -> Decoded:
         raise MalformedBody(f"The body is not valid JSON: {error}.") from None
     if may_repeat_keys(body, value):
         refuse_repeated_keys(body)
+    tiny_numbers.refuse_in_json(body)
     if not integer_lists.put_back(value, arrays):
         raise MalformedBody("A list of integers is not where one belongs.")
     return Decoded(value, no_booleans=not may_hold_booleans(body))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Flaw, InvalidTest, MalformedBody
+from . import tiny_numbers
 from .quoting import quoted
 
 
@@ -55,6 +56,7 @@ def decoded(text: str, pointer: str, what: str) -> Any:
 
     try:
         value = json.loads(text)
+        tiny_numbers.refuse_in_json(text, pointer)
         # Every key has a colon of its own, so that most records need no second, slower parse of their keys.
         flat = type(value) is dict and text.count(":") == len(value)
         return value if flat else json.loads(text, object_pairs_hook=members)

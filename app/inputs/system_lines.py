@@ -8,7 +8,7 @@ import numpy as np
 from pydantic_core import from_json
 
 from ..errors import Flaw, InvalidTest
-from . import delimited, json_body, ndjson, nested
+from . import delimited, json_body, ndjson, nested, tiny_numbers
 from .quoting import quoted
 from .systems_rows import Keys, LongBoard, LongRows, boards_of, coded_keys
 
@@ -72,7 +72,11 @@ def _records(body: bytes | bytearray) -> tuple[list[dict[str, Any]], list[int] |
             whole: list[Any] = from_json(b"[" + text.replace(b"\n", b",") + b"]", allow_inf_nan=False)
         except ValueError:
             whole = []
-        one_each = len(whole) == text.count(b"\n") + 1 and set(map(type, whole)) == {dict}
+        one_each = (
+            not tiny_numbers.may_hold(text)
+            and len(whole) == text.count(b"\n") + 1
+            and set(map(type, whole)) == {dict}
+        )
         if one_each and sum(map(len, whole)) == text.count(b":"):
             return whole, None
     records = list(ndjson.records(delimited.text_of(body).split("\n")))

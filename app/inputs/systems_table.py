@@ -18,7 +18,7 @@ from ..statistics.direction import of_name
 from ..statistics.paired import Column
 from ..statistics.summary_rows import is_summary
 from ..statistics.weights import weights_of
-from . import columns, delimited
+from . import columns, delimited, tiny_numbers
 from .delimited import Delimiter
 from .grid import Grid, Lines, grid_of
 from .missing_texts import is_missing
@@ -241,8 +241,9 @@ def _hint(name: str) -> str:
 def _numbers(fields: list[str], name: str, position: int, lines: Lines) -> tuple[Column, NDArray[np.bool_]]:
     """The numbers of a column, 0 where one is missing, and where that is."""
     try:
-        values: list[Any] = from_json("[" + ",".join(fields) + "]", allow_inf_nan=False)
-        if len(values) == len(fields):
+        text = "[" + ",".join(fields) + "]"
+        values: list[Any] = from_json(text, allow_inf_nan=False)
+        if len(values) == len(fields) and not tiny_numbers.may_hold(text):
             return columns.numbers(values), np.zeros(len(fields), dtype=bool)
     except (ValueError, InvalidTest):
         pass  # with a missing value, or written otherwise than in JSON
@@ -254,8 +255,10 @@ def _numbers(fields: list[str], name: str, position: int, lines: Lines) -> tuple
             continue
         try:
             numbers.append(delimited.number_of(text, 0, position + 1))
-        except InvalidTest:
+        except InvalidTest as error:
             line = lines.of(row)
+            if error.flaws[0].code == tiny_numbers.CODE:
+                raise tiny_numbers.refusal(f"/line/{line}/{position + 1}") from None
             detail = (
                 f"Field {position + 1} of line {line} is not a number, and its column is called {quoted(name)}: every column but id, "
                 f"dataset, cluster and weight holds scores.{_hint(name)}"

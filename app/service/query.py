@@ -12,6 +12,7 @@ from pydantic_core import from_json
 
 from ..errors import Flaw, InvalidTest
 from ..inputs.quoting import quoted
+from ..inputs.tiny_numbers import is_tiny
 from ..statistics.catalogue import ENTRIES
 from .messages import TestKind
 from .schema.statistics import STATISTIC_MODELS
@@ -113,9 +114,9 @@ def parameter(name: str, text: str) -> Any:
 
 
 def literal(text: str) -> Any:
-    """A JSON number or boolean; anything else stays text, for the model to refuse."""
+    """A JSON number or boolean; anything else, as what is too small for a double, stays text, for the model to refuse."""
     try:
-        return from_json(text, allow_inf_nan=False)
+        return text if is_tiny(text) else from_json(text, allow_inf_nan=False)
     except ValueError:
         return text
 

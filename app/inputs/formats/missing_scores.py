@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import InvalidTest
 from ...statistics.paired import Column, Gaps, Pairing, Repeated, Scores
 from ..pairing import coded
+from ..tiny_numbers import is_tiny
 
 if TYPE_CHECKING:
     from .outputs_by_id import SystemOutputs
@@ -30,10 +31,12 @@ def no_bounds() -> InvalidTest:
 def range_of(text: str | None) -> tuple[float, float] | None:
     """Two numbers between a comma, the smaller one first; None for any other text."""
     try:
-        low, high = (float(part) for part in ("0,1" if text is None else text).split(","))
+        parts = ("0,1" if text is None else text).split(",")
+        low, high = map(float, parts)
     except ValueError:
         return None
-    return (low, high) if math.isfinite(low) and math.isfinite(high) and low < high else None
+    fine = math.isfinite(low) and math.isfinite(high) and low < high and not any(map(is_tiny, parts))
+    return (low, high) if fine else None
 
 
 def scores_with_gaps(

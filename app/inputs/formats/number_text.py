@@ -14,6 +14,7 @@ from typing import Any
 from ...errors import InvalidTest
 from ..columns import NAMES
 from ..missing_texts import is_missing
+from ..tiny_numbers import is_tiny, refusal
 from . import number_faults
 from .reader import ReaderOptions
 
@@ -25,7 +26,7 @@ TRUTH: Mapping[str, int] = {"true": 1, "false": 0}
 
 
 def parsed(text: str) -> Number | None:
-    """The number that a text spells, or None; infinities and NaN are not numbers."""
+    """The number that a text spells, or None; infinities, NaN and what is too small for a double are not numbers."""
     if len(text) > MAX_NUMBER_CHARS or not text.isascii() or "_" in text:
         return None
     try:
@@ -34,7 +35,7 @@ def parsed(text: str) -> Number | None:
         value = float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    return value if math.isfinite(value) and (value or not is_tiny(text)) else None
 
 
 def may_be_ids(fields: Sequence[str]) -> bool:
@@ -108,6 +109,8 @@ class NumberReader:
             if is_missing(stripped):
                 return None
             value = TRUTH.get(stripped.lower())
+        if value is None and is_tiny(self.spelled(stripped)):
+            raise refusal(pointer)
         if value is None:
             detail = number_faults.sentence(stripped, pointer, comma=self.comma, percent=self.percent)
             raise InvalidTest.at(pointer, "not_a_number", detail)

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic_core import from_json
 
 from ..delimited import MAX_COLUMNS, NEWLINE, is_grid
+from ..tiny_numbers import may_hold
 from .number_looks import are_data
 from .number_text import MAX_NUMBER_CHARS, Number
 from .reader import DELIMITERS, ReaderOptions
@@ -66,9 +67,12 @@ def plain_numbers(fields: list[str]) -> list[Number] | None:
     """Numbers as JSON writes them, which `parsed` reads alike; None where any field is something else."""
     if not fields or max(map(len, fields)) > MAX_NUMBER_CHARS:
         return None
+    text = "[" + ",".join(fields) + "]"
     try:
-        values: list[Number] = from_json("[" + ",".join(fields) + "]", allow_inf_nan=False)
+        values: list[Number] = from_json(text, allow_inf_nan=False)
     except ValueError:
+        return None
+    if may_hold(text):
         return None
     # As many numbers as fields, and nothing else: then each field is one.
     if len(values) != len(fields) or not set(map(type, values)) <= {int, float}:

@@ -13,6 +13,7 @@ from typing import NoReturn
 from ...errors import InvalidTest
 from ...extras import missing
 from ..quoting import quoted
+from ..tiny_numbers import is_tiny
 from .outputs_by_id import SystemOutputs
 from .reader import ReaderOptions, choose
 from .source import Source
@@ -132,8 +133,10 @@ def _run(source: Source, notes: list[str]) -> tuple[Ranked, dict[str, int]]:
             score = float(text)
         except ValueError:
             score = math.nan
-        if not math.isfinite(score):
-            raise source.refused(number, "not_a_number", "the score is not a finite number.", 5)
+        if not math.isfinite(score) or (not score and is_tiny(text)):
+            raise source.refused(
+                number, "not_a_number", "the score is not a finite number that a double holds.", 5
+            )
         of_query[document] = score
     if not ranked:
         raise source.empty()

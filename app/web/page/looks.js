@@ -1,10 +1,8 @@
 // A gate that is asked again as items come in: its fields become the option `sequential`, and its e-value has numbers of its own.
-import { number, probability } from "./numbers.js";
+import { number, probability, valueOf } from "./numbers.js";
 
 const OWN = ["looks", "planned_n", "look_scale"];
 const MEMBERS = { looks: "mode", planned_n: "planned_n", look_scale: "scale" };
-
-const valueOf = (text) => (Number.isFinite(Number(text)) ? Number(text) : text);
 
 /** The fields as the service has them: one `sequential` in the place of the page's own. */
 export function withLooks(fields) {

@@ -63,3 +63,10 @@ export function duration(seconds) {
 }
 
 export const percent = (level) => `${number(100 * level, 6)} %`;
+
+/** The number that was typed; what is none, or smaller than any double, goes to the service as it is, which says what is wrong. */
+export function valueOf(text) {
+  const value = Number(text);
+  const lost = value === 0 && /[1-9]/.test(text.split(/e/i)[0]);
+  return text !== "" && Number.isFinite(value) && !lost ? value : text;
+}

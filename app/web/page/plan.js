@@ -1,6 +1,6 @@
 // Planning: what is asked of v1/power, and its answer.
 import { element } from "./dom.js";
-import { count, number, percent } from "./numbers.js";
+import { count, number, percent, valueOf } from "./numbers.js";
 import { prose } from "./prose.js";
 import { card, keyList, verdictCard, warnings } from "./result.js";
 import { methodTitle } from "./words.js";
@@ -19,11 +19,6 @@ export function planRequest(fields, design) {
     else json[name] = value;
   }
   return { json, files: [] };
-}
-
-/** A number; what is none goes to the service as it is, which says what is wrong with it. */
-function valueOf(text) {
-  return text !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
 }
 
 /** The cards of a plan. */
