@@ -2,12 +2,14 @@
 
 Validation and statistics report pointers into a JSON request (`/u/17`, `/statistic/beta`). A client that sent a table,
 lines or files needs another pointer: to a line and its field, a query parameter, or a field of the form.
-`app.errors.relocated` applies such a map to an error.
+`app.errors.relocated` applies such a map to an error. Maps are partial functions: what is prepared has them, and goes to other processes.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from ..errors import pointer_token
 from .query import NAMES
@@ -22,12 +24,16 @@ NAME_PARAMETERS = {role: name for name, role in NAMES.items()}
 
 def prefixed(prefix: str) -> PointerMap:
     """The map for a request that stands inside another document."""
-    return lambda pointer: prefix + pointer
+    return partial(operator.add, prefix)
 
 
 def chained(first: PointerMap, second: PointerMap) -> PointerMap:
     """Both maps, one after the other."""
-    return lambda pointer: second(first(pointer))
+    return partial(_in_turn, first, second)
+
+
+def _in_turn(first: PointerMap, second: PointerMap, pointer: str) -> str:
+    return second(first(pointer))
 
 
 def option_of(pointer: str) -> str | None:
@@ -58,29 +64,29 @@ def in_query(pointer: str) -> str:
 
 def in_lines(lines: Sequence[int]) -> PointerMap:
     """The map for items sent one per line, with options in the query; `lines` are the items' line numbers."""
+    return partial(_in_line, lines)
 
-    def pointer_map(pointer: str) -> str:
-        item = item_of(pointer, len(lines))
-        if item is None:
-            return in_query(pointer)
-        column, index, rest = item
-        return "/".join(["/line", str(lines[index]), FIELD.get(column, column), *rest])
 
-    return pointer_map
+def _in_line(lines: Sequence[int], pointer: str) -> str:
+    item = item_of(pointer, len(lines))
+    if item is None:
+        return in_query(pointer)
+    column, index, rest = item
+    return "/".join(["/line", str(lines[index]), FIELD.get(column, column), *rest])
 
 
 def by_id(ids: Mapping[str, Sequence[str]], *, item_first: bool) -> PointerMap:
     """The map for columns keyed by id: an index becomes the id. Counts by item have their name after it."""
+    return partial(_at_id, ids, item_first)
 
-    def pointer_map(pointer: str) -> str:
-        item = item_of(pointer, max(map(len, ids.values()), default=0))
-        if item is None or (item[0] not in ids and not item_first):
-            return pointer
-        column, index, rest = item
-        key = ids[column][index] if column in ids and index < len(ids[column]) else str(index)
-        return "/".join(["", column, pointer_token(key), *rest])
 
-    return pointer_map
+def _at_id(ids: Mapping[str, Sequence[str]], item_first: bool, pointer: str) -> str:
+    item = item_of(pointer, max(map(len, ids.values()), default=0))
+    if item is None or (item[0] not in ids and not item_first):
+        return pointer
+    column, index, rest = item
+    key = ids[column][index] if column in ids and index < len(ids[column]) else str(index)
+    return "/".join(["", column, pointer_token(key), *rest])
 
 
 def item_of(pointer: str, n: int) -> tuple[str, int, list[str]] | None:

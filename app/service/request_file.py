@@ -7,8 +7,9 @@ of each system, and p would be 1.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pydantic_core import from_json
@@ -124,13 +125,13 @@ def _decoded(
     kind: TestKind, value: dict[str, Any], context: dict[str, Any], fields: Fields, below: str
 ) -> DecodedBody:
     request = with_fields(value, fields, kind)
-    names = {name for name, _ in fields}
-
-    def pointer_map(pointer: str) -> str:
-        return in_form(pointer) if option_of(pointer) in names else f"/files/{ROLE}{below}{pointer}"
-
+    pointer_map = partial(_in_form_or_file, {name for name, _ in fields}, below)
     with relocated(pointer_map):
         return DecodedBody(kind, validated(REQUEST_MODELS[kind], request, context=context), pointer_map)
+
+
+def _in_form_or_file(names: Collection[str], below: str, pointer: str) -> str:
+    return in_form(pointer) if option_of(pointer) in names else f"/files/{ROLE}{below}{pointer}"
 
 
 def with_fields(value: dict[str, Any], fields: Fields, kind: TestKind) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import math
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import flint
 import numpy as np
@@ -59,6 +60,14 @@ class Decisions:
         self._left_ns = allowance_ns
         self._known: dict[bytes, bool] = {}
         self._targets: dict[int, Exact | UnresolvedError | None] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but balls, which do not pickle: another process computes the target again."""
+        return {**self.__dict__, "target": None, "_targets": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.target = exact_value(self.quantity, self.observed)
 
     def of(self, states: Integers) -> NDArray[np.bool_]:
         """The decision on each state, shape (P, k).

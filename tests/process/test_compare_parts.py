@@ -75,6 +75,20 @@ def splits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
+def counts(items: int, seed: int) -> dict[str, list[int]]:
+    drawn = random.Random(seed)
+    return {name: [drawn.randint(0, 3) for _ in range(items)] for name in ("tp", "fp", "fn", "tn")}
+
+
+# Their values are roots, which the plan compares in balls.
+ROOTS: dict[str, dict[str, str]] = {
+    "mcc": {"name": "mcc"},
+    "g_mean": {"name": "g_mean"},
+    "a formula": {
+        "name": "expression",
+        "expression": "(tp*tn - fp*fn) / sqrt((tp + fp + 1) * (tn + fn + 1))",
+    },
+}
 BODIES: dict[str, Callable[[], dict[str, Any]]] = {
     "one board": lambda: board(20, 120, pairs="significant", adjust="hochberg"),
     "several data sets": lambda: {
@@ -86,6 +100,15 @@ BODIES: dict[str, Callable[[], dict[str, Any]]] = {
         "method": "dp",
         "aggregate": None,
         "family": "all",
+    },
+    **{
+        f"counts with {name}": lambda statistic=statistic: {  # type: ignore[misc]
+            "kind": "counts",
+            "systems": {f"s{number}": counts(14, number) for number in range(6)},
+            "statistic": statistic,
+            "higher_is_better": True,
+        }
+        for name, statistic in ROOTS.items()
     },
 }
 

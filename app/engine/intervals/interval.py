@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from ..lattice import Integers
 from ..plan import Budget
 from . import subset_bounds, subset_halves, subset_law
+from .subset_bounds import BoundsPlan
 from .subset_law import LawPlan
 from .subset_means import End, Units, units_of
 
@@ -79,10 +81,7 @@ def plan(effects: Integers, sizes: Integers | None, alpha: Fraction, budget: Bud
         return IntervalPlan(units, scale, "none", None, 0)
     if units.lowest == units.observed:
         # All means are the same: every other hypothesis is rejected.
-        here = units.observed
-        return IntervalPlan(
-            units, scale, "listed", lambda: (End(here, Fraction(0)), End(-here, Fraction(0))), 0
-        )
+        return IntervalPlan(units, scale, "listed", partial(_exactly, units), 0)
     halves = subset_halves.nanoseconds(units) if subset_halves.applies(units) else None
     if halves is not None and halves <= _CHEAP_NANOSECONDS:
         return _by_halves(units, scale, tail, halves)
@@ -96,27 +95,30 @@ def plan(effects: Integers, sizes: Integers | None, alpha: Fraction, budget: Bud
     return _by_bounds(units, scale, tail, budget)
 
 
+def _exactly(units: Units) -> tuple[End, End]:
+    return End(units.observed, Fraction(0)), End(-units.observed, Fraction(0))
+
+
 def _halved(units: Units, tail: Fraction) -> tuple[End, End]:
     return subset_halves.lower_end(units, tail), subset_halves.lower_end(units.mirrored(), tail)
 
 
 def _by_halves(units: Units, scale: Fraction, tail: Fraction, price: int) -> IntervalPlan:
-    def find() -> tuple[End, End]:
-        return _halved(units, tail)
-
-    return IntervalPlan(units, scale, "halves", find, price)
+    return IntervalPlan(units, scale, "halves", partial(_halved, units, tail), price)
 
 
 def _by_law(units: Units, scale: Fraction, tail: Fraction, planned: LawPlan) -> IntervalPlan:
-    def find() -> tuple[End, End]:
-        law = subset_law.subset_law(units, planned)
-        below = subset_law.lower_end(units, law, tail)
-        above = subset_law.lower_end(units.mirrored(), law.mirrored(), tail)
-        if (below.width or above.width) and subset_halves.applies(units):
-            return _halved(units, tail)  # doubles cannot decide a p of exactly alpha, integers can
-        return below, above
-
+    find = partial(_found_by_law, units, tail, planned)
     return IntervalPlan(units, scale, "law", find, planned.nanoseconds)
+
+
+def _found_by_law(units: Units, tail: Fraction, planned: LawPlan) -> tuple[End, End]:
+    law = subset_law.subset_law(units, planned)
+    below = subset_law.lower_end(units, law, tail)
+    above = subset_law.lower_end(units.mirrored(), law.mirrored(), tail)
+    if (below.width or above.width) and subset_halves.applies(units):
+        return _halved(units, tail)  # doubles cannot decide a p of exactly alpha, integers can
+    return below, above
 
 
 def _by_bounds(units: Units, scale: Fraction, tail: Fraction, budget: Budget) -> IntervalPlan:
@@ -130,10 +132,12 @@ def _by_bounds(units: Units, scale: Fraction, tail: Fraction, budget: Budget) ->
             f"its ends would take about {planned.nanoseconds * 1e-9:.3g} s and {planned.bytes:,} bytes"
         )
 
-    def find() -> tuple[End, End]:
-        below, above = (subset_bounds.lower_end(planned, tail, upper=upper) for upper in (False, True))
-        if max(below.width, above.width) > _MOST_OPEN * -(below.at + above.at):
-            raise NotAnIntervalError("its ends could not be narrowed down in reasonable time")
-        return below, above
-
+    find = partial(_found_by_bounds, planned, tail)
     return IntervalPlan(units, scale, "bounds", find, planned.nanoseconds)
+
+
+def _found_by_bounds(planned: BoundsPlan, tail: Fraction) -> tuple[End, End]:
+    below, above = (subset_bounds.lower_end(planned, tail, upper=upper) for upper in (False, True))
+    if max(below.width, above.width) > _MOST_OPEN * -(below.at + above.at):
+        raise NotAnIntervalError("its ends could not be narrowed down in reasonable time")
+    return below, above

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from pydantic import BaseModel, create_model
@@ -154,13 +154,13 @@ def _column_model(kind: str) -> type[BaseModel]:
 
 def _in_request(prefix: str, of_v: str) -> PointerMap:
     """The map of pointers into a test's request: v is at `of_v`."""
+    return partial(_place_of, prefix, of_v)
 
-    def pointer_map(pointer: str) -> str:
-        if pointer == "/v" or pointer.startswith("/v/"):
-            return of_v + pointer.removeprefix("/v")
-        return f"{prefix}/request{pointer}"
 
-    return pointer_map
+def _place_of(prefix: str, of_v: str, pointer: str) -> str:
+    if pointer == "/v" or pointer.startswith("/v/"):
+        return of_v + pointer.removeprefix("/v")
+    return f"{prefix}/request{pointer}"
 
 
 @dataclass(frozen=True, slots=True)

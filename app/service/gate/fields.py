@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ...errors import InvalidTest, MalformedBody
@@ -72,14 +73,13 @@ def overridden(form: GateForm, index: int) -> tuple[GateFields, Fields]:
 
 def in_metric(form: GateForm, index: int) -> PointerMap:
     """The map for one metric: fields that it sets itself are in `metrics`."""
-    override = form.overrides[index]
+    return partial(_in_override, frozenset(form.overrides[index]), index)
 
-    def pointer_map(pointer: str) -> str:
-        name = pointer.removeprefix("/options/")
-        own = pointer.startswith("/options/") and name.partition("/")[0] in override
-        return f"/options/metrics/{index}/{name}" if own else pointer
 
-    return pointer_map
+def _in_override(override: Collection[str], index: int, pointer: str) -> str:
+    name = pointer.removeprefix("/options/")
+    own = pointer.startswith("/options/") and name.partition("/")[0] in override
+    return f"/options/metrics/{index}/{name}" if own else pointer
 
 
 def _overrides(text: str) -> list[dict[str, str]]:

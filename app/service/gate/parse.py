@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ...errors import InvalidTest, relocated
@@ -124,10 +125,7 @@ def _parse_metric(
     job: Job, gate: GateRequest, metric: GateMetric, prefix: str, context: dict[str, Any]
 ) -> list[ParsedMetric]:
     """The metric against its baseline, or against each of several."""
-
-    def pointer_map(pointer: str) -> str:
-        return prefix + pointer if getattr(metric, pointer[1:], None) is not None else pointer
-
+    pointer_map = partial(_in_metric, metric, prefix)
     refusals, parsed = against.Refusals(), []
     for one in against.requests_of(metric, prefix, context, job.limits):
         request = one.request
@@ -151,9 +149,18 @@ def _parse_metric(
     return parsed
 
 
+def _in_metric(metric: GateMetric, prefix: str, pointer: str) -> str:
+    """Where a term is: with the metric that sets it, else next to the policy."""
+    return prefix + pointer if getattr(metric, pointer[1:], None) is not None else pointer
+
+
 def _outside(name: str, inside: PointerMap) -> PointerMap:
     """The map of a test one of whose options stands next to the policy."""
-    return lambda pointer: pointer if pointer.startswith(name) else inside(pointer)
+    return partial(_unless_outside, name, inside)
+
+
+def _unless_outside(name: str, inside: PointerMap, pointer: str) -> str:
+    return pointer if pointer.startswith(name) else inside(pointer)
 
 
 def _parse_form(job: Job, body: bytes | bytearray) -> ParsedGate:

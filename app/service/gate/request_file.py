@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import partial
 from typing import Any, get_args
 
 from ...errors import InvalidTest
@@ -41,14 +43,14 @@ def gate_request(request: RequestFile, fields: Fields) -> tuple[dict[str, Any], 
     else:
         gate = _with_fields(gate, others)
     names = {name for name, _ in fields}
+    return gate, partial(_in_file, names, request.wrapped)
 
-    def pointer_map(pointer: str) -> str:
-        _, below, inside = pointer.rpartition("/request")
-        if option_of(inside) in names:
-            return in_form(inside)
-        return f"/files/{ROLE}{inside if below and not request.wrapped else pointer}"
 
-    return gate, pointer_map
+def _in_file(names: Collection[str], wrapped: bool, pointer: str) -> str:
+    _, below, inside = pointer.rpartition("/request")
+    if option_of(inside) in names:
+        return in_form(inside)
+    return f"/files/{ROLE}{inside if below and not wrapped else pointer}"
 
 
 def _with_fields(metric: Any, fields: Fields) -> Any:
