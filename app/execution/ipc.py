@@ -79,3 +79,6 @@ class Unbounded:
 
     def plan(self, seconds: float) -> None:
         """Nothing to do."""
+
+
+UNBOUNDED = Unbounded()

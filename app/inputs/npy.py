@@ -113,6 +113,11 @@ def read_vector(body: bytes | bytearray) -> Column:
     return reals if values.dtype.itemsize == 8 else shortest_decimals(reals, values.dtype)
 
 
+def length(body: bytes | bytearray) -> int:
+    """The length of the first axis by the header alone, 0 without one; raises MalformedBody as `read` does."""
+    return next(iter(_header(bytes(body[:MAX_HEADER_BYTES])).shape), 0)
+
+
 def read_keys(body: bytes | bytearray) -> list[str]:
     """Ids or clusters, of an array of N texts or integers.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 from ..errors import InvalidTest, relocated
+from ..execution.ipc import UNBOUNDED, Control
 from ..extras import require
 from ..inference.options import Options, Resampling, Sequential
 from ..inference.record import ReadingRecord, WarningRecord
@@ -87,24 +88,24 @@ def inflated(job: Job, body: bytes | bytearray, most: int) -> bytes | bytearray:
     return encodings.decode(body, job.body.coding, max_bytes=most)
 
 
-def parse_test(job: Job, body: bytes | bytearray) -> ParsedTest:
-    """Decode, validate and pair a body without content coding.
+def parse_test(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedTest:
+    """Decode, validate and pair a body without content coding; `control` hears of a form before its files are read.
 
     Raises
     ------
         InputError: the request is wrong in one way or another.
     """
     if job.body.media_type == MULTIPART:
-        parsed = _parse_form(job, body)
+        parsed = _parse_form(job, body, control)
     else:
         parsed = parse_request(decode_body(job, body), job)
     return with_picture_data(parsed, job.representation)
 
 
-def _parse_form(job: Job, body: bytes | bytearray) -> ParsedTest:
+def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedTest:
     """Evaluation files; or one file that is a JSON request."""
     options_of_query(job.query, ELSEWHERE)
-    form = read_form(job, body)
+    form = read_form(job, body, control)
     request = request_in(form.files, form.fields)
     if request is None:
         return parse_reading(parse_files(form.files, form.fields, job.limits), job)

@@ -7,15 +7,19 @@ passes it on.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import InvalidTest, pointer_token, relocated
-from ..inputs.formats import catalogue, labels, ranking
+from ..execution.ipc import Control
+from ..inputs.formats import catalogue, labels, price, ranking
+from ..inputs.formats.file_names import stem
 from ..inputs.formats.number_text import TRUTH, parsed
 from ..inputs.formats.reader import OPTION_NAMES, Kind, ReaderOptions, Reading, UploadedFile
 from ..inputs.formats.roles import ROLES
+from ..inputs.formats.source import Source
 from ..inputs.quoting import quoted
 from ..statistics.paired import Predictions, StatisticSpec
 from . import multipart
@@ -26,6 +30,7 @@ from .schema.requests import Choices
 from .schema.statistics import STATISTIC_MODELS, entries, spec_of
 from .validation import validated
 
+METRICS = "metrics"  # of a gate
 CHOICES = tuple(name for name in (*TEXT, *LITERAL) if name not in OPTION_NAMES)
 PARAMETERS = tuple(
     dict.fromkeys(
@@ -49,14 +54,31 @@ class ParsedFiles:
     pointer_map: PointerMap
 
 
-def read_form(job: Job, body: bytes | bytearray, repeated: str | None = None) -> multipart.Form:
-    """The files and fields of a multipart body, with several files in the role `repeated`; raises InputError."""
+def read_form(
+    job: Job, body: bytes | bytearray, control: Control, repeated: str | None = None
+) -> multipart.Form:
+    """The files and fields of a multipart body, with several files in the role `repeated`; raises InputError.
+
+    The deadline in its fields, and how long it takes to read the files, are told before that begins.
+    """
     limits = job.limits
     roles = ROLES if repeated is None else (*ROLES, repeated)
-    return multipart.read(
+    form = multipart.read(
         body, job.body.boundary, roles, repeated=repeated, several=OF_TASKS, most_parts=limits.max_form_parts,
         most_bytes=limits.max_body_bytes,
     )  # fmt: skip
+    fields = dict(form.fields)
+    asked_s = parsed(fields.get("timeout_s", ""))
+    if asked_s is not None and 0 < asked_s < math.inf and METRICS not in fields:  # which may have longer ones
+        control.deadline(min(limits.max_timeout_s, asked_s))
+    options = replace(
+        ReaderOptions(max_inflated_bytes=limits.max_body_bytes, max_items=limits.max_items),
+        system_column=fields.get("system_column"),
+    )
+    named = [*form.files.items(), *((stem(file.name), file) for file in form.repeated)]
+    parts = [(role, part) for role, file in named for part in (file.parts or (file,))]
+    control.plan(sum(price.seconds(Source(role, part.name, part.content), options) for role, part in parts))
+    return form
 
 
 def option_pointer(name: str) -> str:
@@ -79,6 +101,7 @@ def parse_files(
     options = ReaderOptions.of_form(
         {name: texts[name] for name in OPTION_NAMES if name in texts},
         max_inflated_bytes=limits.max_body_bytes,
+        max_items=limits.max_items,
     )
     reading = catalogue.read(files, texts.get("format", catalogue.AUTO), options)
     statistic = values.get("statistic", {})

@@ -13,12 +13,13 @@ from typing import TypeVar, cast
 
 from ..engine.plan import Budget
 from ..errors import BodyTooLarge, ExactpermError, InputError, relocated
-from ..execution.ipc import Control, Unbounded
+from ..execution.ipc import UNBOUNDED, Control
 from ..execution.split import Split
 from ..inference.compare.pair_tests import PairTests
 from ..inference.compare.prepared import PreparedCompare
 from ..inference.paired_test import Prepared, finish, plan_record, prepare
 from ..inference.record import reported
+from ..inputs.formats import price
 from ..reports.representations import BY_NAME, JSON
 from . import problems
 from .compare.parse import ParsedCompare, parse_compare
@@ -102,8 +103,14 @@ def handle_or_split(job: Job, body: bytes | bytearray, control: Control) -> Rend
 
 
 def planned(job: Job, body: bytes | bytearray, control: Control) -> tuple[Parsed, Planned, float]:
-    """A request decoded and planned, and when planning began; its deadline, and that it may be long, are told."""
-    parsed = _parsed(job, inflated(job, body, job.limits.max_body_bytes))
+    """A request decoded and planned, and when planning began; its deadline, and that it may be long, are told.
+
+    First that it may take long to read: once it is inflated its bytes are known, and of files what they declare.
+    """
+    plain = inflated(job, body, job.limits.max_body_bytes)
+    if job.body.media_type != MULTIPART:
+        control.plan(price.of_body(plain))
+    parsed = _parsed(job, plain, control)
     if parsed.timeout_s is not None:
         control.deadline(parsed.timeout_s)
     planning = time.monotonic()
@@ -191,23 +198,23 @@ def _never_raising(job: Job, steps: Callable[[float], Answered]) -> Answered | R
         return problems.of_bug(error, job.request_id)
 
 
-def _parsed(job: Job, body: bytes | bytearray) -> Parsed:
-    parsed = _decoded(job, body)
+def _parsed(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> Parsed:
+    parsed = _decoded(job, body, control)
     if parsed.store:
         asking(job, parsed.store)  # nothing is computed where it cannot be kept
     return parsed
 
 
-def _decoded(job: Job, body: bytes | bytearray) -> Parsed:
+def _decoded(job: Job, body: bytes | bytearray, control: Control) -> Parsed:
     if job.kind == "gate":
-        return parse_gate(job, body)
+        return parse_gate(job, body, control)
     if job.kind == "compare":
-        return parse_compare(job, body)
+        return parse_compare(job, body, control)
     if job.kind == "power":
-        return parse_power(job, body)
+        return parse_power(job, body, control)
     if job.kind == "plan" and job.body.media_type == JSON_BODY:
         return parse_plan(job, body)
-    return parse_test(job, body)
+    return parse_test(job, body, control)
 
 
 def _prepared(job: Job, parsed: Parsed) -> Planned:
@@ -284,7 +291,7 @@ def _compared(
 
 def warm_up(job: Job, body: bytes | bytearray, control: Control) -> None:
     """Import and use everything once, so that the first request does not pay for it."""
-    handle(job, WARM_UP_BODY, Unbounded())
-    handle(replace(job, kind="compare"), WARM_UP_BOARD, Unbounded())
+    handle(job, WARM_UP_BODY, UNBOUNDED)
+    handle(replace(job, kind="compare"), WARM_UP_BOARD, UNBOUNDED)
     # BLAS takes 32 MiB at its first use, for example: that is part of a warm worker's size.
-    self_test(KNOWN, b"", Unbounded())
+    self_test(KNOWN, b"", UNBOUNDED)

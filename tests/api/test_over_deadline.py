@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import math
 from collections.abc import Iterator
 
 import httpx
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from app.execution.executor import Executor
 from app.main import create_app
@@ -27,6 +31,35 @@ def asked(request: pytest.FixtureRequest) -> Iterator[Service]:
     """The plan is made in the web process where the body is small, and by a worker where it is not."""
     small = 32_768 if request.param == "in place" else 0
     yield from running(Settings(workers=1, cache_bytes=0, inplace_body_bytes=small))
+
+
+def parquet_of(rows: int) -> bytes:
+    """A file of zeros: a few thousand bytes, whatever the rows."""
+    stream = io.BytesIO()
+    zeros = np.zeros(rows, dtype=np.int8)
+    parquet.write_table(pa.table({"u": zeros, "v": zeros}), stream, compression="zstd")
+    return stream.getvalue()
+
+
+def test_a_file_that_takes_too_long_to_read_is_refused_by_its_footer(
+    asked: Service,
+) -> None:
+    """Two million rows take some 16 s to read; they were read before anyone looked at the deadline."""
+    content = parquet_of(2_000_000)
+    assert len(content) < 30_000
+    parts = {"file": ("t.parquet", content)}
+    for path, query, fields, pointer in [
+        ("/v1/tests/files", "", {"timeout_s": "2"}, "/options/timeout_s"),
+        ("/v1/tests/files", "?timeout_s=2", {}, "/?timeout_s"),
+        (GATE, "", {"timeout_s": "2"}, "/options/timeout_s"),
+        ("/v1/compare", "", {"timeout_s": "2"}, "/options/timeout_s"),
+    ]:
+        detail = refusal(asked.request("POST", f"{path}{query}", files=parts, data=fields), pointer)
+        assert "predicted to take 16 s, and its deadline is 2 s" in detail
+    more = parquet_of(10_000_001)
+    for path in ("/v1/tests/files", GATE, "/v1/compare"):
+        said = problem(asked.request("POST", path, files={"file": ("t.parquet", more)}), 413)
+        assert "at most 10,000,000 are allowed" in said["detail"]
 
 
 def planned_s(service: Service) -> float:

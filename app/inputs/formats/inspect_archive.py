@@ -6,6 +6,7 @@ import io
 import struct
 import zipfile
 import zlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,8 +109,17 @@ def _archive(source: Source, max_bytes: int) -> Log:
             raise _no_log(source, f"there is no object eval in {HEADER}")
         if SUMMARIES in names:
             return _log(source, header, unpack.json(SUMMARIES), under=SUMMARIES)
-        members = tuple(name for name in names if name.startswith(SAMPLES) and name.endswith(".json"))
+        members = tuple(name for name in names if _is_sample(name))
         return _log(source, header, [unpack.json(name) for name in members], members=members)
+
+
+def _is_sample(name: str) -> bool:
+    return name.startswith(SAMPLES) and name.endswith(".json")
+
+
+def is_read(name: str, names: Collection[str]) -> bool:
+    """Whether a member of an archive with these `names` is unpacked."""
+    return name in {HEADER, SUMMARIES} or (_is_sample(name) and SUMMARIES not in names)
 
 
 class _Unpacker:
@@ -123,6 +133,8 @@ class _Unpacker:
     def json(self, name: str) -> Any:
         source = self.source
         info = self.archive.getinfo(name)
+        if info.file_size > self.left:
+            raise source.too_large("unpacked, the log is larger than allowed.")
         if info.compress_type not in READABLE:
             detail = (
                 f"{source.label}: {name[:80]} is compressed by method {info.compress_type}, and only stored and deflated "
@@ -131,12 +143,11 @@ class _Unpacker:
             raise InvalidTest.at(source.at(name), "unsupported_compression", detail)
         try:
             with self.archive.open(info) as member:
-                content = member.read(self.left + 1)
+                # Without a size it would inflate all of it before it counts.
+                content = member.read(info.file_size + 1)
         except DAMAGED:
             detail = f"{source.label}: the member {name[:80]} is damaged."
             raise MalformedBody(detail, flaws=(Flaw(source.at(name), "not_a_zip", detail),)) from None
         self.left -= len(content)
-        if self.left < 0:
-            raise BodyTooLarge(f"{source.label}: unpacked, the log is larger than allowed.")
         text = Source(source.role, source.name, content).text([])
         return ndjson.decoded(text, source.at(name), f"{source.label}, {name[:80]}")

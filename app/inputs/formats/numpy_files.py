@@ -102,16 +102,15 @@ def _member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo, lef
     if info.compress_type not in READABLE:
         detail = f"{source.label}: {name[:80]} is compressed by method {info.compress_type}: numpy.savez writes archives that are read."
         raise InvalidTest.at(source.at(name), "unsupported_compression", detail)
+    if info.file_size > left:
+        detail = f"{source.label}: unpacked, the arrays are larger than allowed."
+        raise BodyTooLarge(detail, flaws=(Flaw(source.at(name), "file_too_large", detail),))
     try:
         with archive.open(info) as member:
-            content = member.read(left + 1)
+            return member.read(info.file_size + 1)  # without a size it would inflate all before it counts
     except DAMAGED:
         detail = f"{source.label}: the array {name[:80]} is damaged."
         raise MalformedBody(detail, flaws=(Flaw(source.at(name), "not_a_zip", detail),)) from None
-    if len(content) > left:
-        detail = f"{source.label}: unpacked, the arrays are larger than allowed."
-        raise BodyTooLarge(detail, flaws=(Flaw(source.at(name), "file_too_large", detail),))
-    return content
 
 
 def _scores(arrays: Arrays) -> str:
@@ -126,7 +125,7 @@ def _scores(arrays: Arrays) -> str:
 
 def _outputs(arrays: Arrays, name: str, reader: NumberReader, options: ReaderOptions) -> SystemOutputs:
     source = arrays.source
-    values = _vector(arrays, name)
+    values = _vector(arrays, name, options.max_items)
     path = f"{escaped(name)}/" if name else ""
     numbers = [reader.of_json(value, f"{source.pointer}/{path}{row}") for row, value in enumerate(values)]
     ids_in, clusters_in = arrays.find(IDS), options.clusters or arrays.find(CLUSTERS)
@@ -143,10 +142,17 @@ def _outputs(arrays: Arrays, name: str, reader: NumberReader, options: ReaderOpt
     return outputs
 
 
-def _vector(arrays: Arrays, name: str) -> list[Any]:
+def _refuse_longer(arrays: Arrays, name: str, most: int) -> None:
+    """Refuse an array with more items than a test may have, by its header."""
+    with InFile(arrays.source, name):
+        length = npy.length(arrays.members[name])
+    arrays.source.refuse_more(length, most)
+
+
+def _vector(arrays: Arrays, name: str, most: int) -> list[Any]:
     """The scores as Python numbers; NaN is missing."""
-    source = arrays.source
-    with InFile(source, name):
+    _refuse_longer(arrays, name, most)
+    with InFile(arrays.source, name):
         column = npy.read_vector(arrays.members[name])
     return [None if isinstance(value, float) and np.isnan(value) else value for value in column.tolist()]
 
@@ -185,6 +191,7 @@ def _table(arrays: Arrays, options: ReaderOptions, notes: list[str], format_: st
         raise InvalidTest.at(
             f"/options/{min(options.given() - {'statistic', 'decimals'})}", "unused_option", detail
         )
+    _refuse_longer(arrays, "", options.max_items)
     with InFile(source, ""):
         table = npy.read(arrays.members[""])
     if isinstance(table, CountTable):

@@ -1,7 +1,7 @@
 """A Parquet file of flat columns as CSV: line 1 has their names, line n + 1 is row n. With records in it as JSON: line n is row n.
 
-pyarrow reads it in small batches. The rows times the columns and the sizes that the file declares are limited before, and
-the text that is made of them while it is made; repeated texts are kept once.
+pyarrow reads it in small batches. What the footer declares is limited before: rows, values (of lists each of theirs), and
+bytes; the text that is made of them while it is made. Repeated texts are kept once.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from ...errors import BodyTooLarge, InputError
 from ..delimited import MAX_COLUMNS
 from .reader import ReaderOptions
 from .source import Source
+from .table import refuse_more_rows
 from .workbook import Kind, text_of, written
 
 BATCH_ROWS = 4_096
+FOOTER_BYTES = 2**24
+SECONDS_PER_VALUE = 4e-6  # measured: from the file to numbers that are paired
 INDEX = "__index_level_0__"  # what pandas calls an index without a name
 
 
@@ -27,7 +30,8 @@ def csv_of(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
     """All columns; raises as `spreadsheet.as_text` does."""
     most = options.max_inflated_bytes
     try:
-        opened = _opened(source, most)
+        opened = _opened(source, options)
+        _refuse_long(source, opened, most)
         if _has_records(opened):
             return _json_lines(source, opened, most), "Parquet, whose rows are read as JSON objects."
         return written(source, _rows(source, opened), most), "Parquet."
@@ -39,24 +43,31 @@ def csv_of(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
         ) from None
 
 
-def _opened(source: Source, max_bytes: int) -> Any:
-    """The file, if what it declares is not too large."""
+def seconds(source: Source, options: ReaderOptions) -> float:
+    """Predicted seconds of reading a file and its table; raises as `csv_of` does, by the footer alone."""
+    about = _opened(source, options).metadata
+    return SECONDS_PER_VALUE * float(about.num_rows * about.num_columns)
+
+
+def _opened(source: Source, options: ReaderOptions) -> Any:
+    """The file, if what its footer declares is not too large.
+
+    The parts of columns are not asked: where a footer is damaged, pyarrow ends the process instead of raising an error.
+    """
     import pyarrow as pa
     from pyarrow import parquet
 
+    if int.from_bytes(source.content[-8:-4], "little") > FOOTER_BYTES:
+        raise source.too_large("its footer is larger than that of any table.")
     opened = parquet.ParquetFile(pa.BufferReader(source.content))
     about = opened.metadata
-    groups = [about.row_group(index) for index in range(about.num_row_groups)]
-    declared = sum(
-        group.column(column).total_uncompressed_size
-        for group in groups
-        for column in range(group.num_columns)
-    )
-    if declared > max_bytes or about.num_rows * about.num_columns > max_bytes:
-        raise BodyTooLarge(f"{source.label}: unpacked, the table is larger than allowed.")
     if about.num_columns > MAX_COLUMNS:
         detail = f"there are more than {MAX_COLUMNS:,} columns, which is more than a table may have."
         raise source.refused(1, "too_many_columns", detail)
+    refuse_more_rows(source, opened.schema_arrow.names, about.num_rows, options)
+    declared = sum(about.row_group(index).total_byte_size for index in range(about.num_row_groups))
+    if max(declared, about.num_rows * about.num_columns) > options.max_inflated_bytes:
+        raise source.too_large("unpacked, the table is larger than allowed.")
     return opened
 
 
@@ -80,21 +91,58 @@ def _json_lines(source: Source, opened: Any, max_bytes: int) -> bytes:
     return stream.getvalue()
 
 
-def _rows(source: Source, opened: Any) -> Iterator[Sequence[Any]]:
+def _texts(opened: Any) -> list[str]:
+    """The columns of texts."""
+    import pyarrow as pa
+
+    return [
+        field.name
+        for field in opened.schema_arrow
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+    ]
+
+
+def _by_dictionary(source: Source, opened: Any) -> Any:
+    """The same file, read with each different text once."""
     import pyarrow as pa
     from pyarrow import parquet
 
+    return parquet.ParquetFile(pa.BufferReader(source.content), read_dictionary=_texts(opened))
+
+
+def _refuse_long(source: Source, opened: Any, most: int) -> None:
+    """Refuse texts that are too long together, and lists with too many values, of which the footer does not tell."""
+    from pyarrow import compute
+
+    left = most
+    texts = _texts(opened)
+    if not texts and not any(field.type.num_fields for field in opened.schema_arrow):
+        return
+    for batch in _by_dictionary(source, opened).iter_batches(BATCH_ROWS, use_threads=False):
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if name in texts:
+                lengths = compute.binary_length(column.dictionary).take(column.indices)
+                left -= compute.sum(lengths).as_py() or 0
+            else:
+                left -= 2 * _values_in(column)  # each with a comma
+        if left < 0:
+            raise source.too_large("as text, the table is larger than allowed.")
+
+
+def _values_in(column: Any) -> int:
+    """How many values there are in a column, in lists and records, too."""
+    if not column.type.num_fields:
+        return len(column)
+    inside = column.flatten()
+    return len(column) + sum(map(_values_in, inside if isinstance(inside, list) else [inside]))
+
+
+def _rows(source: Source, opened: Any) -> Iterator[Sequence[Any]]:
     schema = opened.schema_arrow
     names = [name for name in schema.names if name != INDEX]
     index = [INDEX] if INDEX in schema.names else []
     yield ["" for _ in index] + names
-    texts = [
-        field.name
-        for field in schema
-        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
-    ]
-    opened = parquet.ParquetFile(pa.BufferReader(source.content), read_dictionary=texts)
-    for batch in opened.iter_batches(BATCH_ROWS, use_threads=False):
+    for batch in _by_dictionary(source, opened).iter_batches(BATCH_ROWS, use_threads=False):
         columns = [_values(batch.column(batch.schema.get_field_index(name))) for name in (*index, *names)]
         yield from zip(*columns, strict=True)
 

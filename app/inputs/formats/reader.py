@@ -31,6 +31,7 @@ DELIMITERS = {
 DECIMAL_MARKS = ("point", "comma", ".", ",")
 MAX_COLUMN = 1_000
 MAX_INFLATED_BYTES = 256 * 2**20
+MAX_ITEMS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,9 @@ class ReaderOptions:
     tag_column_v: int | None = None
     reduce_epochs: Literal["mean", "max", "none"] = "mean"
     allow_incomplete: bool = False
-    max_inflated_bytes: int = MAX_INFLATED_BYTES  # the server's, not the caller's
+    # The server's, not the caller's.
+    max_inflated_bytes: int = MAX_INFLATED_BYTES
+    max_items: int = MAX_ITEMS
 
     def __post_init__(self) -> None:
         for name, allowed in CHOICES.items():
@@ -129,7 +132,11 @@ class ReaderOptions:
 
     @classmethod
     def of_form(
-        cls, form: Mapping[str, str], *, max_inflated_bytes: int = MAX_INFLATED_BYTES
+        cls,
+        form: Mapping[str, str],
+        *,
+        max_inflated_bytes: int = MAX_INFLATED_BYTES,
+        max_items: int = MAX_ITEMS,
     ) -> ReaderOptions:
         """The options in form fields or query parameters; every name must be one of `OPTION_NAMES`."""
         values: dict[str, str | int | bool] = {}
@@ -149,7 +156,7 @@ class ReaderOptions:
                 values[name] = text == "true"
             elif text:
                 values[name] = text
-        return cls(max_inflated_bytes=max_inflated_bytes, **values)  # type: ignore[arg-type]
+        return cls(max_inflated_bytes=max_inflated_bytes, max_items=max_items, **values)  # type: ignore[arg-type]
 
     def given(self) -> frozenset[str]:
         """The names of the options that differ from their defaults."""
@@ -166,7 +173,7 @@ COLUMN_OPTIONS = (
     "id_column", "score_column", "system_column", "system_u", "system_v", "clusters", "metric", "gold_column",
     "event_column", "groups",
 )  # fmt: skip
-OPTION_NAMES = tuple(field.name for field in fields(ReaderOptions) if field.name != "max_inflated_bytes")
+OPTION_NAMES = tuple(field.name for field in fields(ReaderOptions) if not field.name.startswith("max_"))
 _DEFAULTS = ReaderOptions()
 
 

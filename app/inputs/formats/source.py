@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...errors import Flaw, InvalidTest, MalformedBody
+from ...errors import BodyTooLarge, Flaw, InvalidTest, MalformedBody
 from ..quoting import escaped
 from .reader import UploadedFile
 
@@ -80,6 +80,16 @@ class Source:
     def empty(self) -> InvalidTest:
         """The refusal of an empty file."""
         return InvalidTest.at(self.pointer, "no_items", f"{self.label}: there is nothing in this file.")
+
+    def too_large(self, why: str) -> BodyTooLarge:
+        """The refusal of a file that holds more than allowed."""
+        detail = f"{self.label}: {why}"
+        return BodyTooLarge(detail, flaws=(Flaw(self.pointer, "file_too_large", detail),))
+
+    def refuse_more(self, n: int, most: int) -> None:
+        """Refuse more items than the limit, before they are read; raises BodyTooLarge."""
+        if n > most:
+            raise self.too_large(f"it holds at least {n:,} items; at most {most:,} are allowed.")
 
     def malformed(self, line: int, code: str, detail: str) -> MalformedBody:
         """An error about bytes that cannot be read at all."""

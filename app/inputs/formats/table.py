@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ...errors import InvalidTest
@@ -31,6 +31,8 @@ ID_NAMES = (
     "topic",
 )
 SYSTEM_NAMES = ("system", "model", "system_id", "model_id", "run")
+# Columns of tables that have several rows for an item, or for items of the same id.
+SEVERAL_A_ITEM = frozenset((*SYSTEM_NAMES, "dataset", "task", "metric"))
 CLUSTER_NAME = "cluster"
 WEIGHT_NAME = "weight"
 NARROW = 16
@@ -118,6 +120,9 @@ def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable
     delimiter = DELIMITERS[options.delimiter] if options.delimiter else separator
     if delimiter is None:
         delimiter = guessed_delimiter(lines[skipped : skipped + LOOKED_AT])
+    if len(lines) > options.max_items and b'"' not in source.content:  # else a field may have several lines
+        names = lines[skipped].split(delimiter, MAX_COLUMNS)
+        refuse_more_rows(source, names, sum(map(bool, lines[skipped + 1 :])), options)
     bounded = options.on_missing == BOUNDS
     rows, numbers = _rows(source, lines, skipped, delimiter, notes, bounded=bounded)
     names = [field.strip() for field in rows[0]]
@@ -133,6 +138,13 @@ def table(source: Source, options: ReaderOptions, notes: list[str]) -> FileTable
     if len(rows) == 1:
         raise InvalidTest.at(source.pointer, "no_items", f"{source.label}: a header and no line below it.")
     return _indexed(FileTable(source, names, rows[1:], numbers[1:], delimiter))
+
+
+def refuse_more_rows(source: Source, names: Iterable[str], rows: int, options: ReaderOptions) -> None:
+    """Refuse more rows than items are allowed, unless a column says what a row is of; raises BodyTooLarge."""
+    folded = {name.strip().lower() for name in names}
+    if options.system_column is None and folded.isdisjoint(SEVERAL_A_ITEM):
+        source.refuse_more(rows, options.max_items)
 
 
 def _indexed(data: FileTable) -> FileTable:

@@ -72,13 +72,18 @@ def _check(source: Source, max_bytes: int) -> None:
     """Refuse what would be too large unpacked, or has a document type."""
     try:
         with zipfile.ZipFile(io.BytesIO(source.content)) as archive:
-            members = [info for info in archive.infolist() if not info.filename.startswith(NEVER_READ)]
+            members = [info for info in archive.infolist() if is_read(info.filename)]
             if len(members) > MAX_MEMBERS or sum(info.file_size for info in members) > max_bytes:
                 raise BodyTooLarge(f"{source.label}: unpacked, the workbook is larger than allowed.")
             for info in members:
                 _check_part(source, archive, info)
     except DAMAGED:
         raise _damaged(source) from None
+
+
+def is_read(name: str) -> bool:
+    """Whether a member of a workbook is unpacked."""
+    return not name.startswith(NEVER_READ)
 
 
 def _check_part(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from ...errors import InputError, InvalidTest, pointer_token, relocated
+from ...execution.ipc import Control
 from ...inference.record import ReadingRecord
 from ...inputs import delimited, json_body
 from ...inputs.delimited import Delimiter
@@ -16,15 +17,14 @@ from ...inputs.formats.many_systems import require_alike
 from ...inputs.formats.options import OF_TWO
 from ...inputs.formats.outputs_by_id import SystemOutputs, column_of
 from ...inputs.formats.reader import ReaderOptions
-from ...inputs.formats.roles import ROLES
 from ...inputs.formats.source import UTF8_BOM, Source, sources
 from ...inputs.formats.spreadsheet import as_text, refuse_others
 from ...inputs.pairing import ById, Given
 from ...inputs.quoting import quoted
 from ...statistics.paired import StatisticSpec
 from ..messages import Job
-from ..multipart import Form, read as read_multipart
-from ..parse_files import OF_TASKS, PARAMETERS, as_read, option_pointer, spec_of_kind, spec_of_reading
+from ..multipart import Form
+from ..parse_files import PARAMETERS, as_read, option_pointer, read_form, spec_of_kind, spec_of_reading
 from ..pointers import PointerMap
 from ..schema.compare import CompareChoices, CompareKind
 from ..schema.fields import NO_BOOLEANS
@@ -57,13 +57,10 @@ class FilesOfSystems:
     known: bool | None = None
 
 
-def parse_form(job: Job, body: bytes | bytearray) -> FilesOfSystems:
+def parse_form(job: Job, body: bytes | bytearray, control: Control) -> FilesOfSystems:
     """Read a form of files; raises InputError with pointers `/files/<role>/…` and `/options/<name>`."""
     limits = job.limits
-    form = read_multipart(
-        body, job.body.boundary, (*ROLES, SYSTEM), repeated=SYSTEM, several=OF_TASKS, most_parts=limits.max_form_parts,
-        most_bytes=limits.max_body_bytes,
-    )  # fmt: skip
+    form = read_form(job, body, control, SYSTEM)
     if FILE in form.files:
         request = _request_in(form)
         if request is not None:
@@ -73,7 +70,9 @@ def parse_form(job: Job, body: bytes | bytearray) -> FilesOfSystems:
         if role in form.files:
             detail = f"A comparison takes each system's file as a part {SYSTEM}, repeated; {role} is of a test of two."
             raise InvalidTest.at(f"/files/{role}", "unused_file", detail)
-    options = ReaderOptions.of_form(fields.reader, max_inflated_bytes=limits.max_body_bytes)
+    options = ReaderOptions.of_form(
+        fields.reader, max_inflated_bytes=limits.max_body_bytes, max_items=limits.max_items
+    )
     if FILE in form.files:
         if form.repeated or len(form.files) > 1:
             other = SYSTEM if form.repeated else next(role for role in form.files if role != FILE)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from ...errors import InvalidTest, pointer_token, relocated
+from ...execution.ipc import UNBOUNDED, Control
 from ...inference.compare.comparison import Comparison
 from ...inference.options import Options
 from ...inference.record import ReadingRecord, WarningRecord
@@ -65,19 +66,19 @@ class ParsedCompare:
     store: bool | None = None
 
 
-def parse_compare(job: Job, body: bytes | bytearray) -> ParsedCompare:
+def parse_compare(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedCompare:
     """Decode, validate and align a body without content coding; raises InputError."""
-    return comparison_of(_decoded(job, body), job)
+    return comparison_of(_decoded(job, body, control), job)
 
 
-def _decoded(job: Job, body: bytes | bytearray) -> DecodedCompare:
+def _decoded(job: Job, body: bytes | bytearray, control: Control) -> DecodedCompare:
     media_type = job.body.media_type
     if media_type == JSON:
         options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
         return DecodedCompare(*json_request.decode(body))
     if media_type == MULTIPART:
         options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
-        found = files.parse_form(job, body)
+        found = files.parse_form(job, body, control)
         outer = files.in_file if found.reading.format == "json-request" else beside_files
         return DecodedCompare(
             found.choices,

@@ -34,7 +34,10 @@ def parse_ranked(job: Job, body: bytes | bytearray, delimiter: Delimiter) -> Fil
     given = [(name, text) for name, text in job.query if name not in _OF_ANSWERS]
     with relocated(_in_body):
         fields, source = fields_of(given), Source(_ROLE, "", bytes(body))
-        options = ReaderOptions.of_form(fields.reader, max_inflated_bytes=job.limits.max_body_bytes)
+        limits = job.limits
+        options = ReaderOptions.of_form(
+            fields.reader, max_inflated_bytes=limits.max_body_bytes, max_items=limits.max_items
+        )
         found = one_file(
             source, replace(fields, format=_format_of(source, options)), replace(options, delimiter=delimiter)
         )

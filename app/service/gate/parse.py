@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from ...errors import InvalidTest, relocated
+from ...execution.ipc import UNBOUNDED, Control
 from ...inference.gate.record import GateTerms, OnInconclusive
 from ...inference.record import WarningRecord
 from ...inputs import json_body
@@ -79,11 +80,11 @@ class ParsedGate:
         return sum(metric.test.counting_seconds for metric in self.metrics)
 
 
-def parse_gate(job: Job, body: bytes | bytearray) -> ParsedGate:
+def parse_gate(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedGate:
     """Decode, validate and pair; raises InputError."""
     options_of_query(job.query, (*ELSEWHERE, "fail_status"))
     if job.body.media_type == MULTIPART:
-        return _parse_form(job, body)
+        return _parse_form(job, body, control)
     read = json_body.decode(body)
     return _parse_request(job, read.value, {NO_BOOLEANS: read.no_booleans})
 
@@ -163,9 +164,9 @@ def _unless_outside(name: str, inside: PointerMap, pointer: str) -> str:
     return pointer if pointer.startswith(name) else inside(pointer)
 
 
-def _parse_form(job: Job, body: bytes | bytearray) -> ParsedGate:
+def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedGate:
     """Files and fields; each of `metrics` is a form of its own that replaces some of the common fields."""
-    form = read_form(job, body, against.ROLE)
+    form = read_form(job, body, control, against.ROLE)
     request = None if form.repeated else request_in(form.files, form.fields)
     if request is not None:
         return _parse_file(job, request, form.fields)

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass
 
 from ...errors import Flaw, InvalidTest, relocated
+from ...execution.ipc import UNBOUNDED, Control
 from ...inference.digest import request_digest
 from ...inference.paired_test import ALGORITHM_VERSION
 from ...inference.power.binary import BinaryDesign, as_written, from_accuracies
@@ -58,10 +59,10 @@ class ParsedPower:
         return 0.0 if self.pilot is None else self.pilot.counting_seconds
 
 
-def parse_power(job: Job, body: bytes | bytearray) -> ParsedPower:
+def parse_power(job: Job, body: bytes | bytearray, control: Control = UNBOUNDED) -> ParsedPower:
     """Decode and validate a body: JSON, or a form with the files of a pilot; raises InputError."""
     if job.body.media_type == MULTIPART:
-        return _parse_form(job, body)
+        return _parse_form(job, body, control)
     read = json_body.decode(body)
     options_of_query(job.query, ELSEWHERE)
     request = validated(PowerRequest, read.value)
@@ -80,10 +81,10 @@ def parse_power(job: Job, body: bytes | bytearray) -> ParsedPower:
     )
 
 
-def _parse_form(job: Job, body: bytes | bytearray) -> ParsedPower:
+def _parse_form(job: Job, body: bytes | bytearray, control: Control) -> ParsedPower:
     """Files of a pilot; the fields of the question, then those of the test."""
     options_of_query(job.query, ELSEWHERE)
-    form = read_form(job, body)
+    form = read_form(job, body, control)
     own = {name: text for name, text in form.fields if name in FIELDS}
     others = [(name, text) for name, text in form.fields if name not in FIELDS]
     values = {name: text if name in _TEXTS else literal(text) for name, text in own.items()}

@@ -159,4 +159,7 @@ def test_a_bad_option_is_refused_by_name(form: dict[str, str]) -> None:
 
 
 def test_the_options_have_documented_names_only() -> None:
-    assert {field.name for field in fields(ReaderOptions)} - set(OPTION_NAMES) == {"max_inflated_bytes"}
+    assert {field.name for field in fields(ReaderOptions)} - set(OPTION_NAMES) == {
+        "max_inflated_bytes",
+        "max_items",
+    }

@@ -1,0 +1,96 @@
+"""Predicted seconds of reading a file, before anything of it is read: by its footer, its directory, its header, or its lines.
+
+What declares more than the limits is refused here, so that nothing waits for it: it would not be read in the end.
+The rates are measured, from bytes to items that are paired. They are means: lines of a few bytes take twice as long as
+they say, and long ones half.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Collection
+
+from ...errors import BodyTooLarge
+from ...extras import is_installed
+from .. import npy
+from . import inspect_archive, numpy_files, parquet, spreadsheet, workbook
+from .reader import ReaderOptions
+from .source import Source
+
+PER_LINE, PER_BYTE = 2e-6, 1e-7
+PER_PLAIN_BYTE = 3e-8  # of tables that are read as whole columns
+PER_QUOTED_LINE = 4e-6  # of tables and lines of JSON that are read line by line
+PER_DOCUMENT_BYTE = 4e-7  # of one JSON document
+PER_UNPACKED_BYTE = 3e-7
+PER_NUMBER = 1.5e-6  # of an array
+PER_DIRECTORY_BYTE = 2.5e-7
+PLAIN = (b"id,", b"id\t")
+END_OF_DIRECTORY, END_BYTES = b"PK\x05\x06", 2**16 + 22
+# Of archives whose sizes are added up; that of a larger one takes as long to read as what is in it.
+DIRECTORY_BYTES = 2**20
+
+
+def seconds(source: Source, options: ReaderOptions) -> float:
+    """Predicted seconds of reading a file; raises BodyTooLarge. Of one that is damaged 0: its reader says why."""
+    content = source.content
+    try:
+        if content.startswith(spreadsheet.PARQUET):
+            return parquet.seconds(source, options) if is_installed(spreadsheet.EXTRA) else 0.0
+        if content.startswith(inspect_archive.ZIP_MAGIC):
+            return _of_archive(source, options)
+        if content.startswith(numpy_files.MAGIC):
+            return PER_NUMBER * npy.length(content)
+    except (BodyTooLarge, MemoryError):
+        raise
+    except Exception:  # noqa: BLE001  (libraries raise what they happen to meet)
+        return 0.0
+    return _of_text(content)
+
+
+def of_body(body: bytes | bytearray) -> float:
+    """Predicted seconds of reading a body that is no form: JSON, and tables without quotes, as whole columns."""
+    lines = 0 if body[:1] == b"{" and b"\n{" not in body else body.count(b"\n")
+    slow = lines if body.find(b'"') >= 0 else 0
+    return PER_QUOTED_LINE * slow + PER_PLAIN_BYTE * len(body)
+
+
+def _of_text(content: bytes) -> float:
+    if content.startswith(PLAIN):
+        return PER_PLAIN_BYTE * len(content)
+    lines = content.count(b"\n")
+    if content[:1] in {b"{", b"["} and lines < 2:
+        return PER_DOCUMENT_BYTE * len(content)
+    return PER_LINE * lines + PER_BYTE * len(content)
+
+
+def _of_archive(source: Source, options: ReaderOptions) -> float:
+    content = source.content
+    size = _directory_bytes(content)
+    priced = PER_DIRECTORY_BYTE * size
+    if size > DIRECTORY_BYTES:
+        return priced
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        infos = archive.infolist()
+    is_read = _reader_of([info.filename for info in infos])
+    unpacked = sum(info.file_size for info in infos if is_read(info.filename))
+    if unpacked > options.max_inflated_bytes:
+        raise source.too_large("unpacked, it is larger than allowed.")
+    return priced + PER_UNPACKED_BYTE * unpacked
+
+
+def _directory_bytes(content: bytes) -> int:
+    """The size of an archive's directory as its end says, which lies at most as far before it (APPNOTE.TXT, 4.3.16)."""
+    at = content.rfind(END_OF_DIRECTORY, -END_BYTES if len(content) > END_BYTES else 0)
+    declared = int.from_bytes(content[at + 12 : at + 16], "little") if at >= 0 else 0
+    return min(declared, len(content))
+
+
+def _reader_of(names: Collection[str]) -> Callable[[str], bool]:
+    """Which members the reader of an archive unpacks."""
+    known = frozenset(names)
+    if inspect_archive.HEADER in known:
+        return lambda name: inspect_archive.is_read(name, known)
+    if any(name.endswith(numpy_files.SUFFIX) for name in known):
+        return lambda name: name.endswith(numpy_files.SUFFIX)
+    return workbook.is_read

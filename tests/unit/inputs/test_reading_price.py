@@ -1,0 +1,247 @@
+"""Bombs are refused by what their footers, directories, headers and lines say; what is within the limits is priced before it is read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import openpyxl
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+
+from app.errors import BodyTooLarge
+from app.execution.ipc import Control
+from app.inputs import delimited, npy
+from app.inputs.formats import catalogue, parquet, price, table, workbook
+from app.inputs.formats.reader import ReaderOptions, UploadedFile
+from app.inputs.formats.source import Source
+from app.service.compare.parse import parse_compare
+from app.service.gate.parse import parse_gate
+from app.service.limits import limits_of
+from app.service.messages import Body, Job, Kind
+from app.service.parse import parse_test
+from app.service.power.parse import parse_power
+from app.settings import Settings
+from app.statistics.paired import Scores
+
+SMALL = ReaderOptions(max_inflated_bytes=10_000, max_items=1_000)
+ZEROS = np.zeros(2_000, dtype=np.int8)
+
+
+def written(write: Callable[[io.BytesIO], Any]) -> bytes:
+    stream = io.BytesIO()
+    write(stream)
+    return stream.getvalue()
+
+
+def parquet_of(**columns: Any) -> bytes:
+    return written(lambda stream: pq.write_table(pa.table(columns), stream, compression="zstd"))
+
+
+def zip_of(**members: bytes) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name.replace("__", "/"), content)
+    return stream.getvalue()
+
+
+def sheet(rows: int) -> bytes:
+    book = openpyxl.Workbook()
+    assert book.active is not None
+    for _ in range(rows):
+        book.active.append([1, 0])
+    return written(book.save)
+
+
+HEAD = json.dumps({"eval": {"task": "t", "model": "m"}, "status": "success"}).encode()
+BOMBS = {
+    "parquet of many rows": parquet_of(u=ZEROS, v=ZEROS),
+    "parquet of many columns": parquet_of(**{f"c{n}": ZEROS[:900] for n in range(12)}),
+    "npz of zeros": written(lambda stream: np.savez_compressed(stream, u=np.zeros(2_000), v=np.zeros(2_000))),
+    "log of Inspect": zip_of(**{"header.json": HEAD, "summaries.json": b"[" + b" " * 20_000 + b"]"}),
+    "samples of Inspect": zip_of(**{"header.json": HEAD, "samples__1.json": b"{" + b" " * 20_000 + b"}"}),
+    "workbook": sheet(1_000),
+}
+LONG = {
+    "npy": written(lambda stream: np.save(stream, ZEROS)),
+    "npy of both": written(lambda stream: np.save(stream, np.zeros((2_000, 2), dtype=np.int8))),
+    "npz": written(lambda stream: np.savez(stream, u=ZEROS, v=ZEROS)),
+    "csv": b"u,v\n" + b"0,1\n" * 2_000,
+    "csv without a header": b"0,1\n" * 2_000,
+}
+
+
+@pytest.fixture
+def nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever decodes rows, members, arrays or lines fails the test."""
+
+    def read(*_: Any, **__: Any) -> Any:
+        pytest.fail("something was read")
+
+    for owner, name in [
+        (pq.ParquetFile, "iter_batches"), (zipfile.ZipFile, "open"), (npy, "read"), (npy, "read_vector"), (table, "_split"),
+        (delimited, "csv_rows"), (workbook, "written"),
+    ]:  # fmt: skip
+        monkeypatch.setattr(owner, name, read)
+
+
+@pytest.mark.usefixtures("nothing_is_read")
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_refused_by_what_it_declares(name: str) -> None:
+    with pytest.raises(BodyTooLarge) as refused:
+        price.seconds(Source("u", "x", BOMBS[name]), SMALL)
+    assert refused.value.flaws[0].pointer == "/files/u"
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_refused_by_its_reader_alone(name: str) -> None:
+    with pytest.raises(BodyTooLarge):
+        catalogue.read({role: UploadedFile("x", BOMBS[name]) for role in "uv"}, "auto", SMALL)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_more_items_than_allowed_are_refused_before_they_are_read(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an archive the members are unpacked, within their limit, and no array is made of them."""
+    for owner, reader in [(npy, "read"), (npy, "read_vector"), (table, "_split"), (delimited, "csv_rows")]:
+        monkeypatch.setattr(owner, reader, lambda *_: pytest.fail("something was read"))
+    roles = ("u", "v") if name == "npy" else ("file",)
+    files = {role: UploadedFile("x", LONG[name]) for role in roles}
+    with pytest.raises(BodyTooLarge) as refused:
+        catalogue.read(files, "auto", ReaderOptions(max_items=1_000))
+    assert "at most 1,000 are allowed" in refused.value.detail
+
+
+def test_rows_of_several_systems_are_no_items() -> None:
+    """600 items of three systems, and 300 lines of three tokens each."""
+    rows = [(f"i{n}", system, n % 2) for n in range(600) for system in "abc"]
+    lines = "".join(f"{key},{system},{score}\n" for key, system, score in rows).encode()
+    options = ReaderOptions(max_items=1_000, system_u="a", system_v="b")
+    columns = {name: [row[at] for row in rows] for at, name in enumerate(["id", "system", "score"])}
+    for content in (b"id,system,score\n" + lines, parquet_of(**columns)):
+        assert price.seconds(Source("file", "x", content), options) > 0
+        reading = catalogue.read({"file": UploadedFile("x", content)}, "auto", options)
+        assert isinstance(reading.data, Scores)
+        assert len(reading.data.u) == 600
+
+
+@pytest.mark.parametrize(
+    "column",
+    [[None, *["x" * 1_000] * 899], [[0] * 1_000] * 900, [{"a": [0] * 1_000}] * 900],
+    ids=["texts", "lists", "records"],
+)
+def test_what_repeats_itself_is_measured_before_it_becomes_text(
+    column: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dictionary has each text once, and lists of zeros are a few bytes, whatever the rows add up to."""
+    content = parquet_of(u=column, v=[1] * 900)
+    assert len(content) < 5_000
+    for name in ("written", "to_json"):
+        monkeypatch.setattr(parquet, name, lambda *_, **__: pytest.fail("texts were written"))
+    for role in ("file", "u"):
+        files = {role: UploadedFile("x", content)}
+        with pytest.raises(BodyTooLarge):
+            catalogue.read(files, "auto", ReaderOptions(max_inflated_bytes=500_000))
+
+
+def test_a_member_is_inflated_no_further_than_the_directory_declares() -> None:
+    """A lie in the directory: a member of 50 MB that says that it has 100 bytes."""
+    content = bytearray(zip_of(**{"header.json": HEAD, "summaries.json": b" " * 50_000_000}))
+    size = (50_000_000).to_bytes(4, "little")
+    while (at := content.find(size)) >= 0:
+        content[at : at + 4] = (100).to_bytes(4, "little")
+    read: list[int] = []
+    inflate = zipfile.ZipExtFile._read1  # type: ignore[attr-defined]
+
+    def counted(self: Any, n: int) -> bytes:
+        piece: bytes = inflate(self, n)
+        read.append(n)
+        return piece
+
+    zipfile.ZipExtFile._read1 = counted  # type: ignore[attr-defined]
+    try:
+        with pytest.raises(Exception, match="damaged"):
+            catalogue.read(
+                {role: UploadedFile("x", bytes(content)) for role in "uv"}, "auto", ReaderOptions()
+            )
+    finally:
+        zipfile.ZipExtFile._read1 = inflate  # type: ignore[attr-defined]
+    assert max(read) < 1_000
+
+
+@pytest.mark.parametrize("rows", [1_000, 100_000])
+def test_prices_grow_with_what_is_declared(rows: int) -> None:
+    """Not below a fifth of what it took where the rates were measured, nor above twice that."""
+    zeros = np.zeros(rows, dtype=np.int8)
+    took = {  # microseconds a row
+        6.9: parquet_of(u=zeros, v=zeros),
+        7.5: b"0,1\n" * rows,
+        5.8: b"0.123456,0.654321\n" * rows,
+        6.4: b'{"u":1,"v":0}\n' * rows,
+        1.4: written(lambda stream: np.save(stream, zeros)),
+    }
+    for microseconds, content in took.items():
+        seconds = price.seconds(Source("file", "x", content), ReaderOptions())
+        assert 0.2 < seconds / (microseconds * 1e-6 * rows) < 2.0
+
+
+class Heard:
+    """A control that remembers, and what was read meanwhile."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, float]] = []
+
+    def deadline(self, seconds: float) -> None:
+        self.calls.append(("deadline", seconds))
+
+    def plan(self, seconds: float) -> None:
+        self.calls.append(("plan", seconds))
+
+
+class BeforeReading(Exception):
+    """The reader was called."""
+
+
+PARSERS: dict[Kind, Callable[[Job, bytes, Control], object]] = {
+    "files": parse_test, "gate": parse_gate, "compare": parse_compare, "power": parse_power,
+}  # fmt: skip
+
+
+@pytest.fixture
+def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    def begin(*_: Any, **__: Any) -> Any:
+        raise BeforeReading
+
+    monkeypatch.setattr(catalogue, "read", begin)
+    monkeypatch.setattr("app.service.compare.files.read_each", begin)
+
+
+@pytest.mark.usefixtures("no_reader")
+@pytest.mark.parametrize("kind", PARSERS)
+def test_a_form_says_its_deadline_and_its_price_before_it_is_read(kind: Kind) -> None:
+    content = gzip.compress(parquet_of(u=np.zeros(300_000, dtype=np.int8)))
+    roles = ("system", "system") if kind == "compare" else ("u", "v")
+    parts = [
+        b'--x\r\ncontent-disposition: form-data; name="%s"; filename="%d"\r\n\r\n%s\r\n'
+        % (role.encode(), number, content)
+        for number, role in enumerate(roles)
+    ]
+    parts.append(b'--x\r\ncontent-disposition: form-data; name="timeout_s"\r\n\r\n25\r\n')
+    if kind == "power":
+        parts.append(b'--x\r\ncontent-disposition: form-data; name="solve"\r\n\r\nn\r\n')
+    limits = limits_of(Settings())
+    job = Job(kind, Body("multipart/form-data", None, "x"), (), "json", "", 0.0, 0.0, limits)
+    heard = Heard()
+    with pytest.raises(BeforeReading):
+        PARSERS[kind](job, b"".join(parts) + b"--x--\r\n", heard)
+    (first, deadline), (second, seconds) = heard.calls
+    assert (first, deadline, second) == ("deadline", 25.0, "plan")
+    assert seconds == pytest.approx(2 * 300_000 * 4e-6)
