@@ -54,7 +54,7 @@ class PairResult:
     p_adjusted_bounds: tuple[float, float]
     p_adjusted_bounds_kind: str
     relation: Relation
-    min_attainable_p: float
+    min_attainable_p: float | None
     wins: int
     ties: int
     losses: int

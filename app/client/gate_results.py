@@ -35,7 +35,7 @@ class Decision:
     p_value_bounds: tuple[float, float]
     p_value_bounds_kind: str
     exact: bool
-    min_attainable_p: float
+    min_attainable_p: float | None
     p_value_adjusted: float
     log10_p_value_adjusted: float
     significant: bool

@@ -137,10 +137,11 @@ def _number(value: float) -> str:
 
 def _test_rows(result: TestResult) -> list[tuple[str, str]]:
     items = result.items
+    least = result.min_attainable_p
     counted = f"{items.n:,}" if items.clusters is None else f"{items.n:,} in {items.clusters:,} clusters"
     rows = [
         ("p-value", f"{_p(result)} ({_certainty(result)})"),
-        ("least p-value possible", probability(result.min_attainable_p, None, result.alpha)),
+        ("least p-value possible", "not known" if least is None else probability(least, None, result.alpha)),
         ("items", f"{counted}: {items.wins:,} wins, {items.ties:,} ties, {items.losses:,} losses"),
     ]
     if result.confidence_interval is not None:

@@ -279,7 +279,7 @@ class TestResult(TestInNotebook, Evidence):
     mid_p_value: float | None = None
     significant: bool
     alpha: float
-    min_attainable_p: float
+    min_attainable_p: float | None
     alternative: str
     test: str
     names: Names | None = None

@@ -66,7 +66,7 @@ class AdditiveTest:
             answer=answer,
             by=by,
             lattice=LatticeRecord(times(form.step, problem.unit), len(form.weights), form.range),
-            attainable=smallest_attainable(form, options.alternative, absolute=problem.absolute),
+            attainable_between=smallest_attainable(form, options.alternative, absolute=problem.absolute),
             items=additive_items(problem, form),
             statistic=statistic_record(problem, times(total, problem.unit)),
             null=null_record(form, problem.unit, options.pmf, absolute=problem.absolute),

@@ -10,14 +10,15 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.joint import law, methods, planner
+from ..engine.joint import enumeration, law, methods, planner
 from ..engine.joint.form import JointForm, joint_form
 from ..engine.joint.grid.price import box_of
 from ..engine.joint.law import JointLawPlan
+from ..engine.joint.least import smallest_attainable
 from ..engine.lattice import Integers, LatticeOverflowError, Reals
 from ..engine.plan import Budget, Cost, Plan
 from ..engine.probability import SMALLEST
-from ..errors import InvalidTest
+from ..errors import InvalidTest, PlanTooLarge
 from ..statistics.finite import values_of
 from ..statistics.joint_problem import Deciding, Joint, Price
 from ..statistics.linear_forms import in_linear_forms
@@ -26,7 +27,7 @@ from .control import PlannedControl, controlled_plan, planned_control
 from .items import joint_items, statistic_record
 from .joint_bracket import JointBracket, joint_bracket, worth_it
 from .null_record import sampled_null_record
-from .options import Options
+from .options import Alternative, Options
 from .p_value import Answer, bracketed, certified, controlled, sampled
 from .prepared import Result
 from .record import Fraction2, LatticeRecord, NullRecord, StatisticRecord
@@ -37,6 +38,8 @@ _SECONDS_PER_ITEM = 4e-8
 _SLACK, _SLACK_NS = 3.0, 2e8
 # A grid may be laid out several times over.
 _ROUNDS = 4
+# How often all listed states are compared with one of them to find the most extreme one, mostly.
+_COMPARISONS = 4
 # How often the statistic is evaluated at least: items, observed sums, picture, decisions.
 _CALLS = 6
 # What a look at the null may take besides, or instead of, as long as the p-value.
@@ -79,13 +82,30 @@ class JointTest:
         fraction = 0.0 if self.fraction_by is None else self.fraction_by.seconds
         by_item = _SECONDS_PER_ITEM + 2e-9 * self.price.value_ns
         calls = 1e-9 * _CALLS * self.price.call_ns
-        return self.plan.chosen.seconds + fraction + self.look.seconds + calls + by_item * self.problem.items
+        looked = self.look.seconds + self._least_seconds
+        return self.plan.chosen.seconds + fraction + looked + calls + by_item * self.problem.items
+
+    @property
+    def _listed(self) -> int:
+        """How many states are listed for the least p-value of any outcome; 0 where they are too many."""
+        return enumeration.states_count(self.form) if self.look.way == "listed" else 0
+
+    @property
+    def _least_seconds(self) -> float:
+        each = self.price.value_ns + _COMPARISONS * self.price.work
+        return 1e-9 * (self._listed * each + _COMPARISONS * self.price.call_ns)
 
     @property
     def longest_seconds(self) -> float:
         """A bound on the time for when every state that the method looks at must be decided exactly."""
         rounds = _ROUNDS if self.plan.chosen.method == "grid" else 1
-        return self.seconds + rounds * self.exact_seconds
+        listed = _COMPARISONS * min(1e-9 * self._listed * self.price.worst_ns, 1e-9 * self._allowance_ns)
+        return self.seconds + rounds * self.exact_seconds + listed
+
+    @property
+    def _allowance_ns(self) -> float:
+        """What comparing all listed states with one of them may take."""
+        return _SLACK * self._listed * self.price.open_ns + 0.25 * _SLACK_NS
 
     def solve(self) -> Result:
         """Run the planned method and summarise the null."""
@@ -98,7 +118,7 @@ class JointTest:
             answer=answer,
             by=by,
             lattice=self._lattice(),
-            attainable=min(max(self._attainable(), undefined), answer.bounds[1]),
+            attainable_between=self._attainable_between(answer, undefined),
             items=joint_items(self.problem),
             statistic=self._statistic(),
             null=self._null(drawn),
@@ -147,7 +167,7 @@ class JointTest:
             self.form, decide, control, samples=samples, seed=seed, values=self._values, kept=kept
         )
         drawn.append(values)
-        return controlled(better, self._attainable(), self._fraction())
+        return controlled(better, self._least(), self._fraction())
 
     def _control_of(self, by: Cost) -> PlannedControl | None:
         """The control variate as planned; planned now where sampling takes the place of another method."""
@@ -182,7 +202,37 @@ class JointTest:
             1.0, len(self.form.counts), math.prod(spans) if spans else 0, self.form.dimension
         )
 
-    def _attainable(self) -> float:
+    def _attainable_between(self, answer: Answer, undefined: float) -> tuple[float, float]:
+        """Bounds of the least p-value of any outcome, equal where all states are listed; `undefined` is part of each p."""
+        known = self._smallest() if self.knows_attainable else None
+        if known is not None:
+            return known, known
+        low = min(max(self._least(), undefined), answer.bounds[1])
+        return low, max(low, 1.0)
+
+    @property
+    def knows_attainable(self) -> bool:
+        """Whether the least p-value of any outcome is known, but for exact comparisons that take too long."""
+        return self.form.rank == 0 or self.look.way == "listed"
+
+    def _smallest(self) -> float | None:
+        if self.form.rank == 0:
+            return 1.0
+        function, reduced = self.reduced.function, self.reduced
+        allowance = self._allowance_ns
+
+        def extreme(sums: Sequence[Integers], state: Integers, side: Alternative) -> NDArray[np.bool_]:
+            return function.deciding(reduced.stay, reduced.swap, side, allowance, state)(sums)
+
+        try:
+            least = smallest_attainable(
+                self.form, self._values, function.undefined, extreme, self.options.alternative
+            )
+        except PlanTooLarge:
+            return None
+        return None if least is None else max(float(least), SMALLEST)
+
+    def _least(self) -> float:
         """A lower bound: the most extreme outcome, and its mirror image for a difference of scores."""
         if self.form.nonzero == 0:
             return 1.0

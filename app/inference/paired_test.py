@@ -243,7 +243,7 @@ def finish(prepared: Prepared) -> TestRecord:
     options, plan = prepared.options, prepared.test.plan
     result = prepared.test.solve()
     answer = result.answer
-    require(answer, exact=result.exact, attainable=result.attainable)
+    require(answer, exact=result.exact, attainable=result.attainable_between[0])
     exact = result.exact
     item_level = _item_level(prepared)
     sizes, changed = _described(prepared)
@@ -325,5 +325,5 @@ def _item_level(prepared: Prepared) -> ItemLevel | None:
         return None
     result = prepared.item_level.solve()
     answer, by = result.answer, result.by
-    require(answer, exact=result.exact, attainable=result.attainable)
+    require(answer, exact=result.exact, attainable=result.attainable_between[0])
     return ItemLevel(answer.p_value, answer.log10_p_value, by.method, result.exact)

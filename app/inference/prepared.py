@@ -19,13 +19,20 @@ class Result:
     answer: Answer
     by: Cost  # the method that answered, which need not be the planned one
     lattice: LatticeRecord | None
-    attainable: float
+    # The least p-value that any outcome on the same items has lies between these; they are equal where it is known.
+    attainable_between: tuple[float, float]
     items: ItemsRecord
     statistic: StatisticRecord
     null: NullRecord
     warnings: tuple[tuple[str, str], ...] = ()
     # The statistic's values in resamples, shape (K,), where it is resampled.
     resampled: Reals | None = None
+
+    @property
+    def attainable(self) -> float | None:
+        """The least p-value that any outcome on the same items has, None where it is not known."""
+        low, high = self.attainable_between
+        return low if low == high else None
 
     @property
     def exact(self) -> bool:

@@ -27,6 +27,7 @@ from .record import Fraction2, LatticeRecord, NullRecord
 _SECONDS_PER_ITEM = 3e-6
 # All swaps of so many units are listed for the null distribution; else so many are drawn, in about this time.
 _LISTED_UNITS = 10
+_MOST_LISTED = 1 << 20  # values
 _MOST_DRAWN, _LEAST_DRAWN, _LOOK_S = 4096, 64, 0.1
 _SECONDS_PER_VALUE = 4.2e-8
 _SAMPLED = "The moments and the picture of the null distribution were sampled; `method` is of the p-value."
@@ -54,6 +55,8 @@ class QuantileTest:
         """Predicted time: the p-value, its fraction, and the null distribution."""
         fraction = 0.0 if self.fraction_by is None else self.fraction_by.seconds
         looked = 1 << self.nonzero if self._listed else self._drawn
+        if self._all_listed and not self._largest_is_one_quadrant:
+            looked += 1 << self.nonzero
         each = _SECONDS_PER_VALUE * looked + _SECONDS_PER_ITEM
         return self.plan.chosen.seconds + fraction + each * self.problem.items
 
@@ -80,7 +83,7 @@ class QuantileTest:
             lattice=LatticeRecord(
                 self._part, len(self.form.values), int(self.form.values[-1] - self.form.values[0])
             ),
-            attainable=min(self._attainable(), answer.bounds[1]),
+            attainable_between=self._attainable_between(),
             items=items_record(problem, signs, None, self.nonzero),
             statistic=statistic_record(problem, float(problem.score_u - problem.score_v)),
             null=self._null(drawn),
@@ -130,15 +133,33 @@ class QuantileTest:
         distinct, where = np.unique(values, return_inverse=True)
         return np.array([value * top / bottom for value in distinct.tolist()])[where.reshape(-1)]
 
-    def _attainable(self) -> float:
-        """The probability of the most extreme outcome; a lower bound, one swap's, where items swap together."""
+    @property
+    def knows_attainable(self) -> bool:
+        """Whether the least p-value of any outcome is known."""
+        return self._all_listed or self._largest_is_one_quadrant
+
+    @property
+    def _largest_is_one_quadrant(self) -> bool:
+        return self.form.alone and not self.form.share
+
+    @property
+    def _all_listed(self) -> bool:
+        """Whether all swaps are so few that they are tried for this alone."""
+        return self.nonzero <= _LISTED_UNITS or (self.problem.items << self.nonzero) <= _MOST_LISTED
+
+    def _attainable_between(self) -> tuple[float, float]:
+        """Bounds of the least p-value of any outcome, that of the largest t: equal where it is known."""
         if self.nonzero == 0:
-            return 1.0
+            return 1.0, 1.0
         both = self.options.alternative == "two-sided"
         least = methods.attainable(self.form, self.known)
+        if least is None and self._all_listed:
+            least = swaps.most_extreme(self.form)
         if least is None:
-            return max(math.ldexp(1.0, int(both) - self.nonzero), SMALLEST)
-        return min(max(least.p * (2 if both else 1), SMALLEST), 1.0) if least.log_p < 0.0 else 1.0
+            return max(math.ldexp(1.0, int(both) - self.nonzero), SMALLEST), 1.0
+        # t is symmetric about zero, so that both ends are as far out; where all t are 0 they are one.
+        known = min(max(least.p * (2 if both else 1), SMALLEST), 1.0) if least.log_p < 0.0 else 1.0
+        return known, known
 
 
 def quantile_test(problem: Quantiles, options: Options, budget: Budget) -> QuantileTest:

@@ -269,7 +269,10 @@ class TestRecord:
     ] = None
     significant: bool
     alpha: float
-    min_attainable_p: float
+    min_attainable_p: Annotated[
+        float | None,
+        "The smallest p-value that any outcome on these items could have had: exact, or null where it is not known.",
+    ]
     alternative: Alternative
     test: Resampling
     names: NamesRecord

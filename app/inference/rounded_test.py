@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from ..engine.errors import FractionOverBudget
 from ..engine.lattice import CanonicalForm, Whole, exact_total
 from ..engine.one_sum import monte_carlo, wide_sums
-from ..engine.one_sum.attainable import smallest_attainable
 from ..engine.one_sum.planner import costs
 from ..engine.one_sum.wide_sums import WideForm, wide_form
 from ..engine.plan import Budget, Cost, Plan
@@ -64,20 +63,33 @@ class RoundedTest:
             answer=answer,
             by=by,
             lattice=LatticeRecord(float(problem.unit * form.step), len(form.weights), form.range),
-            attainable=self._attainable(items.nonzero),
+            attainable_between=self._attainable(items.nonzero),
             items=items,
             statistic=self._statistic(),
             null=null_record(form, problem.unit, self.options.pmf, absolute=problem.absolute),
             warnings=() if by.exact else (("scores_rounded", _ROUNDED),),
         )
 
-    def _attainable(self, nonzero: int) -> float:
-        """The smallest p-value that any outcome could have, or 2**-n, which is less, where rounding may say more."""
+    @property
+    def attainable_at_most(self) -> float:
+        """What the least p-value of all outcomes is at most."""
+        return self._attainable(items_record(self.problem, *_effects(self.problem)).nonzero)[1]
+
+    def _attainable(self, nonzero: int) -> tuple[float, float]:
+        """Bounds of the smallest p-value that any outcome could have, equal where rounding leaves nothing open."""
         alternative, problem = self.options.alternative, self.problem
-        middle = problem.absolute and alternative == "less"
-        if middle or problem.swap is not None or nonzero != self.form.nonzero:
-            return max(math.ldexp(1.0, -nonzero), SMALLEST)
-        return smallest_attainable(self.form, alternative, absolute=problem.absolute)
+        one_sided = alternative != "two-sided" and not problem.absolute
+        as_they_are = _rounding(problem).exact is not None
+        if as_they_are and (one_sided or (problem.swap is None and alternative != "less")):
+            least = max(math.ldexp(1.0, int(not one_sided and nonzero > 0) - nonzero), SMALLEST)
+            return least, least
+        low, high = max(math.ldexp(1.0, -problem.items), SMALLEST), 1.0
+        if as_they_are:
+            low = max(math.ldexp(1.0, -nonzero), SMALLEST)
+        if one_sided or alternative != "less":
+            # Both ends count at the most, and what rounding made 0 may be another item that swaps.
+            high = max(math.ldexp(1.0, int(not one_sided) - nonzero), SMALLEST) if nonzero else 1.0
+        return low, high
 
     def _answer(self, by: Cost) -> Answer:
         """The answer of one method, not checked yet."""

@@ -12,7 +12,7 @@ def warnings_of(
     options: Options, result: Result, item_level: ItemLevel | None, *, exact: bool
 ) -> tuple[WarningRecord, ...]:
     """The warnings of one test, most important first."""
-    items, attainable = result.items, result.attainable
+    items, attainable = result.items, result.attainable_between[0]
     warnings = []
     if items.nonzero == 0:
         warnings.append(

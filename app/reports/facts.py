@@ -193,7 +193,9 @@ def _test(record: TestRecord) -> Iterable[Fact]:
         p = probability(level.p_value, level.log10_p_value, record.alpha)
         yield Fact("p-value by item", p, "as if clusters did not matter; the clustered one counts")
     yield Fact("Level alpha", exactly(record.alpha))
-    yield Fact("Smallest attainable p", probability(record.min_attainable_p, 0.0, record.alpha))
+    least = record.min_attainable_p
+    smallest = "not known" if least is None else probability(least, 0.0, record.alpha)
+    yield Fact("Smallest attainable p", smallest)
     yield Fact("Alternative", record.alternative, _ALTERNATIVES[record.alternative])
     yield Fact("Null distribution", record.test, _NULLS[record.test])
 

@@ -170,7 +170,7 @@ def _so(record: TestRecord) -> str:
         return "on the complete items alone"
     if undecided(record):
         return f"so whether it is significant at {alpha} is open: alpha lies within the bounds (counted as {verdict})"
-    if record.min_attainable_p > record.alpha:
+    if record.min_attainable_p is not None and record.min_attainable_p > record.alpha:
         least = probability(record.min_attainable_p, 0.0, record.alpha)
         return f"so it is {verdict} at {alpha}; no outcome on these items could have had p below {least}"
     return f"so it is {verdict} at {alpha}"

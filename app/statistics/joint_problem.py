@@ -79,8 +79,15 @@ class SumFunction(Protocol):
         """What a state costs in the test of `stay` against `swap`, shape (N, k) each; the data is looked at."""
         ...
 
-    def deciding(self, stay: Integers, swap: Integers, side: Alternative, allowance_ns: float) -> Deciding:
-        """`extreme` for the observed sums of `stay`, with at most so much exact work in all its calls.
+    def deciding(
+        self,
+        stay: Integers,
+        swap: Integers,
+        side: Alternative,
+        allowance_ns: float,
+        observed: Integers | None = None,
+    ) -> Deciding:
+        """`extreme` for the observed sums of `stay`, or for others, with at most so much exact work in all its calls.
 
         Decisions are remembered from call to call. They raise PlanTooLarge when the work is more.
         """

@@ -87,10 +87,18 @@ class FunctionOf:
         """Where the k `sums` are at least as extreme as `observed`, shape (k,); of their common shape."""
         return self.extreme_by(Decisions(self.quantity, observed.tolist(), side), sums)
 
-    def deciding(self, stay: Integers, swap: Integers, side: Alternative, allowance_ns: float) -> _Deciding:
+    def deciding(
+        self,
+        stay: Integers,
+        swap: Integers,
+        side: Alternative,
+        allowance_ns: float,
+        observed: Integers | None = None,
+    ) -> _Deciding:
         """See `joint.SumFunction`."""
         cost: StateCost = self.quantity.cost(peaks_of(stay, swap))
-        decisions = Decisions(self.quantity, stay.sum(axis=0).tolist(), side, cost, allowance_ns)
+        sums = stay.sum(axis=0) if observed is None else observed
+        decisions = Decisions(self.quantity, sums.tolist(), side, cost, allowance_ns)
         return _Deciding(self, decisions)
 
     def extreme_by(self, decisions: Decisions, sums: Sequence[Integers]) -> NDArray[np.bool_]:

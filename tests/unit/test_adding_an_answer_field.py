@@ -18,8 +18,8 @@ FIELD = 'half_alpha: Annotated[float, {"gt": 0, "lt": 0.5}, "Half of alpha, of e
 EDITS = {
     "app/inference/record.py": [
         (
-            "    alpha: float\n    min_attainable_p: float\n",
-            f"    alpha: float\n    {FIELD}\n    min_attainable_p: float\n",
+            "    alpha: float\n    min_attainable_p: Annotated[\n",
+            f"    alpha: float\n    {FIELD}\n    min_attainable_p: Annotated[\n",
         ),
         ("    losses: int\n", "    losses: int\n    zero: int | None = None\n"),
     ],

@@ -91,7 +91,8 @@ def bracket(
     low, high = _ends(part, size, error, distance, precision, strictly=not towards)
     # t is odd in s: both sides of zero have the same chance, and what is undefined counts on either.
     if not towards:
-        return _bracket(1.0 - 0.5 * high, 1.0 - 0.5 * low)
+        # Rounded outwards: of a tail below 1e-16 nothing would be left, and p is not 1 for that.
+        return _bracket(math.nextafter(1.0 - 0.5 * high, 0.0), math.nextafter(1.0 - 0.5 * low, 2.0))
     # The observed assignment's own probability, at least.
     low = max(low, math.exp(-part.form.items * LN2))
     if side == "two-sided":

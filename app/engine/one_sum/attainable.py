@@ -14,36 +14,40 @@ from .heavy_weights import best_split
 
 # How many lattice values around zero are tried for the least |S|, and how sure the mass must be.
 _NEAR = 16
-_SURE = 1e-3
+_SURE = 1e-6
 _CHEAP_NANOSECONDS = 2_000_000
 # Up to this many items all sums are listed instead.
 _FEW = 14
 
 
-def smallest_attainable(form: CanonicalForm, alternative: Alternative, *, absolute: bool) -> float:
-    """The smallest p-value that any outcome on these items could have; never under the smallest double.
+def smallest_attainable(
+    form: CanonicalForm, alternative: Alternative, *, absolute: bool
+) -> tuple[float, float]:
+    """Bounds of the smallest p-value that any outcome on these items could have, equal where it is known; no zeros.
 
     The largest sum has probability 2**-n; for |S| both ends count when they are equally far out.
     """
     two_tailed = absolute or alternative == "two-sided"
     if form.nonzero == 0:
-        return 1.0
+        return 1.0, 1.0
     if absolute and alternative == "less":
         return _smallest_of_the_middle(form)
     both_ends = two_tailed and 2 * form.offset + form.step * form.range == 0
-    return max(math.ldexp(1.0, int(both_ends) - form.nonzero), SMALLEST)
+    least = max(math.ldexp(1.0, int(both_ends) - form.nonzero), SMALLEST)
+    return least, least
 
 
-def _smallest_of_the_middle(form: CanonicalForm) -> float:
-    """P(|S| = its least value), the first of the lattice's |S| that has mass; its lower bound 2**-n where
+def _smallest_of_the_middle(form: CanonicalForm) -> tuple[float, float]:
+    """P(|S| = its least value), the first of the lattice's |S| that has mass; from 2**-n to 1 where
     that is not near zero or not cheap to compute.
     """
     least = max(math.ldexp(1.0, -form.nonzero), SMALLEST)
     if form.nonzero <= _FEW:
         sizes = np.abs(form.offset + form.step * subset_sums(np.repeat(form.weights, form.counts)))
-        return float(np.count_nonzero(sizes == sizes.min())) / float(1 << form.nonzero)
+        attained = float(np.count_nonzero(sizes == sizes.min())) / float(1 << form.nonzero)
+        return attained, attained
     if best_split(form).nanoseconds > _CHEAP_NANOSECONDS:
-        return least
+        return least, 1.0
     nearest = -(form.offset // form.step)
     for index in range(_NEAR):
         # Outwards from zero on both sides: |offset + step k| for k = nearest, nearest - 1, nearest + 1, ...
@@ -51,7 +55,8 @@ def _smallest_of_the_middle(form: CanonicalForm) -> float:
         tail = region(form, size, "less", absolute=True)
         if not tail.intervals:
             continue
-        attained = fft.probability(form, tail)
-        if attained.relative_error_bound < _SURE and attained.p >= 0.9 * least:
-            return attained.p
-    return least
+        found = fft.probability(form, tail)
+        if not found.relative_error_bound < _SURE or found.p < 0.9 * least:
+            break  # whether it has any mass is not known
+        return found.p, found.p
+    return least, 1.0

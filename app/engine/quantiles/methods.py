@@ -13,6 +13,9 @@ from .form import QuantileForm
 from .items import ItemLaw
 from .staircase import Profile, Staircase, staircase
 
+# Of so many units the probability of the largest t is counted.
+_COUNTED = 256
+
 
 def law_of(form: QuantileForm, known: Profile) -> tail.QuadrantLaw:
     """The joint law of two counts of U's values."""
@@ -69,10 +72,11 @@ def greatest(form: QuantileForm) -> int:
 
 
 def attainable(form: QuantileForm, known: Profile) -> Probability | None:
-    """P(t is the largest that it can be); None where that is not known."""
+    """P(t is the largest that it can be), a fraction of few units; None where that is not known."""
     if not form.alone or form.share:
         return None
     most = greatest(form)
     if most == 0:
         return CERTAIN
-    return tail.probability(law_of(form, known), staircase(form, known, most, strict=False))
+    law, steps = law_of(form, known), staircase(form, known, most, strict=False)
+    return tail.fraction(law, steps, form.units) if form.units <= _COUNTED else tail.probability(law, steps)

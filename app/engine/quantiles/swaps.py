@@ -82,6 +82,17 @@ def enumerated(form: QuantileForm, side: Alternative) -> Probability:
     return from_fraction(inside, len(swapping(form)))
 
 
+def most_extreme(form: QuantileForm) -> Probability:
+    """P(t is the largest that it can be), by all swaps."""
+    largest, times = None, 0
+    for values in every(form):
+        most = values.max()
+        if largest is None or most > largest:
+            largest, times = most, 0
+        times += int(np.count_nonzero(values == largest))
+    return from_fraction(times, len(swapping(form)))
+
+
 def draws(form: QuantileForm, samples: int, seed: int) -> Iterator[Whole]:
     """`samples` independent values of t, in parts; each block has its own stream, as in `one_sum.monte_carlo`."""
     (units, of_item), rows = coins(form), rows_at_once(form)

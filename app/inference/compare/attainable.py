@@ -16,19 +16,19 @@ _ROUNDING = 1e-9
 
 
 def smallest_p(tests: PairTests) -> tuple[Reals, Flags]:
-    """The smallest attainable p-values, and whether these doubles are exact; 0 where they underflow."""
+    """The smallest attainable p-values, and whether these doubles are exact; 0 where they underflow, NaN if not known."""
     log2 = tests.attainable * _LOG2_10
     power = np.rint(log2)
     exact = np.abs(log2 - power) <= _ROUNDING
     # Far below the smallest double `ldexp` is 0, whatever the exponent.
-    as_power = np.ldexp(1.0, np.maximum(power, -2000.0).astype(np.int64))
+    as_power = np.ldexp(1.0, np.maximum(np.where(exact, power, 0.0), -2000.0).astype(np.int64))
     if not exact.all():
         as_power[~exact] = 10.0 ** tests.attainable[~exact]
     return as_power, exact
 
 
 def untestable(tests: PairTests, alpha: Fraction) -> Flags:
-    """Whether no outcome of a test has p <= alpha; decided exactly, false where that is not possible."""
+    """Whether no outcome of a test has p <= alpha for certain; decided exactly, false where that is not possible."""
     smallest, exact = smallest_p(tests)
     limit = float(alpha)
     above = smallest > limit

@@ -135,7 +135,7 @@ def require_all(tests: PairTests) -> None:
         & (tests.log10_low <= tests.log10_p)
         & (tests.log10_p <= tests.log10_high)
         & (tests.log10_high <= 0.0)
-        & (tests.sampled | (tests.log10_high >= tests.attainable - 1e-2))
+        & (tests.sampled | ~(tests.log10_high < tests.attainable - 1e-2))
     )
     if not inside.all():
         at = int(np.argmin(inside))

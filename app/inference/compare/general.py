@@ -109,7 +109,7 @@ class GeneralPairs:
         if planned is None:
             return _nothing_in_common(u, v)
         result = planned.solve()
-        require(result.answer, exact=result.exact, attainable=result.attainable)
+        require(result.answer, exact=result.exact, attainable=result.attainable_between[0])
         return _row_of(u, v, planned, result, lower_is_better=self.options.higher_is_better is False)
 
 
@@ -171,7 +171,9 @@ def _sign(problem: Problem, observed: float) -> int:
 
 
 def _log10_attainable(planned: PlannedTest, result: Result) -> float:
-    """log10 of the least attainable p-value; of one sum also where it underflows."""
+    """log10 of the least attainable p-value, of one sum also where it underflows; NaN where it is not known."""
+    if result.attainable is None:
+        return math.nan
     if result.attainable > SMALLEST or not isinstance(planned, AdditiveTest | RoundedTest):
         return math.log10(result.attainable)
     return (int(planned.options.alternative == "two-sided") - planned.form.nonzero) * math.log10(2.0)

@@ -187,7 +187,7 @@ class IntegerPairs:
         answer = certified(known)
         if items == 0 or flaw_of(answer, exact=True, least_log10=-form.nonzero * LN2 / LN10) is not None:
             return self.general.row(u, v)
-        attainable = smallest_attainable(form, options.alternative, absolute=False)
+        attainable, _ = smallest_attainable(form, options.alternative, absolute=False)
         require(answer, exact=True, attainable=attainable)
         lower = self.general.options.higher_is_better is False
         more, less = int(np.count_nonzero(effects > 0)), int(np.count_nonzero(effects < 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -94,7 +95,7 @@ def pair_records(
         p_adjusted_bounds=adjusted_bounds,
         p_adjusted_bounds_kind=[_KINDS[sampled] for sampled in ours(_sampled(tests, adjusted))],
         relation=[RELATIONS[code] for code in sided(relation, TURNED[relation])],
-        min_attainable_p=ours(np.maximum(smallest, SMALLEST)),
+        min_attainable_p=[None if math.isnan(p) else p for p in ours(np.maximum(smallest, SMALLEST))],
         wins=sided(tests.wins, tests.losses),
         ties=ours(tests.ties),
         losses=sided(tests.losses, tests.wins),

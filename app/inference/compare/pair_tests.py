@@ -33,7 +33,7 @@ class PairTests:
     log10_p, log10_low, log10_high
         The same as logarithms, where nothing underflows. The bounds are rounded outward.
     attainable
-        log10 of the smallest p-value of the same alternative that any outcome of the test has.
+        log10 of the smallest p-value of the same alternative that any outcome of the test has; NaN where it is not known.
     method, exact, sampled
         Names of methods; whether the p-value is exact; whether its bounds are a confidence interval at 99 %.
     fraction

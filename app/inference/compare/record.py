@@ -63,9 +63,9 @@ class PairRecord:
     relation: Annotated[
         Relation,
         "better or worse: p_adjusted <= alpha for certain; undecided: its bounds do not tell; untestable: no outcome "
-        "of this pair could be significant, min_attainable_p > alpha; else tied.",
+        "of this pair could be significant, min_attainable_p > alpha; else tied, also where min_attainable_p is null.",
     ]
-    min_attainable_p: float
+    min_attainable_p: Annotated[float | None, "Null where it is not known."]
     wins: int
     ties: int
     losses: int

@@ -68,7 +68,6 @@ class AnytimeTest:
             p_value_bounds_kind="certified",
             exact=True,
             min_attainable_p=_inverse(most.log_e),
-            beyond=self._beyond(),
             waiting=not self.is_complete,
         )
 
@@ -76,10 +75,6 @@ class AnytimeTest:
         """The sum with every difference on the side of the alternative."""
         size = self.test.form.step * self.test.form.range // 2
         return size if self.question.alternative == "greater" else -size
-
-    def _beyond(self) -> bool:
-        observed = self.test.observed
-        return observed > 0 if self.question.alternative == "greater" else observed < 0
 
 
 def _inverse(log_e: float) -> float:

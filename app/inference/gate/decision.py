@@ -15,7 +15,9 @@ from .record import Decision, GateTerms, OneSidedTest, Policy, Verdict
 # Below this, multiples of a p-value come from its logarithm: the double has no digits left.
 _NORMAL = 1e-300
 
-Finding = Literal["shown", "not_shown", "bounds_straddle", "unattainable", "different", "missing_straddle"]
+Finding = Literal[
+    "shown", "not_shown", "bounds_straddle", "unattainable", "not_known", "different", "missing_straddle"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,8 @@ class Judgement:
 
     `shown`: the conservative end of the p-value's bounds is at most alpha. `bounds_straddle`: alpha lies between the
     bounds, which are `bounds` after Holm. `unattainable`: not shown, and no outcome on these items could have shown it;
-    `attainable` is the least adjusted p-value there could have been, the other metrics being as they are. `different`: a
+    `attainable` is the least adjusted p-value there could have been, the other metrics being as they are. `not_known`: not
+    shown, and whether any outcome could have shown it is not known. `different`: a
     difference of at least the margin is shown, where equivalence was asked for. `family` counts the tests adjusted together.
     """
 
@@ -45,22 +48,24 @@ def judgements(outcomes: Sequence[Outcome], terms: Sequence[GateTerms]) -> list[
         if flaw is not None:
             raise ArithmeticError(f"a p-value without a certificate: {flaw}")
     p_values = [outcome.p_value for outcome in outcomes]
+    highs = [outcome.p_value_bounds[1] for outcome in outcomes]
     adjusted = list(
         zip(
             _never_zero(
                 holm(p_values), holm_log10([outcome.log10_p_value for outcome in outcomes]), p_values
             ),
             holm([outcome.p_value_bounds[0] for outcome in outcomes]),
-            holm([outcome.p_value_bounds[1] for outcome in outcomes]),
+            holm(highs),
             strict=True,
         )
     )
     judged = []
     for index, (outcome, (point, low, high)) in enumerate(zip(outcomes, adjusted, strict=True)):
-        best = [*p_values[:index], outcome.min_attainable_p, *p_values[index + 1 :]]
-        attainable, alpha = holm(best)[index], terms[index].alpha
+        known = outcome.min_attainable_p
+        least = outcome.attainable_at_most if known is None else known
+        attainable, alpha = holm([*highs[:index], least, *highs[index + 1 :]])[index], terms[index].alpha
         decision = _decision(outcome, point, significant=high <= alpha)
-        finding = _finding(low, high, attainable, alpha)
+        finding = _finding(low, high, attainable, alpha, known=known is not None)
         if finding == "bounds_straddle" and outcome.missing:
             finding = "missing_straddle"
         if _different(outcome, len(outcomes), alpha):
@@ -99,22 +104,22 @@ def _decision(outcome: Outcome, adjusted: tuple[float, float], *, significant: b
     )
 
 
-def _finding(low: float, high: float, attainable: float, alpha: float) -> Finding:
+def _finding(low: float, high: float, attainable: float, alpha: float, *, known: bool) -> Finding:
     if high <= alpha:
         return "shown"
     if low <= alpha:
         return "bounds_straddle"
-    return "unattainable" if attainable > alpha else "not_shown"
+    if attainable <= alpha:
+        return "not_shown"
+    return "unattainable" if known else "not_known"
 
 
-def verdict_of(
-    policy: Policy, finding: Finding, *, beyond: bool, differ: bool, waiting: bool = False
-) -> Verdict:
+def verdict_of(policy: Policy, finding: Finding, *, waiting: bool = False) -> Verdict:
     """The policy's verdict.
 
     non_inferior and improve pass only when shown. no_regression fails only when a regression is shown; it cannot
-    tell when the bounds straddle alpha, and when the estimate itself is a regression (`beyond`) on systems that
-    differ, but too few items do for any outcome to show it. equivalent passes when both its tests are shown, fails when a
+    tell when the bounds straddle alpha, and when no outcome on these items could have shown one, or that is not known.
+    equivalent passes when both its tests are shown, fails when a
     difference of at least the margin is, and is inconclusive between the two. Whatever depends on what missing outcomes are
     is inconclusive. A gate that is asked again is `waiting` until all planned items are there: what is not shown yet continues.
     """
@@ -128,9 +133,7 @@ def verdict_of(
         return "pass" if finding == "shown" else "fail"
     if finding == "shown":
         return "fail"
-    if finding == "bounds_straddle" or (finding == "unattainable" and beyond and differ):
-        return "inconclusive"
-    return "pass"
+    return "pass" if finding == "not_shown" else "inconclusive"
 
 
 def overall(verdicts: Sequence[Verdict]) -> Verdict:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from ...engine.plan import Budget
 from ..paired_test import Prepared
 from .margin import Question, margin_test
-from .outcome import MarginTest, Outcome
+from .outcome import MarginTest, Outcome, greatest_known
 from .record import EquivalenceRecord, GateTerms
 
 
@@ -53,9 +53,8 @@ class EquivalenceTest:
         return replace(
             larger,
             p_value_bounds=(max(lows), max(highs)),
-            min_attainable_p=max(above.min_attainable_p, below.min_attainable_p),
+            min_attainable_p=greatest_known(above.min_attainable_p, below.min_attainable_p),
             exact=above.exact and below.exact,
-            beyond=above.beyond and below.beyond,
             equivalence=record,
         )
 

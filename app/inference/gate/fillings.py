@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ..additive_test import AdditiveTest
 from ..paired_test import Prepared
 from ..rounded_test import RoundedTest
-from .outcome import MarginTest, Outcome
+from .outcome import MarginTest, Outcome, greatest_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,9 @@ class OverFillings:
             larger,
             p_value_bounds=(min(lows), max(highs)),
             exact=all(outcome.exact for outcome in outcomes),
-            min_attainable_p=max(self.attainable, *(outcome.min_attainable_p for outcome in outcomes)),
-            beyond=any(outcome.beyond for outcome in outcomes),
+            min_attainable_p=greatest_known(
+                self.attainable, *(outcome.min_attainable_p for outcome in outcomes)
+            ),
             missing=True,
         )
 

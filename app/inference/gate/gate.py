@@ -22,6 +22,7 @@ from ...statistics.paired import Effects, Paired, StatisticSpec
 from ...statistics.problem import Problem
 from ..additive_test import AdditiveTest
 from ..data_warnings import refuse_undecidable
+from ..favoured import Favoured, favoured
 from ..options import Options
 from ..paired_test import Prepared, finish, prepare
 from ..record import TestRecord
@@ -68,11 +69,13 @@ class PreparedMetric:
     margin: MarginTest | EquivalenceTest | AnytimeTest | None
     against: str | None = None
     sensitivity: PlannedSensitivity | TangoSensitivity | None = None
+    favoured: Favoured | None = None
 
     @property
     def seconds(self) -> float:
-        """Predicted time of both its tests."""
-        return sum(part.seconds for part in (self.test, self.margin, self.sensitivity) if part is not None)
+        """Predicted time of both its tests, and of what else is said of them."""
+        parts = (self.test, self.margin, self.sensitivity, self.favoured)
+        return sum(part.seconds for part in parts if part is not None)
 
     @property
     def longest_seconds(self) -> float:
@@ -112,7 +115,17 @@ def prepare_metric(metric: Metric, budget: Budget) -> PreparedMetric:
     else:
         margin = _margin(test, terms, question, budget)
     sensitivity = _sensitivity(test, margin, terms, budget)
-    return PreparedMetric(metric.name, terms, question, test, margin, metric.against, sensitivity)
+    could_fail = _favoured(test, margin, budget) if terms.policy == "no_regression" else None
+    return PreparedMetric(metric.name, terms, question, test, margin, metric.against, sensitivity, could_fail)
+
+
+def _favoured(
+    test: Prepared, margin: MarginTest | EquivalenceTest | AnytimeTest | None, budget: Budget
+) -> Favoured | None:
+    """What bounds the least p-value of all outcomes, where it may not be known: without it no gate may pass."""
+    if margin is None:
+        return favoured(test.test, budget)
+    return favoured(margin.test, budget) if isinstance(margin, ShiftedTest) else None
 
 
 def _sensitivity(
@@ -200,12 +213,7 @@ def finish_gate(
     if not metrics:
         raise InvalidTest.at("/metrics", "empty", "There are no metrics: a gate needs at least one.")
     records = [finish(metric.test) for metric in metrics]
-    outcomes = [
-        metric.margin.run()
-        if metric.margin
-        else without_margin(metric.question, record, metric.test.options.significance)
-        for metric, record in zip(metrics, records, strict=True)
-    ]
+    outcomes = [_outcome(metric, record) for metric, record in zip(metrics, records, strict=True)]
     judged = judgements(outcomes, [metric.terms for metric in metrics])
     family = family_of([metric.against for metric in metrics])
     decided = tuple(
@@ -222,16 +230,20 @@ def finish_gate(
     )
 
 
+def _outcome(metric: PreparedMetric, record: TestRecord) -> Outcome:
+    if metric.margin:
+        outcome = metric.margin.run()
+    else:
+        outcome = without_margin(metric.question, record, metric.test.options.significance)
+    if metric.favoured is None or outcome.min_attainable_p is not None:
+        return outcome
+    return replace(outcome, attainable_at_most=metric.favoured.p_value())
+
+
 def _metric_record(
     metric: PreparedMetric, record: TestRecord, outcome: Outcome, judgement: Judgement, family: str | None
 ) -> MetricRecord:
-    verdict = verdict_of(
-        metric.terms.policy,
-        judgement.finding,
-        beyond=outcome.beyond,
-        differ=record.items.nonzero > 0,
-        waiting=outcome.waiting,
-    )
+    verdict = verdict_of(metric.terms.policy, judgement.finding, waiting=outcome.waiting)
     return MetricRecord(
         name=metric.name,
         against=metric.against,

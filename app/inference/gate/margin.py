@@ -59,7 +59,6 @@ def question_of(terms: GateTerms) -> Question:
 
 def without_margin(question: Question, record: TestRecord, significance: Significance = "p") -> Outcome:
     """With a margin of 0 the ordinary one-sided test decides."""
-    observed = record.statistic.observed
     outcome = Outcome(
         procedure=record.test,
         alternative=question.alternative,
@@ -70,7 +69,6 @@ def without_margin(question: Question, record: TestRecord, significance: Signifi
         p_value_bounds_kind=record.p_value_bounds_kind,
         exact=record.method.exact,
         min_attainable_p=record.min_attainable_p,
-        beyond=observed > 0.0 if question.alternative == "greater" else observed < 0.0,
     )
     if significance == "p":
         return outcome
@@ -82,13 +80,21 @@ def without_margin(question: Question, record: TestRecord, significance: Signifi
 def by_mid_p(outcome: Outcome, mid: float | None, error: float) -> Outcome:
     """The outcome with the mid-p-value, known up to the relative `error`, in the place of p.
 
-    Where it is not known it lies between p / 2 and p, which may leave open on which side of alpha it is.
+    Where it is not known it lies between p / 2 and p, which may leave open on which side of alpha it is; then p has to reach
+    alpha. Else the outcome with the least p has half of it as its mid-p-value.
     """
     low, high = outcome.p_value_bounds
-    least = max(0.5 * outcome.min_attainable_p, SMALLEST)
-    if mid is None or mid < _DIGITS_LEFT:
+    if mid is None:
+        return replace(outcome, p_value_bounds=(0.5 * low, high))
+    least = None if outcome.min_attainable_p is None else max(0.5 * outcome.min_attainable_p, SMALLEST)
+    if mid < _DIGITS_LEFT:
         return replace(outcome, p_value_bounds=(0.5 * low, high), min_attainable_p=least)
-    bounds = (mid * (1.0 - error), min(mid * (1.0 + error), 1.0))
+    bounds = (mid, mid)
+    if error:
+        bounds = (
+            math.nextafter(mid * (1.0 - error), 0.0),
+            min(math.nextafter(mid * (1.0 + error), 2.0), 1.0),
+        )
     return replace(
         outcome, p_value=mid, log10_p_value=math.log10(mid), p_value_bounds=bounds, min_attainable_p=least
     )
@@ -109,8 +115,8 @@ class ShiftedTest:
     def run(self) -> Outcome:
         """Solve the shifted problem."""
         result, question = self.test.solve(), self.question
-        answer, observed = result.answer, self.test.observed
-        require(answer, exact=result.exact, attainable=result.attainable)
+        answer = result.answer
+        require(answer, exact=result.exact, attainable=result.attainable_between[0])
         outcome = Outcome(
             procedure="permutation",
             alternative=question.alternative,
@@ -121,7 +127,6 @@ class ShiftedTest:
             p_value_bounds_kind="confidence" if answer.monte_carlo else "certified",
             exact=result.exact,
             min_attainable_p=result.attainable,
-            beyond=observed > 0 if question.alternative == "greater" else observed < 0,
         )
         if self.test.options.significance == "p":
             return outcome
@@ -154,7 +159,6 @@ class TangoTest:
         """The upper or lower tail of a standard normal at the score statistic."""
         table, upwards = self.table, self.question.alternative == "greater"
         p_value, log10_p_value = self.tail(table.only_u, table.only_v)
-        excess = table.only_u - table.only_v - table.items * self.proportion
         most_extreme = (table.items, 0) if upwards else (0, table.items)
         return Outcome(
             procedure="tango_score",
@@ -166,7 +170,6 @@ class TangoTest:
             p_value_bounds_kind="asymptotic",
             exact=False,
             min_attainable_p=self.tail(*most_extreme)[0],
-            beyond=excess > 0 if upwards else excess < 0,
         )
 
     def tail(self, only_u: int, only_v: int) -> tuple[float, float]:

@@ -10,13 +10,13 @@ from .record import EquivalenceRecord, OneSidedTest
 
 @dataclass(frozen=True, slots=True)
 class Outcome(OneSidedTest):
-    """The one-sided test of one metric. `beyond`: the estimate lies on the side of the alternative.
+    """The one-sided test of one metric.
 
-    `equivalence` has the other tests of the policy equivalent; `missing`: bounds hold whatever missing outcomes are;
+    `attainable_at_most` bounds the least p-value of all outcomes where `min_attainable_p` is None. `equivalence` has the other tests of the policy equivalent; `missing`: bounds hold whatever missing outcomes are;
     `waiting`: evidence is still coming in (`anytime`).
     """
 
-    beyond: bool
+    attainable_at_most: float = 1.0
     equivalence: EquivalenceRecord | None = None
     missing: bool = False
     waiting: bool = False
@@ -33,3 +33,9 @@ class MarginTest(Protocol):
     def run(self) -> Outcome:
         """Run it."""
         ...
+
+
+def greatest_known(*attainable: float | None) -> float | None:
+    """The greatest of several least p-values, None where one is not known."""
+    known = [one for one in attainable if one is not None]
+    return max(known) if len(known) == len(attainable) else None

@@ -43,7 +43,9 @@ class OneSidedTest:
     p_value_bounds: tuple[float, float]
     p_value_bounds_kind: BoundsKind | Literal["asymptotic"]
     exact: bool
-    min_attainable_p: float
+    min_attainable_p: Annotated[
+        float | None, "The smallest p-value that any outcome could have had; null where it is not known."
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,10 @@ def reason(
     if judgement.finding == "unattainable":
         least = _written(judgement.attainable, log10_p=math.log10(judgement.attainable), alpha=terms.alpha)
         sentences.append(f"No outcome on these items could have had p below {least}: too few of them differ.")
+    if judgement.finding == "not_known":
+        sentences.append(
+            "Whether any outcome on these items could have had p at or below alpha is not known."
+        )
     if judgement.finding == "bounds_straddle":
         finer = "The method rational" if judgement.decision.exact else "More samples, or a finer precision,"
         sentences.append(f"{finer} would decide.")

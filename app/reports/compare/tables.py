@@ -109,7 +109,7 @@ _PAIR: dict[str, Callable[[PairRecord], str]] = {
     "p_adjusted_high": lambda one: repr(one.p_adjusted_bounds[1]),
     "p_adjusted_bounds_kind": lambda one: one.p_adjusted_bounds_kind,
     "relation": lambda one: one.relation,
-    "min_attainable_p": lambda one: repr(one.min_attainable_p),
+    "min_attainable_p": lambda one: optional(one.min_attainable_p),
     "wins": lambda one: str(one.wins),
     "ties": lambda one: str(one.ties),
     "losses": lambda one: str(one.losses),

@@ -59,7 +59,7 @@ export function pairRows(pair, family) {
     shown && ["Confidence interval", shown.text, shown.how],
     ["Better, equal, worse", `${count(pair.wins)} / ${count(pair.ties)} / ${count(pair.losses)}`, `${pair.u} against ${pair.v}`],
     ["Items", count(pair.n)],
-    ["Smallest attainable p", smallest(pair.min_attainable_p)],
+    pair.min_attainable_p !== null && ["Smallest attainable p", smallest(pair.min_attainable_p)],
     ["Method", methodTitle(pair.method)],
   ];
 }

@@ -16,7 +16,7 @@ export function verdict(answer, names) {
     const lacking = `${count(answer.missing.n)} outcomes are missing; these numbers are of the complete items`;
     details.push(`${lacking}. Over all items the difference lies between ${worst} and ${best}, and p between ${number(low)} and ${number(high)}.`);
   }
-  if (answer.min_attainable_p > alpha && answer.items.nonzero > 0) {
+  if (answer.min_attainable_p !== null && answer.min_attainable_p > alpha && answer.items.nonzero > 0) {
     const least = number(answer.min_attainable_p, 3);
     details.push(`With so few items that differ, no outcome could have had p below ${least}.`);
   }

@@ -192,6 +192,6 @@ def test_a_fraction_by_another_method_must_be_the_same_number() -> None:
 def test_a_gate_does_not_decide_by_what_is_no_p_value(
     p: float, log10: float, bounds: tuple[float, float]
 ) -> None:
-    outcome = Outcome("permutation", "less", 0.0, p, log10, bounds, "certified", True, 0.001, beyond=True)
+    outcome = Outcome("permutation", "less", 0.0, p, log10, bounds, "certified", True, 0.001)
     with pytest.raises(ArithmeticError, match="certificate"):
         judgements([outcome], [GateTerms()])

@@ -73,6 +73,7 @@ def test_p_value_of_a_margin_is_that_of_the_shifted_signs(
     assert found.p_value == pytest.approx(float(truth), rel=1e-12)
     assert found.log10_p_value == pytest.approx(math.log10(truth), abs=1e-12)
     assert found.significant == (truth <= Fraction("0.05"))
+    assert found.min_attainable_p is not None
     assert found.min_attainable_p <= found.p_value
     down = (policy == "improve") != higher_is_better
     assert found.difference == (-1 if down else 1) * float(margin)
@@ -199,10 +200,10 @@ def test_too_few_right_or_wrong_items_to_show_a_regression_are_inconclusive(
     assert gate.metrics[0].decision.min_attainable_p == pytest.approx(least, rel=1e-12)
     assert gate.metrics[0].decision.p_value == gate.metrics[0].decision.min_attainable_p
     assert gate.verdict == "inconclusive"
-    # Half as bad is no regression by more than the margin: nothing to be unsure about.
+    # Half as bad is no regression, and no outcome of two items could have shown one.
     even = decide(metric([0, 1], [1, 0], margin=margin, higher_is_better=higher_is_better))
     assert even.metrics[0].decision.min_attainable_p == pytest.approx(least, rel=1e-12)
-    assert even.verdict == "pass"
+    assert even.verdict == "inconclusive"
 
 
 def test_tangos_logarithm_outlives_the_double() -> None:
@@ -254,7 +255,7 @@ def test_margins_that_proportions_cannot_reach_are_refused(statistic: str, margi
     with pytest.raises(InvalidTest) as caught:
         decide(metric([0, 1, 1], [1, 1, 0], statistic, margin=margin))
     assert caught.value.flaws[0].pointer == "/margin"
-    assert decide(metric([0, 1, 1], [1, 1, 0], statistic, margin=margin * 0.99)).verdict == "pass"
+    assert decide(metric([0, 1, 1], [1, 1, 0], statistic, margin=margin * 0.99)).verdict == "inconclusive"
 
 
 def test_clustered_right_or_wrong_items_do_not_take_tangos_test() -> None:

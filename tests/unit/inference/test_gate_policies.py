@@ -12,7 +12,7 @@ from app.inference.gate.record import Policy, Verdict
 from app.statistics.paired import Effects
 from tests.unit.inference.gate_shorthands import decide, metric, of_data
 
-# Eight items: all better, all worse, half each, equal; three items can never reach 0.05.
+# Eight items: all better, all worse, half each, equal; three items can never reach 0.05, and items that tie neither.
 BASE = [0.5] * 8
 DATA = {
     "better": ([0.6] * 8, BASE),
@@ -30,13 +30,24 @@ TABLE: list[tuple[Policy, float, dict[str, Verdict]]] = [
             "better": "pass",
             "worse": "fail",
             "mixed": "pass",
-            "same": "pass",
+            "same": "inconclusive",
             "few_worse": "inconclusive",
-            "few_better": "pass",
+            "few_better": "inconclusive",
         },
     ),
-    # 0.1 worse is not more than 0.2 worse; and nothing is worse by more than the margin here.
-    ("no_regression", 0.2, dict.fromkeys(DATA, "pass")),
+    # 0.1 worse is not more than 0.2 worse; and of three items no outcome could show it.
+    (
+        "no_regression",
+        0.2,
+        {
+            "better": "pass",
+            "worse": "pass",
+            "mixed": "pass",
+            "same": "pass",
+            "few_worse": "inconclusive",
+            "few_better": "inconclusive",
+        },
+    ),
     (
         "no_regression",
         0.05,
@@ -46,7 +57,7 @@ TABLE: list[tuple[Policy, float, dict[str, Verdict]]] = [
             "mixed": "pass",
             "same": "pass",
             "few_worse": "inconclusive",
-            "few_better": "pass",
+            "few_better": "inconclusive",
         },
     ),
     (
@@ -238,7 +249,9 @@ def test_on_inconclusive_decides_whether_it_may_go_on_and_nothing_else() -> None
 
 def test_identical_systems() -> None:
     same = [0.2, 0.5, 0.9, 0.1, 0.7]
-    assert decide(metric(same, same)).verdict == "pass"
+    assert (
+        decide(metric(same, same)).verdict == "inconclusive"
+    )  # whatever is swapped: nothing could have failed
     assert decide(metric(same, same, margin=0.1)).verdict == "pass"
     assert decide(metric(same, same, policy="improve")).verdict == "fail"
     assert (
@@ -250,7 +263,8 @@ def test_effects_that_no_swap_changes_are_identical_systems_whatever_their_sum()
     effects = Effects(np.array([-3, -1]), np.array([-3, -1]))
     gate = decide(of_data(effects, "expression"))
     assert gate.metrics[0].test.statistic.observed == -4.0
-    assert gate.verdict == "pass"
+    assert gate.metrics[0].test.min_attainable_p == 1.0
+    assert gate.verdict == "inconclusive"
 
 
 def test_alpha_of_the_terms_is_that_of_the_test_beside_the_decision() -> None:
@@ -270,7 +284,7 @@ def test_one_failure_fails_the_gate_whatever_else_passed() -> None:
 def test_metrics_of_different_policies_share_one_family() -> None:
     gate = decide(
         metric(*DATA["better"], name="LAS", policy="improve"),
-        metric(*DATA["same"], name="latency", higher_is_better=False),
+        metric(*DATA["mixed"], name="latency", higher_is_better=False),
     )
     assert gate.verdict == "pass"
     assert gate.metrics[0].decision.p_value_adjusted == 2.0**-7
