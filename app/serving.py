@@ -175,7 +175,10 @@ async def _serve(settings: Settings, limits: Limits, executor: Executor, place: 
     gc.freeze()
     gc.enable()
     if place is None:
-        await Server(config, app.state.drain, settings.shutdown_delay_s).serve()
+        alone = Server(config, app.state.drain, settings.shutdown_delay_s)
+        await alone.serve()
+        if not alone.started:
+            raise SystemExit(STARTUP_FAILURE)
         return
     parent = ToParent(lambda: not executor.stalled, app.state.metrics.snapshot)
     app.state.metrics.of_all = parent.all_metrics
@@ -183,6 +186,8 @@ async def _serve(settings: Settings, limits: Limits, executor: Executor, place: 
     parent.told = server.handle_exit
     await parent.connect(place.connection)
     await server.serve(place.sockets)
+    if not server.started:
+        raise SystemExit(STARTUP_FAILURE)
 
 
 def _warn_of_fewer(limits: Limits, settings: Settings) -> None:

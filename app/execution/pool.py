@@ -16,6 +16,11 @@ from .warm_workers import WarmWorkers
 log = logging.getLogger(__name__)
 
 RESTART_PAUSE_S = 0.2
+STARTS_AGAIN_AFTER = (OSError, TimeoutError, ProcessLost)
+
+
+class NotStarted(Exception):
+    """The worker processes did not start; the message is a sentence for whoever runs the service."""
 
 
 class Pool:
@@ -49,10 +54,23 @@ class Pool:
         self._warm.begin(self.size, by_fork=by_fork)
 
     async def start(self) -> None:
-        """Start all workers and wait until every one is warm."""
+        """Start all workers and wait until every one is warm; what ends while it starts is started again.
+
+        Raises
+        ------
+            NotStarted: they were not all there in the time that one may take. What the warm-up raised.
+        """
         if not self._begun:
             self.begin(by_fork=False)
-        await asyncio.gather(*(self._add() for _ in range(self.size)))
+        try:
+            async with asyncio.timeout(self._start_timeout_s):
+                await asyncio.gather(*(self._start_one(STARTS_AGAIN_AFTER) for _ in range(self.size)))
+        except TimeoutError:
+            raise NotStarted(
+                f"The worker processes did not start within {self._start_timeout_s:g} s. If they were killed (the log lines "
+                "before this one say so), look for what kills them, such as a limit of memory; else give them more time with "
+                "EXACTPERM_WORKER_START_TIMEOUT_S."
+            ) from None
 
     async def stop(self) -> None:
         """End all workers at once."""
@@ -114,15 +132,16 @@ class Pool:
         reason = worker.ending or "died"
         self.restarts[reason] += 1
         log.warning("worker %d ended (%s, status %s)", worker.pid, reason, worker.returncode)
-        self._spawn(self._replace(), "replace")
+        # Whatever its warm-up raises: a service whose workers died one by one, each for good, would never answer again.
+        self._spawn(self._start_one((Exception,)), "replace")
 
-    async def _replace(self) -> None:
+    async def _start_one(self, again_after: tuple[type[Exception], ...]) -> None:
         while not self._closing:
             try:
                 await self._add()
-            except (OSError, TimeoutError, ProcessLost) as error:
+            except again_after as error:
                 log.error(  # noqa: TRY400  (a traceback would not help here)
-                    "a worker could not be started: %s", type(error).__name__
+                    "a worker could not be started, which is tried again: %s", type(error).__name__
                 )
                 await asyncio.sleep(RESTART_PAUSE_S)
             else:

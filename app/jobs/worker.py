@@ -15,6 +15,7 @@ import time
 from functools import partial
 
 from ..execution.executor import Executor
+from ..execution.pool import NotStarted
 from ..inference.paired_test import ALGORITHM_VERSION
 from ..service.limits import limits_of
 from ..service.messages import Body, Job as Call
@@ -64,7 +65,11 @@ async def _work(settings: Settings, executor: Executor, *, with_parent: bool) ->
     at = time.monotonic()
     first = Call("scores", Body("application/json"), (), "json", "warm-up", at, at, limits_of(settings))
     executor.warm_up_with(partial(start_worker, settings.log_format, settings.log_tracebacks), first)
-    await executor.start()
+    try:
+        await executor.start()
+    except NotStarted as error:
+        await executor.stop()
+        raise SystemExit(str(error)) from None
     host = Host(settings, executor, loop)
     beating = asyncio.ensure_future(asyncio.to_thread(host.live))
     ending = asyncio.ensure_future(ended.wait())

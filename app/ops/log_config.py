@@ -10,6 +10,7 @@ Format = Literal["json", "console"]
 
 QUOTING = ("python_multipart.multipart",)
 INVALID = "Invalid HTTP request received."
+NOT_STARTED = "NotStarted: "  # of the last line of a traceback
 
 
 def log_config(form: Format, *, tracebacks: bool = False) -> dict[str, Any]:
@@ -38,11 +39,13 @@ def silence_libraries() -> None:
 
 
 class Once(logging.Filter):
-    """Drops uvicorn's line about invalid requests: ours has a request id."""
+    """Drops lines of uvicorn that say again what ours say: about invalid requests, and why the workers did not start."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether to keep a record."""
-        return record.msg != INVALID
+        return record.msg != INVALID and not (
+            record.name == "uvicorn.error" and NOT_STARTED in str(record.msg)
+        )
 
 
 class FormatterOfFirstUse(logging.Formatter):

@@ -34,9 +34,9 @@ ROOMY = {
 }
 
 
-def until(condition: Callable[[], Any], what: str = "") -> Any:
+def until(condition: Callable[[], Any], what: str = "", patience_s: float = PATIENCE_S) -> Any:
     """Wait for something that should come soon; the patience is for a busy machine, not for us."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + patience_s
     while time.monotonic() < end:
         found = condition()
         if found:
