@@ -1,14 +1,16 @@
-"""Five attacks on a real server: `python -m loadtest.attacks [--root DIR] [--rest 60] [--attack H1 …]`.
+"""Six attacks on a real server: `python -m loadtest.attacks [--root DIR] [--rest 60] [--control] [--attack H1 …]`.
 
 Prints for each how long `/livez` was silent, what memory the service took and what it kept. With `--root` the server
 is that of another checkout, so that before and after are measured by the same script. Attackers, probes and server
-share this machine's processors. Linux: it reads /proc.
+share this machine's processors: with `--control` an idle server of the same checkout is probed at the same time, and shows
+how much of a silence is the machine's. Linux: it reads /proc.
 
 C2   one small expression of big constants that used to run in the event loop
 H1   chunks of one byte without end, over one connection and over eight
 H2   700 small requests at once, whose answer is kept
 H3   the same, and nobody reads the answers
 M2   compressed bodies of very many members
+F6   1,500 connections at once that never end their heads, until the server has refused them all
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import contextlib
 import gzip
 import json
 import os
+import resource
 import selectors
 import socket
 import sys
@@ -26,7 +29,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from loadtest.besieged import Siege, Toll, besieged
+from loadtest.besieged import Siege, Toll, besieged, probed
 from loadtest.server import PROJECT_ROOT
 from loadtest.sockets import post
 from loadtest.table import duration, render
@@ -35,6 +38,8 @@ FLOOD_S = 5.0
 CROWD = 700
 PATIENCE_S = 120.0
 UNREAD_S = 15.0  # the server gives up after ten
+HALF_OPEN = 1_500
+HALF = b"GET /livez HTTP/1.1\r\nHo"
 EFFECTS = "/v1/tests/effects"
 FILES = "/v1/tests/scores"
 CHUNKED = (
@@ -153,6 +158,19 @@ def m2(address: Address) -> str:
     return ", ".join(found)
 
 
+def f6(address: Address) -> str:
+    """Connections that begin a head and do not go on."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with contextlib.ExitStack() as stack:
+        began = time.monotonic()
+        for _ in range(HALF_OPEN):
+            stack.enter_context(socket.create_connection(address, timeout=PATIENCE_S)).sendall(HALF)
+        taken = time.monotonic() - began
+        time.sleep(UNREAD_S)
+    return f"{HALF_OPEN:,} connections within {duration(taken)}"
+
+
 def asked(address: Address, request: bytes) -> str:
     """Send a request, read its whole answer; its status, or what happened instead."""
     try:
@@ -191,16 +209,29 @@ ATTACKS: dict[str, tuple[Attack, ...]] = {
     "H2": (lambda address: crowd(address, reading=True),),
     "H3": (lambda address: crowd(address, reading=False),),
     "M2": (m2,),
+    "F6": (f6,),
 }
-HEADER = ("attack", "longest silence", "web before", "web peak", "all peak", "web after", "all after")
+HEADER = (
+    "attack",
+    "longest silence",
+    "of the control",
+    "web before",
+    "web peak",
+    "all peak",
+    "web after",
+    "all after",
+)
 
 
-def measured(attack: Attack, root: Path, rest_s: float) -> tuple[Toll, str]:
-    """One attack on a server of its own."""
-    with besieged(root) as siege:
-        happened = within(siege, attack, rest_s)
+def measured(attack: Attack, root: Path, rest_s: float, *, control: bool) -> tuple[Toll, float | None, str]:
+    """One attack on a server of its own; and how long the idle one was silent, if there shall be one."""
+    with contextlib.ExitStack() as stack:
+        siege = stack.enter_context(besieged(root))
+        idle = stack.enter_context(besieged(root)) if control else None
+        with probed(idle.address) if idle else contextlib.nullcontext([None]) as silence:
+            happened = within(siege, attack, rest_s)
         assert siege.toll is not None
-        return siege.toll, happened
+        return siege.toll, silence[0], happened
 
 
 def within(siege: Siege, attack: Attack, rest_s: float) -> str:
@@ -216,15 +247,20 @@ def main() -> int:
     )
     parser.add_argument("--root", type=Path, default=PROJECT_ROOT, help="the checkout whose server it is")
     parser.add_argument("--rest", type=float, default=60.0, help="seconds until memory is looked at again")
+    parser.add_argument("--control", action="store_true", help="probe an idle server at the same time")
     parser.add_argument("--attack", action="append", choices=sorted(ATTACKS), help="only this one")
     options = parser.parse_args()
     rows = []
     for name in options.attack or ATTACKS:
         for attack in ATTACKS[name]:
-            toll, happened = measured(attack, options.root.resolve(), options.rest)
-            print(f"{name}: {happened}; /livez silent for {duration(toll.silence_s)}", flush=True)
+            toll, idle_s, happened = measured(
+                attack, options.root.resolve(), options.rest, control=options.control
+            )
+            idle = "" if idle_s is None else duration(idle_s)
+            beside = f", of the control {idle}" if idle else ""
+            print(f"{name}: {happened}; /livez silent for {duration(toll.silence_s)}{beside}", flush=True)
             memory = (toll.before_mib, toll.peak_mib, toll.peak_all_mib, toll.after_mib, toll.after_all_mib)
-            rows.append([name, duration(toll.silence_s), *(f"{mib:,.0f} MiB" for mib in memory)])
+            rows.append([name, duration(toll.silence_s), idle, *(f"{mib:,.0f} MiB" for mib in memory)])
     print(f"\n{os.cpu_count()} processors, shared by the server, its workers, the attackers and the probes;")
     print(f"web: the web process; all: its workers too; after: {options.rest:.0f} s later")
     print(render(HEADER, rows))

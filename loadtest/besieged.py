@@ -55,7 +55,7 @@ class Siege:
     def under_attack(self, rest_s: float) -> Iterator[None]:
         """Probe and sample while the block runs; then rest, and look at the memory once more."""
         before = self.server.resident_mib()
-        with _probed(self.address) as silence, _sampled(self.server) as peak:
+        with probed(self.address) as silence, _sampled(self.server) as peak:
             time.sleep(0.2)
             yield
             time.sleep(0.2)
@@ -97,7 +97,7 @@ def _sampled(server: Watched) -> Iterator[list[float]]:
 
 
 @contextmanager
-def _probed(address: tuple[str, int]) -> Iterator[list[float]]:
+def probed(address: tuple[str, int]) -> Iterator[list[float]]:
     """Probe from a process of its own; its longest silence is in the list when the block is over."""
     silence = [0.0]
     ours, theirs = get_context("spawn").Pipe()

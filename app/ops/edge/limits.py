@@ -10,7 +10,7 @@ import asyncio
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("exactperm.edge")
 
 LOOK_EVERY_S = 0.5
+LOOK_FOR_S = (
+    0.002  # in one turn of the event loop: a thousand refusals at once would take a fifth of a second
+)
 RESERVE = 1_024  # connections accepted beyond the limit, for health routes and to answer others with 503
 ACCEPTED_AT_ONCE = 128  # per turn of the event loop
 TURNS = 4  # between accepting a connection and closing the one that makes room for it
@@ -119,7 +122,7 @@ class Edge:
         self._waiting: dict[EdgeProtocol, None] = {}  # beyond the limit, and idle: the longest first
         self._problem = problem
         self._refused = refused
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None  # until the next check, or the rest of this one
 
     def crowds(self, connection: EdgeProtocol) -> bool:
         """Whether this connection is beyond the limit: of all, or of those from its address."""
@@ -175,11 +178,18 @@ class Edge:
         return min(LOOK_EVERY_S, self.limits.header_timeout_s / 4, self.limits.body_timeout_s / 4)
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._timer = None
         # What is due before the next check is due now: no deadline is exceeded.
-        now = loop.time() + self.look_every_s
-        for connection in tuple(self.connections):
-            connection.look(now)
+        self._look_at(iter(tuple(self.connections)), loop.time() + self.look_every_s, loop)
+
+    def _look_at(self, some: Iterator[EdgeProtocol], now: float, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        ends_at = loop.time() + LOOK_FOR_S
+        for connection in some:
+            if connection in self.connections:
+                connection.look(now)
+            if loop.time() >= ends_at:
+                self._timer = loop.call_soon(self._look_at, some, now, loop)
+                return
         if self.connections:
             self._look_later(loop)
 

@@ -8,6 +8,7 @@ import ipaddress
 import socket
 import struct
 import termios
+from functools import lru_cache
 
 SIOCOUTQ, SIOCINQ = termios.TIOCOUTQ, termios.FIONREAD  # the same numbers
 INT = struct.Struct("i")
@@ -42,6 +43,7 @@ def was_reset(transport: asyncio.Transport) -> bool:
     return bool(connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
 
 
+@lru_cache(maxsize=1_024)
 def share_of(host: str) -> str:
     """The key by which connections of one client are counted: the address, or for IPv6 its /64 network."""
     try:
