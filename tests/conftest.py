@@ -30,6 +30,10 @@ settings.register_profile("few", settings.get_profile("repeatable"), max_example
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
 
+# A client that waits for five seconds says something about the machine, and nothing about the service.
+for name in ("connect", "read", "write", "pool"):
+    setattr(httpx._config.DEFAULT_TIMEOUT_CONFIG, name, 180.0)
+
 PACK = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 

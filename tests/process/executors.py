@@ -9,13 +9,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from app.execution.executor import Executor
-
-PATIENCE_S = 30.0
+from tests.process.conftest import PATIENCE_S
 
 
 @asynccontextmanager
 async def executor(workers: int = 1, queue_depth: int = 10, **options: Any) -> AsyncIterator[Executor]:
-    running = Executor(workers=workers, queue_depth=queue_depth, start_timeout_s=30, **options)
+    running = Executor(workers=workers, queue_depth=queue_depth, start_timeout_s=PATIENCE_S, **options)
     await running.start()
     try:
         yield running

@@ -21,7 +21,7 @@ QUICK = {
     "workers": 2,
     "job_beat_s": 0.2,
     "job_poll_s": 0.1,
-    "job_silent_s": 1.5,
+    "job_silent_s": 6,
     "job_chunk_seconds": 0.02,
     "access_log": False,
     "cache_bytes": 0,
@@ -86,7 +86,7 @@ class JobServer(Server):
         }
 
     def rows(self, statement: str, *values: Any) -> list[Any]:
-        with sqlite3.connect(self.file, timeout=30) as connection:
+        with sqlite3.connect(self.file, timeout=PATIENCE_S) as connection:
             return connection.execute(statement, values).fetchall()
 
 

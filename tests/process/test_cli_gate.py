@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.process
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 PASSED, FAILED, REFUSED = 0, 1, 2
 
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.process
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 COMMAND = [sys.executable, "-P", "-m", "app.cli"]
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 CONLLU = [
     DATA / "conllu/crf.conllu",
     DATA / "conllu/perceptron.conllu",

@@ -112,7 +112,7 @@ def test_where_no_process_can_be_forked_it_is_said_and_not_waited_for() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=180,
     )
     assert ended.stdout == "no process could be forked\n", ended.stderr
 

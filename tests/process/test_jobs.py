@@ -152,7 +152,9 @@ def test_the_client_and_the_command_line(server: JobServer, tmp_path: Path) -> N
         "--wait",
     ]
     environment = {**os.environ, "EXACTPERM_URL": server.url, "EXACTPERM_API_KEY": KEYS["a"]}
-    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True, timeout=60)
+    ran = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, check=True, timeout=PATIENCE_S
+    )
     at_once = server.ask("POST", "/v1/compare", "a", json=BOARD)
     assert without_runtime(ran.stdout) == without_runtime(at_once.content)
     assert ran.stderr.startswith(b"j_")
@@ -168,7 +170,9 @@ def test_lists_and_deletes_of_the_client_and_the_command_line(server: JobServer)
 
     def command(*words: str) -> subprocess.CompletedProcess[bytes]:
         asked = [sys.executable, "-m", "app", "jobs", *words]
-        return subprocess.run(asked, cwd=ROOT, env=environment, capture_output=True, check=False, timeout=60)
+        return subprocess.run(
+            asked, cwd=ROOT, env=environment, capture_output=True, check=False, timeout=PATIENCE_S
+        )
 
     with Client(server.url, api_key=KEYS["b"]) as client:
         mine = [client.jobs.submit(scores([1, 0, 1], [0, 0, k])).id for k in range(3)]
@@ -272,7 +276,7 @@ def busy(pids: set[int]) -> int | None:
     from tests.process.conftest import ticks
 
     before = {pid: ticks(pid) for pid in pids}
-    time.sleep(0.2)
+    time.sleep(1.0)
     return next((pid for pid, used in before.items() if ticks(pid) - used >= 5), None)
 
 
@@ -289,7 +293,7 @@ def test_no_row_of_the_database_is_code(server: JobServer, tmp_path: Path) -> No
     text = base64.b64encode(pickle.dumps(Hostile())).decode()
     job = server.submit("effects", ENDLESS, "a")
     until(lambda: server.state(job, "a")["state"] == "running", "it runs")
-    with sqlite3.connect(server.file, timeout=30) as connection:
+    with sqlite3.connect(server.file, timeout=PATIENCE_S) as connection:
         for name in ("hostile", f"{job}:77"):
             (columns,) = [
                 [row[1] for row in connection.execute("pragma table_info(workflow_status)")],

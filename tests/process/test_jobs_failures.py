@@ -113,7 +113,7 @@ def test_a_file_that_replaces_another_has_the_jobs_from_then_on(tmp_path: Path) 
 def test_a_worker_that_hangs_is_replaced_and_its_job_ends(tmp_path: Path, *, whole: bool) -> None:
     """Its processes all stand still while its heart beats, or it does not even say that its event loop turns."""
     request = {"kind": "scores", "request": {**SMALL, "method": "monte_carlo", "samples": 300_000}}
-    with serving(tmp_path, liveness_stall_s=1.0, job_chunk_seconds=1e-4) as server:
+    with serving(tmp_path, liveness_stall_s=5.0, job_chunk_seconds=1e-4) as server:
         until(lambda: len(server.computing_jobs()) == 2, "both processes are warm")
         hung = server.job_worker()
         job = server.submit("batch", {"tests": [request] * 40})

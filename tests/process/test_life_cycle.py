@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app.ops.edge.uvicorn_protocol import LAST_HEAD_S
 from tests.process.conftest import ENDLESS, LARGE, PATIENCE_S, PROC, ROOMY, Server, until
 from tests.process.wires import answer, head
 
@@ -95,7 +97,13 @@ def test_a_drain_under_load_answers_every_request_that_was_accepted(start: Start
 @pytest.mark.parametrize("begun", [True, False])
 def test_what_came_before_the_end_of_listening_is_answered(start: Start, begun: bool) -> None:
     """In the kernel's queue, in that of the loop, or just connected: none of them is dropped."""
-    server = start(workers=2, shutdown_delay_s=0)
+    while not answered_at_the_end(start(workers=2, shutdown_delay_s=0), begun=begun):
+        """The machine had other things to do: those that were just connected were silent for too long."""
+
+
+def answered_at_the_end(server: Server, *, begun: bool) -> bool:
+    """Whether all were answered that came in time; False if some did not."""
+    connected_at = time.monotonic()
     if not begun:
         late = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(3)]
         assert server.post("/v1/tests/effects", {"stay": [1, 2, 3]}).status_code == 200  # they were accepted
@@ -105,9 +113,14 @@ def test_what_came_before_the_end_of_listening_is_answered(start: Start, begun: 
     server.process.send_signal(signal.SIGTERM)
     os.kill(server.process.pid, signal.SIGCONT)
     if not begun:
-        time.sleep(0.2)
-        for connection in late:
-            connection.sendall(head("GET /livez HTTP/1.1"))
+        until(lambda: "Shutting down" in server.log.read_text(), "it is shutting down")
+        with contextlib.suppress(ConnectionError):
+            for connection in late:
+                connection.sendall(head("GET /livez HTTP/1.1"))
+        if time.monotonic() - connected_at > LAST_HEAD_S / 2:
+            for connection in late:
+                connection.close()
+            return False
     for connection in late:
         with connection:
             connection.settimeout(PATIENCE_S)
@@ -115,16 +128,15 @@ def test_what_came_before_the_end_of_listening_is_answered(start: Start, begun: 
             assert found.status == 200
             assert found.headers["connection"] == "close"
     assert server.process.wait(PATIENCE_S) == 0
+    return True
 
 
 def test_a_silent_connection_does_not_hold_up_the_end(start: Start) -> None:
-    server = start(workers=2, shutdown_delay_s=0)
+    server = start(workers=2, shutdown_delay_s=0, shutdown_grace_s=10 * PATIENCE_S)
     with socket.create_connection(("127.0.0.1", server.port)):
         assert server.post("/v1/tests/effects", {"stay": [1, 2, 3]}).status_code == 200
-        began = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(PATIENCE_S) == 0
-        assert time.monotonic() - began < 5.0
 
 
 def test_whoever_is_cut_short_by_the_end_of_the_grace_period_gets_a_503(start: Start) -> None:
@@ -169,10 +181,10 @@ def test_livez_fails_when_all_workers_are_stopped_with_work_and_recovers(start: 
 
 
 def test_livez_is_well_while_the_workers_are_merely_busy(start: Start) -> None:
-    server = start(workers=2, liveness_stall_s=0.5, **ROOMY)
+    server = start(workers=2, liveness_stall_s=2, **ROOMY)
     with sending(server, ENDLESS), sending(server, {**ENDLESS, "seed": 1}):
         until(server.computing, "a worker computes")
-        end = time.monotonic() + 3  # six times what a stall would take
+        end = time.monotonic() + 6  # three times what a stall would take
         with httpx.Client(base_url=server.url) as client:
             while time.monotonic() < end:
                 assert get(client, "/livez") == 200

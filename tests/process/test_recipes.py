@@ -66,7 +66,7 @@ def run(
         env={**os.environ, "EXACTPERM_URL": server.url, "GITHUB_STEP_SUMMARY": str(folder / "summary.md")},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.process.conftest import ENDLESS, LARGE, PROC, ROOMY, SMALL, Server, lives, until
+from tests.process.conftest import ENDLESS, LARGE, PATIENCE_S, PROC, ROOMY, SMALL, Server, lives, until
 
 pytestmark = [
     pytest.mark.process,
@@ -55,7 +55,7 @@ def test_a_request_in_flight_is_answered_after_sigterm(start: Start) -> None:
         until(lambda: "Shutting down" in server.log.read_text(), "it is shutting down")
         client.sendall(message[-1:])
         assert client.recv(100).startswith(b"HTTP/1.1 200 ")
-    assert server.process.wait(30) == 0
+    assert server.process.wait(PATIENCE_S) == 0
 
 
 def test_a_second_sigterm_ends_it_at_once(start: Start) -> None:
@@ -66,7 +66,7 @@ def test_a_second_sigterm_ends_it_at_once(start: Start) -> None:
         server.process.send_signal(signal.SIGTERM)
         until(lambda: "Shutting down" in server.log.read_text(), "it is shutting down")
         server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(20) == 0
+        assert server.process.wait(PATIENCE_S) == 0
     until(lambda: not lives(worker), "no worker is left")
 
 
@@ -155,7 +155,7 @@ def test_the_workers_end_with_a_server_that_is_killed(start: Start) -> None:
     server = start(workers=1)
     workers = server.workers()
     os.kill(server.process.pid, signal.SIGKILL)
-    server.process.wait(30)
+    server.process.wait(PATIENCE_S)
     until(lambda: not any(lives(pid) for pid in workers), "the orphans end")
 
 

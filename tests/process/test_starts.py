@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.skipif(not PROC.is_dir(), reason="the parents of processes are read in /proc"),
 ]
 KILLS = 6
-PATIENT_S = 4 * PATIENCE_S  # each kill costs a start
+PATIENT_S = 2 * PATIENCE_S  # each kill costs a start
 
 
 def children(parent: int) -> set[int]:

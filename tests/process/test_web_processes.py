@@ -139,7 +139,7 @@ def test_a_killed_web_process_costs_its_own_connections_only(two: Server) -> Non
 
 
 def test_a_hung_web_process_is_replaced(start: Start) -> None:
-    server = start(web_processes=2, workers=2, liveness_stall_s=1)
+    server = start(web_processes=2, workers=2, liveness_stall_s=5)
     until(lambda: both(server), "both listen")
     hung = min(webs(server))
     os.kill(hung, signal.SIGSTOP)

@@ -241,7 +241,8 @@ class EdgeProtocol(H11Protocol):
             self.transport.abort()
         elif self._phase is Phase.HEAD and waited >= head_s and not self._flow.held:
             if self._leaving and not self._head_bytes:
-                self.transport.close()
+                if not unread_bytes(self.transport):
+                    self.transport.close()
                 return
             self._refuse(CROWDED if self._crowded else SLOW_HEAD)
         elif self._phase is Phase.BODY:
