@@ -32,6 +32,8 @@ from .state_cost import PRECISIONS, StateCost
 
 _U = 2.0**-52
 _LARGEST = sys.float_info.max
+# A ball of no larger a part of its middle has one nearest double, but for the rarest middles.
+_SURE = 2.0**-120
 # Decisions that are remembered; a state that comes again in another block costs nothing then.
 _REMEMBERED = 1 << 16
 
@@ -172,6 +174,26 @@ def exact_value(quantity: Quantity, row: Sequence[int]) -> Exact | None:
                 return quantity.value_at(row, last=bits == PRECISIONS[-1])
             except UnresolvedError:
                 continue
+    raise uncomputable()
+
+
+def nearest(quantity: Quantity, row: Sequence[int]) -> float | None:
+    """The double nearest to the value at one state, None where undefined; 0 for what 4096 bits do not tell from it.
+
+    Raises InvalidTest as `exact_value` does.
+    """
+    for bits in PRECISIONS:
+        with flint.ctx.workprec(bits):
+            try:
+                value = quantity.value_at(row, last=bits == PRECISIONS[-1])
+            except UnresolvedError:
+                continue
+            if value is None or isinstance(value, Fraction):
+                return None if value is None else as_float(value)
+            if value.rad() < abs(value.mid()) * _SURE:
+                return as_float(value)
+            if bits == PRECISIONS[-1]:
+                return 0.0 if value.contains(0) else as_float(value)
     raise uncomputable()
 
 

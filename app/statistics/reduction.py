@@ -12,7 +12,7 @@ from ..engine.lattice import MAX_TOTAL, Integers, exact_total
 from ..errors import InvalidTest
 from . import formula
 from .additive_problem import Additive, clustered, single_items
-from .decisions import as_float, exact_value
+from .decisions import exact_value, nearest
 from .finite import require_representable
 from .formula import Call, Linear, Node, Quotient
 from .joint_problem import Joint
@@ -210,4 +210,4 @@ def own_score(quantity: Quantity, row: list[int], pointer: str) -> Score:
             "the logarithm or the square root of a number that has none (only 0/0 is defined, as 0).",
         )
     require_representable(value, pointer)
-    return value if isinstance(value, Fraction) else as_float(value)
+    return value if isinstance(value, Fraction) else nearest(quantity, row) or 0.0

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from ..engine.lattice import Integers, Reals
 from ..engine.probability import Alternative
-from .decisions import Decisions, as_float, exact_value, settled
+from .approximation import Approximation
+from .decisions import Decisions, as_float, exact_value, nearest, settled
 from .exact_value import ball
 from .formula_range import range_of
 from .joint_problem import Price
@@ -30,6 +31,9 @@ _U = 2.0**-52
 _BLOCK = 1 << 15
 # Of so few states the exact values are as quick as their bounds in double precision.
 _FEW = 1 << 12
+# Of a value that is off by more than this part of it, the exact one is looked up, as long as all take no more than this
+# time; far below it underflow is lost.
+_DIGITS, _LOST, _EXACT_NS = 2.0**-40, 1e-300, 5e7
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,11 @@ class FunctionOf:
     quantity: Quantity
 
     def values(self, sums: Sequence[Integers]) -> Reals:
-        """t where the k `sums` broadcast against each other: finite doubles, 0 where t is undefined."""
+        """t where the k `sums` broadcast against each other: finite doubles, 0 where t is undefined.
+
+        Where terms cancel, the doubles nearest to the exact values: of one state, of a few, and of those that may be the
+        least or the greatest one.
+        """
         if self._constant:
             shape = np.broadcast_shapes(*(column.shape for column in sums))
             return np.full(shape, self._doubles(np.zeros((1, len(sums)), dtype=np.int64))[0])
@@ -48,11 +56,31 @@ class FunctionOf:
         unsure = np.broadcast_to(~np.isfinite(result.error), values.shape)
         if result.undefined is not None:
             unsure = unsure & ~result.undefined
+        unsure = unsure | self._cancelled(sums, result, values)
         if unsure.any():
             values[unsure] = self._doubles(_rows(sums, unsure))
         if result.undefined is not None:
             values[result.undefined] = 0.0
         return values if np.isfinite(values).all() else np.asarray(np.nan_to_num(values, copy=False))
+
+    def _cancelled(self, sums: Sequence[Integers], result: Approximation, values: Reals) -> NDArray[np.bool_]:
+        """Where the error may show in the first digits, and exact values are worth their time."""
+        if values.size == 1:
+            return np.asarray(np.full(values.shape, bool(result.error.any())))
+        if not isinstance(self.quantity, Formula):
+            return np.zeros(values.shape, dtype=bool)
+        error = np.where(np.isfinite(result.error), result.error, 0.0)
+        cancelled: NDArray[np.bool_] = error > _DIGITS * np.abs(values) + 2.0 * _LOST
+        if not cancelled.any():
+            return cancelled
+        peaks = [max(-int(column.min()), int(column.max())) for column in sums]
+        most = min(_FEW, _EXACT_NS / self.quantity.cost(peaks).undecided)
+        if np.count_nonzero(cancelled) > most:
+            least, greatest = values - error, values + error
+            cancelled &= (least <= greatest.min()) | (greatest >= least.max())
+            if np.count_nonzero(cancelled) > most:
+                return np.zeros(values.shape, dtype=bool)
+        return cancelled
 
     @property
     def _constant(self) -> bool:
@@ -62,11 +90,9 @@ class FunctionOf:
         """The doubles nearest to the exact values, 0 where there is none."""
         result = self.quantity.ratios(states, 1)
         if result is None:
-            exact = [exact_value(self.quantity, row) for row in states.tolist()]
-        else:
-            pairs = zip(result.numerator.tolist(), result.denominator.tolist(), strict=True)
-            exact = [Fraction(above, below) if below else None for above, below in pairs]
-        return [0.0 if value is None else as_float(value) for value in exact]
+            return [nearest(self.quantity, row) or 0.0 for row in states.tolist()]
+        pairs = zip(result.numerator.tolist(), result.denominator.tolist(), strict=True)
+        return [as_float(Fraction(above, below)) if below else 0.0 for above, below in pairs]
 
     def undefined(self, sums: Sequence[Integers]) -> NDArray[np.bool_]:
         """See `joint.SumFunction`."""

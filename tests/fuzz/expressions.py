@@ -159,8 +159,18 @@ def _expression(random: Random, names: list[str], depth: int, *, rational: bool,
 # -- the truth ------------------------------------------------------------------------------------------------
 
 
-def truth(case: Case) -> Fraction | None:
-    """The p-value by counting; None where the observed value is undefined.
+@dataclass(frozen=True)
+class Truth:
+    """The p-value by counting, the observed value, and the least and the greatest one, where 0 stands for what is undefined."""
+
+    p_value: Fraction
+    observed: float
+    least: float
+    greatest: float
+
+
+def truth(case: Case) -> Truth | None:
+    """All by counting; None where the observed value is undefined.
 
     Raises UnsureError where a value is beyond the oracle's digits.
     """
@@ -169,11 +179,17 @@ def truth(case: Case) -> Fraction | None:
         observed = _value_or_none(tree, [sum(column) for column in zip(*case.stay, strict=True)])
         if observed is None:
             return None
-        extreme = 0
+        extreme, doubles = 0, []
         for choice in itertools.product(*zip(case.stay, case.swap, strict=True)):
             value = _value_or_none(tree, [sum(column) for column in zip(*choice, strict=True)])
             extreme += value is None or _reaches(value, observed, case.alternative)
-        return Fraction(extreme, 2 ** len(case.stay))
+            doubles.append(0.0 if value is None else _double(value))
+        p_value = Fraction(extreme, 2 ** len(case.stay))
+        return Truth(p_value, _double(observed), min(doubles), max(doubles))
+
+
+def _double(value: Value) -> float:
+    return 0.0 if _sign(value) == 0 else float(value) if isinstance(value, Fraction) else float(value.mid())
 
 
 def _reaches(value: Value, observed: Value, alternative: str) -> bool:
