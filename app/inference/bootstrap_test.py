@@ -132,11 +132,7 @@ def bootstrap_test(
     if isinstance(problem, Joint):
         return _joint(problem, options, budget)
     if problem.pairwise:
-        detail = (
-            "A resample of the items has other pairs, with an item drawn twice among them, so that the statistic is no longer a "
-            "sum of effects: use the permutation test."
-        )
-        raise InvalidTest.at("/test", "not_bootstrapped", detail)
+        raise refuse_pairs()
     if problem.absolute:
         raise InvalidTest.at(
             "/statistic/expression",
@@ -153,6 +149,15 @@ def bootstrap_test(
     plan = choose((exact, drawing), budget, method=options.method)
     look = look_at(form, options, budget, plan.chosen.seconds)
     return BootstrapTest(options, problem, form, problem.unit * 2**bits, plan, look, off)
+
+
+def refuse_pairs() -> InvalidTest:
+    """The bootstrap of a statistic of pairs is not offered."""
+    detail = (
+        "A resample of the items has other pairs, with an item drawn twice among them, so that the statistic is no longer a "
+        "sum of effects: use the permutation test."
+    )
+    return InvalidTest.at("/test", "not_bootstrapped", detail)
 
 
 def _moving(problem: Additive) -> int:

@@ -149,15 +149,20 @@ def _record(ends: Ends, level: Fraction) -> ConfidenceInterval:
     return ConfidenceInterval(float(level), low, high, "test_inversion", "bounded", width)
 
 
+def pairs_not_shifted(name: str) -> Unavailable:
+    """Why a statistic of pairs has no interval."""
+    return Unavailable(
+        f"{name} compares pairs of items: a constant added to one system's scores does not shift it by a constant, "
+        "so that no difference can be hypothesised"
+    )
+
+
 def inversion(
     problem: Additive, options: Options, level: Fraction, budget: Budget, *, exact: bool
 ) -> PlannedInterval:
     """Plan the inversion of the two-sided test; `exact` says that the p-value of the answer is not sampled."""
     if problem.pairwise:
-        return Unavailable(
-            f"{problem.name} compares pairs of items: a constant added to one system's scores does not shift it by a constant, "
-            "so that no difference can be hypothesised"
-        )
+        return pairs_not_shifted(problem.name)
     if problem.swap is not None or problem.absolute or not problem.shiftable:
         return Unavailable(
             f"{problem.name} is not a difference of means or sums, so that no constant difference can be "

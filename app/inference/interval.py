@@ -12,9 +12,18 @@ from fractions import Fraction
 from ..engine.plan import Budget
 from ..statistics.joint_problem import Joint
 from ..statistics.paired_binary import binary_of
+from ..statistics.pairwise.correlation import Correlation
 from ..statistics.quantiles import Quantiles
 from .bootstrap_test import BootstrapTest, JointBootstrap
-from .confidence import IntervalResult, PlannedInterval, Score, Unavailable, inversion, level_of
+from .confidence import (
+    IntervalResult,
+    PlannedInterval,
+    Score,
+    Unavailable,
+    inversion,
+    level_of,
+    pairs_not_shifted,
+)
 from .options import Options
 from .percentile import Percentile
 from .prepared import PlannedTest, Result
@@ -40,6 +49,8 @@ def planned_interval(options: Options, budget: Budget, test: PlannedTest) -> Pla
             f"{problem.name} is a function of several sums, so that no constant difference can be hypothesised; "
             "test: bootstrap gives a percentile interval"
         )
+    if isinstance(problem, Correlation):
+        return pairs_not_shifted(problem.name)
     if isinstance(problem, Quantiles):
         return Unavailable(
             f"an interval of {problem.name} would need a test of every shift, which is not offered; mean_difference has one"

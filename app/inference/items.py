@@ -9,6 +9,7 @@ from ..statistics.additive_problem import Additive
 from ..statistics.finite import values_of
 from ..statistics.joint_problem import Joint
 from ..statistics.paired import Paired, Pairing, Scores, StatisticSpec
+from ..statistics.pairwise.correlation import Correlation
 from ..statistics.problem import Problem
 from ..statistics.quantiles import Quantiles, own_differences
 from ..statistics.repeated import item_scores, unit_of
@@ -63,13 +64,15 @@ def item_scores_of(data: Paired, spec: StatisticSpec) -> tuple[Whole, Whole] | N
 def differences_of(problem: Problem) -> Whole | Reals:
     """The statistic of every unit by itself less that with the systems swapped, shape (M,).
 
-    For a joint statistic that is its value at the unit's own counts, twice, and for a quantile its sign there: it ranks,
-    and says no more.
+    For a joint statistic that is its value at the unit's own counts, twice, for a quantile its sign there, and for a rank
+    correlation its part of the numerator's: it ranks, and says no more.
     """
     if isinstance(problem, Additive):
         return additive_differences(problem)
     if isinstance(problem, Quantiles):
         return own_differences(problem)
+    if isinstance(problem, Correlation):
+        return problem.by_unit
     stay = values_of(problem.function, list(problem.stay.T))
     swap = values_of(problem.function, list(problem.swap.T))
     difference = stay - swap

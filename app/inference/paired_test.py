@@ -16,14 +16,16 @@ from ..statistics.corpus import counted, counting_seconds
 from ..statistics.gaps import complete
 from ..statistics.joint_problem import Joint
 from ..statistics.paired import DataWarning, Paired, Scores, Segments, StatisticSpec
+from ..statistics.pairwise.correlation import Correlation
 from ..statistics.pairwise.price import reduction_seconds
 from ..statistics.problem import Problem
 from ..statistics.quantiles import Quantiles
 from ..statistics.reducers import reduce
 from .additive_test import AdditiveTest, additive_test
-from .bootstrap_test import bootstrap_test
+from .bootstrap_test import bootstrap_test, refuse_pairs
 from .certificate import require
 from .confidence import IntervalResult, Inversion, PlannedInterval, level_of
+from .correlation_test import correlation_test
 from .data_warnings import data_warnings
 from .digest import request_digest
 from .effect_size import effect_size
@@ -218,6 +220,10 @@ def planned_problem(problem: Problem, options: Options, budget: Budget) -> Plann
             if options.test == "bootstrap":
                 raise refuse_bootstrap(problem)
             return quantile_test(problem, options, budget)
+        if isinstance(problem, Correlation):
+            if options.test == "bootstrap":
+                raise refuse_pairs()
+            return correlation_test(problem, options, budget)
         if options.test == "bootstrap":
             return bootstrap_test(problem, options, budget)
         if isinstance(problem, Joint):

@@ -252,8 +252,9 @@ ENTRIES = (
         known_as=("lifelines.utils.concordance_index",),
     ),
     _pair(
-        "kendall", "Kendall’s tau", "How well the order of the scores agrees with gold’s: tau-a.",
-        "Kendall's tau-a against gold scores: concordant less discordant pairs, over all pairs", PAIRED,
+        "kendall", "Kendall’s tau", "How well the order of the scores agrees with gold’s.",
+        "Kendall's tau against gold scores: concordant less discordant pairs; by variant over what ties leave (b), pairs and classes (c), or all pairs (a)",
+        (Parameter("variant", "of kendall: tau-b, tau-c (Stuart) or tau-a", "text", ("b", "c", "a"), "b"), *PAIRED),
         known_as=("scipy.stats.kendalltau",),
     ),
     _pair(
@@ -268,7 +269,7 @@ ENTRIES = (
     ),
     _pair(
         "spearman", "Spearman’s rho", "How well the ranks agree with gold’s.",
-        "Spearman's rho against gold scores, mid-ranks for ties, by the normaliser (n^3 - n) / 12 of no ties", PAIRED,
+        "Spearman's rho against gold scores: Pearson's correlation of mid-ranks", PAIRED,
         known_as=("scipy.stats.spearmanr",),
     ),
     _segment(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,15 +54,21 @@ def test_observed_values_are_those_of_the_libraries(service: Any, scale: str) ->
         assert said["warnings"] == []
 
 
-def test_tied_scores_have_sklearn_s_auc_and_a_word_about_rho(service: Any) -> None:
+def test_tied_scores_have_sklearn_s_auc_and_scipy_s_rho_and_taus(service: Any) -> None:
     labels, gold, u, v = case(200, 2)
     u, v = ([float(round(x / 300)) for x in column] for column in (u, v))
     said = service.post(PREDICTIONS, {"gold": labels, "u": u, "v": v, "statistic": {"name": "auc"}}).json()
     wanted = [metrics.roc_auc_score(labels, column) for column in (u, v)]
     assert [said["statistic"]["u"], said["statistic"]["v"]] == pytest.approx(wanted, abs=1e-12)
-    said = service.post(PREDICTIONS, {"gold": gold, "u": u, "v": v, "statistic": {"name": "spearman"}}).json()
-    assert [warning["code"] for warning in said["warnings"]] == ["spearman_ties"]
-    assert abs(said["statistic"]["u"]) < abs(stats.spearmanr(gold, u).statistic)
+    for statistic, score in (
+        ({"name": "spearman"}, stats.spearmanr),
+        ({"name": "kendall"}, stats.kendalltau),
+        ({"name": "kendall", "variant": "c"}, partial(stats.kendalltau, variant="c")),
+    ):
+        said = service.post(PREDICTIONS, {"gold": gold, "u": u, "v": v, "statistic": statistic}).json()
+        wanted = [score(gold, column).statistic for column in (u, v)]
+        assert [said["statistic"]["u"], said["statistic"]["v"]] == pytest.approx(wanted, abs=1e-12)
+        assert said["method"]["monte_carlo"]["control"] == "midpoint"
 
 
 def test_an_epsilon_of_any_size_is_decided_at_once(service: Any) -> None:

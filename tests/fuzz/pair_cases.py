@@ -75,13 +75,17 @@ def case(source: random.Random, name: str) -> Case:
         body["event"] = [source.choice((0, 1, True, False)) for _ in range(n)]
     if source.random() < 0.7:
         statistic["scale"] = source.choice(SCALES[:2] if extreme else SCALES)
+    if name == "kendall" and source.random() < 0.7:
+        statistic["variant"] = source.choice("abc")
+        if statistic["variant"] == "c":
+            statistic.pop("group_average", None)
     if name == "pairwise_accuracy" and source.random() < 0.7:
         statistic["epsilon"] = source.choice((0, 0.1, 0.2, 0.5, 1, 1.5))
     body["alternative"] = source.choice(("two-sided", "greater", "less"))
     return Case(body)
 
 
-def answer(this: Case) -> tuple[Fraction, Fraction, Fraction] | None:
+def answer(this: Case) -> tuple[Number, Number, Fraction] | None:
     """(score of U, score of V, p) by the definition under all swaps; None where nothing is comparable.
 
     ZeroDivisionError where a system of equal scores is to be standardized.
@@ -93,11 +97,12 @@ def answer(this: Case) -> tuple[Fraction, Fraction, Fraction] | None:
         u, v = (_scaled(this.body[role], scale) for role in "uv")
         clusters = this.part("clusters")
         keys = sorted(set(clusters))
-        values: dict[tuple[int, ...], Fraction] = {}
+        values: dict[tuple[int, ...], Any] = {}
+        untied = scale == "ranks" and all(len(set(column)) == len(column) for column in (u, v))
         for swaps in itertools.product((0, 1), repeat=len(keys)):
             swapped = dict(zip(keys, swaps, strict=True))
             system = [b if swapped[key] else a for a, b, key in zip(u, v, clusters, strict=True)]
-            score = _score(this, system)
+            score = _score(this, system, untied=untied)
             if score is None:
                 return None
             values[swaps] = score
@@ -106,9 +111,9 @@ def answer(this: Case) -> tuple[Fraction, Fraction, Fraction] | None:
         ]  # the first is as observed
         first = differences[0]
         reached = {
-            "two-sided": sum(abs(t) >= abs(first) for t in differences),
-            "greater": sum(t >= first for t in differences),
-            "less": sum(t <= first for t in differences),
+            "two-sided": sum(_order(abs(t), abs(first)) >= 0 for t in differences),
+            "greater": sum(_order(t, first) >= 0 for t in differences),
+            "less": sum(_order(t, first) <= 0 for t in differences),
         }[this.body["alternative"]]
         everything = list(values.values())
         return everything[0], everything[-1], Fraction(reached, len(differences))
@@ -141,22 +146,45 @@ def _order(x: Number, y: Number, epsilon: Fraction = Fraction(0)) -> int:
     return 0 if abs(x - y) <= _decimal(epsilon) + _SAME else 1 if x > y else -1
 
 
-def _score(this: Case, system: list[Number]) -> Fraction | None:
-    """The statistic of one system: of each group a numerator and a denominator, averaged or summed."""
+def _score(this: Case, system: list[Number], *, untied: bool) -> Number | None:
+    """The statistic of one system: of each group a numerator and a denominator, averaged or summed.
+
+    Where neither system has ties, ranks that meet because they were exchanged (`untied`) are none in a denominator.
+    """
     statistic, groups = this.body["statistic"], this.part("groups")
     parts = []
     for key in dict.fromkeys(groups):
-        part = _group(this, system, [i for i, group in enumerate(groups) if group == key])
+        part = _group(this, system, untied, [i for i, group in enumerate(groups) if group == key])
         if part is not None:
             parts.append(part)
     if not parts:
         return None
+    if (
+        statistic["name"] == "spearman"
+        or statistic.get("variant", "a" if statistic["name"] != "kendall" else "b") == "b"
+    ):
+        return _by_roots(parts, summed=statistic.get("group_average", "mean") == "sum")
     if statistic.get("group_average", "mean") == "sum":
-        return sum((top for top, _ in parts), Fraction(0)) / sum(bottom for _, bottom in parts)
-    return sum((top / bottom for top, bottom in parts), Fraction(0)) / len(parts)
+        whole: Fraction = sum((top for top, _ in parts), Fraction(0)) / sum(bottom for _, bottom in parts)
+        return whole
+    mean: Fraction = sum((top / bottom for top, bottom in parts), Fraction(0)) / len(parts)
+    return mean
 
 
-def _group(this: Case, system: list[Number], items: list[int]) -> tuple[Fraction, int | Fraction] | None:
+def _by_roots(parts: Sequence[tuple[Any, Any]], *, summed: bool) -> Number:
+    """Numerators over the roots of products of two spreads; 0 where there is no spread."""
+    if summed:
+        parts = [
+            (sum(top for top, _ in parts), tuple(map(sum, zip(*(both for _, both in parts), strict=True))))
+        ]
+    values = [
+        _decimal(Fraction(top)) / _decimal(Fraction(one * other)).sqrt() if one * other else Decimal(0)
+        for top, (one, other) in parts
+    ]
+    return sum(values, Decimal(0)) / len(values)
+
+
+def _group(this: Case, system: list[Number], untied: bool, items: list[int]) -> tuple[Fraction, Any] | None:
     statistic, gold, event = this.body["statistic"], this.body["gold"], this.part("event")
     name, n = statistic["name"], len(items)
     exact = gold if name == "auc" else [Fraction(repr(x)) for x in gold]
@@ -181,12 +209,24 @@ def _group(this: Case, system: list[Number], items: list[int]) -> tuple[Fraction
         return None
     if name == "kendall":
         concordant = sum(_order(system[i], system[j]) * _order(exact[i], exact[j]) for i, j in both)
-        return Fraction(concordant), len(both)
+        variant = statistic.get("variant", "b")
+        if variant == "a":
+            return Fraction(concordant), len(both)
+        if variant == "b":
+            spreads = [sum(_order(column[i], column[j]) != 0 for i, j in both) for column in (system, exact)]
+            return Fraction(concordant), (len(both) if untied else spreads[0], spreads[1])
+        classes = [
+            sum(all(_order(column[i], column[j]) for j in items if j < i) for i in items)
+            for column in (system, exact)
+        ]
+        least = min(n if untied else classes[0], classes[1])
+        return Fraction(2 * concordant * least), n * n * (least - 1) or 1
     ranks = [_midrank([system[j] for j in items], system[i]) for i in items]
     wanted = [_midrank([exact[j] for j in items], exact[i]) for i in items]
     middle = Fraction(n + 1, 2)
     products = [(r - middle) * (g - middle) for r, g in zip(ranks, wanted, strict=True)]
-    return sum(products, Fraction(0)), Fraction(n**3 - n, 12)
+    squares = [sum(((r - middle) ** 2 for r in column), Fraction(0)) for column in (ranks, wanted)]
+    return sum(products, Fraction(0)), (Fraction(n**3 - n, 12) if untied else squares[0], squares[1])
 
 
 def _halves(system: list[Number], pairs: list[tuple[int, int]]) -> tuple[Fraction, int] | None:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from app.inference.correlation_test import CorrelationTest
 from app.inference.joint_test import JointTest
 from app.inference.options import Options
 from app.inference.paired_test import prepare, run_test
@@ -29,6 +30,8 @@ CALLED = {
     "two classes": "two classes",
     "many classes": "ten classes",
     "labels": "labels",
+    "without ties": "without ties",
+    "that tie": "two decimals, gold",
 }
 
 
@@ -78,6 +81,8 @@ def test_no_statistic_with_a_linear_part_is_sampled_without_it() -> None:
         ("predictions", "f1 macro", "labels of ten classes"),
         ("predictions", "mcc", "labels of ten classes"),
         ("predictions", "precision macro", "labels of ten classes"),
+        ("predictions", "kendall", "scores of two decimals, gold of two classes"),
+        ("predictions", "spearman", "scores of two decimals, gold of two classes"),
         ("counts", "bleu", "counts of segments"),
         ("counts", "kappa", "counts against a gold of each system"),
     ],
@@ -88,8 +93,8 @@ def test_samples_of_any_number_have_a_control_variate(
     row = next(one for one in ROWS if (one.kind, one.statistic, one.data) == (kind, statistic, data))
     options = Options(pmf="none", method="monte_carlo", samples=samples)
     test = prepare(row.made(1_000), row.spec, options, BUDGET).test
-    assert isinstance(test, JointTest)
-    assert test.control is not None
+    assert isinstance(test, JointTest | CorrelationTest)
+    assert (test.control if isinstance(test, JointTest) else test.line) is not None
 
 
 @pytest.mark.slow

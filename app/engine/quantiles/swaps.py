@@ -69,10 +69,16 @@ def rows_at_once(form: QuantileForm) -> int:
 def every(form: QuantileForm) -> Iterator[Whole]:
     """t for all choices of the units of `coins`, in parts."""
     units, of_item = coins(form)
-    rows = min(rows_at_once(form), 1 << units)
+    for swaps in all_swaps(units, rows_at_once(form)):
+        yield statistic(form, of_item, swaps)
+
+
+def all_swaps(units: int, most: int) -> Iterator[Swaps]:
+    """All choices of so many units, at most `most` (a power of two) at once; shape (P, units)."""
+    rows = min(most, 1 << units)
     for start in range(0, 1 << units, rows):
         number = np.arange(start, start + rows, dtype=np.int64)[:, None]
-        yield statistic(form, of_item, (number >> np.arange(units)) & 1 == 1)
+        yield (number >> np.arange(units)) & 1 == 1
 
 
 def enumerated(form: QuantileForm, side: Alternative) -> Probability:
@@ -95,14 +101,20 @@ def most_extreme(form: QuantileForm) -> Probability:
 
 def draws(form: QuantileForm, samples: int, seed: int) -> Iterator[Whole]:
     """`samples` independent values of t, in parts; each block has its own stream, as in `one_sum.monte_carlo`."""
-    (units, of_item), rows = coins(form), rows_at_once(form)
+    units, of_item = coins(form)
+    for swaps in random_swaps(units, rows_at_once(form), samples, seed):
+        yield statistic(form, of_item, swaps)
+
+
+def random_swaps(units: int, rows: int, samples: int, seed: int) -> Iterator[Swaps]:
+    """`samples` random choices of so many units, `rows` (a power of two) at once; shape (P, units)."""
     words = -(-units // 64)
     for block, size in blocks(samples):
         bits = stream(seed, block)
         for start in range(0, size, rows):
             raw = bits.random_raw(rows * words).astype("<u8").view(np.uint8)
             swaps = np.unpackbits(raw.reshape(rows, -1), axis=1, count=units, bitorder="little")
-            yield statistic(form, of_item, swaps[: size - start].astype(bool))
+            yield swaps[: size - start].astype(bool)
 
 
 def sampled(

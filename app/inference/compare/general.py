@@ -14,6 +14,7 @@ from ...engine.probability import SMALLEST
 from ...errors import relocated
 from ...statistics.additive_problem import Additive
 from ...statistics.paired import StatisticSpec
+from ...statistics.pairwise.correlation import Correlation
 from ...statistics.pairwise.price import seconds_of
 from ...statistics.problem import Problem
 from ...statistics.quantiles import Quantiles
@@ -163,6 +164,8 @@ def _sign(problem: Problem, observed: float) -> int:
             return int(difference > 0) - int(difference < 0)
     if isinstance(problem, Additive | Quantiles):
         return int(observed > 0) - int(observed < 0)
+    if isinstance(problem, Correlation):
+        return problem.sign
     # With the systems exchanged t changes its sign: it is at most t0 iff t0 >= 0.
     stay, swap = problem.stay.sum(axis=0), list(problem.swap.sum(axis=0)[:, None])
     up = bool(problem.function.extreme(swap, stay, "less").all())

@@ -7,8 +7,12 @@ from functools import cached_property
 
 from ...engine import methods
 from ...engine.plan import Budget
+from ...statistics.additive_problem import Additive
+from ...statistics.joint_problem import Joint
 from ...statistics.mean_of_problems import mean_of
-from ...statistics.paired import StatisticSpec
+from ...statistics.paired import Predictions, StatisticSpec
+from ...statistics.pairwise.correlation import Correlation, joined
+from ...statistics.pairwise.reduce import correlation_of
 from ...statistics.quantiles import Quantiles
 from ...statistics.reducers import reduce
 from ...statistics.systems import Systems
@@ -50,7 +54,8 @@ class DataSets:
         Raises InvalidTest and PlanTooLarge.
         """
         names = self.parts[0].names
-        problems = []
+        problems: list[Additive | Joint | Correlation] = []
+        read = []
         for systems, spec in self._counted:
             data = pair_data(systems, names[u], names[v])
             if data is None:
@@ -59,7 +64,14 @@ class DataSets:
             if isinstance(problem, Quantiles):
                 raise TypeError(f"{spec.name} has no mean over data sets")  # refused by `overall`
             problems.append(problem)
-        return planned_problem(mean_of(problems), options, budget)
+            read.append((data, spec))
+        if any(isinstance(problem, Correlation) for problem in problems):
+            mean = joined(
+                [correlation_of(data, spec) for data, spec in read if isinstance(data, Predictions)]
+            )
+            return planned_problem(mean, options, budget)
+        sums = [problem for problem in problems if not isinstance(problem, Correlation)]
+        return planned_problem(mean_of(sums), options, budget)
 
 
 @dataclass(frozen=True)

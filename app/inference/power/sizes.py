@@ -16,6 +16,7 @@ from ...errors import InvalidTest
 from ...statistics.additive_problem import Additive
 from ...statistics.joint_problem import Joint
 from ...statistics.midpoint import linearise, rounded_line
+from ...statistics.pairwise.correlation import Correlation
 from ...statistics.problem import Problem
 from .record import PowerMethod
 
@@ -80,6 +81,9 @@ def sizes_of(problem: Problem) -> Sizes:
         return _of_sum(problem)
     if isinstance(problem, Joint):
         return _of_midpoint(problem)
+    if isinstance(problem, Correlation):
+        effects, unit = problem.line(_LINE_STEPS_PER_SD)
+        return Sizes(canonical_form(effects), unit, problem.items, MIDPOINT, None)
     raise _no_power("quantiles")
 
 

@@ -1,4 +1,4 @@
-"""AUC, concordance, Kendall's tau-a, pairwise accuracy, Spearman's rho: one sum of effects, exactly.
+"""AUC, concordance, pairwise accuracy, rank correlations: one sum of effects, exactly, where no swap changes a denominator.
 
 A statistic f(X) = sum over pairs i < j of h(x_i, x_j), where h may depend on the items' gold, is linear in the swaps.
 Let item n have the sign s_n = +1 as observed and -1 swapped, and t(s) = f(U_s) - f(V_s). V_s is U with all signs
@@ -9,7 +9,8 @@ the pairs, t(s) = sum s_n b_n with
     b_i = (H_i(u_i) - H_i(v_i)) / 2,   H_i(x) = sum over j != i of h(x, u_j) + h(x, v_j).
 
 It holds for every s, thus also where items of a cluster have one sign: their b are added. Which pairs count, and for how
-much, depends on gold, groups and events alone, which no swap changes.
+much, depends on gold, groups and events alone, which no swap changes. Spearman's rho and Kendall's tau-b divide by what the
+ties of a system leave: where that changes with the swaps, they are a `Correlation`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from fractions import Fraction
 from math import lcm
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...engine.lattice import Integers, Whole
 from ...errors import InvalidTest
@@ -27,9 +29,10 @@ from ..additive_problem import Additive, clustered, require_items, require_same_
 from ..numbers import MAX_INTEGER, effects_on
 from ..paired import Predictions, StatisticSpec
 from . import blocks, kernels
+from .correlation import Correlation
 from .gold import gold_of, scores_of
 from .kernels import Gold, Kernel
-from .order import placed
+from .order import Placed, placed
 from .worth import worth_of
 
 # Bits of all effects over a common denominator, as Python integers: 50 MB.
@@ -55,8 +58,27 @@ _DEFINITIONS: Mapping[str, _Definition] = {
 }
 
 
-def reduce_pairwise(data: Predictions, spec: StatisticSpec) -> Additive:
-    """The additive test behind a statistic of pairs; raises InvalidTest."""
+def reduce_pairwise(data: Predictions, spec: StatisticSpec) -> Additive | Correlation:
+    """The test behind a statistic of pairs, one sum of effects where it is one; raises InvalidTest."""
+    return _reduced(data, spec, as_sum=True)
+
+
+def correlation_of(data: Predictions, spec: StatisticSpec) -> Correlation:
+    """A rank correlation as a function of the swaps, also where it is one sum; raises InvalidTest."""
+    found = _reduced(data, spec, as_sum=False)
+    assert isinstance(found, Correlation)
+    return found
+
+
+def measure_of(spec: StatisticSpec) -> str | None:
+    """Which correlation has a denominator of its own: rho, tau_b, tau_c; None for the other statistics."""
+    if spec.name == "spearman":
+        return "rho"
+    variant = spec.parameters.get("variant") or "b"
+    return f"tau_{variant}" if spec.name == "kendall" and variant != "a" else None
+
+
+def _reduced(data: Predictions, spec: StatisticSpec, *, as_sum: bool) -> Additive | Correlation:
     definition, parameters = _DEFINITIONS[spec.name], spec.parameters
     require_items(len(data.gold), "/gold")
     for pointer, column in (("/u", data.u), ("/v", data.v)):
@@ -64,17 +86,32 @@ def reduce_pairwise(data: Predictions, spec: StatisticSpec) -> Additive:
     gold = gold_of(data, spec)
     scale = str(parameters.get("scale") or definition.scale)
     u, v = placed(*scores_of(data), scale, epsilon_of(parameters.get("epsilon")))
-    whole = _whole(spec.name, gold)
-    counted = np.array([size > 0 for size in whole], dtype=bool)
+    sizes = _whole(spec.name, gold)
+    counted = np.array([size > 0 for size in sizes], dtype=bool)
     if not counted.any():
         raise InvalidTest.at("/gold", "no_comparable_pair", _NO_PAIR[spec.name])
-    worth = worth_of(definition.kernel, definition.pairs, u, v, gold)
+    average = str(parameters.get("group_average") or "mean")
+    worth, measure = worth_of(definition.kernel, definition.pairs, u, v, gold), measure_of(spec)
     effects = np.where(counted[gold.group], worth.of_u - worth.of_v, 0)
     totals = [_by_group(own - definition.own, gold) for own in (worth.own_u, worth.own_v)]
-    moved = zip(_by_group(effects, gold), *totals, whole, strict=True)
+    moved = zip(_by_group(effects, gold), *totals, sizes, strict=True)
     if any(effect != of_u - of_v for effect, of_u, of_v, size in moved if size):
         raise ArithmeticError("the effects of pairs do not add up to the difference of the scores")
-    weights, unit = _weights(whole, str(parameters.get("group_average") or "mean"), len(effects))
+    whole, factor = [Fraction(size) for size in sizes], Fraction(1)
+    if measure is not None:
+        if measure == "tau_c" and average == "sum":
+            detail = "Variant c divides by the classes of each group, so that groups have no common sum: set group_average to mean."
+            raise InvalidTest.at("/statistic/group_average", "not_available", detail)
+        fixed = str(parameters.get("scale") or definition.scale) == "ranks" and _untied(u) and _untied(v)
+        problem = _correlation(data, spec, measure, (u, v), gold, effects, counted, average, fixed=fixed)
+        found = problem.constant_divisors() if as_sum else None
+        if found is None:
+            return problem
+        divisors, factor = found
+        at = iter(divisors)
+        whole = [next(at) if size else Fraction(0) for size in sizes]
+    weights, unit = _weights(whole, average, len(effects))
+    unit *= factor
     scores = [sum(t * w for t, w in zip(total, weights, strict=True)) * unit for total in totals]
     fine, (stay,), rounding = effects_on(
         unit, clustered(_weighted(effects, weights, gold.group), data.pairing)
@@ -90,6 +127,57 @@ def reduce_pairwise(data: Predictions, spec: StatisticSpec) -> Additive:
         score_v=scores[1],
         rounding=rounding,
         pairwise=True,
+    )
+
+
+def _untied(system: Placed) -> bool:
+    """Whether no two of a system's mid-ranks are the same."""
+    return len(np.unique(system.code)) == len(system.code)
+
+
+def _correlation(
+    data: Predictions,
+    spec: StatisticSpec,
+    measure: str,
+    systems: tuple[Placed, Placed],
+    gold: Gold,
+    effects: Integers,
+    counted: NDArray[np.bool_],
+    average: str,
+    *,
+    fixed: bool,
+) -> Correlation:
+    """The problem of the groups that are `counted`. `fixed`: ranks tie only because they were exchanged, which is no tie."""
+    n, clusters = len(effects), data.pairing.clusters
+    if clusters is not None:
+        require_same_length(n, len(clusters), "/clusters", ("The data", "clusters"))
+    kept = np.flatnonzero(counted[gold.group])
+    kept = kept[np.argsort(gold.group[kept], kind="stable")]
+    groups, group = np.unique(gold.group[kept], return_inverse=True)
+    group = group.reshape(-1)
+    width = max(int(system.code.max()) for system in systems) + 1
+    keys, where = np.unique(
+        np.concatenate([group * width + system.code[kept] for system in systems]), return_inverse=True
+    )
+    where = where.reshape(-1).astype(np.int64)
+    k = len(groups)
+    edges = np.arange(k + 1)
+    summed = average == "sum"
+    return Correlation(
+        name=spec.name,
+        measure=measure,
+        u=where[: len(kept)],
+        v=where[len(kept) :],
+        cells=np.searchsorted(keys, edges * width),
+        starts=np.searchsorted(group, edges),
+        gold=Gold(group, k, gold.rank[kept]),
+        effects=effects[kept],
+        unit=(np.arange(n) if clusters is None else clusters)[kept],
+        fixed=np.full(k, fixed),
+        term=np.zeros(k, dtype=np.int64) if summed else np.arange(k),
+        weights=(Fraction(1),) if summed else (Fraction(1, k),) * k,
+        items=n,
+        clusters=None if clusters is None else data.pairing.n_clusters,
     )
 
 
@@ -155,13 +243,15 @@ def _comparable(gold: Gold) -> list[int]:
     return counted
 
 
-def _weights(sizes: list[int], average: str, items: int) -> tuple[list[int], Fraction]:
+def _weights(divisors: list[Fraction], average: str, items: int) -> tuple[list[int], Fraction]:
     """(what each group's numbers are multiplied by, the unit of the products); 0 for groups without a pair.
 
     Raises InvalidTest at /groups where the common denominator is too large.
     """
     if average == "sum":
-        return [int(size > 0) for size in sizes], Fraction(1, sum(sizes))
+        return [int(divisor > 0) for divisor in divisors], 1 / sum(divisors, Fraction(0))
+    fine = lcm(*(divisor.denominator for divisor in divisors))
+    sizes = [int(divisor * fine) for divisor in divisors]
     common = 1
     for size in sorted(set(sizes) - {0}):
         common = lcm(common, size)
@@ -172,7 +262,7 @@ def _weights(sizes: list[int], average: str, items: int) -> tuple[list[int], Fra
             )
             raise InvalidTest.at("/groups", "too_many_group_sizes", detail)
     groups = sum(size > 0 for size in sizes)
-    return [common // size if size else 0 for size in sizes], Fraction(1, common * groups)
+    return [common // size if size else 0 for size in sizes], Fraction(fine, common * groups)
 
 
 def _weighted(effects: Integers, weights: list[int], group: Integers) -> Whole:

@@ -1,17 +1,18 @@
-"""What to know about the ties, and the scales, of a statistic of pairs."""
+"""What to know about the scales of a statistic of pairs, and about scores that all tie."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..paired import DataWarning, Predictions, StatisticSpec
+from .reduce import measure_of
 
 _FEWEST = 20  # items: the quarters of fewer say little
 
 
 def pair_warnings(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
-    """That raw scores of two scales are exchanged, and that a rho has ties."""
-    return [*_scales(data, spec), *_ties(data, spec)]
+    """That raw scores of two scales are exchanged, and that a system without an order has no correlation."""
+    return [*_scales(data, spec), *_constant(data, spec)]
 
 
 def _scales(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
@@ -31,18 +32,13 @@ def _scales(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
     return [DataWarning("/statistic/scale", "scales_differ", detail)]
 
 
-def _ties(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
-    """That a rho of tied scores has the normaliser of no ties; a column of scores, or gold, ties where values repeat."""
-    if spec.name != "spearman":
+def _constant(data: Predictions, spec: StatisticSpec) -> list[DataWarning]:
+    """That all scores of a system tie: Spearman's rho and Kendall's tau-b and tau-c are 0 / 0, which counts as 0."""
+    if measure_of(spec) is None or len(data.gold) < 2:
         return []
-    group = np.zeros(len(data.gold), dtype=np.int64) if data.groups is None else data.groups
-    for name, column in (("gold", data.gold), ("u", data.u), ("v", data.v)):
-        _, code = np.unique(np.asarray(column), return_inverse=True)
-        if len(np.unique(group * len(code) + code.reshape(-1))) < len(code):
-            detail = (
-                f"Values of {name} tie. The statistic is the sum of products of mid-ranks over (n^3 - n) / 12, as without "
-                "ties, so that it is linear in the swaps; Spearman's rho as SciPy has it divides by the ranks' own "
-                "standard deviations, and is larger in size."
-            )
-            return [DataWarning(f"/{name}", "spearman_ties", detail, undecidable=False)]
+    for name, column in (("u", data.u), ("v", data.v)):
+        scores = np.asarray(column)
+        if (scores == scores[0]).all():
+            detail = f"All scores of {name} tie, so that they have no correlation with anything; it counts as 0 here."
+            return [DataWarning(f"/{name}", "constant_scores", detail)]
     return []

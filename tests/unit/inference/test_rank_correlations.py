@@ -1,0 +1,121 @@
+"""Rank correlations of tied scores against SciPy's own functions under all swaps, and samples of them against all swaps."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from app.engine.plan import Budget
+from app.errors import InvalidTest
+from app.inference.options import Alternative, Options
+from app.inference.paired_test import run_test
+from app.inference.record import TestRecord
+from app.statistics.paired import Pairing, Predictions, StatisticSpec
+
+ALTERNATIVES: tuple[Alternative, ...] = ("two-sided", "greater", "less")
+SCORES: dict[str, tuple[dict[str, Any], Any]] = {
+    "spearman": ({}, stats.spearmanr),
+    "kendall": ({}, stats.kendalltau),
+    "kendall c": ({"variant": "c"}, partial(stats.kendalltau, variant="c")),
+}
+
+
+def score(name: str, system: Any, gold: Any) -> float:
+    """SciPy's value; 0 where it has none, as all scores tie."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        value = float(SCORES[name][1](system, gold).statistic)
+    return 0.0 if np.isnan(value) else value
+
+
+def answered(name: str, gold: Any, u: Any, v: Any, codes: Any = None, **given: Any) -> TestRecord:
+    pairing = Pairing() if codes is None else Pairing(clusters=codes, n_clusters=int(codes.max()) + 1)
+    spec = StatisticSpec(name.split(maxsplit=1)[0], {**SCORES[name][0], "scale": given.pop("scale", "ranks")})
+    return run_test(Predictions(gold, u, v, pairing), spec, Options(**{"pmf": "none", **given}), Budget())
+
+
+def swapped_scores(name: str, gold: Any, u: Any, v: Any, codes: Any) -> list[float]:
+    """The difference under all swaps; the first is as observed."""
+    found = []
+    for choice in itertools.product((False, True), repeat=int(codes.max()) + 1):
+        swaps = np.array(choice)[codes]
+        found.append(score(name, np.where(swaps, v, u), gold) - score(name, np.where(swaps, u, v), gold))
+    return found
+
+
+@pytest.mark.parametrize("scale", ["ranks", "raw"])
+@pytest.mark.parametrize("name", SCORES)
+def test_p_is_that_of_scipy_s_function_under_all_swaps(name: str, scale: str) -> None:
+    source = np.random.default_rng(len(name) + len(scale))
+    for case in range(24):
+        n = int(source.integers(4, 7))
+        gold = np.append(source.integers(0, 5, n - 2), [0, 1])
+        u, v = (source.integers(0, source.integers(2, n), n) for _ in range(2))
+        codes = np.unique(source.integers(0, 5, n), return_inverse=True)[1] if case % 3 == 0 else np.arange(n)
+        one, other = (u, v) if scale == "raw" else (stats.rankdata(u), stats.rankdata(v))
+        values = np.array(swapped_scores(name, gold, one, other, codes))
+        for side in ALTERNATIVES:
+            extreme = {
+                "two-sided": abs(values) >= abs(values[0]) - 1e-9,
+                "greater": values >= values[0] - 1e-9,
+            }
+            share = extreme.get(side, values <= values[0] + 1e-9).mean()
+            said = answered(name, gold, u, v, codes if case % 3 == 0 else None, scale=scale, alternative=side)
+            assert said.method.exact
+            assert said.p_value == pytest.approx(share, rel=1e-12)
+            assert (said.statistic.u, said.statistic.v) == pytest.approx(
+                (score(name, u, gold), score(name, v, gold)), abs=1e-12
+            )
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_the_interval_of_samples_holds_the_p_of_all_swaps(name: str) -> None:
+    """Of systems with like ties, and of a judge of two grades beside a fine metric."""
+    source = np.random.default_rng(3)
+    for grades in (2, 5, 14):
+        gold = np.arange(14) // (1 + grades % 2)
+        fine = gold + source.integers(-4, 5, 14)
+        coarse = (gold + source.integers(-4, 5, 14)) * grades // 14
+        exact = answered(name, gold, fine, coarse, method="enumeration")
+        sampled = answered(name, gold, fine, coarse, method="monte_carlo", samples=2_000)
+        low, high = sampled.p_value_bounds
+        assert low <= exact.p_value <= high
+        assert sampled.method.monte_carlo is not None
+        assert sampled.method.monte_carlo.control == "midpoint"
+        assert exact.statistic == sampled.statistic
+
+
+@pytest.mark.parametrize("name", ["spearman", "kendall"])
+def test_scores_without_ties_are_one_sum(name: str) -> None:
+    source = np.random.default_rng(0)
+    gold, u, v = source.integers(0, 9, 300), source.normal(size=300), source.normal(size=300)
+    said = answered(name, gold, u, v, method="fft")
+    assert said.method.exact
+    assert (said.statistic.u, said.statistic.v) == pytest.approx(
+        (score(name, u, gold), score(name, v, gold)), abs=1e-12
+    )
+
+
+def test_a_reversed_order_of_equal_size_ties_with_the_observed_one() -> None:
+    """Roots of unlike ties that agree: swapping everything is as extreme, and no rounding may leave it out."""
+    said = answered(
+        "spearman", np.array([5, 4, 3, 2, 1]), np.array([1, 1, 1, 1, 2]), np.array([1, 2, 2, 2, 2])
+    )
+    assert said.statistic.observed == 0.0
+    assert said.p_value == 1.0
+
+
+def test_a_sum_over_groups_of_tau_c_is_refused() -> None:
+    column: Any = np.array([1, 2, 1, 2])
+    data = Predictions(column, column, column, Pairing(), np.array([0, 0, 1, 1]))
+    spec = StatisticSpec("kendall", {"variant": "c", "group_average": "sum"})
+    with pytest.raises(InvalidTest) as refused:
+        run_test(data, spec, Options(), Budget())
+    flaw = refused.value.flaws[0]
+    assert (flaw.pointer, flaw.code) == ("/statistic/group_average", "not_available")
