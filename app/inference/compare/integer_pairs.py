@@ -36,8 +36,8 @@ from .sum_values import null_of
 _QUICK_FRACTION = 400
 # The same where every null distribution is asked for, and a coefficient's seconds for each limb.
 ANY_FRACTION, _PER_LIMB = 200_000, 6e-7
-# Of the transform.
-_LONG_NANOSECONDS = 5_000_000
+# Of the transform; and of one weight at one frequency, at the most.
+_LONG_NANOSECONDS, _PER_FACTOR = 5_000_000, 120
 # Differences of at most this size have short windows.
 _NARROW = 1_000
 # Pairs at a time. Whatever part of a board is asked for, the same ones go together.
@@ -87,15 +87,24 @@ class IntegerPairs:
         known: Sequence[Probability | None] = [None] * len(effects)
         if alternative == "two-sided":
             known = at_once(effects, self._fractions)
-        return tuple(sorted({self._method(*pair, alternative) for pair in zip(effects, known, strict=True)}))
+        some = zip(self._some, effects, known, strict=True)
+        return tuple(sorted({self._method(*one, alternative) for one in some}))
 
-    def _method(self, effects: Integers, known: Probability | None, alternative: Alternative) -> str:
+    def _method(
+        self,
+        pair: tuple[int, int],
+        effects: Integers,
+        known: Probability | None,
+        alternative: Alternative,
+    ) -> str:
         if known is not None:
             return "fft"
         form, observed = form_and_sum(effects)
         tail = region(form, observed, alternative)
-        few = rational.coefficients(form, tail) * (form.nonzero // 64 + 1) <= self._fractions
-        return "rational" if few else "fft"
+        if rational.coefficients(form, tail) * (form.nonzero // 64 + 1) <= self._fractions:
+            return "rational"
+        planned = self.general.planned(*pair) if _is_long(form) else None
+        return "fft" if planned is None else planned.plan.chosen.method
 
     @cached_property
     def _sampled(self) -> tuple[float, ...]:
@@ -218,8 +227,15 @@ class IntegerPairs:
 
 
 def _is_long(form: CanonicalForm) -> bool:
-    """Whether the window is so long that methods, their prices and the budget are compared, as for single tests."""
-    return best_split(form).nanoseconds > _LONG_NANOSECONDS
+    """Whether the transform is so long that methods, their prices and the budget are compared, as for single tests.
+
+    The window may be long; and of a few dozen units, such as clusters, nearly all of its frequencies count.
+    """
+    split = best_split(form)
+    if split.nanoseconds > _LONG_NANOSECONDS:
+        return True
+    most = split.combinations * split.length * len(form.weights) * _PER_FACTOR
+    return most > _LONG_NANOSECONDS and 1e9 * fft_cost(form).seconds > _LONG_NANOSECONDS
 
 
 def _log10(attainable: float, form: CanonicalForm, *, two_sided: bool) -> float:

@@ -158,3 +158,33 @@ def test_attainable_p_values_on_a_lattice(statistic: str, clusters: Any, alterna
         assert tests.fraction(i) == known.p(alternative)
         for x in [*values, Fraction(1, 3), Fraction(1, 1 << 40)]:
             assert tests.attained(i, x) == max((p for p in values if p <= x), default=Fraction(0))
+
+
+def counted(effects: list[int]) -> Fraction:
+    """The two-sided p-value of a sum of signed integers, by a product of 1 + x**w with x = 2**64 in one whole number."""
+    sizes, product_ = [abs(effect) for effect in effects if effect], 1
+    for size in sizes:
+        product_ += product_ << (64 * size)
+    ways = np.frombuffer(product_.to_bytes(8 * (sum(sizes) + 1), "little"), dtype="<u8")
+    reached = np.abs(2 * np.arange(len(ways)) - sum(sizes)) >= abs(sum(effects))
+    return Fraction(int(ways[reached].astype(object).sum()), 2 ** len(sizes))
+
+
+@pytest.mark.parametrize("digits", [1, 2])
+def test_clusters_of_decimals_are_planned_like_single_tests_and_are_exact(digits: int) -> None:
+    """Of a few dozen units nearly all frequencies of the transform count: it was taken for short, and was not."""
+    rng = np.random.default_rng(digits)
+    items, units, scale = 240, 48, 10**digits
+    hard = rng.normal(70, 15, items)
+    whole = [np.rint(scale * (hard + rng.normal(0.4 * k, 8, items))).astype(np.int64) for k in range(4)]
+    clusters = (np.arange(items) % units).tolist()
+    systems = systems_of([column / scale for column in whole], clusters)
+    planned = plan_pairs(systems, StatisticSpec("mean_difference"), Options(), pairs_of(systems), Budget())
+    assert planned.seconds < 1.0  # predicted, of twelve pairs
+    tests = planned.solve()
+    for u, v, p, low, high in zip(tests.u, tests.v, tests.p, tests.p_low, tests.p_high, strict=True):
+        summed = np.zeros(units, dtype=np.int64)
+        np.add.at(summed, clusters, whole[u] - whole[v])
+        true = counted(summed.tolist())
+        assert low <= true <= high
+        assert float(true) == pytest.approx(p, rel=1e-9)
