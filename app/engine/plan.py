@@ -10,10 +10,15 @@ INEXACT_METHODS = ("bounds", "monte_carlo")
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one test may cost: elementary operations, and bytes of arrays at its peak."""
+    """What one test may cost: elementary operations, and bytes of arrays at its peak.
+
+    `patience_s` is how long an exact method may take that `auto` chooses where samples with a control variate, or a bracket
+    that says as much, are far quicker.
+    """
 
     operations: int = 60_000_000_000
     bytes: int = 1 << 30
+    patience_s: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)

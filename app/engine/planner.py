@@ -57,6 +57,22 @@ def choose(
     return Plan(requested, "asked for", others, budget, asked=True)
 
 
+def impatient(plan: Plan, quick: Cost, how: str) -> Plan | None:
+    """`quick` instead of an exact method that `auto` chose and that takes too long; None where it takes not so long.
+
+    `how` describes it. Samples come before exact methods where a bracket turns out to say less than they do.
+    """
+    exact, budget = plan.chosen, plan.budget
+    if not quick.fits(budget) or exact.seconds <= TIMES_LONGER * quick.seconds:
+        return None
+    others = sorted((exact, *_without(plan.others, quick)), key=lambda cost: (cost.exact, cost.seconds))
+    reason = (
+        f"{how}: {exact.method}, the cheapest exact method, would take about {exact.seconds:.1f} s, "
+        f"{_times(exact, quick)} as long; it is exact if asked for by name"
+    )
+    return Plan(quick, reason, tuple(others), budget)
+
+
 def _takes_much_longer(exact: Cost, bracket: Cost) -> bool:
     return exact.exact and exact.seconds > LONG_S and exact.seconds > TIMES_LONGER * bracket.seconds
 

@@ -79,14 +79,18 @@ def planned_control(
 
 def controlled_plan(plan: Plan, control: PlannedControl) -> Plan:
     """The plan of samples with the price of the control variate."""
-    chosen = plan.chosen
-    price = replace(
-        chosen,
-        operations=chosen.operations + _operations(control.cost, chosen),
-        bytes=max(chosen.bytes, control.cost.bytes),
-    )
+    price = with_control(plan.chosen, control)
     reason = plan.reason if plan.asked else f"{plan.reason}, with a control variate"
     return replace(plan, chosen=price, reason=reason)
+
+
+def with_control(sampling: Cost, control: PlannedControl) -> Cost:
+    """The price of samples with that of their control variate."""
+    return replace(
+        sampling,
+        operations=sampling.operations + _operations(control.cost, sampling),
+        bytes=max(sampling.bytes, control.cost.bytes),
+    )
 
 
 def _operations(cost: Cost, sampling: Cost) -> int:

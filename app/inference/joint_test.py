@@ -17,13 +17,14 @@ from ..engine.joint.law import JointLawPlan
 from ..engine.joint.least import smallest_attainable
 from ..engine.lattice import Integers, LatticeOverflowError, Reals
 from ..engine.plan import Budget, Cost, Plan
+from ..engine.planner import impatient
 from ..engine.probability import SMALLEST
 from ..errors import InvalidTest, PlanTooLarge
 from ..statistics.finite import values_of
 from ..statistics.joint_problem import Deciding, Joint, Price
 from ..statistics.linear_forms import in_linear_forms
 from .certificate import certified_by
-from .control import PlannedControl, controlled_plan, planned_control
+from .control import PlannedControl, controlled_plan, planned_control, with_control
 from .items import joint_items, statistic_record
 from .joint_bracket import JointBracket, joint_bracket, worth_it
 from .null_record import sampled_null_record
@@ -275,6 +276,9 @@ def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:
         work=price.work,
         bracket=partial(_priced_bracket, problem, options, found),
     )
+    control = None
+    if _tries_patience(plan, options):
+        plan, control = _quicker(problem, reduced, form, options, plan, found)
     fraction_by = None
     if options.exact_fraction and not planner.gives_fraction(form, plan.chosen.method):
         fraction_by = planner.cheapest_fraction(form, budget, price.work)
@@ -283,8 +287,7 @@ def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:
         allowed, most = max(_LOOK_S, plan.chosen.seconds), law.SAMPLES
     look = law.plan_law(form, allowed, price.value_ns, gridded=plan.chosen.method == "grid", most=most)
     expected, longest = _exact_seconds(form, options, plan.chosen, price)
-    control = None
-    if plan.chosen.method == "monte_carlo":
+    if control is None and plan.chosen.method == "monte_carlo":
         control = planned_control(reduced, form, options.alternative, budget, plan.chosen)
         if control is not None:
             plan = controlled_plan(plan, control)
@@ -307,6 +310,37 @@ def joint_test(problem: Joint, options: Options, budget: Budget) -> JointTest:
         control,
         found[0] if found else None,
     )
+
+
+def _tries_patience(plan: Plan, options: Options) -> bool:
+    """Whether `auto` chose an exact method that takes long; a fraction that is asked for takes as long as it takes."""
+    chosen = plan.chosen
+    if plan.asked or options.exact_fraction or not chosen.exact:
+        return False
+    return chosen.seconds > plan.budget.patience_s
+
+
+def _quicker(
+    problem: Joint,
+    reduced: Joint,
+    form: JointForm,
+    options: Options,
+    plan: Plan,
+    found: list[JointBracket],
+) -> tuple[Plan, PlannedControl | None]:
+    """A bracket that says as much as samples, or these with a control variate; the same plan where neither is quick."""
+    bracket = _priced_bracket(problem, options, found)
+    if bracket is not None:
+        bracketed_plan = impatient(plan, bracket, "a rigorous bracket")
+        if bracketed_plan is not None:
+            return bracketed_plan, None
+    sampling = next(cost for cost in plan.others if cost.method == "monte_carlo")
+    control = planned_control(reduced, form, options.alternative, plan.budget, sampling)
+    if control is not None:
+        sampled_plan = impatient(plan, with_control(sampling, control), "sampled, with a control variate")
+        if sampled_plan is not None:
+            return sampled_plan, control
+    return plan, None
 
 
 def _priced_bracket(problem: Joint, options: Options, found: list[JointBracket]) -> Cost | None:

@@ -38,6 +38,8 @@ _SECONDS_PER_ITEM = 4e-7
 # And more for corpus scores, whose prices are found by trying: BLEU took 7 ms a pair of 4 items, chrF 10.
 _SECONDS_PER_CORPUS_SCORE = 7e-3
 _CORPUS_SCORES = ("bleu", "chrf")
+# Exact methods of all pairs together, and of a pair at the least, before quicker ones that are not exact take their place.
+_PATIENCE_S, _LEAST_PATIENCE_S = 20.0, 0.1
 # So many pairs are planned before the others: the price of all follows from theirs.
 _SAMPLED_PAIRS = 6
 # Floats whose difference is this small a part of them may be equal: that is decided exactly.
@@ -89,6 +91,12 @@ class GeneralPairs:
         return tuple(plan for plan in plans if plan is not None)
 
     @cached_property
+    def _each(self) -> Budget:
+        """The budget of a pair: all share what patience there is with exact methods that take long."""
+        patience = max(_PATIENCE_S / max(len(self.pairs), 1), _LEAST_PATIENCE_S)
+        return replace(self.budget, patience_s=min(self.budget.patience_s, patience))
+
+    @cached_property
     def _counted(self) -> tuple[Systems, StatisticSpec]:
         return counted_systems(self.systems, self.spec)
 
@@ -97,7 +105,7 @@ class GeneralPairs:
         (systems, spec), names = self._counted, self.systems.names
         with relocated(pointers(names[u], names[v])):
             data = pair_data(systems, names[u], names[v])
-            return None if data is None else planned_test(data, spec, single(self.options), self.budget)
+            return None if data is None else planned_test(data, spec, single(self.options), self._each)
 
     def solve(self, start: int = 0, stop: int | None = None) -> PairTests:
         """The tests of a slice of the pairs; raises InvalidTest and PlanTooLarge."""
