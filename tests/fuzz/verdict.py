@@ -16,6 +16,7 @@ from app.service.problems import (
     MAX_TITLE_CHARS,
     of_error,
 )
+from tests.fuzz.amount import GENERATED
 from tests.fuzz.mutations import echoed
 
 LONGEST_ECHO = 120  # an id is cut to 40 characters; a few may be named side by side with nothing between
@@ -76,7 +77,8 @@ def _judge_choices(choices: list[dict[str, Any]] | None) -> None:
 
 
 def judge_answer(kind: str, status: int, media: str, body: bytes, *, unavailable: bool = False) -> None:
-    """An answer is what the document says it is; anything else is a problem, and none is the service's fault."""
+    """An answer is what the document says it is; anything else is a problem, and none is the service's fault. Both are counted."""
+    GENERATED[f"{kind}: {'answered' if status in {200, 409} else 'refused'}"] += 1
     if media == "application/problem+json":
         kept = status == NOT_IMPLEMENTED and b"#jobs-off" in body  # ?store=1, without a database
         assert 400 <= status < 500 or kept or (unavailable and status == UNAVAILABLE), body[:600]
