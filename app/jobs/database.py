@@ -167,6 +167,11 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
             return
 
 
+def identity_of(engine: sa.Engine) -> tuple[int, int] | None:
+    """Which file the database is now; None where it is none, or is not there."""
+    return _identity(Path(str(engine.url.database))) if is_sqlite(engine) else None
+
+
 def is_sqlite(engine: sa.Engine) -> bool:
     """Whether it is a file of this machine."""
     return bool(engine.dialect.name == "sqlite")

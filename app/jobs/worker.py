@@ -23,7 +23,7 @@ from ..settings import Settings
 from ..worker_start import start_worker
 from .chunks import Chunks, insist
 from .connected import job_limits
-from .database import engine_of, reachable
+from .database import engine_of, identity_of, reachable
 from .hosts import Heart
 from .model import StoreAway
 from .queue import Queue, Runner
@@ -139,14 +139,16 @@ class Host:
         settings = self._settings
         runner.launch(self._chunks.plan, self._chunks.chunk, settings.workers + 2, settings.job_poll_s)
         log.info("worker %s is ready", self._name)
-        was_away = False
+        was_away, file = False, identity_of(self._engine)
         while not self.ended.wait(settings.job_beat_s) and not self._stands_still():
             try:
                 with reachable():
-                    if was_away:  # what came back may be another file
+                    # What came back may be another file; and one that another process found first was never away for us.
+                    if was_away or identity_of(self._engine) != file:
                         self._store.create_tables()
                         self._queue.create_tables()
                         runner.register_queues()
+                        file = identity_of(self._engine)
                     was_away = False
                     self._beat(runner)
             except StoreAway as away:

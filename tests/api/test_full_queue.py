@@ -34,7 +34,7 @@ def endless(seed: int) -> dict[str, Any]:
 async def fill(client: httpx.AsyncClient, executor: Executor) -> list[asyncio.Task[httpx.Response]]:
     """So many endless tests that one runs and as many wait as may."""
     asked: list[asyncio.Task[httpx.Response]] = []
-    async with asyncio.timeout(60.0):
+    async with asyncio.timeout(180.0):
         while executor.running < 1 or executor.queued < DEPTH:
             if sum(not task.done() for task in asked) < 1 + DEPTH:
                 asked.append(asyncio.create_task(client.post(PATH, json=endless(len(asked)))))
@@ -67,7 +67,7 @@ async def while_full(monkeypatch: pytest.MonkeyPatch) -> None:
         assert executor.full
         taken = 0
         twin = asyncio.create_task(client.post(PATH, json=endless(0)))  # shares what is computed already
-        async with asyncio.timeout(30.0):
+        async with asyncio.timeout(180.0):
             while taken < 2:  # noqa: ASYNC110 (it has had its turns, which are not those that are counted below)
                 await asyncio.sleep(0.01)
         refusals = executor.rejections["queue_depth"]
@@ -88,7 +88,7 @@ async def while_full(monkeypatch: pytest.MonkeyPatch) -> None:
         for task in (*asked, twin):
             task.cancel()
         await asyncio.gather(*asked, twin, return_exceptions=True)
-        async with asyncio.timeout(30.0):
+        async with asyncio.timeout(180.0):
             while executor.full:  # noqa: ASYNC110 (nothing to wait for but a property)
                 await asyncio.sleep(0.01)
         assert (await client.post(PATH, json=SMALL)).status_code == 200

@@ -49,11 +49,11 @@ class Jobs:
         return str(answered.json()["id"])
 
     def write(self, statement: str, *values: Any) -> None:
-        with sqlite3.connect(self.file, timeout=30) as connection:
+        with sqlite3.connect(self.file, timeout=180) as connection:
             connection.execute(statement, values)
 
     def count(self, table: str) -> int:
-        with sqlite3.connect(self.file, timeout=30) as connection:
+        with sqlite3.connect(self.file, timeout=180) as connection:
             return int(connection.execute(f"select count(*) from {table}").fetchone()[0])
 
 

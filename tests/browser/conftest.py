@@ -6,9 +6,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
-from tests.process.conftest import ROOT, Server, start, until
+from tests.process.conftest import PATIENCE_S, ROOT, Server, start, until
 
 __all__ = ["start"]  # a fixture of servers of one's own
 
@@ -23,7 +23,7 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 DATA = ROOT / "tests" / "data"
-PATIENCE_MS = 15_000.0
+PATIENCE_MS = 1_000.0 * PATIENCE_S
 DESKTOP = (1280, 900)
 NETWORK = "Failed to load resource"  # Chromium's own remark on an answer that says no
 
@@ -130,6 +130,7 @@ def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Tab]]:
             permissions=["clipboard-read", "clipboard-write"],
         )
         context.set_default_timeout(PATIENCE_MS)
+        expect.set_options(timeout=PATIENCE_MS)
         tabs.append(Tab(context.new_page(), url or f"{server.url}/"))
         return tabs[-1].open()
 

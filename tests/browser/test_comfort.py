@@ -7,7 +7,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import PATIENCE_MS, Tab
+from tests.browser.conftest import Tab
 from tests.browser.proxy import proxied
 from tests.process.conftest import Server
 
@@ -172,7 +172,7 @@ def test_the_page_works_behind_a_path_prefix(visit: Callable[..., Tab], server: 
 
 
 def test_the_page_may_load_nothing_but_its_own_files(server: Server) -> None:
-    answer = httpx.get(f"{server.url}/", timeout=PATIENCE_MS)
+    answer = httpx.get(f"{server.url}/")
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy

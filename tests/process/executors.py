@@ -14,7 +14,9 @@ from tests.process.conftest import PATIENCE_S
 
 @asynccontextmanager
 async def executor(workers: int = 1, queue_depth: int = 10, **options: Any) -> AsyncIterator[Executor]:
-    running = Executor(workers=workers, queue_depth=queue_depth, start_timeout_s=PATIENCE_S, **options)
+    # What the workers run is imported before they are forked: the first call takes no longer than others.
+    options = {"start_timeout_s": PATIENCE_S, "preload": "tests.process.jobs", **options}
+    running = Executor(workers=workers, queue_depth=queue_depth, **options)
     await running.start()
     try:
         yield running

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -70,8 +71,16 @@ def test_the_death_of_the_fork_server_is_not_noticed_by_anybody(start: Callable[
     assert server.stop() == 0
 
 
+def started_within(start: Callable[..., Server], *seconds: float) -> Server:
+    """A server with the least of these times for the start of a worker that is enough on this machine."""
+    for one in seconds[:-1]:
+        with contextlib.suppress(AssertionError):
+            return start(workers=2, worker_start_timeout_s=one)
+    return start(workers=2, worker_start_timeout_s=seconds[-1])
+
+
 def test_a_stopped_fork_server_is_replaced_when_it_is_needed(start: Callable[..., Server]) -> None:
-    server = start(workers=2, worker_start_timeout_s=8)
+    server = started_within(start, 8, 32, 128)
     (stopped,) = fork_servers(server.process.pid)
     os.kill(stopped, signal.SIGSTOP)
     victim = min(server.workers())

@@ -94,16 +94,22 @@ def test_a_file_that_is_deleted_takes_no_jobs_until_it_is_back(tmp_path: Path) -
         assert server.ended(server.submit("scores", SMALL))["state"] == "succeeded"
 
 
-def test_a_file_that_replaces_another_has_the_jobs_from_then_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unseen", [False, True], ids=["the worker looks", "the worker comes late"])
+def test_a_file_that_replaces_another_has_the_jobs_from_then_on(tmp_path: Path, *, unseen: bool) -> None:
     (away := tmp_path / "away").mkdir()
     with serving(tmp_path) as server:
         lost = server.submit("scores", SMALL)
         server.result(lost)
+        worker = server.job_worker()
+        if unseen:  # the service has made the tables of the new file before its worker looks at them
+            os.kill(worker, signal.SIGSTOP)
         _moved(server, away)
         server.file.touch(mode=0o600)
         body = {"kind": "scores", "request": SMALL}
         until(lambda: server.ask("POST", "/v1/jobs", json=body).status_code == 202, "the file is noticed")
         job = server.submit("scores", SMALL)
+        if unseen:
+            os.kill(worker, signal.SIGCONT)
         assert server.ended(job)["state"] == "succeeded"
         assert server.ask("GET", f"/v1/jobs/{lost}").status_code == 404
         assert server.rows("select count(*) from ep_jobs where id = ?", job) == [(1,)]

@@ -102,7 +102,7 @@ def spans(path: Path) -> list[tuple[float, float]]:
 def test_long_calls_run_one_at_a_time_where_there_is_one_place_and_none_is_lost(tmp_path: Path) -> None:
     async def scenario() -> None:
         path = tmp_path / "spans"
-        async with executor(workers=3, long_places=1) as pool:
+        async with executor(workers=3, long_places=1, queue_seconds=1e6) as pool:
             job = (str(path), 60.0, 0.2)
             calls = [pool.run(jobs.plan_and_note, job, b"", AGES_S) for _ in range(5)]
             assert await asyncio.gather(*calls) == ["planned"] * 5

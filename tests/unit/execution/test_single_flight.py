@@ -36,7 +36,7 @@ class Work:
 
 def run(scenario: Callable[[], Awaitable[None]]) -> None:
     async def bounded() -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(180):
             await scenario()
 
     asyncio.run(bounded())
