@@ -15,6 +15,7 @@ from ..inputs.quoting import quoted
 from ..inputs.tiny_numbers import is_tiny
 from ..statistics.catalogue import ENTRIES
 from .messages import TestKind
+from .schema.fields import LEAST_TIMEOUT_S
 from .schema.statistics import STATISTIC_MODELS
 
 TEXT = ("alternative", "method", "test", "on_missing", "pmf", "significance")
@@ -126,12 +127,13 @@ def timeout_of_query(query: Query) -> float | None:
 
     Raises
     ------
-        InvalidTest: it is not a positive number.
+        InvalidTest: it is no number, or not more than the least.
     """
     given = [value for name, value in query if name == "timeout_s"]
     if not given:
         return None
     seconds = literal(given[0])
-    if type(seconds) not in (int, float) or not 0 < seconds < float("inf"):
-        raise InvalidTest.at("/?timeout_s", "not_a_duration", "timeout_s is a positive number of seconds.")
+    if type(seconds) not in (int, float) or not LEAST_TIMEOUT_S < seconds < float("inf"):
+        detail = f"timeout_s is a number of seconds, more than {LEAST_TIMEOUT_S}."
+        raise InvalidTest.at("/?timeout_s", "not_a_duration", detail)
     return float(min(seconds, 1e9))

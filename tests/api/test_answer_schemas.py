@@ -156,3 +156,56 @@ def test_every_field_of_every_record_is_in_the_document(
     record: Any, component: str, optional: list[str]
 ) -> None:
     assert list(missing(record, SCHEMAS[component])) == optional
+
+
+SCORES = {"u": [1, 0], "v": [0, 1]}
+ONE = {"kind": "scores", "request": SCORES}
+LISTED = {"tests": [ONE]}
+
+
+@pytest.mark.parametrize(
+    ("component", "value", "fits"),
+    [
+        ("JobRequest", ONE, True),
+        ("JobRequest", {"kind": "batch", "request": LISTED}, True),
+        ("JobRequest", {"kind": "gate", "request": ONE}, True),
+        ("JobRequest", {"kind": "gate", "request": LISTED}, False),
+        ("JobRequest", {"kind": "effects", "request": SCORES}, False),
+        ("JobRequest", {"kind": "batch", "request": SCORES}, False),
+        ("ListRequest", LISTED, True),
+        ("ListRequest", {"tests": [{"kind": "gate", "request": ONE}]}, True),
+        ("ListRequest", {"tests": [{"kind": "gate", "request": {"stay": [1]}}]}, False),
+        ("ScoresRequest", {**SCORES, "timeout_s": 0.001}, False),
+        ("CompareRequest", {"kind": "scores", "systems": {"A": [1], "B": [0]}, "timeout_s": 5e-324}, False),
+    ],
+)
+def test_the_document_lets_no_more_through_than_the_service(
+    component: str, value: Any, *, fits: bool
+) -> None:
+    """Which request goes with a kind, and the least deadline; the service says the same in `test_jobs` and `test_refusals`."""
+    assert validator(component).is_valid(value) is fits
+
+
+@pytest.mark.parametrize(
+    ("states", "fits"),
+    [
+        ("queued", True),
+        ("queued,failed", True),
+        ("", True),
+        (",queued,", True),
+        ("queuedfailed", False),
+        ("x", False),
+    ],
+)
+def test_the_states_of_a_list_of_jobs_are_those_of_the_document(states: str, *, fits: bool) -> None:
+    known = DOCUMENT["paths"]["/v1/jobs"]["get"]["parameters"]
+    (schema,) = [one["schema"] for one in known if one["name"] == "state"]
+    assert jsonschema_rs.validator_for(schema).is_valid(states) is fits
+
+
+def test_the_result_of_a_job_has_the_media_types_of_all_answers() -> None:
+    """A job with ?format=csv has a CSV result."""
+    for path in ("/v1/jobs/{job}/result", "/v1/results/{name}"):
+        content = DOCUMENT["paths"][path]["get"]["responses"]["200"]["content"]
+        of_tests = DOCUMENT["paths"]["/v1/tests/scores"]["post"]["responses"]["200"]["content"]
+        assert set(content) > set(of_tests)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ...service import media_types
 from ...service.batch.envelope import OfAList
@@ -14,13 +15,11 @@ from ...service.schema.gate import GateRequest
 from ...service.schema.power import PowerRequest
 from ...service.schema.requests import REQUEST_MODELS, SMALL_SCORES
 from .operations import json_content, operation, reference
-from .parameters import CODING, REF, STORE, TIMEOUT, format_parameter
+from .parameters import CODING, STORE, TIMEOUT, Schema, format_parameter
 from .schemas import Answer, CompareAnswer, GateAnswer, PowerAnswer, Problem, RuntimeAnswer, TestAnswer
 
-SINGLE = [
-    REF.format(model=model.__name__)
-    for model in (*REQUEST_MODELS.values(), GateRequest, CompareRequest, PowerRequest)
-]
+OF_A_KIND: dict[str, type[BaseModel]] = dict(REQUEST_MODELS.items())
+OF_A_KIND |= {"gate": GateRequest, "compare": CompareRequest, "power": PowerRequest}
 LIST_EXAMPLE: dict[str, Any] = {
     "tests": [
         {"kind": "scores", "request": SMALL_SCORES},
@@ -29,12 +28,27 @@ LIST_EXAMPLE: dict[str, Any] = {
 }
 
 
+def by_kind(models: Mapping[str, type[BaseModel]]) -> Schema:
+    """Which request goes with a kind: conditions in a chain, which generators of types leave alone."""
+    schema: Schema = {}
+    for kind, model in models.items():
+        condition = {"properties": {"kind": {"const": kind}}}
+        schema = {
+            "if": condition,
+            "then": {"properties": {"request": reference(model)}},
+            **({"else": schema} if schema else {}),
+        }
+    return schema
+
+
 class ListedRequest(Wire):
     """One request of a list; it is answered as by its own endpoint, in JSON."""
 
+    model_config = ConfigDict(json_schema_extra=by_kind(OF_A_KIND))
+
     kind: Annotated[OfAList, Field(description="Which request it is.")]
     request: Annotated[
-        dict[str, Any], Field(json_schema_extra={"anyOf": [{"$ref": path} for path in SINGLE]})
+        dict[str, Any], Field(json_schema_extra={"anyOf": [*map(reference, OF_A_KIND.values())]})
     ]
 
 

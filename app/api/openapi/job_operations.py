@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from ...jobs.envelope import JobKind
+from ...jobs.envelope import BATCH, JobKind
 from ...reports.representations import OF_A_COMPARISON, OF_A_GATE, OF_A_TEST
 from ...service.media_types import JSON, NDJSON
 from ...service.schema.fields import Wire
 from ...service.schema.requests import SMALL_SCORES
-from .batch_operations import LIST_EXAMPLE, SINGLE
-from .operations import PROBLEM_STATUSES, json_content, problem_response, reference
-from .parameters import CODING, REF, Schema, format_parameter, header, parameter
+from .batch_operations import LIST_EXAMPLE, OF_A_KIND, ListRequest, by_kind
+from .operations import PROBLEM_STATUSES, json_content, problem_response, reference, report_content
+from .parameters import CODING, Schema, format_parameter, header, parameter
 from .schemas import Answer, Problem
 
 STATE = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+STATES = "|".join(get_args(STATE))
+SOME_STATES = f"^,*(({STATES})(,+({STATES}))*,*)?$"
+OF_A_JOB_KIND: dict[str, type[BaseModel]] = {**OF_A_KIND, BATCH: ListRequest}
 EXAMPLES: list[Any] = [
     {"kind": "scores", "request": SMALL_SCORES},
     {
@@ -30,16 +33,11 @@ EXAMPLES: list[Any] = [
 class JobRequest(Wire):
     """A request that outlives the connection."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES})
+    model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES, **by_kind(OF_A_JOB_KIND)})
 
     kind: Annotated[JobKind, Field(description="Which request it is; batch is a list of requests.")]
     request: Annotated[
-        dict[str, Any],
-        Field(
-            json_schema_extra={
-                "anyOf": [{"$ref": path} for path in (*SINGLE, REF.format(model="ListRequest"))]
-            }
-        ),
+        dict[str, Any], Field(json_schema_extra={"anyOf": [*map(reference, OF_A_JOB_KIND.values())]})
     ]
 
 
@@ -85,7 +83,11 @@ KEY = parameter(
 TAG = parameter("If-None-Match", "An ETag: 304 if it is still that.", {"type": "string"}, "header")
 LAST = parameter("Last-Event-ID", "The last event that was seen.", {"type": "string"}, "header")
 LISTING = (
-    parameter("state", "Only jobs of this state, or of several between commas.", {"type": "string"}),
+    parameter(
+        "state",
+        "Only jobs of this state, or of several between commas.",
+        {"type": "string", "pattern": SOME_STATES},
+    ),
     parameter("after", "The id of a job: those before it.", {"type": "string"}),
     parameter("limit", "Most jobs. Default 100.", {"type": "integer", "minimum": 1, "maximum": 1_000}),
 )
@@ -94,6 +96,7 @@ REPRESENTATIONS = tuple(dict.fromkeys((*OF_A_TEST, *OF_A_GATE, *OF_A_COMPARISON)
 ANYTHING: dict[str, Any] = {
     JSON: {"schema": {"type": "object"}},
     NDJSON: {"schema": {"type": "string", "description": "The answers of a list, one a line."}},
+    **report_content(REPRESENTATIONS),
 }
 
 

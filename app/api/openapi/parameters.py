@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from ...inputs.encodings import CODINGS
 from ...reports.picture.style import Theme
+from ...service.schema.fields import LEAST_TIMEOUT_S
 
 Schema = dict[str, Any]
 REF = "#/components/schemas/{model}"
@@ -48,12 +49,12 @@ THEME = parameter(
 TIMEOUT = parameter(
     "timeout_s",
     "Deadline in seconds, clamped by the server; here it counts before any body is read.",
-    {"type": "number", "exclusiveMinimum": 0},
+    {"type": "number", "exclusiveMinimum": LEAST_TIMEOUT_S},
 )
 CODING = parameter(
     "Content-Encoding",
     "The content coding of the body; the limit is for its size as sent and as inflated.",
-    {"type": "string", "enum": [*CODINGS, "identity"]},
+    {"type": "string", "enum": [*CODINGS, "identity", ""]},
     "header",
 )
 STORE = parameter(

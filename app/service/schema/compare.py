@@ -11,7 +11,7 @@ from ...inference.compare.record import Adjust, Aggregate, Combine, Family, List
 from ...inference.options import Alternative, Method
 from ...inputs.alignment import OnMissing
 from ...inputs.nested import MAX_DECIMALS
-from .fields import EventColumn, KeyColumn, KeyList, OutputColumn, Store, WeightColumn, Wire
+from .fields import LEAST_TIMEOUT_S, EventColumn, KeyColumn, KeyList, OutputColumn, Store, WeightColumn, Wire
 from .requests import MAX_SEED
 from .statistics import STATISTIC_MODELS
 
@@ -279,7 +279,7 @@ class CompareChoices(Wire):
         ),
     ] = None
     timeout_s: Annotated[
-        float | None, Field(gt=0, description="Deadline in seconds, clamped by the server.")
+        float | None, Field(gt=LEAST_TIMEOUT_S, description="Deadline in seconds, clamped by the server.")
     ] = None
     store: Store = False
 

@@ -16,6 +16,7 @@ from ...inputs.pairing import ById, Gapped, Given
 
 # Set in the validation context when the decoder knows that the body has no true or false.
 NO_BOOLEANS = "no_booleans"
+LEAST_TIMEOUT_S = 1e-3  # nothing is answered in less
 COUNTS_NEEDED = (
     "Give counts as {name: [one per item]}, as a list of {name: count}, or as {id: {name: count}}."
 )

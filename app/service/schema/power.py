@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from ...inference.options import Alternative
 from ...inference.power.record import Solve
 from ..messages import TestKind
-from .fields import Store, Wire
+from .fields import LEAST_TIMEOUT_S, Store, Wire
 from .requests import REQUEST_MODELS, SMALL_SCORES
 
 MOST_NUMBERS = 50
@@ -153,7 +153,7 @@ class PowerFields(Wire):
         int, Field(ge=1, le=1_000_000, description="How many tests share alpha (Bonferroni).")
     ] = 1
     timeout_s: Annotated[
-        float | None, Field(gt=0, description="Deadline in seconds, clamped by the server.")
+        float | None, Field(gt=LEAST_TIMEOUT_S, description="Deadline in seconds, clamped by the server.")
     ] = None
     store: Store = False
 

@@ -11,6 +11,7 @@ from ...inputs.nested import MAX_DECIMALS
 from ...inputs.pairing import OnMissing
 from ..messages import TestKind
 from .fields import (
+    LEAST_TIMEOUT_S,
     CountColumns,
     EffectArray,
     EventColumn,
@@ -145,7 +146,7 @@ class Choices(Wire):
     )
     names: Names = Names()
     timeout_s: Annotated[
-        float | None, Field(gt=0, description="Deadline in seconds, clamped by the server.")
+        float | None, Field(gt=LEAST_TIMEOUT_S, description="Deadline in seconds, clamped by the server.")
     ] = None
     store: Store = False
 

@@ -4130,7 +4130,7 @@ export interface operations {
             };
             header?: {
                 /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
-                "Content-Encoding"?: "gzip" | "zstd" | "identity";
+                "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
             cookie?: never;
@@ -4331,7 +4331,7 @@ export interface operations {
             };
             header?: {
                 /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
-                "Content-Encoding"?: "gzip" | "zstd" | "identity";
+                "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
             cookie?: never;
@@ -4544,7 +4544,7 @@ export interface operations {
             };
             header?: {
                 /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
-                "Content-Encoding"?: "gzip" | "zstd" | "identity";
+                "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
             cookie?: never;
@@ -4781,7 +4781,7 @@ export interface operations {
             };
             header?: {
                 /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
-                "Content-Encoding"?: "gzip" | "zstd" | "identity";
+                "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
             cookie?: never;
@@ -4931,7 +4931,7 @@ export interface operations {
             };
             header?: {
                 /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
-                "Content-Encoding"?: "gzip" | "zstd" | "identity";
+                "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
             cookie?: never;
@@ -5328,7 +5328,7 @@ export interface operations {
             };
             header?: {
                 /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
-                "Content-Encoding"?: "gzip" | "zstd" | "identity";
+                "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
             cookie?: never;
@@ -5544,7 +5544,7 @@ export interface operations {
             };
             header?: {
                 /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
-                "Content-Encoding"?: "gzip" | "zstd" | "identity";
+                "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
             cookie?: never;
@@ -5938,7 +5938,7 @@ export interface operations {
             };
             header?: {
                 /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
-                "Content-Encoding"?: "gzip" | "zstd" | "identity";
+                "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
             cookie?: never;
@@ -6392,7 +6392,7 @@ export interface operations {
             };
             header?: {
                 /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
-                "Content-Encoding"?: "gzip" | "zstd" | "identity";
+                "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
             cookie?: never;
@@ -6802,7 +6802,7 @@ export interface operations {
             };
             header?: {
                 /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
-                "Content-Encoding"?: "gzip" | "zstd" | "identity";
+                "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
             cookie?: never;
@@ -7043,7 +7043,7 @@ export interface operations {
                 /** @description Up to 255 characters of your choice. The same key and request again: the same job, with Idempotent-Replayed: true. */
                 "Idempotency-Key"?: string;
                 /** @description The content coding of the body; the limit is for its size as sent and as inflated. */
-                "Content-Encoding"?: "gzip" | "zstd" | "identity";
+                "Content-Encoding"?: "gzip" | "zstd" | "identity" | "";
             };
             path?: never;
             cookie?: never;
@@ -7567,6 +7567,13 @@ export interface operations {
                 content: {
                     "application/json": Record<string, never>;
                     "application/x-ndjson": string;
+                    "text/plain": string;
+                    "text/markdown": string;
+                    "text/csv": string;
+                    "image/svg+xml": string;
+                    "image/png": Blob;
+                    "text/html": string;
+                    "application/xml": string;
                 };
             };
             /** @description Not modified */
@@ -7676,6 +7683,13 @@ export interface operations {
                 content: {
                     "application/json": Record<string, never>;
                     "application/x-ndjson": string;
+                    "text/plain": string;
+                    "text/markdown": string;
+                    "text/csv": string;
+                    "image/svg+xml": string;
+                    "image/png": Blob;
+                    "text/html": string;
+                    "application/xml": string;
                 };
             };
             /** @description Not modified */
