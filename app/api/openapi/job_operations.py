@@ -77,7 +77,7 @@ ANSWERS = (JobAnswer, JobsAnswer)
 KEY = parameter(
     "Idempotency-Key",
     "Up to 255 characters of your choice. The same key and request again: the same job, with Idempotent-Replayed: true.",
-    {"type": "string", "maxLength": 255},
+    {"type": "string", "pattern": "^[!-~]([ -~]{0,253}[!-~])?$"},
     "header",
 )
 TAG = parameter("If-None-Match", "An ETag: 304 if it is still that.", {"type": "string"}, "header")
