@@ -229,7 +229,8 @@ class JointBootstrap:
 def _reaches(
     shift: np.ndarray[tuple[int], np.dtype[np.float64]], observed: float, options: Options
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    slack = _TIE * (1.0 + abs(observed))
+    # Of both values that the shift is of, so that the unit of the statistic does not matter.
+    slack = _TIE * (np.abs(shift) + 2.0 * abs(observed))
     if options.alternative == "greater":
         return np.asarray(shift >= observed - slack)
     if options.alternative == "less":
