@@ -406,13 +406,13 @@ def _designs() -> list[Design]:
         made.append(Design(name, lambda rng: call(rng, *given, **named), listed))
 
     for side in ("two-sided", "greater", "less"):
-        add(f"right or wrong, {side}", of_scores, right, 30, alternative=side)
+        add(f"right or wrong, {side}", of_scores, right, 30, alternative=side, listed=side == "less")
     add("right or wrong, 98 % right", of_scores, rarely_wrong, 50)
     add("right or wrong, sampled", of_scores, right, 30, method="monte_carlo", samples=999, listed=True)
     for name, draw, n in (("two decimals", decimals, 10), ("real scores", reals, 8), ("ties", grades, 15)):
-        add(f"scores, {name}", of_scores, draw, n)
+        add(f"scores, {name}", of_scores, draw, n, listed=draw is reals)
         add(f"scores, {name}, greater", of_scores, draw, n, alternative="greater", listed=True)
-    add("sums, thirds", of_scores, grades, 10, "sum_difference", parameters={"unit": "1/3"})
+    add("sums, thirds", of_scores, grades, 10, "sum_difference", parameters={"unit": "1/3"}, listed=True)
     add("sign test", of_scores, decimals, 12, "sign")
     for zeros in ("wilcox", "pratt", "zsplit"):
         add(
@@ -436,19 +436,19 @@ def _designs() -> list[Design]:
     )
     for repeats in ("mean", "all", "any"):
         add(f"runs, as many, {repeats}", of_runs, parameters={"repeats": repeats})
-    add("runs, as many, mean, greater", of_runs, alternative="greater")
+    add("runs, as many, mean, greater", of_runs, alternative="greater", listed=True)
     add("runs, as many, sign test", of_runs, "sign")
     add("runs, as many, signed ranks", of_runs, "signed_rank", listed=True)
     add("runs, as many, median", of_runs, "median_difference", listed=True)
     add("epochs paired, those without one left out", of_epochs)
     add("weights", of_weights, right, 20, 1.0)
     add("weights, one item of most", of_weights, decimals, 10, 3.0, listed=True)
-    add("clusters of one size", of_clusters, [4] * 9)
+    add("clusters of one size", of_clusters, [4] * 9, listed=True)
     add("clusters of all sizes", of_clusters, [1, 1, 1, 2, 2, 3, 5, 8, 13])
-    add("clusters, signed ranks", of_clusters, [1, 1, 1, 2, 2, 3, 5, 8, 13], "signed_rank")
+    add("clusters, signed ranks", of_clusters, [1, 1, 1, 2, 2, 3, 5, 8, 13], "signed_rank", listed=True)
     add("clusters, weights", of_clusters, [1, 1, 1, 2, 2, 3, 5, 8], weighted=True, listed=True)
     for how in ("by chance", "in V alone", "wrong ones more often"):
-        add(f"missing {how}, dropped", of_dropped, how)
+        add(f"missing {how}, dropped", of_dropped, how, listed=how == "by chance")
         add(f"missing {how}, bounds", of_gaps, how, listed=how != "in V alone")
     add("missing in V alone, bounds, greater", of_gaps, "in V alone", alternative="greater", listed=True)
     for statistic, names in (
@@ -468,7 +468,7 @@ def _designs() -> list[Design]:
     for statistic, names in (("precision", "tp fp"), ("f1", "tp fp fn"), ("mcc", "tp fp fn tn")):
         add(f"counts, the same gold, {statistic}", of_counts, statistic, names, 8, listed=True)
     add("counts, clusters, f1", of_counts, "f1", "tp fp fn", 16, clusters=True, listed=True)
-    add("ratio, the same length", of_ratio, own=False)
+    add("ratio, the same length", of_ratio, own=False, listed=True)
     add("ratio, a length of each system", of_ratio, own=True)
     for statistic, parameters in (
         ("accuracy", {}), ("f1", {"average": "macro"}), ("mcc", {}), ("kappa", {}), ("balanced_accuracy", {}), ("f1", {"average": "weighted"}),
@@ -486,7 +486,7 @@ def _designs() -> list[Design]:
     for statistic in ("bleu", "chrf", "ter"):
         add(f"texts, {statistic}", of_texts, statistic, listed=True)
     for statistic in ("auc", "spearman", "kendall", "concordance", "pairwise_accuracy"):
-        add(f"beside gold, {statistic}", of_ranks, statistic, listed=True)
+        add(f"beside gold, {statistic}", of_ranks, statistic, listed=statistic != "auc")
     add("beside gold, kendall in groups", of_ranks, "kendall", 12, grouped=True, listed=True)
     add("effects of two numbers", of_effects, listed=True)
     for adjust in ("holm", "bonferroni", "hochberg", "holm_discrete", "max_t", "bh", "by"):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..errors import InvalidTest
+from ..statistics.counts import totals_warning
 from ..statistics.label_match import label_warnings
-from ..statistics.paired import DataWarning, Paired, Pairing, Predictions, Scores, StatisticSpec
+from ..statistics.paired import Counts, DataWarning, Paired, Pairing, Predictions, Scores, StatisticSpec
 from ..statistics.pairwise.gold import PAIRWISE
 from ..statistics.pairwise.tied import pair_warnings
 from ..statistics.summary_rows import summary_warning
@@ -17,8 +18,9 @@ def data_warnings(data: Paired, spec: StatisticSpec) -> tuple[DataWarning, ...]:
     labels: list[DataWarning] = []
     if isinstance(data, Predictions):
         labels = pair_warnings(data, spec) if spec.name in PAIRWISE else label_warnings(data, spec)
+    totals = totals_warning(data, spec) if isinstance(data, Counts) else None
     dust = weights_warning(data.weights) if isinstance(data, Scores) and data.weights is not None else None
-    return (*(warning for warning in (*of_items, dust) if warning is not None), *labels)
+    return (*(warning for warning in (*of_items, totals, dust) if warning is not None), *labels)
 
 
 def mostly_dropped(pairing: Pairing) -> DataWarning | None:

@@ -17,7 +17,7 @@ from .expression import POINTER, parse
 from .formula import Node
 from .joint_problem import Joint
 from .numbers import MAX_INTEGER
-from .paired import Column, Counts, StatisticSpec
+from .paired import Column, Counts, DataWarning, StatisticSpec
 from .quantity import Formula
 from .reduction import difference_of_scores, totals
 from .sum_function import score_of
@@ -182,6 +182,36 @@ def refuse_excess(data: Counts, pairs: tuple[tuple[str, str], ...]) -> None:
                 raise InvalidTest.at(
                     f"{pointer}/{pointer_token(part)}/{index}", "inconsistent_counts", detail
                 )
+
+
+# What an item's results are out of, which a system does not choose: its questions, or those of a class.
+_OUT_OF = (("total",), ("correct", "incorrect"), _CONFUSION, ("gold",), ("tp", "fn"), ("tn", "fp"))
+_WITH_TOTALS = frozenset(VARIANTS) - {"precision", "npv"} | {"fbeta", "ratio"}
+_LEAST_TOTALS = 10
+
+
+def totals_warning(data: Counts, spec: StatisticSpec) -> DataWarning | None:
+    """The warning that nearly all items have a larger total in one system, as sums over more runs have, if they do.
+
+    A ratio's denominator may be a part of the result, such as a time, so that a gate decides on it all the same.
+    """
+    if spec.name not in _WITH_TOTALS:
+        return None
+    of_ratio = spec.name == "ratio"
+    sets = ((str(spec.parameters["denominator"]),),) if of_ratio else _OUT_OF
+    names = next((names for names in sets if set(names) <= set(data.u)), None)
+    if names is None:
+        return None
+    u, v = (np.sum([side[name] for name in names], axis=0) for side in (data.u, data.v))
+    more, less = int((u > v).sum()), int((v > u).sum())
+    if more + less < _LEAST_TOTALS or 20 * min(more, less) > more + less:
+        return None
+    detail = (
+        f"{'u' if more > less else 'v'} has a larger {' + '.join(names)} on {max(more, less):,} of {len(u):,} items. Sums over more "
+        "runs, or over other questions, vary less, so that even a system and itself would differ: count as many runs of each "
+        "item in both."
+    )
+    return DataWarning("/v", "totals_differ", detail, undecidable=not of_ratio)
 
 
 def beta_of(spec: StatisticSpec, default: int = 1) -> Fraction:

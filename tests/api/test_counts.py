@@ -314,3 +314,35 @@ def test_a_bad_array_is_refused_by_its_row_and_column(
     said = problem_of(service.body(PATH, body, "application/x-npy"), status)
     if pointer is not None:
         assert said["errors"][0]["pointer"] == pointer
+
+
+def test_larger_totals_of_one_system_throughout_warn_and_no_gate_decides(service: Any) -> None:
+    """Sums over ten runs against one run: items alike, a system and itself differ in a quarter of data sets."""
+    once, tenfold = {"correct": [1] * 12, "total": [1] * 12}, {"correct": [9] * 12, "total": [10] * 12}
+    asked = {"u": once, "v": tenfold, "statistic": {"name": "accuracy"}}
+    said = service.post("/v1/tests/counts", json=asked).json()
+    assert "totals_differ" in [warning["code"] for warning in said["warnings"]]
+    refused = service.post("/v1/gate", json={"kind": "counts", "request": asked})
+    assert refused.status_code == 422
+    assert [flaw["code"] for flaw in refused.json()["errors"]] == ["totals_differ"]
+    # A ratio's denominator may be a part of the result.
+    asked["statistic"] = {"name": "ratio", "numerator": "correct", "denominator": "total"}
+    said = service.post(
+        "/v1/gate", json={"kind": "counts", "request": asked, "higher_is_better": True}
+    ).json()
+    assert "totals_differ" in [warning["code"] for warning in said["metrics"][0]["test"]["warnings"]]
+    # Totals that differ now this way and now that are a gold of each system, and precision has no total.
+    for v, statistic in (
+        ({"correct": [1] * 12, "total": [1, 2, 3] * 4}, "accuracy"),
+        ({"correct": [2] * 12, "total": [2] * 12}, "accuracy"),
+    ):
+        u = {"correct": [1] * 12, "total": [2] * 12}
+        there = service.post(
+            "/v1/tests/counts", json={"u": u, "v": v, "statistic": {"name": statistic}}
+        ).json()
+        assert "totals_differ" not in [warning["code"] for warning in there["warnings"]]
+    many = {"tp": [1] * 12, "fp": [9] * 12}, {"tp": [1] * 12, "fp": [0] * 12}
+    found = service.post(
+        "/v1/tests/counts", json={"u": many[0], "v": many[1], "statistic": {"name": "precision"}}
+    )
+    assert "totals_differ" not in found.text

@@ -244,6 +244,17 @@ def test_a_list_has_the_members_of_its_own_endpoint(jobs: Jobs, extra: dict[str,
     jobs.submit(body={"kind": "batch", "request": {"tests": [TEST], "store": False}})
 
 
+def test_other_numbers_of_runs_are_no_job(jobs: Jobs) -> None:
+    request = {"u": [[1, 0], [1]], "v": [[1], [1]]}
+    refused = problem(jobs.ask("POST", "/v1/jobs", json={"kind": "scores", "request": request}), 422)
+    assert [(flaw["pointer"], flaw["code"]) for flaw in refused["errors"]] == [
+        ("/request/v/0", "unequal_repeats")
+    ]
+    board = {"kind": "scores", "systems": {"A": [[1, 0], [1]], "B": [[1], [1]]}}
+    refused = problem(jobs.ask("POST", "/v1/jobs", json={"kind": "compare", "request": board}), 422)
+    assert [flaw["code"] for flaw in refused["errors"]] == ["unequal_repeats"]
+
+
 PIECES = [random.Random(number).randbytes(1_000_000) for number in range(3)]
 
 
