@@ -166,6 +166,7 @@ class Null:
     quantiles: Mapping[str, float] | None = None
     pmf: tuple[Mass, ...] | None = None
     pmf_bin_width: float | None = None
+    range_exact: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -221,7 +221,7 @@ class JointBootstrap:
             attainable_between=(_one_resample(len(units))[0], 1.0),
             items=joint_items(problem),
             statistic=statistic_record(problem, observed),
-            null=sampled_null_record(drawn, np.ones(len(drawn)), options.pmf),
+            null=replace(sampled_null_record(drawn, np.ones(len(drawn)), options.pmf), range_exact=False),
             resampled=observed + drawn,
         )
 

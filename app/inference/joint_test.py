@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.joint import enumeration, law, methods, planner
+from ..engine.joint import enumeration, law, methods, planner, reach
 from ..engine.joint.form import JointForm, joint_form
 from ..engine.joint.grid.price import box_of
 from ..engine.joint.law import JointLawPlan
@@ -49,7 +49,10 @@ _UNDEFINED = (
     "Under some assignments of the items the statistic has no value (it divides by zero, or takes the logarithm or the "
     "square root of a number that has none). They count as extreme, so that the p-value is at least their probability."
 )
-_SAMPLED = "The moments and the picture of the null distribution were sampled; `method` is of the p-value."
+_SAMPLED = (
+    "The moments and the picture of the null distribution were sampled, and its range unless `null.range_exact`; `method` is of "
+    "the p-value."
+)
 # A grid of no more cells than this is not worth another look for a smaller one.
 _SMALL_BOX = 1 << 18
 
@@ -84,6 +87,8 @@ class JointTest:
         by_item = _SECONDS_PER_ITEM + 2e-9 * self.price.value_ns
         calls = 1e-9 * _CALLS * self.price.call_ns
         looked = self.look.seconds + self._least_seconds
+        if self._range_is_sought:
+            looked += reach.seconds(self.form, self.price.value_ns)
         return self.plan.chosen.seconds + fraction + looked + calls + by_item * self.problem.items
 
     @property
@@ -195,7 +200,21 @@ class JointTest:
             values, masses = drawn[-1], np.full(len(drawn[-1]), 1.0 / len(drawn[-1]))
         else:
             values, masses = law.law_of(self.form, self._values, self.look, self.options.seed)
-        return sampled_null_record(values, masses, self.options.pmf, symmetric=self.problem.mirrored)
+        mirrored = self.problem.mirrored
+        record = sampled_null_record(values, masses, self.options.pmf, symmetric=mirrored)
+        if self.look.way in {"certain", "listed"}:
+            return record
+        if not self._range_is_sought:
+            return replace(record, range_exact=False)
+        low, high = reach.value_range(self.form, lambda sums: np.asarray(self.reduced.function.values(sums)))
+        if mirrored:
+            low, high = -max(-low, high), max(-low, high)
+        return replace(record, min=low, max=high)
+
+    @property
+    def _range_is_sought(self) -> bool:
+        """Whether all states that can be reached are looked at, where the law is sampled, or leaves out what is unlikely."""
+        return self.look.way in {"box", "sampled"} and reach.is_small(self.form)
 
     def _lattice(self) -> LatticeRecord:
         spans = (self.form.high - self.form.low).tolist()

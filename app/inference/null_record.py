@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from ..engine.lattice import EXACT_DOUBLE, CanonicalForm, Integers, Reals
+from ..engine.one_sum.attainable import FEW
 from ..engine.one_sum.bins import binned, trimmed
+from ..engine.one_sum.enumeration import subset_sums
 from ..engine.one_sum.summary import (
     MAX_BINS,
     Law,
@@ -63,20 +66,27 @@ def null_record(form: CanonicalForm, unit: Fraction, detail: PmfDetail, *, absol
     rounded = detail != "full" and predicted_nanoseconds(form) > MAX_PICTURE_NANOSECONDS
     law = law_of_sum(form, absolute=absolute, rounded=rounded, listed=detail == "full")
     if absolute:
-        low, high = (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
+        crosses = low <= 0 <= high
+        low, high = (0 if crosses else min(abs(low), abs(high))), max(abs(low), abs(high))
         if law is not None:
             middle = law.mean()
             mean, sd = times_double(middle, unit), law.sd(middle) * float(unit)
             low = int(law.values[(law.masses > 0.0).argmax()])
+        if crosses and form.nonzero <= FEW:
+            low = int(
+                np.abs(form.offset + form.step * subset_sums(np.repeat(form.weights, form.counts))).min()
+            )
     moments = (mean, sd, times(low, unit), times(high, unit))
+    # Which sums next to zero can be reached is read off the law, in which what has no mass may have noise.
+    certain = not (absolute and crosses and form.nonzero > FEW)
     if detail == "none" or law is None:
-        return NullRecord(*moments, None, None, None)
+        return NullRecord(*moments, None, None, None, certain)
     doubled = law.doubled_quantiles(QUANTILES)
     top, below = unit.numerator, 2 * unit.denominator
     quantiles = tuple((name, twice * top / below) for name, twice in zip(_NAMES, doubled, strict=True))
     spacing = spacing_of(form, law, absolute=absolute)
     pmf, width = _pmf(law, spacing, unit, detail, symmetric=not absolute)
-    return NullRecord(*moments, quantiles, pmf, width)
+    return NullRecord(*moments, quantiles, pmf, width, certain)
 
 
 def _pmf(
@@ -150,6 +160,12 @@ def sampled_null_record(
     quantiles = tuple(zip(_NAMES, levels.tolist(), strict=True))
     pmf, width = _histogram(values, masses / total, (low, high), symmetric=symmetric)
     return NullRecord(mean, sd, low, high, quantiles, pmf, width)
+
+
+def holding(null: NullRecord, observed: float, *, symmetric: bool) -> NullRecord:
+    """The record with a range that holds what was observed, which the swaps that were looked at may not have."""
+    values = (observed, -observed) if symmetric else (observed,)
+    return replace(null, min=min(null.min, *values), max=max(null.max, *values))
 
 
 def _histogram(

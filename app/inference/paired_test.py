@@ -35,12 +35,22 @@ from .float_dust import Dust, planned_dust
 from .interval import interval_of, planned_interval
 from .items import differences_of, item_scores_of, most_moved
 from .joint_test import JointTest, joint_test
+from .null_record import holding
 from .options import Options
 from .p_value import mid_p_value, significant
 from .plan_record import PlannedMethod, PlanRecord
-from .prepared import PlannedTest
+from .prepared import PlannedTest, Result
 from .quantile_test import quantile_test, refuse_bootstrap
-from .record import EffectSize, ItemLevel, MethodRecord, Moved, NamesRecord, TestRecord, WarningRecord
+from .record import (
+    EffectSize,
+    ItemLevel,
+    MethodRecord,
+    Moved,
+    NamesRecord,
+    NullRecord,
+    TestRecord,
+    WarningRecord,
+)
 from .record_parts import (
     items_of_u,
     measured,
@@ -289,7 +299,7 @@ def finish(prepared: Prepared) -> TestRecord:
             lattice=result.lattice,
             monte_carlo=answer.monte_carlo,
         ),
-        null=result.null,
+        null=_null(prepared, result),
         warnings=(
             *(() if missing is None else (missing_warning(missing, result.items.n),)),
             *(WarningRecord(warning.code, warning.detail) for warning in prepared.data_warnings),
@@ -308,6 +318,15 @@ def finish(prepared: Prepared) -> TestRecord:
         sensitivity=None if prepared.sensitivity is None else prepared.sensitivity.solve(),
         sequential=None if prepared.sequential is None else prepared.sequential.record(options.alpha),
     )
+
+
+def _null(prepared: Prepared, result: Result) -> NullRecord:
+    """The null distribution; of swaps its range holds what was observed, which is one of them."""
+    problem = prepared.test.problem
+    if prepared.options.test == "bootstrap":
+        return result.null
+    symmetric = isinstance(problem, Quantiles) or (isinstance(problem, Joint) and problem.mirrored)
+    return holding(result.null, result.statistic.observed, symmetric=symmetric)
 
 
 def _described(prepared: Prepared) -> tuple[EffectSize | None, Moved | None]:

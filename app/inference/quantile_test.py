@@ -30,7 +30,10 @@ _LISTED_UNITS = 10
 _MOST_LISTED = 1 << 20  # values
 _MOST_DRAWN, _LEAST_DRAWN, _LOOK_S = 4096, 64, 0.1
 _SECONDS_PER_VALUE = 4.2e-8
-_SAMPLED = "The moments and the picture of the null distribution were sampled; `method` is of the p-value."
+_SAMPLED = (
+    "The moments and the picture of the null distribution were sampled, and its range unless `null.range_exact`; `method` is of "
+    "the p-value."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class QuantileTest:
         fraction = 0.0 if self.fraction_by is None else self.fraction_by.seconds
         looked = 1 << self.nonzero if self._listed else self._drawn
         if self._all_listed and not self._largest_is_one_quadrant:
-            looked += 1 << self.nonzero
+            looked += 2 << self.nonzero
         each = _SECONDS_PER_VALUE * looked + _SECONDS_PER_ITEM
         return self.plan.chosen.seconds + fraction + each * self.problem.items
 
@@ -118,9 +121,15 @@ class QuantileTest:
             values = np.concatenate(list(swaps.draws(self.form, self._drawn, self.options.seed)))
         scaled = self._in_units(values)
         record = sampled_null_record(scaled, np.ones(len(scaled)), self.options.pmf, symmetric=True)
-        if not self.form.alone:
+        if self._listed:
             return record
-        most = float(methods.greatest(self.form) * self.problem.unit / self.form.share.denominator)
+        if self.form.alone:
+            largest = methods.greatest(self.form)
+        elif self._all_listed:
+            largest = max(int(values.max()) for values in swaps.every(self.form))
+        else:
+            return replace(record, range_exact=False)
+        most = float(largest * self.problem.unit / self.form.share.denominator)
         return replace(record, min=-most, max=most)
 
     @property

@@ -143,6 +143,10 @@ class NullRecord:
     quantiles: tuple[tuple[str, float], ...] | None
     pmf: tuple[tuple[float, float], ...] | None
     pmf_bin_width: float | None
+    range_exact: Annotated[
+        bool,
+        "Whether min and max are those of all swaps, or resamples; else of those that were looked at and of what was observed.",
+    ] = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,8 @@ def _sums(random: Random) -> Made:
         single = [Fraction(one - other) - each for one, other in zip(u, v, strict=True)]
         if name == "sign":
             single = [Fraction((effect > 0) - (effect < 0)) for effect in single]
-        effects = [sum((single[item] for item in unit), Fraction(0)) for unit in units]
+        scale = Fraction(1, len(u)) if name == "mean_difference" else Fraction(1)
+        effects = [scale * sum((single[item] for item in unit), Fraction(0)) for unit in units]
         return lambda chosen: sum((-e if s else e for e, s in zip(effects, chosen, strict=True)), Fraction(0))
 
     return "scores", {"u": u, "v": v, "statistic": {"name": name}, **clustered}, len(units), shifted, margins

@@ -65,3 +65,8 @@ def judge_test(metric: GateMetric, test: dict[str, Any], request: dict[str, Any]
     assert test["min_attainable_p"] == pytest.approx(float(least), rel=1e-9), request
     low, high = test["null"]["min"], test["null"]["max"]
     assert low <= test["statistic"]["observed"] <= high, request
+    assert test["null"]["range_exact"], request
+    if len(known) == len(values):
+        assert (low, high) == pytest.approx((float(min(known)), float(max(known))), rel=1e-9, abs=1e-12), (
+            request
+        )

@@ -17,7 +17,7 @@ _NEAR = 16
 _SURE = 1e-6
 _CHEAP_NANOSECONDS = 2_000_000
 # Up to this many items all sums are listed instead.
-_FEW = 14
+FEW = 14
 
 
 def smallest_attainable(
@@ -42,7 +42,7 @@ def _smallest_of_the_middle(form: CanonicalForm) -> tuple[float, float]:
     that is not near zero or not cheap to compute.
     """
     least = max(math.ldexp(1.0, -form.nonzero), SMALLEST)
-    if form.nonzero <= _FEW:
+    if form.nonzero <= FEW:
         sizes = np.abs(form.offset + form.step * subset_sums(np.repeat(form.weights, form.counts)))
         attained = float(np.count_nonzero(sizes == sizes.min())) / float(1 << form.nonzero)
         return attained, attained
