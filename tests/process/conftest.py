@@ -83,6 +83,7 @@ class Server:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.log = log
+        settings = {"default_timeout_s": PATIENCE_S, "worker_start_timeout_s": PATIENCE_S, **settings}
         environment = {f"EXACTPERM_{name.upper()}": str(value) for name, value in settings.items()}
         with log.open("wb") as output:
             self.process = subprocess.Popen(

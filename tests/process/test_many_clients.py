@@ -46,7 +46,7 @@ def held(server: Server) -> float:
 
 
 def test_answers_that_nobody_reads_are_a_few_slices_each_and_memory_is_given_back(start: Start) -> None:
-    server = start(workers=2)
+    server = start(workers=2, header_timeout_s=PATIENCE_S)  # else it gives them up while a busy machine reads
     first = server.post("/v1/tests/effects", LARGE)
     assert len(first.content) > 3_000_000
     before = memory(server)
