@@ -177,3 +177,50 @@ def test_a_curve_of_levels_that_its_own_items_cannot_attain_is_priced(service: A
     body = pilot(u, solve="power", effect=0.01, alpha=1e-9)
     assert predicted(body) > 0.05
     assert len(asked(service, body)["curve"]) > 5
+
+
+NUMBERS = ["NaN", "Infinity", "-Infinity", "1e400", "1e301", "-1e301", "7" * 400]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("place", ["effect", "sd"])
+def test_a_number_that_is_none_or_too_large_is_refused_where_it_stands(
+    service: Any, place: str, number: str
+) -> None:
+    body = {"design": {"kind": "sd", "sd": 0.4}, "solve": "n", "power": 0.8, "effect": 0.1}
+    text = json.dumps(body).replace({"effect": "0.1", "sd": "0.4"}[place], number)
+    response = service.body("/v1/power", text.encode())
+    assert response.status_code in {400, 422}, response.text
+    (flaw,) = response.json()["errors"]
+    assert flaw["pointer"] == {"effect": "/effect", "sd": "/design/sd"}[place]
+    assert flaw["code"] in {"out_of_range", "finite_number", "less_than_equal", "greater_than", "float_type"}
+
+
+@pytest.mark.parametrize(
+    ("sd", "effect", "needed"), [(1e300, 1e-9, None), (1e-310, 1e300, 1), (1e300, 1e300, 8)]
+)
+def test_sizes_at_the_ends_of_doubles_need_as_many_items_as_their_ratio_says(
+    service: Any, sd: float, effect: float, needed: int | None
+) -> None:
+    """z = 1.96 + 0.8416 standard errors: 7.85 items where effect and sd are the same."""
+    body = {"design": {"kind": "sd", "sd": sd}, "solve": "n", "power": 0.8, "effect": effect}
+    assert asked(service, body)["solution"]["n"] == needed
+
+
+@pytest.mark.parametrize("large", [1e18, 1e15, 1e200, 3e-310])
+@pytest.mark.parametrize("solve", ["n", "effect", "power"])
+def test_a_pilot_of_enormous_and_small_differences_is_answered_or_says_what_to_round(
+    service: Any, large: float, solve: str
+) -> None:
+    question: dict[str, dict[str, Any]] = {
+        "n": {"effect": 0.02, "power": 0.8},
+        "effect": {"n": 10**7},
+        "power": {"n": 10**7, "effect": 0.02},
+    }
+    response = service.post("/v1/power", pilot([1, 0, 2.5, large], solve=solve, **question[solve]))
+    if response.status_code == 422:
+        (flaw,) = response.json()["errors"]
+        assert flaw["pointer"] in {"/design/request", "/effect"}
+        assert flaw["code"] in {"too_many_digits", "effect_too_large"}
+    else:
+        assert response.status_code == 200, response.text

@@ -71,8 +71,11 @@ class NormalDesign:
         """See `Design`."""
         if size == 0.0:
             return None
-        n = max(math.ceil((self._shift(power) * self.sd / size) ** 2 * (1.0 - 1e-12)), 1)
-        return Needed(n, n) if n <= MOST_ITEMS else None
+        root_n = self._shift(power) * (self.sd / size)
+        if root_n > math.sqrt(MOST_ITEMS):
+            return None
+        n = max(math.ceil(root_n**2 * (1.0 - 1e-12)), 1)
+        return Needed(n, n)
 
     def critical(self, n: int) -> float | None:
         """See `Design`."""

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...engine.lattice import CanonicalForm, canonical_form
+from ...engine.lattice import MAX_TOTAL, CanonicalForm, canonical_form
 from ...engine.power.parts import parts_of
 from ...engine.power.resizing import coarser, resized
 from ...errors import InvalidTest
@@ -69,10 +69,15 @@ class Sizes:
         return self.form.range / 2.0 * self.scale
 
     def of(self, n: int) -> Sizes:
-        """Those of n items with the same mixture; a mean's unit shrinks with them."""
+        """Those of n items with the same mixture; a mean's unit shrinks with them. Raises InvalidTest for sums beyond 61 bits."""
         units = max(round(n * self.form.items / self.items), 1)
-        unit = self.unit * Fraction(self.items, n) if self.grows == "mean" else self.unit
-        return replace(self, form=resized(self.form, units), unit=unit, items=n)
+        for sizes in (self, rounded(self)):
+            form = resized(sizes.form, units)
+            if form.range < MAX_TOTAL:
+                unit = sizes.unit * Fraction(self.items, n) if self.grows == "mean" else sizes.unit
+                return replace(sizes, form=form, unit=unit, items=n)
+        detail = f"The pilot's differences have too many digits to be summed over {n:,} items: round them, or leave out what is so much larger."
+        raise InvalidTest.at("/design/request", "too_many_digits", detail)
 
 
 def sizes_of(problem: Problem) -> Sizes:

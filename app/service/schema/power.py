@@ -15,6 +15,8 @@ from .requests import REQUEST_MODELS, SMALL_SCORES
 
 MOST_NUMBERS = 50
 MOST_N = 10_000_000
+# Sizes up to this leave room for what they are multiplied by.
+LARGEST = 1e300
 DesignKind = Literal["binary", "pilot", "sd"]
 Chance = Annotated[float | None, Field(ge=0, le=1)]
 
@@ -42,6 +44,8 @@ def _effect(value: Any) -> Any:
         )
     if type(value) not in {int, float}:
         raise PydanticCustomError("float_type", "This must be a number")
+    if not abs(value) <= LARGEST:
+        raise PydanticCustomError("out_of_range", f"This must be a number from -{LARGEST:g} to {LARGEST:g}")
     return float(value)
 
 
@@ -51,7 +55,9 @@ Numbers = Annotated[
     PlainValidator(_numbers),
     WithJsonSchema({"anyOf": [_N, {"type": "array", "items": _N, "minItems": 1, "maxItems": MOST_NUMBERS}]}),
 ]
-Effect = Annotated[Any, PlainValidator(_effect), WithJsonSchema({"type": "number"})]
+Effect = Annotated[
+    Any, PlainValidator(_effect), WithJsonSchema({"type": "number", "minimum": -LARGEST, "maximum": LARGEST})
+]
 
 
 class Design(Wire):
@@ -98,7 +104,8 @@ class Design(Wire):
         ),
     ] = None
     sd: Annotated[
-        float | None, Field(gt=0, description="sd: the standard deviation of one item's difference.")
+        float | None,
+        Field(gt=0, le=LARGEST, description="sd: the standard deviation of one item's difference."),
     ] = None
 
 
