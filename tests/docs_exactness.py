@@ -229,8 +229,11 @@ def _specs(entry: Statistic, title: str) -> Iterator[tuple[str, StatisticSpec]]:
     of_two = "positive" in names
     if not averages and (not of_two or "two classes" in title):
         yield entry.name, StatisticSpec(entry.name, given)
-    if "interpolation" in names:  # between two values of the data, as the middle of an even number
-        yield f"{entry.name} linear", StatisticSpec(entry.name, {**given, "interpolation": "linear"})
+    if "interpolation" in names:  # a value of the data
+        yield (
+            f"{entry.name} inverted_cdf",
+            StatisticSpec(entry.name, {**given, "interpolation": "inverted_cdf"}),
+        )
     for average in averages:
         if average != "binary":
             yield f"{entry.name} {average}", StatisticSpec(entry.name, {"average": average})

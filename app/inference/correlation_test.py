@@ -96,7 +96,7 @@ class CorrelationTest:
             answer=answer,
             by=by,
             lattice=LatticeRecord(1.0, int(problem.cells[-1]), int(problem.cells[-1])),
-            attainable=min(self._attainable(), answer.bounds[1]),
+            attainable_between=self._attainable_between(answer),
             items=items_record(problem, problem.by_unit, None, self.nonzero),
             statistic=statistic_record(problem, problem.difference),
             null=self._null(),
@@ -120,10 +120,26 @@ class CorrelationTest:
         plain = Estimate(options.samples, options.seed, inside)
         if tail is None:
             return sampled(plain)
-        return controlled(ControlledEstimate(plain, tail, gained, lost), self._attainable())
+        return controlled(ControlledEstimate(plain, tail, gained, lost), self._least())
 
-    def _attainable(self) -> float:
-        """A lower bound: the most extreme outcome, and its mirror image."""
+    @property
+    def knows_attainable(self) -> bool:
+        """Whether the least p-value of any outcome is known."""
+        return self._listed
+
+    def _attainable_between(self, answer: Answer) -> tuple[float, float]:
+        """Bounds of the least p-value of any outcome, equal where all swaps are listed."""
+        if not self.knows_attainable:
+            return min(self._least(), answer.bounds[1]), 1.0
+        swaps = np.concatenate(list(all_swaps(self.nonzero, _rows(self.problem))))
+        largest = self.problem.exchanged(swaps[int(self.problem.values(swaps).argmax())])
+        both = self.options.alternative == "two-sided"
+        reached = int(np.count_nonzero(largest.extreme(swaps, "two-sided" if both else "greater")))
+        known = math.ldexp(reached, -self.nonzero)
+        return known, known
+
+    def _least(self) -> float:
+        """A lower bound of every p-value: the most extreme outcome, and its mirror image."""
         if self.nonzero == 0:
             return 1.0
         both = self.options.alternative == "two-sided"

@@ -18,6 +18,7 @@ from ..statistics.joint_problem import Joint
 from ..statistics.quantiles import Quantiles
 from .additive_test import AdditiveTest
 from .bootstrap_test import BootstrapTest, JointBootstrap, bootstrap_test
+from .correlation_test import CorrelationTest, correlation_test
 from .joint_test import JointTest, joint_test
 from .options import Alternative, Options
 from .p_value import Answer
@@ -29,6 +30,8 @@ from .rounded_test import RoundedTest
 _SECONDS, _TIMES = 1.0, 1.5
 # A sampled p-value is taken for as large as it is but once in 10^12.
 _UNSURE = 1e-12
+# Standard deviations of a linear part in steps.
+_STEPS = 1 << 16
 # So many rounds of swaps that improve the statistic one by one.
 _ROUNDS = 6
 
@@ -60,10 +63,10 @@ def favoured(test: PlannedTest, budget: Budget) -> Favoured | None:
     if isinstance(test, RoundedTest):
         return Favoured(None, test.attainable_at_most)
     if isinstance(test, AdditiveTest) or (
-        isinstance(test, JointTest | QuantileTest) and test.knows_attainable
+        isinstance(test, JointTest | QuantileTest | CorrelationTest) and test.knows_attainable
     ):
         return None
-    assert isinstance(test, JointTest | QuantileTest | BootstrapTest | JointBootstrap)
+    assert isinstance(test, JointTest | QuantileTest | CorrelationTest | BootstrapTest | JointBootstrap)
     options = replace(
         test.options, method="auto", pmf="none", exact_fraction=False, confidence_level=None, power=None
     )
@@ -76,11 +79,17 @@ def favoured(test: PlannedTest, budget: Budget) -> Favoured | None:
 
 
 def _planned(
-    test: JointTest | QuantileTest | BootstrapTest | JointBootstrap, options: Options, budget: Budget
+    test: JointTest | QuantileTest | CorrelationTest | BootstrapTest | JointBootstrap,
+    options: Options,
+    budget: Budget,
 ) -> PlannedTest:
     side = options.alternative
     if isinstance(test, QuantileTest):
         return quantile_test(_quantiles(test.problem, side), options, budget)
+    if isinstance(test, CorrelationTest):
+        effects, _ = test.problem.line(_STEPS)
+        swaps = effects > 0 if side == "less" else effects < 0
+        return correlation_test(test.problem.exchanged(np.asarray(swaps)), options, budget)
     if isinstance(test, JointTest):
         return joint_test(_joint(test.problem, side), options, budget)
     if isinstance(test, JointBootstrap):

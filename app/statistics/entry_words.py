@@ -16,8 +16,8 @@ INTERPOLATION = Parameter(
     "interpolation",
     "between two values, in numpy.quantile's meaning",
     "text",
-    ("inverted_cdf", "linear"),
-    "inverted_cdf",
+    ("linear", "inverted_cdf"),
+    "linear",
 )
 REPEATS = Parameter(
     "repeats",

@@ -52,7 +52,7 @@ def reduce_quantiles(data: Scores, spec: StatisticSpec) -> Quantiles:
     if data.weights is not None:
         require_unweighted(spec.name)
     q = Fraction(1, 2) if spec.name == "median_difference" else _q_of(spec.parameters)
-    interpolation = str(spec.parameters.get("interpolation") or "inverted_cdf")
+    interpolation = str(spec.parameters.get("interpolation") or "linear")
     data = per_item(data, spec)
     lattice = item_scores(data, unit_of(spec.parameters.get("unit")), exactly=True)
     if lattice.error:

@@ -50,6 +50,12 @@ class BinomialRows:
         shift = int(exponents[flips]) - flips
         return numbers, shift - exponents - exponents[::-1] + power
 
+    def chances_at(self, flips: int, ones: Integers) -> Row:
+        """P(X = j) for each j of `ones`, from 0 to flips; a relative error of at most 8 u each."""
+        mantissas, exponents = self._factorials
+        numbers, power = np.frexp(mantissas[flips] / (mantissas[ones] * mantissas[flips - ones]))
+        return numbers, int(exponents[flips]) - flips - exponents[ones] - exponents[flips - ones] + power
+
     def tails(self, flips: int) -> Row:
         """P(X <= j) for j = 0..flips; a relative error of at most (flips + 10) u each."""
         known = self._tails.get(flips)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..probability import CERTAIN, IMPOSSIBLE, Alternative, Probability, add, complement, from_fraction
 from . import swaps, tail
+from .between import Between
 from .clusters import ClusterLaw
 from .form import QuantileForm
 from .items import ItemLaw
@@ -37,19 +38,36 @@ def region(form: QuantileForm, known: Profile, side: Alternative) -> tuple[Stair
     return (steps, -1) if len(steps) else (None, 1)
 
 
+def between(form: QuantileForm, side: Alternative) -> tuple[Between | None, int]:
+    """One tail where a quantile lies between two values, and how it makes p, as `region` has them."""
+    observed = -form.observed if side == "less" else form.observed
+    if side == "two-sided":
+        return (Between(form, abs(observed)), 2) if observed else (None, 1)
+    if observed > 0:
+        return Between(form, observed), 1
+    # t takes integers: more than -observed is at least one more.
+    return Between(form, 1 - observed), -1
+
+
 def exactly(method: str, form: QuantileForm, known: Profile, side: Alternative) -> Probability:
-    """P(t is at least as extreme as observed) by an exact method of `planner`; `dp` and `rational` need share = 0.
+    """P(t is at least as extreme as observed) by an exact method of `planner`; with a share `dp` and `rational` need items alone.
 
     The error bound is infinite where nothing is proven.
     """
     if method == "enumeration":
         return swaps.enumerated(form, side)
-    steps, times = region(form, known, side)
-    if steps is None:
-        return CERTAIN
-    law = law_of(form, known)
-    solve = partial(tail.fraction, units=form.units) if method == "rational" else tail.probability
-    one = solve(law, steps)
+    if form.share:
+        law_between, times = between(form, side)
+        if law_between is None:
+            return CERTAIN
+        one = law_between.fraction() if method == "rational" else law_between.probability()
+    else:
+        steps, times = region(form, known, side)
+        if steps is None:
+            return CERTAIN
+        law = law_of(form, known)
+        solve = partial(tail.fraction, units=form.units) if method == "rational" else tail.probability
+        one = solve(law, steps)
     if times == -1:
         return _rest(one)
     return add([one] * times)

@@ -14,13 +14,15 @@ from ..plan import Budget, Cost, Plan
 from ..planner import choose
 from ..probability import Alternative
 from .form import QuantileForm, swapping
-from .methods import law_of, region
+from .methods import between, law_of, region
 from .staircase import Profile, Staircase
 from .swaps import rows_at_once
 from .tail import QuadrantLaw
 
 # More units than these are enumerated under no budget.
 _MOST_UNITS = 40
+# Two values of one system are looked for between all places of so many items.
+_MOST_BETWEEN = 20_000
 FRACTION_METHODS = ("rational", "enumeration")
 # Nanoseconds of one value of one sample; and of a number that has no 64 bits.
 _VALUE, _WIDE, _PART = 42, 400, 150_000
@@ -54,6 +56,8 @@ def costs(form: QuantileForm, known: Profile, side: Alternative, samples: int) -
     found = []
     if form.share == 0:
         found += _by_quadrants(form, known, region(form, known, side)[0])
+    elif form.alone and form.items <= _MOST_BETWEEN:
+        found += _by_places(form, side)
     units = len(swapping(form))
     if units <= _MOST_UNITS:
         found.append(Cost("enumeration", *_price(form, 1 << units)))
@@ -77,6 +81,17 @@ def _price(form: QuantileForm, count: int) -> tuple[int, int]:
     each = _VALUE * form.items + (_WIDE if form.values.dtype == object or form.share.denominator > 1 else 0)
     parts = -(-count // rows)
     return count * each + _PART * parts, 24 * rows * form.items + 64 * form.items + (1 << 22)
+
+
+def _by_places(form: QuantileForm, side: Alternative) -> list[Cost]:
+    law, _ = between(form, side)
+    if law is None:
+        certain = 100_000 + 100 * form.items, 1 << 22
+        return [Cost("dp", *certain), Cost("rational", *certain)]
+    inexact, exact = law.price()
+    held = (1 << 27) + 400 * form.items
+    rational = [Cost("rational", int(exact), held)] if law.whole else []
+    return [Cost("dp", int(inexact), held), *rational]
 
 
 def _by_quadrants(form: QuantileForm, known: Profile, steps: Staircase | None) -> list[Cost]:

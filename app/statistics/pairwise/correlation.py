@@ -216,6 +216,16 @@ class Correlation:
         kept = np.concatenate([swaps, np.zeros((len(swaps), 1), dtype=bool)], axis=1)
         return np.asarray(kept[:, self.swapping[1]])
 
+    def exchanged(self, swaps: NDArray[np.bool_]) -> Correlation:
+        """The outcome with some units of `swapping` swapped, shape (units,)."""
+        each = self.swapped(swaps[None])[0]
+        return replace(
+            self,
+            u=np.where(each, self.v, self.u),
+            v=np.where(each, self.u, self.v),
+            effects=np.where(each, -self.effects, self.effects),
+        )
+
     def states(self, each: Swaps) -> States:
         """Of swaps of items, shape (P, N)."""
         apart = np.add.reduceat(np.where(each, -self.effects, self.effects), self.starts[:-1], axis=1)

@@ -32,8 +32,9 @@ def answered(
     codes: Sequence[int] | None = None,
     **given: Any,
 ) -> TestRecord:
-    """A quantile_difference, or median_difference where no q is given."""
+    """A quantile_difference, or median_difference where no q is given; a value of the data, unless it says otherwise."""
     name = "quantile_difference" if "q" in parameters else "median_difference"
+    parameters = {"interpolation": "inverted_cdf", **parameters}
     data = Scores(column(u), column(v), Pairing() if codes is None else clusters(codes))
     return run_test(data, StatisticSpec(name, parameters), Options(**{"pmf": "none", **given}), Budget())
 
@@ -186,6 +187,44 @@ def test_the_median_is_the_half_quantile_and_the_lower_of_two() -> None:
     assert answered(u, v, {"interpolation": "linear"}).statistic.u == 3.0
 
 
+def test_the_default_is_numpy_s_middle() -> None:
+    """Of data with two middle values, and by the name of every exact method."""
+    chance = random.Random(5)
+    for case in range(40):
+        n = chance.randint(2, 9)
+        u, v = drawn(chance, n)
+        q = None if case % 2 else chance.choice((0.25, 0.9, 0.333333))
+        parameters = {} if q is None else {"q": q}
+        name = "median_difference" if q is None else "quantile_difference"
+        alternative = chance.choice(ALTERNATIVES)
+        truth = share(all_swaps(u, v, 0.5 if q is None else q, "linear", None), alternative)
+        for method in ("auto", "dp", "rational", "enumeration"):
+            options = Options(pmf="none", method=method, alternative=alternative)
+            record = run_test(
+                Scores(column(u), column(v)), StatisticSpec(name, parameters), options, Budget()
+            )
+            check_record(record, truth, within=1e-6)
+            wanted = [float(np.quantile(side, 0.5 if q is None else q)) for side in (u, v)]
+            assert (record.statistic.u, record.statistic.v) == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [128, 400])
+def test_a_median_between_two_values_is_within_its_bound_of_the_fraction(n: int) -> None:
+    """Of scores that follow each other closely, that do not, and of few values; beyond 128 items samples are the witness."""
+    rng = np.random.default_rng(n)
+    for spread, digits in ((1.0, 2), (0.05, 3), (1.0, 0)):
+        base = rng.normal(size=n)
+        u, v = (np.round(base + spread * rng.normal(size=n), digits).tolist() for _ in range(2))
+        linear = {"interpolation": "linear"}
+        record = answered(u, v, linear, method="dp")
+        if n <= 128:
+            fraction = answered(u, v, linear, method="rational").p_value_fraction
+            assert fraction is not None
+            check_record(record, Fraction(fraction.numerator, 1 << fraction.log2_denominator), within=1e-6)
+        low, high = answered(u, v, linear, method="monte_carlo", samples=4000).p_value_bounds
+        assert low <= record.p_value <= high
+
+
 @pytest.mark.slow
 def test_samples_agree_at_a_thousand_items() -> None:
     rng = np.random.default_rng(11)
@@ -200,10 +239,11 @@ def test_samples_agree_at_a_thousand_items() -> None:
         assert low <= exact.p_value <= high
 
 
-def test_between_two_values_of_many_items_p_is_sampled_and_said() -> None:
+def test_between_two_values_of_many_clusters_p_is_sampled_and_said() -> None:
     rng = np.random.default_rng(5)
     u, v = np.round(rng.normal(size=(2, 100)), 2)
-    record = answered(u.tolist(), v.tolist(), {"interpolation": "linear"}, samples=1000)
+    pairs = (np.arange(100) // 2).tolist()
+    record = answered(u.tolist(), v.tolist(), {"interpolation": "linear"}, samples=1000, codes=pairs)
     assert not record.method.exact
     assert "linear" in record.method.reason
     assert {"sampled", "null_sampled"} <= {warning.code for warning in record.warnings}
@@ -332,7 +372,7 @@ def test_plans_and_budgets() -> None:
     rng = np.random.default_rng(6)
     u, v = rng.normal(size=(2, 400)).round(2)
     data = Scores(u, v, clusters((np.arange(400) // 20).tolist()))
-    spec = StatisticSpec("median_difference")
+    spec = StatisticSpec("median_difference", {"interpolation": "inverted_cdf"})
     plan = plan_record(prepare(data, spec, Options(), Budget(), only_planned=True))
     assert plan.exact
     assert {"dp", "rational", "enumeration", "monte_carlo"} == {
