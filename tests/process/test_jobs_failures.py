@@ -97,7 +97,7 @@ def test_a_file_that_is_deleted_takes_no_jobs_until_it_is_back(tmp_path: Path) -
 @pytest.mark.parametrize("unseen", [False, True], ids=["the worker looks", "the worker comes late"])
 def test_a_file_that_replaces_another_has_the_jobs_from_then_on(tmp_path: Path, *, unseen: bool) -> None:
     (away := tmp_path / "away").mkdir()
-    with serving(tmp_path) as server:
+    with serving(tmp_path, liveness_stall_s=PATIENCE_S) as server:
         lost = server.submit("scores", SMALL)
         server.result(lost)
         worker = server.job_worker()
@@ -110,6 +110,8 @@ def test_a_file_that_replaces_another_has_the_jobs_from_then_on(tmp_path: Path, 
         job = server.submit("scores", SMALL)
         if unseen:
             os.kill(worker, signal.SIGCONT)
+            for _ in range(3):  # one more look at a queue is made with what it was
+                server.result(server.submit("scores", SMALL))
         assert server.ended(job)["state"] == "succeeded"
         assert server.ask("GET", f"/v1/jobs/{lost}").status_code == 404
         assert server.rows("select count(*) from ep_jobs where id = ?", job) == [(1,)]
