@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..engine.lattice import CanonicalForm, Reals, Whole
+from ..engine.probability import Alternative
 from ..statistics.additive_problem import Additive
 from ..statistics.finite import values_of
 from ..statistics.joint_problem import Joint
@@ -15,6 +16,10 @@ from ..statistics.quantiles import Quantiles, own_differences
 from ..statistics.repeated import item_scores, unit_of
 from ..statistics.repeats import per_item
 from .record import ItemsRecord, Moved, StatisticRecord
+
+# Values of a unit that are so much alike may differ by rounding alone: of the first of them it is decided exactly.
+_NEARLY, _MOST_NEAR = 1e-12, 200
+_BOTH: tuple[Alternative, ...] = ("greater", "less")
 
 
 def statistic_record(problem: Problem, observed: float) -> StatisticRecord:
@@ -31,7 +36,12 @@ def additive_items(problem: Additive, form: CanonicalForm) -> ItemsRecord:
 def joint_items(problem: Joint) -> ItemsRecord:
     """Units whose own counts give the statistic more with the systems as observed, the same, or less."""
     stay = values_of(problem.function, list(problem.stay.T))
-    swap = values_of(problem.function, list(problem.swap.T))
+    swap = values_of(problem.function, list(problem.swap.T)).copy()
+    near = (stay != swap) & (np.abs(stay - swap) <= _NEARLY * np.maximum(np.abs(stay), np.abs(swap)))
+    for at in np.flatnonzero(near)[:_MOST_NEAR].tolist():
+        one, other = list(problem.stay[at][:, None]), problem.swap[at]
+        if all(problem.function.extreme(one, other, side).all() for side in _BOTH):
+            swap[at] = stay[at]
     differ = int((problem.stay != problem.swap).any(axis=1).sum())
     return items_record(problem, stay, swap, differ)
 

@@ -46,3 +46,14 @@ def test_roots_that_cancel_are_told_from_rounding(service: Any) -> None:
     answer = service.post("/v1/tests/effects", body).json()
     assert answer["statistic"]["observed"] == 8e-30
     assert (answer["null"]["min"], answer["null"]["max"]) == (-8e-30, 8e-30)
+
+
+def test_a_unit_ties_where_its_values_are_the_same_number(service: Any) -> None:
+    """sqrt(2) sqrt(3) is sqrt(6), though not of doubles; of the second unit the values do differ."""
+    body = {
+        "stay": [[2, 3], [1, 1]],
+        "swap": [[6, 1], [2, 2]],
+        "statistic": {"expression": "sqrt(x1)*sqrt(x2)"},
+    }
+    items = service.post("/v1/tests/effects", body).json()["items"]
+    assert (items["wins"], items["ties"], items["losses"]) == (0, 1, 1)
