@@ -127,8 +127,13 @@ def probability(p: float, log10_p: float | None, alpha: float) -> str:
     if p < SMALLEST and log10_p is not None:
         exponent = math.floor(log10_p)
         return f"{10 ** (log10_p - exponent):.4f}e{exponent}"
-    text = f"{p:.6g}"
-    return text if ((float(text) <= alpha) == (p <= alpha) and (float(text) == 1) == (p == 1)) else repr(p)
+    for digits in range(6, 17):
+        text = f"{p:.{digits}g}"
+        if all(
+            (float(text) > mark) - (float(text) < mark) == (p > mark) - (p < mark) for mark in (alpha, 1.0)
+        ):
+            return text
+    return repr(p)
 
 
 def _number(value: float) -> str:

@@ -10,6 +10,7 @@ from ..statistics.gaps import filled, missing_outcomes, require_bounded
 from ..statistics.paired import Paired, Scores, StatisticSpec
 from .certificate import require
 from .data_record import MissingRecord
+from .exactness import written
 from .options import Options
 from .p_value import significant
 from .prepared import PlannedTest, Result
@@ -71,11 +72,12 @@ def planned_fillings(data: Paired, spec: StatisticSpec, options: Options, plan: 
     return Fillings(missing_outcomes(data), worst, best)
 
 
-def missing_warning(missing: MissingRecord, complete: int) -> WarningRecord:
+def missing_warning(missing: MissingRecord, complete: int, alpha: float) -> WarningRecord:
     """That the p-value beside it is not of all items."""
     low, high = missing.p_value
     detail = (
         f"{missing.n:,} outcomes are missing: everything but `missing` is of the {complete:,} items that both systems have. "
-        f"Whatever the missing ones are, p lies in [{low:.6g}, {high:.6g}], and `significant` holds for all of it."
+        f"Whatever the missing ones are, p lies in "
+        f"[{written(low, alpha)}, {written(high, alpha)}], and `significant` holds for all of it."
     )
     return WarningRecord("missing_outcomes", detail)

@@ -24,6 +24,7 @@ from .confidence import (
     level_of,
     pairs_not_shifted,
 )
+from .exactness import written
 from .options import Options
 from .percentile import Percentile
 from .prepared import PlannedTest, Result
@@ -72,7 +73,7 @@ def interval_of(planned: PlannedInterval, options: Options, result: Result) -> I
     if contains_zero(computed.interval) == inside:
         return computed
     detail = (
-        f"The interval {'leaves out 0' if inside else 'contains 0'}, and the two-sided p-value {p:.6g} is "
+        f"The interval {'leaves out 0' if inside else 'contains 0'}, and the two-sided p-value {written(p, float(1 - level))} is "
         f"{'above' if inside else 'not above'} {float(1 - level):.6g}: the interval is by "
         f"{_METHODS[computed.interval.method]}, the p-value by the test. Where they differ, the test decides."
     )

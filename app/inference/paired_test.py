@@ -301,7 +301,7 @@ def finish(prepared: Prepared) -> TestRecord:
         ),
         null=_null(prepared, result),
         warnings=(
-            *(() if missing is None else (missing_warning(missing, result.items.n),)),
+            *(() if missing is None else (missing_warning(missing, result.items.n, options.alpha),)),
             *(WarningRecord(warning.code, warning.detail) for warning in prepared.data_warnings),
             *warnings_of(options, result, item_level, exact=exact),
             *(() if prepared.dust is None else (prepared.dust.warning(),)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .exactness import written
 from .options import Options
 from .p_value import mid_p_value, undecided
 from .prepared import Result
@@ -25,7 +26,7 @@ def warnings_of(
         warnings.append(
             WarningRecord(
                 "alpha_unattainable",
-                f"No outcome on these items could have p below {attainable:.3g}, which is above alpha = "
+                f"No outcome on these items could have p below {written(attainable, options.alpha, digits=3)}, which is above alpha = "
                 f"{options.alpha}: {_units(items.nonzero)} too few.",
             )
         )
@@ -34,7 +35,7 @@ def warnings_of(
         warnings.append(
             WarningRecord(
                 "clusters_decide",
-                f"By item the p-value would be {item_level.p_value:.3g}, on the other side of alpha = "
+                f"By item the p-value would be {written(item_level.p_value, options.alpha, digits=3)}, on the other side of alpha = "
                 f"{options.alpha}: items of a cluster are not independent, so the clustered test counts.",
             )
         )
@@ -91,7 +92,8 @@ def _of_the_method(options: Options, result: Result, *, exact: bool) -> list[War
         warnings.append(
             WarningRecord(
                 "alpha_within_bounds",
-                f"alpha = {options.alpha} lies inside p_value_bounds [{low:.6g}, {high:.6g}]: {advice}.",
+                f"alpha = {options.alpha} lies inside p_value_bounds "
+                f"[{written(low, options.alpha)}, {written(high, options.alpha)}]: {advice}.",
             )
         )
     return warnings

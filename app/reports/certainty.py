@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from ..inference.exactness import known_digits
+from ..inference.gate.decision import digits_of_decision
 from ..inference.gate.record import Decision, MetricRecord
-from ..inference.record import ConfidenceInterval, MonteCarloRecord, TestRecord
+from ..inference.record import ConfidenceInterval, ItemLevel, MonteCarloRecord, TestRecord
 from .number_format import SMALLEST_WRITTEN, enclosing, exactly, number, percent, probability
 
 Kind = Literal["exact", "bracketed", "sampled", "asymptotic"]
@@ -51,8 +53,14 @@ def _is_controlled(record: TestRecord) -> bool:
 
 
 def p_text(record: TestRecord) -> str:
-    """The p-value, on its own side of alpha."""
-    return probability(record.p_value, record.log10_p_value, record.alpha)
+    """The p-value, on its own side of alpha; a sampled one with the digits of its interval."""
+    digits = known_digits(record.p_value, record.p_value_bounds_kind, *record.p_value_bounds)
+    return probability(record.p_value, record.log10_p_value, record.alpha, digits=digits)
+
+
+def item_level_p_text(level: ItemLevel, alpha: float) -> str:
+    """The p-value by item: a sampled one has no interval here."""
+    return probability(level.p_value, level.log10_p_value, alpha, digits=6 if level.exact else 3)
 
 
 def plain_probability(p: float | None, *landmarks: float) -> str:
@@ -64,7 +72,8 @@ def plain_probability(p: float | None, *landmarks: float) -> str:
 
 def decision_p_text(decision: Decision, alpha: float) -> str:
     """The p-value behind a verdict, adjusted for several metrics, on its own side of alpha."""
-    return probability(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha)
+    digits = digits_of_decision(decision)
+    return probability(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha, digits=digits)
 
 
 def undecided(record: TestRecord) -> bool:

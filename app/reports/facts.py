@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..inference.gate.decision import digits_of_decision
 from ..inference.gate.record import MetricRecord, Procedure
 from ..inference.options import Alternative, Resampling
 from ..inference.record import ConfidenceInterval, Discordant, MonteCarloRecord, TestRecord
@@ -13,6 +14,7 @@ from ..statistics.measured import direction
 from .certainty import (
     decision_p_text,
     interval_text,
+    item_level_p_text,
     kind,
     manner,
     manner_of_decision,
@@ -124,7 +126,8 @@ def _measured_and_better(record: TestRecord) -> str:
 def terms_group(metric: MetricRecord) -> Group:
     """The terms of one metric of a gate, and the test that decided."""
     terms, decision = metric.terms, metric.decision
-    p = probability(decision.p_value, decision.log10_p_value, terms.alpha)
+    digits = digits_of_decision(decision)
+    p = probability(decision.p_value, decision.log10_p_value, terms.alpha, digits=digits)
     facts = [
         *([] if metric.against is None else [Fact("Baseline", short(metric.against))]),
         Fact("Policy", terms.policy, single_line(metric.hypothesis)),
@@ -190,7 +193,7 @@ def _test(record: TestRecord) -> Iterable[Fact]:
     yield Fact("log10 of the p-value", number(record.log10_p_value))
     if record.item_level is not None:
         level = record.item_level
-        p = probability(level.p_value, level.log10_p_value, record.alpha)
+        p = item_level_p_text(level, record.alpha)
         yield Fact("p-value by item", p, "as if clusters did not matter; the clustered one counts")
     yield Fact("Level alpha", exactly(record.alpha))
     least = record.min_attainable_p

@@ -7,9 +7,17 @@ from collections.abc import Iterable, Sequence
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import TestRecord, WarningRecord
 from ..statistics.measured import NO_NAME, directed, metric_title
-from .certainty import decision_p_text, interval_text, manner, manner_of_decision, p_text, undecided
+from .certainty import (
+    decision_p_text,
+    interval_text,
+    item_level_p_text,
+    manner,
+    manner_of_decision,
+    p_text,
+    undecided,
+)
 from .escaping import for_markdown, prose_for_markdown
-from .number_format import apart, enclosing, exactly, number, percent, probability, signed
+from .number_format import apart, enclosing, exactly, number, percent, signed
 from .sentence import metric_sentences, sentences, summary
 from .titles import SYMBOLS, VERDICTS, by_name, head, metric_name
 
@@ -23,7 +31,7 @@ def markdown(record: TestRecord, test_id: str) -> str:
         cells |= {"missing": f"{record.missing.n:,}", "p-value over missing": f"{low} to {high}"}
     if record.item_level is not None:
         level = record.item_level
-        cells["p-value by item"] = probability(level.p_value, level.log10_p_value, record.alpha)
+        cells["p-value by item"] = item_level_p_text(level, record.alpha)
     return "\n\n".join(
         [
             f"**{verdict(record)}**, {p}",

@@ -1,7 +1,7 @@
 """Numbers for people. (JSON has the shortest decimals that survive a round trip.)
 
 Six significant digits, and more where rounding would be wrong: a printed p-value is on the same side of alpha as the
-value itself, two different scores look different, and only zero is written 0.
+value itself, two different scores look different, and only zero is written 0. A sampled p-value has the digits of its interval.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _ALL_DIGITS = 17
 _LARGEST_WHOLE = 1e15
 
 
-def number(value: float, *landmarks: float) -> str:
-    """At least six significant digits, enough for the number to compare with each landmark as `value` does."""
-    for digits in range(_DIGITS, _ALL_DIGITS):
-        text = _rounded(value, digits)
+def number(value: float, *landmarks: float, digits: int = _DIGITS) -> str:
+    """At least so many significant digits, enough for the number to compare with each landmark as `value` does."""
+    for enough in range(digits, _ALL_DIGITS):
+        text = _rounded(value, enough)
         if all(_order(float(text), landmark) == _order(value, landmark) for landmark in landmarks):
             return text
     return exactly(value)
@@ -30,10 +30,10 @@ def exactly(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def probability(p: float, log10_p: float, *landmarks: float) -> str:
+def probability(p: float, log10_p: float, *landmarks: float, digits: int = _DIGITS) -> str:
     """A p-value; as a power of ten where it is too small for a double. 1 only for 1; landmarks are above 1e-300."""
     if p >= SMALLEST_WRITTEN:
-        return number(p, 1.0, *landmarks)
+        return number(p, 1.0, *landmarks, digits=digits)
     exponent = math.floor(log10_p)
     mantissa = f"{10 ** (log10_p - exponent):.4g}"
     if mantissa == "10":

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import ItemsRecord, TestRecord
 from ..statistics.measured import Say, directed, metric_title
-from .certainty import interval_sentence, of_the_missing, undecided, with_probability
+from .certainty import interval_sentence, item_level_p_text, of_the_missing, undecided, with_probability
 from .escaping import for_sentence
 from .number_format import apart, counted, exactly, number, probability
 from .titles import Names, capitalised, head, metric_name, names_of
@@ -190,7 +190,7 @@ def _by_item(record: TestRecord) -> str | None:
     level = record.item_level
     if level is None:
         return None
-    p = probability(level.p_value, level.log10_p_value, record.alpha)
+    p = item_level_p_text(level, record.alpha)
     return (
         f"If every item were exchanged by itself, p would be {p}; items of a cluster are not independent, so the test "
         "of clusters counts."

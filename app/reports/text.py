@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from ..inference.gate.record import GateRecord, MetricRecord
 from ..inference.record import TestRecord
 from ..statistics.measured import direction
-from .certainty import decision_p_text, ends, manner, manner_of_decision, p_text, undecided
+from .certainty import decision_p_text, ends, item_level_p_text, manner, manner_of_decision, p_text, undecided
 from .escaping import for_line
-from .number_format import apart, enclosing, exactly, number, probability
+from .number_format import apart, enclosing, exactly, number
 from .titles import VERDICTS, head
 
 # A line has no room for the description of a format.
@@ -31,7 +31,7 @@ def line(record: TestRecord, test_id: str) -> str:
     ]
     if record.item_level is not None:
         level = record.item_level
-        words.append(f"p_by_item={probability(level.p_value, level.log10_p_value, record.alpha)}")
+        words.append(f"p_by_item={item_level_p_text(level, record.alpha)}")
     decided = "significant" if record.significant else "not significant"
     if record.missing is not None and undecided(record):
         decided = "undecided"

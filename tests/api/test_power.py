@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 BINARY = {"kind": "binary", "p10": 0.08, "p01": 0.05}
 
@@ -58,6 +60,51 @@ def test_from_the_lasting_size_on_the_power_is_always_there(service: Any) -> Non
     curve = asked(service, {"design": design, "solve": "power", "n": numbers})["curve"]
     reached = [point["power"] >= 0.8 for point in curve]
     assert reached == [False, True, False, *[True] * 40]
+
+
+def flipped(n: int, differ: int, effect: float, alternative: str) -> float:
+    """The power of a sign test of `differ` of n items at 0.05, by SciPy: each favours the better system with chance q."""
+    q = 0.5 + effect * n / (2.0 * differ)
+    level = 0.05 / (2.0 if alternative == "two-sided" else 1.0)
+    below = [stats.binom.cdf(count, differ, 0.5) <= level for count in range(differ)]
+    count = below.index(False) - 1
+    if count < 0:
+        return 0.0
+    wrong = stats.binom.cdf(count, differ, q) if alternative == "two-sided" else 0.0
+    return float(stats.binom.sf(differ - count - 1, differ, q) + wrong)
+
+
+@pytest.mark.parametrize(
+    ("n", "wins", "losses", "effect", "alternative"),
+    [
+        (10, 5, 5, 0.4, "two-sided"),
+        (40, 20, 20, 0.3, "greater"),
+        (20, 8, 2, 0.25, "two-sided"),
+        (36, 20, 3, 0.474, "greater"),
+    ],
+)
+def test_a_pilot_of_one_size_says_from_where_on_the_power_is_there(
+    service: Any, n: int, wins: int, losses: int, effect: float, alternative: str
+) -> None:
+    u, v = [3] * wins + [0] * (n - wins), [0] * wins + [3] * losses + [0] * (n - wins - losses)
+    design = {"kind": "pilot", "request_kind": "scores", "request": {"u": u, "v": v}}
+    body = {"design": design, "solve": "n", "effect": 3 * effect, "alternative": alternative}
+    found = asked(service, body)["solution"]
+    share = Fraction(wins + losses, n)
+
+    def power(items: int) -> float:
+        differ = math.ceil(items * share - Fraction(1, 2))  # halves go to those that are tied
+        return 0.0 if differ == 0 else flipped(items, differ, effect, alternative)
+
+    assert found["power"] == pytest.approx(power(found["n"]), abs=1e-9)
+    assert found["n"] <= found["n_always"]
+    assert found["n"] == found["n_always"] or power(found["n_always"] - 1) < 0.8
+    assert all(power(items) >= 0.8 for items in range(found["n_always"], 3 * found["n_always"]))
+
+
+def test_a_pilot_of_several_sizes_proves_no_lasting_number(service: Any) -> None:
+    design = {"kind": "pilot", "request_kind": "scores", "request": {"u": [1, 2, 0, 1], "v": [0, 0, 0, 2]}}
+    assert asked(service, {"design": design, "solve": "n", "effect": 0.3})["solution"]["n_always"] is None
 
 
 def test_a_pilots_power_is_what_simulated_tests_find(service: Any) -> None:

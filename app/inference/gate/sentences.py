@@ -7,8 +7,9 @@ import unicodedata
 from collections.abc import Sequence
 
 from ...statistics.measured import direction, measured
+from ..exactness import MOST_DIGITS, written
 from ..record import StatisticRecord, TestRecord
-from .decision import Judgement
+from .decision import Judgement, digits_of_decision
 from .record import GateTerms, MetricRecord, OnInconclusive, Policy, Verdict, family_of
 
 _NAME_CHARS = 80
@@ -94,7 +95,8 @@ def _different(terms: GateTerms, judgement: Judgement, family: str | None, again
 
 def _comparison(terms: GateTerms, judgement: Judgement, family: str | None) -> str:
     decision, alpha = judgement.decision, terms.alpha
-    p = _written(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha)
+    digits = digits_of_decision(decision)
+    p = _written(decision.p_value_adjusted, decision.log10_p_value_adjusted, alpha, digits)
     adjusted = f" (Holm-adjusted over {family})" if family is not None else ""
     if judgement.finding in {"bounds_straddle", "missing_straddle"}:
         low, high = judgement.bounds
@@ -166,12 +168,10 @@ def _plain(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def _written(p: float, log10_p: float, alpha: float) -> str:
-    """Six significant digits, or all where rounding would put p on the other side of alpha, or make it 1."""
+def _written(p: float, log10_p: float, alpha: float, digits: int = MOST_DIGITS) -> str:
+    """As `written`; as a power of ten where it is too small for a double."""
     if p < _SMALLEST_WRITTEN:
         exponent = math.floor(log10_p)
         mantissa = f"{10 ** (log10_p - exponent):.4g}"
         return f"1e{exponent + 1}" if mantissa == "10" else f"{mantissa}e{exponent}"
-    rounded = f"{p:.6g}"
-    lies = (float(rounded) <= alpha) != (p <= alpha) or (float(rounded) == 1.0) != (p == 1.0)
-    return repr(p) if lies else rounded
+    return written(p, alpha, digits=digits)

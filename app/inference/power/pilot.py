@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ...engine.plan import Cost
+from ...engine.power.paired_binary import ROUNDING, PairedBinary
 from ...engine.power.price import SEARCH, laws_cost
+from ...engine.power.resizing import resized
 from ...engine.power.tilted_sum import (
     LevelTest,
     Rejection,
@@ -17,6 +19,7 @@ from ...engine.power.tilted_sum import (
     tilt_of_power,
 )
 from ...errors import InvalidTest
+from ..options import Alternative
 from .design import Needed
 from .record import PowerMethod
 from .sizes import EXACT_LAW, ROUGH_LAW, Sizes, quick
@@ -26,6 +29,8 @@ MOST_ITEMS = 10_000_000
 # Power of few sizes goes up and down: so many numbers below the one found are tried, again below what they find, and all below the
 # last of these.
 _LOOK_BACK, _LOOKS_BACK, _FEW_SIZES, _ALL_BELOW = 24, 20, 64, 64
+# Of one size, up to so many times the number found it is tried to prove that all from there on have the power.
+_MOST_PROVEN = 4
 # An effect this much beyond the sizes is rounding.
 _ROUNDING = 1e-9
 
@@ -75,7 +80,7 @@ class PilotDesign:
         return None if tilt is None else mean_of(sizes.form, tilt) * sizes.scale
 
     def needed(self, size: float, power: float) -> Needed | None:
-        """See `Design`: found by bisection, on rounded sizes first; no number is proven to be the last."""
+        """See `Design`: found by bisection, on rounded sizes first; of more than one size no number is proven to be the last."""
         if size == 0.0:
             return None
         if self.sizes.grows == "sum":
@@ -94,7 +99,53 @@ class PilotDesign:
             if before is None:
                 break
             high = before
-        return Needed(high, None)
+        return Needed(high, self._always(high, size, power))
+
+    def _always(self, found: int, size: float, power: float) -> int | None:
+        """The first number from which on all have the power, where all differences are of one size; else None.
+
+        Then k of the n items differ, each of them for the better system with chance q, 1/2 more where the size is all of it. A
+        test of k or more such items has at least the power of the randomised test of k at the least of their levels
+        (`paired_binary`), with the least q that any number from n on has. Downwards from where that proves it.
+        """
+        form = self.sizes.form
+        if (
+            len(form.weights) != 1
+            or self.sizes.grows != "mean"
+            or self.test.mid
+            or not self.sizes.method.exact
+        ):
+            return None
+        # q - 1/2 for each item that differs, of one item in all.
+        ahead = size / (self.sizes.scale * self.sizes.items * float(form.weights[0]))
+        proven, gap = found, max(found // 100, 1)
+        while True:
+            # k <= share n + 1 + share / 2, as units and those that differ are rounded.
+            share = form.nonzero / form.items
+            most = form.nonzero / self.sizes.items + (1.0 + 0.5 * share) / proven
+            flips, differ = self._flips(ahead / most), self._differ(proven)
+            level = flips.least_level_from(differ)
+            if level > 0.0 and flips.randomised_power(differ, level) - 2.0 * ROUNDING >= power:
+                break
+            proven, gap = proven + gap, 2 * gap
+            if proven > _MOST_PROVEN * found:
+                return None
+        while proven > found:
+            differ = self._differ(proven - 1)
+            if differ == 0 or self._flips(ahead * (proven - 1) / differ).power(differ) < power:
+                break
+            proven -= 1
+        return proven
+
+    def _differ(self, n: int) -> int:
+        """How many of n items differ."""
+        return resized(self.sizes.form, self.sizes.units(n)).nonzero
+
+    def _flips(self, ahead: float) -> PairedBinary:
+        """Items that all differ, for the better system with chance 1/2 + `ahead`."""
+        p10 = min(0.5 + ahead, 1.0)
+        side: Alternative = "two-sided" if self.test.two_sided else "greater"
+        return PairedBinary(p10, 1.0 - p10, self.test.alpha, side)
 
     def critical(self, n: int) -> float | None:
         """See `Design`."""

@@ -18,7 +18,7 @@ class Solution:
 
     Power goes up and down with n. Of a binary design `n` is the least number of items with the power, and `n_always` the one
     from which on every number has it. Of a pilot `n` has the power, but a somewhat smaller number may have it, too: it is
-    found by bisection. `n_always` is null where n was given, or is not proven. `effect` has the sign of U - V that the
+    found by bisection. `n_always` is null where n was given, or is not proven: of a pilot with differences of more than one size. `effect` has the sign of U - V that the
     alternative looks for; null where no difference is found so often, as `power` is where there is no effect.
     """
 

@@ -68,9 +68,13 @@ class Sizes:
         """The largest |t| of these sizes: all on one side."""
         return self.form.range / 2.0 * self.scale
 
+    def units(self, n: int) -> int:
+        """How many units n items are."""
+        return max(round(n * self.form.items / self.items), 1)
+
     def of(self, n: int) -> Sizes:
         """Those of n items with the same mixture; a mean's unit shrinks with them. Raises InvalidTest for sums beyond 61 bits."""
-        units = max(round(n * self.form.items / self.items), 1)
+        units = self.units(n)
         for sizes in (self, rounded(self)):
             form = resized(sizes.form, units)
             if form.range < MAX_TOTAL:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from ...inference.compare.record import Adjust, BoardRecord, CompareRecord, PairRecord, Relation, SystemRecord
-from ...inference.exactness import is_tight
+from ...inference.exactness import is_tight, known_digits
 from ...inference.record import WarningRecord
 from ...statistics.measured import Say, direction, measured, metric_title
 from ..certainty import Kind
@@ -108,8 +108,10 @@ def confidence(alpha: float) -> str:
 
 
 def p_adjusted(pair: PairRecord, alpha: float) -> str:
-    """The adjusted p-value, on its own side of alpha."""
-    return probability(pair.p_adjusted, pair.log10_p_adjusted, alpha)
+    """The adjusted p-value, on its own side of alpha; a sampled one with the digits of its interval."""
+    kind = "confidence" if kind_of_pair(pair) == "sampled" else "certified"
+    digits = known_digits(pair.p_adjusted, kind, *pair.p_adjusted_bounds)
+    return probability(pair.p_adjusted, pair.log10_p_adjusted, alpha, digits=digits)
 
 
 def kind_of_pair(pair: PairRecord) -> Kind:

@@ -22,7 +22,9 @@ export const signed = (value, digits) => (value > 0 ? `+${number(value, digits)}
 
 /** A p-value; by its logarithm where a double ends. */
 export function probability(p, log10, digits = 6) {
-  if (p >= SMALLEST) return number(p, p < 1 && Number(p.toPrecision(digits)) === 1 ? 17 : digits);
+  let enough = digits;
+  while (enough < 17 && p < 1 && Number(p.toPrecision(enough)) === 1) enough += 1;
+  if (p >= SMALLEST) return number(p, enough);
   let exponent = Math.floor(log10);
   let mantissa = Number((10 ** (log10 - exponent)).toPrecision(Math.min(digits, 4)));
   if (mantissa >= 10) [mantissa, exponent] = [1, exponent + 1];
