@@ -133,7 +133,9 @@ class Settings(BaseSettings):
         default=256 * MIB, ge=1, description="Most bytes of bodies in each queue; more get 503."
     )
     worker_start_timeout_s: float = Field(
-        default=60.0, gt=0, description="Seconds that a worker may take to import and warm up."
+        default=60.0,
+        gt=0,
+        description="Seconds that a worker may take to import and warm up; a service whose workers are not ready by then does not start.",
     )
     default_timeout_s: float = Field(
         default=60.0, gt=0, description="Deadline of a request that sets none, in seconds."
