@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..engine.bootstrap import law as bootstrap, monte_carlo
 from ..engine.bootstrap.form import ResampleForm, resample_form, shifted_null, with_room
@@ -23,13 +24,15 @@ from ..engine.lattice import (
 )
 from ..engine.plan import Budget, Cost, Plan
 from ..engine.planner import choose
-from ..engine.probability import IMPOSSIBLE, SMALLEST, UNIT_ROUNDOFF, Region
+from ..engine.probability import IMPOSSIBLE, SMALLEST, UNIT_ROUNDOFF, Alternative, Region
 from ..engine.real.bounds import Bracket
 from ..errors import InvalidTest
 from ..statistics.additive_problem import Additive
+from ..statistics.decisions import compared, exact_value
 from ..statistics.finite import values_of
-from ..statistics.joint_problem import Joint
+from ..statistics.joint_problem import Joint, SumFunction
 from ..statistics.linear_forms import in_linear_forms
+from ..statistics.sum_function import FunctionOf
 from .bootstrap_null import NANOSECONDS_PER_DRAW, SAMPLED, NullLook, look_at, null_of
 from .certificate import certified_by
 from .exactness import MOST_ERROR
@@ -42,7 +45,7 @@ from .record import LatticeRecord
 
 # What a joint statistic takes for each unit and each value of a resample, and for each block of them.
 _NANOSECONDS_PER_UNIT, _NANOSECONDS_PER_VALUE, _CALL = 9, 50, 120_000
-# Joint statistics are doubles here: values this close to the threshold count as reaching it.
+# Values this close to the threshold are decided in fractions; where they are none, they count as reaching it.
 _TIE = 1e-12
 _ROUNDED = (
     "The scores take more than 60 bits together with their resamples. p_value_bounds hold for the scores as they are; "
@@ -210,7 +213,11 @@ class JointBootstrap:
             sums = (weights.astype(effects.dtype) @ effects).astype(np.int64)
             shift = values_of(function, list(sums.T)) - observed
             shifts.append(shift)
-            return _reaches(shift, observed, options)
+            reached, near = _reaches(shift, observed, options)
+            if near.any():
+                exactly = _decided(function, sums[near], start, options.alternative)
+                reached[near] = True if exactly is None else exactly
+            return reached
 
         estimate = monte_carlo.estimate_any(len(units), extreme, samples=options.samples, seed=options.seed)
         drawn = np.concatenate(shifts)
@@ -226,16 +233,32 @@ class JointBootstrap:
         )
 
 
-def _reaches(
-    shift: np.ndarray[tuple[int], np.dtype[np.float64]], observed: float, options: Options
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _reaches(shift: Reals, observed: float, options: Options) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which shifts are as extreme as the observed value, and which are so near that doubles do not tell; shape (K,) each."""
+    size, aim = shift, observed
+    if options.alternative == "two-sided":
+        size, aim = np.abs(shift), abs(observed)
+    reached = size <= aim if options.alternative == "less" else size >= aim
     # Of both values that the shift is of, so that the unit of the statistic does not matter.
-    slack = _TIE * (np.abs(shift) + 2.0 * abs(observed))
-    if options.alternative == "greater":
-        return np.asarray(shift >= observed - slack)
-    if options.alternative == "less":
-        return np.asarray(shift <= observed + slack)
-    return np.asarray(np.abs(shift) >= abs(observed) - slack)
+    return np.asarray(reached), np.asarray(np.abs(size - aim) <= _TIE * (np.abs(shift) + 2.0 * abs(observed)))
+
+
+def _decided(
+    function: SumFunction, states: Integers, start: Integers, side: Alternative
+) -> NDArray[np.bool_] | None:
+    """The same of fractions, at each row of `states`, shape (K, k); None where values are no fractions."""
+    if not isinstance(function, FunctionOf):
+        return None
+    seen = exact_value(function.quantity, start.tolist())
+    if not isinstance(seen, Fraction):
+        return None
+    found = function.quantity.ratios(states, 4 * max(abs(seen.numerator), seen.denominator))
+    if found is None:
+        return None
+    if side != "two-sided":
+        return compared(found, 2 * seen, side)
+    size = abs(seen)
+    return np.asarray(compared(found, seen + size, "greater") | compared(found, seen - size, "less"))
 
 
 def _joint(problem: Joint, options: Options, budget: Budget) -> JointBootstrap:
