@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from typing import Any
 
@@ -97,3 +98,38 @@ def test_a_notebook_and_a_terminal_say_it(service: Any) -> None:
     assert "2 exact, 2 bracketed, 2 sampled" in str(result)
     assert "2 sampled" in result._repr_html_()
     assert set(result.systems_frame()["certainty"]) == {"exact:2 bracketed:2 sampled:2"}
+
+
+MANY = 2_500
+RIGHT = {"tp": [1] * MANY, "fp": [0] * MANY, "fn": [0] * MANY, "tn": [1] * MANY}
+WRONG = {"tp": [0] * MANY, "fp": [1] * MANY, "fn": [1] * MANY, "tn": [0] * MANY}
+DEEP = {
+    "mcc": ("counts", RIGHT, WRONG, {"name": "mcc"}),
+    "kappa": ("counts", RIGHT, WRONG, {"name": "kappa"}),
+    "f1": ("counts", RIGHT, WRONG, {"name": "f1"}),
+    "mean": ("scores", [1] * MANY, [0] * MANY, {"name": "mean_difference"}),
+    "median": ("scores", [1] * MANY, [0] * MANY, {"name": "median_difference"}),
+}
+
+
+@pytest.mark.parametrize("adjust", ["none", "holm"])
+@pytest.mark.parametrize("name", DEEP)
+def test_a_board_has_p_values_far_below_doubles_as_logarithms(service: Any, name: str, adjust: str) -> None:
+    """Of systems that are always right and always wrong only two of all 2 ** N assignments are as extreme; of medians more are."""
+    kind, u, v, statistic = DEEP[name]
+    systems = {"a": u, "b": v, "c": v}
+    body = {
+        "kind": kind,
+        "systems": systems,
+        "statistic": statistic,
+        "adjust": adjust,
+        "higher_is_better": True,
+    }
+    response = service.post("/v1/compare", body)
+    assert response.status_code == 200, response.text
+    pair = next(pair for pair in response.json()["pairs"] if {pair["u"], pair["v"]} == {"a", "b"})
+    single = service.post(f"/v1/tests/{kind}", {"u": u, "v": v, "statistic": statistic, "pmf": "none"}).json()
+    if name != "median":
+        assert single["log10_p_value"] == pytest.approx((1 - MANY) * math.log10(2), rel=1e-9)
+    assert pair["log10_p_value"] == pytest.approx(single["log10_p_value"], rel=1e-9)
+    assert 0 < pair["p_value"] <= 1

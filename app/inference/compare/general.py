@@ -182,11 +182,16 @@ def _sign(problem: Problem, observed: float) -> int:
 
 
 def _log10_attainable(planned: PlannedTest, result: Result) -> float:
-    """log10 of the least attainable p-value, of one sum also where it underflows; NaN where it is not known."""
+    """log10 of the least attainable p-value; NaN where it is not known.
+
+    Where it underflows it is that of one sum, and of other statistics the share of one assignment, which is no more.
+    """
     if result.attainable is None:
         return math.nan
-    if result.attainable > SMALLEST or not isinstance(planned, AdditiveTest | RoundedTest):
+    if result.attainable > SMALLEST:
         return math.log10(result.attainable)
+    if not isinstance(planned, AdditiveTest | RoundedTest):
+        return -result.items.nonzero * math.log10(2.0)
     return (int(planned.options.alternative == "two-sided") - planned.form.nonzero) * math.log10(2.0)
 
 
