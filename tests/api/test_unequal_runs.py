@@ -151,6 +151,29 @@ def test_files(service: Any) -> None:
     assert flaws(service.post("/v1/tests/files", files=objects)) == [("/files/v/c", CODE)]
 
 
+def inspect_log(name: str, epochs: int) -> str:
+    samples = [
+        {"id": key, "epoch": epoch, "scores": {"match": {"value": "CI"[(key + epoch) % 2]}}}
+        for key in range(4)
+        for epoch in range(1, epochs + 1)
+    ]
+    return json.dumps(
+        {"version": 2, "status": "success", "eval": {"task": "t", "model": name}, "samples": samples}
+    )
+
+
+def test_the_way_out_of_inspect_logs_is_enough_for_tests_and_boards(service: Any) -> None:
+    logs = {name: inspect_log(name, epochs) for name, epochs in (("A", 3), ("B", 1), ("C", 3))}
+    two = {"u": ("u.json", logs["A"]), "v": ("v.json", logs["B"])}
+    three = [("system", (f"{name}.json", log)) for name, log in logs.items()]
+    for path, files in (("/v1/tests/files", two), ("/v1/compare", three)):
+        refused = service.post(path, files=files).json()["errors"]
+        assert [flaw["code"] for flaw in refused] == [CODE]
+        assert len(refused[0]["choices"]) == 1
+        answered = service.post(path, files=files, data=refused[0]["choices"][0]["fields"])
+        assert answered.status_code == 200, answered.text
+
+
 def test_the_package() -> None:
     for ask in (lambda: test(scores(U, V)), lambda: gate(scores(U, V)), lambda: compare({"A": U, "B": V})):
         with pytest.raises(InvalidTest) as refused:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...errors import InputError, InvalidTest, pointer_token
+from ...errors import Choice, InputError, InvalidTest, pointer_token
 from ...inference.record import ReadingRecord
 from ...inputs.alignment import OnMissing, system_pointer
 from ...inputs.formats import catalogue
@@ -132,7 +132,12 @@ class _Reader:
             return catalogue.read(files, self.format, options)
         except InputError as error:
             roles = {"u": self.called[u], "v": self.called[v]}
-            flaws = tuple(replace(flaw, pointer=_in_system(flaw.pointer, roles)) for flaw in error.flaws)
+            flaws = tuple(
+                replace(
+                    flaw, pointer=_in_system(flaw.pointer, roles), choices=tuple(map(_of_all, flaw.choices))
+                )
+                for flaw in error.flaws
+            )
             which = f"u is {quoted(roles['u'])}" + ("" if u == v else f" and v is {quoted(roles['v'])}")
             concerned = any(old.pointer != new.pointer for old, new in zip(error.flaws, flaws, strict=True))
             detail = f"{error.detail} ({which})" if concerned else error.detail
@@ -144,6 +149,12 @@ def _in_system(pointer: str, roles: Mapping[str, str]) -> str:
     if tokens[:2] == ["", "files"] and len(tokens) > 2 and tokens[2] in roles:
         tokens[2] = pointer_token(roles[tokens[2]])
     return "/".join(tokens)
+
+
+def _of_all(choice: Choice) -> Choice:
+    """A way to mend two files as one that mends all: what one lacks is left out of all, and not of a pair."""
+    complete = {"on_missing": "complete"} if choice.fields.get("on_missing") == "drop" else {}
+    return Choice(choice.title, {**choice.fields, **complete})
 
 
 def _names_of(
