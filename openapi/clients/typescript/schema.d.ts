@@ -1297,8 +1297,11 @@ export interface components {
             p_value_bounds_kind: ("certified" | "confidence") | "asymptotic";
             /** Exact */
             exact: boolean;
-            /** Min Attainable P */
-            min_attainable_p: number;
+            /**
+             * Min Attainable P
+             * @description The smallest p-value that any outcome could have had; null where it is not known.
+             */
+            min_attainable_p: number | null;
             /**
              * P Value Adjusted
              * @description By Holm's method over all metrics; p_value itself for one.
@@ -2495,6 +2498,11 @@ export interface components {
             pmf: components["schemas"]["Mass"][] | null;
             /** Pmf Bin Width */
             pmf_bin_width: number | null;
+            /**
+             * Range Exact
+             * @description Whether min and max are those of all swaps, or resamples; else of those that were looked at and of what was observed.
+             */
+            range_exact: boolean;
         };
         /**
          * PairAnswer
@@ -2542,12 +2550,15 @@ export interface components {
             p_adjusted_bounds_kind: "certified" | "confidence";
             /**
              * Relation
-             * @description better or worse: p_adjusted <= alpha for certain; undecided: its bounds do not tell; untestable: no outcome of this pair could be significant, min_attainable_p > alpha; else tied.
+             * @description better or worse: p_adjusted <= alpha for certain; undecided: its bounds do not tell; untestable: no outcome of this pair could be significant, min_attainable_p > alpha; else tied, also where min_attainable_p is null.
              * @enum {string}
              */
             relation: "better" | "worse" | "tied" | "undecided" | "untestable";
-            /** Min Attainable P */
-            min_attainable_p: number;
+            /**
+             * Min Attainable P
+             * @description Null where it is not known.
+             */
+            min_attainable_p: number | null;
             /** Wins */
             wins: number;
             /** Ties */
@@ -3149,6 +3160,7 @@ export interface components {
              *       "scheme": null,
              *       "scale": null,
              *       "group_average": null,
+             *       "variant": null,
              *       "epsilon": null,
              *       "tokenize": null,
              *       "lowercase": null,
@@ -3184,9 +3196,9 @@ export interface components {
              *     span_recall: recall of entities in sequences of tags;
              *     auc: area under the ROC curve of scores against two labels, ties a half;
              *     concordance: Harrell's c of scores against times, with event 1 or 0 (censored) beside them; ties a half;
-             *     kendall: Kendall's tau-a against gold scores: concordant less discordant pairs, over all pairs;
+             *     kendall: Kendall's tau against gold scores: concordant less discordant pairs; by variant over what ties leave (b), pairs and classes (c), or all pairs (a);
              *     pairwise_accuracy: pairs of items that are ordered or tied as their gold scores are;
-             *     spearman: Spearman's rho against gold scores, mid-ranks for ties, by the normaliser (n^3 - n) / 12 of no ties;
+             *     spearman: Spearman's rho against gold scores: Pearson's correlation of mid-ranks;
              *     bleu: corpus BLEU, as sacrebleu counts it;
              *     chrf: corpus chrF, as sacrebleu counts it;
              *     ter: corpus TER, as sacrebleu counts it; less is better.
@@ -3230,6 +3242,12 @@ export interface components {
              * @default null
              */
             group_average?: ("mean" | "sum") | null;
+            /**
+             * Variant
+             * @description Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b).
+             * @default null
+             */
+            variant?: ("b" | "c" | "a") | null;
             /**
              * Epsilon
              * @description Of pairwise_accuracy: scores that differ by at most this tie; in units of scale (default 0).
@@ -3617,10 +3635,10 @@ export interface components {
             zero_method?: ("wilcox" | "pratt" | "zsplit") | null;
             /**
              * Interpolation
-             * @description Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default inverted_cdf).
+             * @description Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear).
              * @default null
              */
-            interpolation?: ("inverted_cdf" | "linear") | null;
+            interpolation?: ("linear" | "inverted_cdf") | null;
             /**
              * Q
              * @description Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95.
@@ -3699,7 +3717,7 @@ export interface components {
          *
          *     Power goes up and down with n. Of a binary design `n` is the least number of items with the power, and `n_always` the one
          *     from which on every number has it. Of a pilot `n` has the power, but a somewhat smaller number may have it, too: it is
-         *     found by bisection. `n_always` is null where n was given, or is not proven. `effect` has the sign of U - V that the
+         *     found by bisection. `n_always` is null where n was given, or is not proven: of a pilot with differences of more than one size. `effect` has the sign of U - V that the
          *     alternative looks for; null where no difference is found so often, as `power` is where there is no effect.
          */
         SolutionAnswer: {
@@ -3834,8 +3852,11 @@ export interface components {
             significant: boolean;
             /** Alpha */
             alpha: number;
-            /** Min Attainable P */
-            min_attainable_p: number;
+            /**
+             * Min Attainable P
+             * @description The smallest p-value that any outcome on these items could have had: exact, or null where it is not known.
+             */
+            min_attainable_p: number | null;
             /**
              * Alternative
              * @enum {string}
@@ -3930,8 +3951,11 @@ export interface components {
             significant: boolean;
             /** Alpha */
             alpha: number;
-            /** Min Attainable P */
-            min_attainable_p: number;
+            /**
+             * Min Attainable P
+             * @description The smallest p-value that any outcome on these items could have had: exact, or null where it is not known.
+             */
+            min_attainable_p: number | null;
             /**
              * Alternative
              * @enum {string}
@@ -4292,8 +4316,8 @@ export interface operations {
                 repeats?: "mean" | "all" | "any";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of signed_rank: zero differences, in SciPy's meaning (default wilcox). */
                 zero_method?: "wilcox" | "pratt" | "zsplit";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default inverted_cdf). */
-                interpolation?: "inverted_cdf" | "linear";
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear). */
+                interpolation?: "linear" | "inverted_cdf";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95. */
                 q?: number;
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. two-sided is P(|t| >= |observed|); greater means that U is greater than V. Default two-sided. */
@@ -4712,9 +4736,9 @@ export interface operations {
                  *     span_recall: recall of entities in sequences of tags;
                  *     auc: area under the ROC curve of scores against two labels, ties a half;
                  *     concordance: Harrell's c of scores against times, with event 1 or 0 (censored) beside them; ties a half;
-                 *     kendall: Kendall's tau-a against gold scores: concordant less discordant pairs, over all pairs;
+                 *     kendall: Kendall's tau against gold scores: concordant less discordant pairs; by variant over what ties leave (b), pairs and classes (c), or all pairs (a);
                  *     pairwise_accuracy: pairs of items that are ordered or tied as their gold scores are;
-                 *     spearman: Spearman's rho against gold scores, mid-ranks for ties, by the normaliser (n^3 - n) / 12 of no ties;
+                 *     spearman: Spearman's rho against gold scores: Pearson's correlation of mid-ranks;
                  *     bleu: corpus BLEU, as sacrebleu counts it;
                  *     chrf: corpus chrF, as sacrebleu counts it;
                  *     ter: corpus TER, as sacrebleu counts it; less is better. Default accuracy.
@@ -4732,6 +4756,8 @@ export interface operations {
                 scale?: "ranks" | "raw" | "standardized";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean). */
                 group_average?: "mean" | "sum";
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b). */
+                variant?: "b" | "c" | "a";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of pairwise_accuracy: scores that differ by at most this tie; in units of scale (default 0). */
                 epsilon?: number;
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of bleu: sacrebleu's tokenizer (default 13a). */
@@ -5097,10 +5123,10 @@ export interface operations {
                      */
                     zero_method?: "wilcox" | "pratt" | "zsplit";
                     /**
-                     * @description Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default inverted_cdf).
+                     * @description Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear).
                      * @enum {string}
                      */
-                    interpolation?: "inverted_cdf" | "linear";
+                    interpolation?: "linear" | "inverted_cdf";
                     /** @description Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95. */
                     q?: number;
                     /** @description Of fbeta: how many times as much recall weighs as precision (default 1); Of chrf: how many times as much recall weighs as precision (default 2). */
@@ -5128,6 +5154,11 @@ export interface operations {
                      * @enum {string}
                      */
                     group_average?: "mean" | "sum";
+                    /**
+                     * @description Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b).
+                     * @enum {string}
+                     */
+                    variant?: "b" | "c" | "a";
                     /** @description Of pairwise_accuracy: scores that differ by at most this tie; in units of scale (default 0). */
                     epsilon?: number;
                     /**
@@ -5489,8 +5520,8 @@ export interface operations {
                 repeats?: "mean" | "all" | "any";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of signed_rank: zero differences, in SciPy's meaning (default wilcox). */
                 zero_method?: "wilcox" | "pratt" | "zsplit";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default inverted_cdf). */
-                interpolation?: "inverted_cdf" | "linear";
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear). */
+                interpolation?: "linear" | "inverted_cdf";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95. */
                 q?: number;
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. What the data of one system is. Default scores. */
@@ -5539,6 +5570,8 @@ export interface operations {
                 scale?: "ranks" | "raw" | "standardized";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of auc, concordance, kendall, pairwise_accuracy, spearman: of groups: the mean of their own values, or all pairs together (default mean). */
                 group_average?: "mean" | "sum";
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b). */
+                variant?: "b" | "c" | "a";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Of pairwise_accuracy: scores that differ by at most this tie; in units of scale (default 0). */
                 epsilon?: number;
             };
@@ -5684,10 +5717,10 @@ export interface operations {
                      */
                     zero_method?: "wilcox" | "pratt" | "zsplit";
                     /**
-                     * @description Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default inverted_cdf).
+                     * @description Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear).
                      * @enum {string}
                      */
-                    interpolation?: "inverted_cdf" | "linear";
+                    interpolation?: "linear" | "inverted_cdf";
                     /** @description Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95. */
                     q?: number;
                     /** @description Of chrf: how many times as much recall weighs as precision (default 2). */
@@ -5717,6 +5750,11 @@ export interface operations {
                      * @enum {string}
                      */
                     group_average?: "mean" | "sum";
+                    /**
+                     * @description Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b).
+                     * @enum {string}
+                     */
+                    variant?: "b" | "c" | "a";
                     /** @description Of pairwise_accuracy: scores that differ by at most this tie; in units of scale (default 0). */
                     epsilon?: number;
                     /**
@@ -6105,10 +6143,10 @@ export interface operations {
                      */
                     zero_method?: "wilcox" | "pratt" | "zsplit";
                     /**
-                     * @description Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default inverted_cdf).
+                     * @description Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear).
                      * @enum {string}
                      */
-                    interpolation?: "inverted_cdf" | "linear";
+                    interpolation?: "linear" | "inverted_cdf";
                     /** @description Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95. */
                     q?: number;
                     /** @description Of fbeta: how many times as much recall weighs as precision (default 1); Of chrf: how many times as much recall weighs as precision (default 2). */
@@ -6136,6 +6174,11 @@ export interface operations {
                      * @enum {string}
                      */
                     group_average?: "mean" | "sum";
+                    /**
+                     * @description Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b).
+                     * @enum {string}
+                     */
+                    variant?: "b" | "c" | "a";
                     /** @description Of pairwise_accuracy: scores that differ by at most this tie; in units of scale (default 0). */
                     epsilon?: number;
                     /**
@@ -6559,10 +6602,10 @@ export interface operations {
                      */
                     zero_method?: "wilcox" | "pratt" | "zsplit";
                     /**
-                     * @description Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default inverted_cdf).
+                     * @description Of median_difference, quantile_difference: between two values, in numpy.quantile's meaning (default linear).
                      * @enum {string}
                      */
-                    interpolation?: "inverted_cdf" | "linear";
+                    interpolation?: "linear" | "inverted_cdf";
                     /** @description Of quantile_difference: which quantile, from 0 to 1: 0.5 is the median, 0.95 the p95. */
                     q?: number;
                     /** @description Of fbeta: how many times as much recall weighs as precision (default 1); Of chrf: how many times as much recall weighs as precision (default 2). */
@@ -6590,6 +6633,11 @@ export interface operations {
                      * @enum {string}
                      */
                     group_average?: "mean" | "sum";
+                    /**
+                     * @description Of kendall: of kendall: tau-b, tau-c (Stuart) or tau-a (default b).
+                     * @enum {string}
+                     */
+                    variant?: "b" | "c" | "a";
                     /** @description Of pairwise_accuracy: scores that differ by at most this tie; in units of scale (default 0). */
                     epsilon?: number;
                     /**
