@@ -245,7 +245,10 @@ def test_events_tell_the_progress_and_go_on_after_the_last(server: JobServer) ->
 
     seen = events()
     assert seen[-1] == (91, "succeeded")
-    assert [number for number, _ in seen] == sorted({number for number, _ in seen[:-1]} | {91})
+    # All of it may be done a while before it is joined: then the last two have one number.
+    progress = [number for number, _ in seen[:-1]]
+    assert progress == sorted(set(progress))
+    assert {name for _, name in seen[:-1]} <= {"progress"}
     assert events(**{"last-event-id": "91"}) == [(91, "succeeded")]
 
 
