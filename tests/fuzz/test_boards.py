@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from app.service.media_types import CSV, JSON, NDJSON, NPY, TSV
-from tests.fuzz.amount import examples
+from tests.fuzz.amount import GENERATED, examples
 from tests.fuzz.asgi import InProcess
 from tests.fuzz.boards import LINES, OF_ALL, OPTIONS, TABLES, arrays, boards, encoded
 from tests.fuzz.mutations import STEPS, Steps, mutated
@@ -47,6 +50,62 @@ def test_damaged_bytes_are_answered_or_refused(
     service: InProcess, request_: dict[str, Any], steps: Steps
 ) -> None:
     service.judge("compare", b"", AS_JSON, mutated(encoded(request_), steps))
+
+
+@st.composite
+def comparable(draw: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A board of three systems, and what its pairs have in common as tests."""
+    kind = draw(st.sampled_from(["scores", "counts", "predictions"]))
+    items = draw(st.integers(1, 7))
+
+    def column(values: Any) -> Any:
+        return draw(st.lists(values, min_size=items, max_size=items))
+
+    beside: dict[str, Any] = {}
+    if kind == "scores":
+        values = draw(st.sampled_from([[0, 1], [0, 0.1, 0.25, 1.5], [-3, 1, 2, 20], [1e9, 0.3, 7]]))
+        own = [column(st.sampled_from(values)) for _ in range(3)]
+        names = ["mean_difference", "sum_difference", "sign", "signed_rank", "median_difference"]
+        if draw(st.integers(0, 3)) == 0:
+            names, beside = names[:2], {"weights": column(st.sampled_from([1, 2, 0.5]))}
+    elif kind == "counts":
+        own = [{name: column(st.integers(0, 4)) for name in ("tp", "fp", "fn", "tn")} for _ in range(3)]
+        names = ["f1", "mcc", "g_mean", "kappa", "accuracy", "balanced_accuracy", "jaccard", "root"]
+    else:
+        own = [column(st.integers(0, 1)) for _ in range(3)]
+        beside = {"gold": column(st.integers(0, 1))}
+        names = ["accuracy", "f1", "mcc", "g_mean", "kappa", "balanced_accuracy"]
+    if draw(st.booleans()) and "weights" not in beside:
+        beside["clusters"] = column(st.integers(0, 3))
+    name = draw(st.sampled_from(names))
+    statistic = {"name": name}
+    if name == "root":
+        statistic = {"name": "expression", "expression": "sqrt(tp * tn) / (1 + fp + fn)"}
+    common = {**beside, "statistic": statistic}
+    systems = dict(zip("ABC", own, strict=True))
+    board = {"kind": kind, "systems": systems, "higher_is_better": True, "adjust": "none", **common}
+    return board, common
+
+
+@examples(100)
+@given(comparable())
+def test_pairs_of_a_board_have_the_p_values_of_single_tests(
+    service: InProcess, asked: tuple[dict[str, Any], dict[str, Any]]
+) -> None:
+    board, common = asked
+    answered = service.ask("POST", "/v1/compare", b"", AS_JSON, encoded(board))
+    assert answered.status in {200, 422}, answered.body
+    if answered.status == 422:
+        return
+    for pair in json.loads(answered.body)["pairs"]:
+        u, v = (board["systems"][pair[side]] for side in "uv")
+        body = encoded({"u": u, "v": v, "pmf": "none", **common})
+        single = service.ask("POST", f"/v1/tests/{board['kind']}", b"", AS_JSON, body)
+        assert single.status == 200, single.body
+        said = json.loads(single.body)
+        assert math.isclose(pair["p_value"], said["p_value"], rel_tol=1e-9), (board, pair, said)
+        assert math.isclose(pair["difference"], said["statistic"]["observed"], rel_tol=1e-9, abs_tol=1e-12)
+        GENERATED["pairs of boards against single tests"] += 1
 
 
 @pytest.mark.parametrize("media", [CSV, TSV, NDJSON, NPY])
