@@ -35,7 +35,7 @@ COMPARE = (
         choices=(*get_args(Aggregate), "null"),
     ),
     Field("combine", "Make the overall p-values of those of the data sets.", choices=get_args(Combine)),
-    Field("pairs", "Which pairs the answer lists [all].", choices=get_args(ListedPairs)),
+    Field("pairs", "Which pairs the answer lists [auto: as many as fit].", choices=get_args(ListedPairs)),
     Field("systems", "Which systems of one file to compare: A,B,C or a JSON list.", "LIST"),
     Field("names", "Names of the systems, in the order of their files: A,B,C or a JSON list [the files' names].", "LIST"),
 )  # fmt: skip

@@ -41,7 +41,7 @@ class CompareOptions(TypedDict, total=False):
     alternative: Literal["two-sided", "greater", "less"]
     alpha: float
     confidence_level: float
-    pairs: Literal["all", "significant", "none"]
+    pairs: Literal["auto", "all", "significant", "none"]
     method: str
     samples: int
     seed: int

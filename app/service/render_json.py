@@ -225,7 +225,7 @@ def render_compare(record: CompareRecord, runtime: Runtime) -> dict[str, Any]:
     """The JSON answer to a comparison; warnings about its one board are among those of the answer."""
     if record.board is not None:
         record = replace(record, warnings=(*record.warnings, *record.board.warnings))
-    return dict(as_json(CompareAnswer(record, runtime, VERSIONS, signature(record))))
+    return dict(as_json(CompareAnswer(record.as_listed(), runtime, VERSIONS, signature(record))))
 
 
 def render_power(record: PowerRecord, runtime: Runtime) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from .groups import LETTERS, circular, cluster_lines, letter_groups, tiers
 from .pair_records import Intervals, listed_order, pair_records
 from .pair_tests import PairTests
 from .ranks import Score, best_first, best_set, competition_ranks, rank_ranges
-from .record import Adjust, BoardRecord, Combine, FamilyRecord, GroupsRecord, SystemRecord
+from .record import Adjust, BoardRecord, Combine, FamilyRecord, GroupsRecord, SystemRecord, most_of
 from .relations import BETTER, WORSE, relations
 from .rounding import exact_alpha
-from .warnings import combined_against_scores, letters_too_many, pairwise_circular, test_warnings
+from .warnings import combined_against_scores, left_out, letters_too_many, pairwise_circular, test_warnings
 
 _PROMISE = ", which pairs of systems do not promise"
 CONTROLS: dict[Adjust, str] = {
@@ -76,6 +76,8 @@ def board_record(
     else:
         systems, groups = tuple(SystemRecord(*head, *[None] * 8) for head in own), None
     controls = CONTROLS[comparison.adjust] + (RANGES if design == "all_pairs" else "")
+    if comparison.listed == "auto":
+        warnings += left_out(len(tests), most_of(comparison.board_count))
     listed = listed_order(tests, place, design)
     return BoardRecord(
         systems=systems,

@@ -27,7 +27,7 @@ class Comparison:
         The overall board over data sets, None for none: by one exact test of all items; or, with `combine`, from the
         one-sided p-values of the data sets.
     listed
-        Which pairs the answer lists.
+        Which pairs the answer lists; `auto` where they are more than an answer lists by itself.
     """
 
     datasets: Mapping[str | None, Systems]
@@ -41,3 +41,8 @@ class Comparison:
     aggregate: Aggregate | None = "macro"
     combine: Combine | None = None
     listed: ListedPairs = "all"
+
+    @property
+    def board_count(self) -> int:
+        """How many boards the answer has."""
+        return len(self.datasets) + (None not in self.datasets and self.aggregate is not None)

@@ -63,7 +63,7 @@ def pair_records(
     listed: ListedPairs,
     intervals: Intervals | None = None,
 ) -> tuple[PairRecord, ...]:
-    """The records of the listed pairs; `relation` is of each test's own u to its v."""
+    """The records of the listed pairs, all of them for `auto`; `relation` is of each test's own u to its v."""
     if listed == "none":
         return ()
     at = order.index

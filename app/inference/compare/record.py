@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from ..record import BoundsKind, ConfidenceInterval, Log10PValue, PValue, ReadingRecord, WarningRecord
@@ -13,7 +13,10 @@ Design = Literal["all_pairs", "baseline", "pairs"]
 Family = Literal["dataset", "all"]
 Aggregate = Literal["macro", "micro"]
 Combine = Literal["fisher", "stouffer"]
-ListedPairs = Literal["all", "significant", "none"]
+ListedPairs = Literal["auto", "all", "significant", "none"]
+# Of an answer, shared by its boards, unless the request asks for all: some 4 MB of JSON.
+MOST_LISTED = 10_000
+LEFT_OUT = "pairs_left_out"
 Relation = Literal["better", "worse", "tied", "undecided", "untestable"]
 
 
@@ -151,7 +154,26 @@ class CompareRecord:
         own: dict[str | None, BoardRecord] = {} if of_all is None else {None: of_all}
         return own | dict(self.datasets or {})
 
+    def as_listed(self) -> CompareRecord:
+        """The same, with the pairs that JSON and CSV list: the first ones of boards that leave some out."""
+
+        def cut(board: BoardRecord) -> BoardRecord:
+            fewer = any(warning.code == LEFT_OUT for warning in board.warnings)
+            return replace(board, pairs=board.pairs[: most_of(len(self.boards))]) if fewer else board
+
+        return replace(
+            self,
+            board=self.board and cut(self.board),
+            datasets=self.datasets and {name: cut(board) for name, board in self.datasets.items()},
+            overall=self.overall and cut(self.overall),
+        )
+
     @property
     def main_board(self) -> BoardRecord:
         """What reports and pictures show first: the only board, else the overall one, else that of the first set."""
         return next(iter(self.boards.values()))
+
+
+def most_of(boards: int) -> int:
+    """How many pairs each of so many boards lists by itself."""
+    return MOST_LISTED // boards

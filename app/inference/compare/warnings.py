@@ -7,7 +7,18 @@ import numpy as np
 from ..record import WarningRecord
 from .adjusted import Adjusted
 from .pair_tests import PairTests
-from .record import Adjust
+from .record import LEFT_OUT, Adjust
+
+
+def left_out(size: int, most: int) -> list[WarningRecord]:
+    """Of a board that lists `most` of its pairs, unless the request asks for more."""
+    if size <= most:
+        return []
+    detail = (
+        f"{size - most:,} of {_pairs(size)} are not listed in JSON and CSV, but those of the best systems are. They are tested, and part of "
+        "the adjustment, ranks and groups. pairs=all lists all of them, pairs=significant those that differ."
+    )
+    return [WarningRecord(LEFT_OUT, detail)]
 
 
 def test_warnings(tests: PairTests, adjusted: Adjusted, adjust: Adjust, alpha: float) -> list[WarningRecord]:

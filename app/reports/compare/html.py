@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...inference.compare.record import BoardRecord, CompareRecord, PairRecord, SystemRecord
+from ...inference.compare.record import LEFT_OUT, BoardRecord, CompareRecord, PairRecord, SystemRecord
 from ..certainty import interval_text
 from ..escaping import for_sentence, short, single_line
 from ..facts import Fact
@@ -174,9 +174,11 @@ def _shown_pairs(board: BoardRecord) -> tuple[list[PairRecord], str]:
     if len(board.pairs) <= MOST_PAIRS:
         return list(board.pairs), f"{counted(len(board.pairs), 'pair')}."
     shown = list(neighbours(board).values()) or list(board.pairs[:MOST_PAIRS])
+    fewer = any(warning.code == LEFT_OUT for warning in board.warnings)
+    others = "all are in the CSV (table=pairs) and in the JSON" + (" of pairs=all" if fewer else "")
     return (
         shown,
-        f"{len(shown):,} of {len(board.pairs):,} pairs; all are in the CSV (table=pairs) and in the JSON.",
+        f"{len(shown):,} of {len(board.pairs):,} pairs; {others}.",
     )
 
 

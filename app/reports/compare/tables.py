@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any, Literal
 
-from ...inference.compare.record import CompareRecord, PairRecord, SystemRecord
+from ...inference.compare.record import LEFT_OUT, CompareRecord, PairRecord, SystemRecord
 from ..csv_row import boolean, listed, optional, written
 from ..escaping import for_csv
-from .words import NamedBoard, kinds, named_boards
+from .words import NamedBoard, all_warnings, kinds, named_boards, warned
 
 
 def compare_csv(record: CompareRecord, compare_id: str, table: Literal["systems", "pairs"]) -> str:
@@ -33,7 +33,7 @@ def _system_rows(record: CompareRecord, compare_id: str) -> Iterator[dict[str, s
 
 def _pair_rows(record: CompareRecord, compare_id: str) -> Iterator[dict[str, str]]:
     notes = _notes(record)
-    for named in named_boards(record):
+    for named in named_boards(record.as_listed()):
         before, after = _before(named, compare_id), _after(record, named)
         for pair in named.board.pairs:
             yield before | {name: cell(pair) for name, cell in _PAIR.items()} | after | next(notes)
@@ -62,8 +62,9 @@ def _after(record: CompareRecord, named: NamedBoard) -> dict[str, str]:
 
 
 def _notes(record: CompareRecord) -> Iterator[dict[str, str]]:
-    """How files were read, in the first row alone: a board has thousands of pairs."""
-    yield {"notes": listed(() if record.reading is None else record.reading.notes)}
+    """How files were read, and which pairs are not here, in the first row alone: a board has thousands of pairs."""
+    fewer = [warned(of, warning) for of, warning in all_warnings(record) if warning.code == LEFT_OUT]
+    yield {"notes": listed((*(() if record.reading is None else record.reading.notes), *fewer))}
     yield from repeat({"notes": ""})
 
 

@@ -143,8 +143,8 @@ def require_common(choices: CompareChoices, names: Names) -> None:
         raise InvalidTest.at("/datasets", "no_common_systems", detail)
 
 
-def require_few(choices: CompareChoices, names: Names, aggregate: Aggregate | None, limits: Limits) -> None:
-    """Refuse more pairs than the server tests, counted over all boards; raises InvalidTest."""
+def require_few(choices: CompareChoices, names: Names, aggregate: Aggregate | None, limits: Limits) -> int:
+    """How many pairs there are, over all boards; raises InvalidTest where these are more than the server tests."""
     design, pairs = design_of(choices)
     sizes = [len(own) for own in names.values()]
     if aggregate is not None:
@@ -161,3 +161,4 @@ def require_few(choices: CompareChoices, names: Names, aggregate: Aggregate | No
             "pairs."
         )
         raise InvalidTest.at("/compare", "too_many_comparisons", detail)
+    return n

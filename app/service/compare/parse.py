@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from ...errors import InvalidTest, pointer_token, relocated
 from ...execution.ipc import UNBOUNDED, Control
 from ...inference.compare.comparison import Comparison
+from ...inference.compare.record import MOST_LISTED
 from ...inference.options import Options
 from ...inference.record import ReadingRecord, WarningRecord
 from ...inputs.alignment import system_pointer
@@ -145,7 +146,7 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
         aggregate = design.aggregate_of(choices, several=several)
         design.require_common(choices, systems)
         design.require_named(choices, systems)
-        design.require_few(choices, systems, aggregate, limits)
+        n = design.require_few(choices, systems, aggregate, limits)
         boards: dict[str | None, Board] = {}
         for name, given in decoded.boards.items():
             with relocated(_in_dataset(name)):
@@ -170,7 +171,9 @@ def comparison_of(decoded: DecodedCompare, job: Job) -> ParsedCompare:
         family=design.family_of(choices),
         aggregate=aggregate,
         combine=choices.combine,
-        listed=choices.pairs,
+        listed="all"
+        if choices.pairs == "auto" and (n <= MOST_LISTED or which != "all_pairs")
+        else choices.pairs,
     )
     warnings = (
         *decoded.warnings,

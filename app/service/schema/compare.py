@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from ...inference.compare.record import Adjust, Aggregate, Combine, Family, ListedPairs
+from ...inference.compare.record import MOST_LISTED, Adjust, Aggregate, Combine, Family, ListedPairs
 from ...inference.options import Alternative, Method
 from ...inputs.alignment import OnMissing
 from ...inputs.nested import MAX_DECIMALS
@@ -263,7 +263,13 @@ class CompareChoices(Wire):
     confidence_level: Annotated[
         float | None, Field(gt=0, lt=1, description="Requests a confidence interval of each difference.")
     ] = None
-    pairs: Annotated[ListedPairs, Field(description="Which pairs the answer lists.")] = "all"
+    pairs: Annotated[
+        ListedPairs,
+        Field(
+            description=f"Which pairs the answer lists. auto: of all pairs the first {MOST_LISTED:,}, shared by its boards; a warning counts "
+            "the others."
+        ),
+    ] = "auto"
     method: Annotated[Method, Field(description="How to compute the p-values.")] = "auto"
     samples: Annotated[int, Field(ge=1, description="Monte Carlo samples (method monte_carlo).")] = 20_000
     seed: Annotated[int, Field(ge=0, le=MAX_SEED, description="Monte Carlo seed; the default is fixed.")] = 0

@@ -92,8 +92,9 @@ function boardCards(answer, board, said, pair) {
   ].filter(Boolean);
 }
 
-function pairsCard({ pairs, family }, choose) {
+function pairsCard({ pairs, family, warnings: warned }, choose) {
   if (!pairs.length) return null;
+  const left = warned.some(({ code }) => code === "pairs_left_out");
   const name = (one) => {
     const made = element("button", { type: "button", class: "system" }, `${one.u} – ${one.v}`);
     made.addEventListener("click", () => choose(one));
@@ -106,7 +107,7 @@ function pairsCard({ pairs, family }, choose) {
     { title: "p", key: (one) => one.log10_p_value, cell: (one) => probability(one.p_value, one.log10_p_value, 3), numeric: true },
     { title: "Relation", key: ({ relation }) => RELATIONS[relation] ?? relation, cell: ({ relation }) => RELATIONS[relation] ?? relation },
   ];
-  const details = element("details", { class: "card" }, element("summary", {}, `All pairs (${count(pairs.length)}; ${count(pairs.filter(significant).length)} significant)`));
+  const details = element("details", { class: "card" }, element("summary", {}, `${left ? "First" : "All"} pairs (${count(pairs.length)}; ${count(pairs.filter(significant).length)} significant)`));
   details.addEventListener("toggle", () => {
     if (details.open && details.children.length === 1) details.append(sortable({ label: "Pairs", columns, rows: pairs }));
   });

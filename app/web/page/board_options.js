@@ -12,7 +12,7 @@ const ADJUSTMENTS = {
   max_t: ["Westfall–Young max T", "Uses how the pairs hang together; it needs differences that are symmetric together."],
   none: ["None", "Each p-value stands alone: of many pairs, some look different by chance."],
 };
-const LISTED = { all: "All", significant: "Significant ones only", none: "None" };
+const LISTED = { auto: "As many as fit", all: "All", significant: "Significant ones only", none: "None" };
 const MISSING = {
   error: "Refuse", pairwise: "Compare each pair on the items that both have", complete: "Keep the items that all systems have",
 };
@@ -47,7 +47,7 @@ export function start({ designs, adjustments, families, aggregates, combines, li
     }),
   );
   byId("board-more").append(
-    field("pairs", { label: "Pairs in the answer", choices: worded(listed, LISTED), fallback: "all",
+    field("pairs", { label: "Pairs in the answer", choices: worded(listed, LISTED), fallback: "auto",
       hint: "With hundreds of systems, the answer is much shorter without the pairs that do not differ." }),
     field(SYSTEMS, { label: "Which systems", optional: "of one file", hint: "Names with commas between them; otherwise all." }),
     field(NAMES, { label: "Names of the systems", optional: "of several files", hint: "In the order of the files, with commas between them; otherwise by the files." }),
