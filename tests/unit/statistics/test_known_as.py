@@ -83,7 +83,7 @@ def counts(chance: random.Random) -> tuple[Paired, Any, Column, Column]:
         tables.append(dict(zip(("tp", "fp", "fn", "tn"), table.T, strict=True)))
         tp, fp, fn, tn = table.sum(axis=0).tolist()
         columns.append(([1] * tp + [0] * fp + [1] * fn + [0] * tn, [1] * (tp + fp) + [0] * (fn + tn)))
-    return Counts(*tables), None, columns[0], columns[1]
+    return Counts(tables[0], tables[1]), None, columns[0], columns[1]
 
 
 def of_named(*names: str) -> Callable[[random.Random], tuple[Paired, Any, Column, Column]]:
@@ -94,9 +94,13 @@ def of_named(*names: str) -> Callable[[random.Random], tuple[Paired, Any, Column
         assert isinstance(data, Counts)
         both = []
         for table in (data.u, data.v):
-            whole = {**table, "correct": table["tp"] + table["tn"], "total": sum(table.values())}
+            whole: dict[str, Any] = {
+                **table,
+                "correct": table["tp"] + table["tn"],
+                "total": sum(table.values()),
+            }
             both.append({name: whole[name] for name in names})
-        return Counts(*both), gold, u, v
+        return Counts(both[0], both[1]), gold, u, v
 
     return made
 
@@ -124,7 +128,7 @@ def statistics_of(
         for column in (u, v):
             found = np.array(getattr(metrics, metric)()._extract_corpus_statistics(column, references))
             tables.append({name(at): np.rint(found[:, at]).astype(np.int64) for at in range(found.shape[1])})
-        return Counts(*tables), references, u, v
+        return Counts(tables[0], tables[1]), references, u, v
 
     return made
 
@@ -143,7 +147,7 @@ def recognised(of_words: bool) -> Callable[[random.Random], tuple[Paired, Any, C
             errors = [one.substitutions + one.deletions + one.insertions for one in each]
             lengths = [one.substitutions + one.deletions + one.hits for one in each]
             tables.append({"errors": np.array(errors), "words": np.array(lengths)})
-        return Counts(*tables), references, u, v
+        return Counts(tables[0], tables[1]), references, u, v
 
     return made
 
@@ -153,7 +157,7 @@ def tags(chance: random.Random) -> tuple[Paired, Any, Column, Column]:
         return [chance.choice(("O", "O", "B-A", "I-A", "B-B", "I-B")) for _ in range(5)]
 
     gold, u, v = ([sentence() for _ in range(4)] for _ in range(3))
-    return Predictions(gold, u, v), gold, u, v  # type: ignore[arg-type]
+    return Predictions(gold, u, v), gold, u, v
 
 
 def of_gold(tool: Any, gold: Any, column: Column) -> float:
