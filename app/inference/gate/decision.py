@@ -115,14 +115,14 @@ def _finding(low: float, high: float, attainable: float, alpha: float, *, known:
     return "unattainable" if known else "not_known"
 
 
-def verdict_of(policy: Policy, finding: Finding, *, waiting: bool = False) -> Verdict:
+def verdict_of(policy: Policy, finding: Finding, *, same: bool = False, waiting: bool = False) -> Verdict:
     """The policy's verdict.
 
     non_inferior and improve pass only when shown. no_regression fails only when a regression is shown; it cannot
-    tell when the bounds straddle alpha, and when no outcome on these items could have shown one, or that is not known.
-    equivalent passes when both its tests are shown, fails when a
-    difference of at least the margin is, and is inconclusive between the two. Whatever depends on what missing outcomes are
-    is inconclusive. A gate that is asked again is `waiting` until all planned items are there: what is not shown yet continues.
+    tell when the bounds straddle alpha, and when no outcome on these items could have shown one, or that is not known,
+    unless the systems are the `same` on every item: then nothing has become worse. equivalent passes when both its tests
+    are shown, fails when a difference of at least the margin is, and is inconclusive between the two. Whatever depends on
+    what missing outcomes are is inconclusive. A gate that is asked again is `waiting` until all planned items are there: what is not shown yet continues.
     """
     if waiting and finding != "shown":
         return "continue"
@@ -134,7 +134,7 @@ def verdict_of(policy: Policy, finding: Finding, *, waiting: bool = False) -> Ve
         return "pass" if finding == "shown" else "fail"
     if finding == "shown":
         return "fail"
-    return "pass" if finding == "not_shown" else "inconclusive"
+    return "pass" if finding == "not_shown" or (same and finding == "unattainable") else "inconclusive"
 
 
 def overall(verdicts: Sequence[Verdict]) -> Verdict:

@@ -35,7 +35,7 @@ from .fillings import over_fillings
 from .margin import Question, ShiftedTest, TangoTest, margin_test, question_of, without_margin
 from .outcome import MarginTest, Outcome
 from .record import GateRecord, GateTerms, MetricRecord, OnInconclusive, Policy, deciding, family_of
-from .sentences import hypothesis, overall_reason, reason
+from .sentences import hypothesis, is_same, overall_reason, reason
 from .tango_sensitivity import TangoSensitivity
 
 # Reports say what was found 4 times in 5, unless another power was asked for; seconds that this may take.
@@ -243,7 +243,8 @@ def _outcome(metric: PreparedMetric, record: TestRecord) -> Outcome:
 def _metric_record(
     metric: PreparedMetric, record: TestRecord, outcome: Outcome, judgement: Judgement, family: str | None
 ) -> MetricRecord:
-    verdict = verdict_of(metric.terms.policy, judgement.finding, waiting=outcome.waiting)
+    same = is_same(record) and not outcome.missing
+    verdict = verdict_of(metric.terms.policy, judgement.finding, same=same, waiting=outcome.waiting)
     return MetricRecord(
         name=metric.name,
         against=metric.against,

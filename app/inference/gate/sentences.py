@@ -63,7 +63,11 @@ def reason(
     if judgement.finding == "bounds_straddle":
         outcome = f"undecided, so {outcome}" if terms.policy in {"non_inferior", "improve"} else "undecided"
     sentences = [f"{_comparison(terms, judgement, family)}: {outcome}."]
-    if judgement.finding == "unattainable":
+    if judgement.finding == "unattainable" and is_same(record):
+        sentences.append(
+            f"No {'item' if record.items.clusters is None else 'cluster'} differs between the two."
+        )
+    elif judgement.finding == "unattainable":
         least = _written(judgement.attainable, log10_p=math.log10(judgement.attainable), alpha=terms.alpha)
         sentences.append(f"No outcome on these items could have had p below {least}: too few of them differ.")
     if judgement.finding == "not_known":
@@ -75,6 +79,11 @@ def reason(
         sentences.append(f"{finer} would decide.")
     sentences.extend(_procedure(terms, judgement, record))
     return " ".join(sentences)
+
+
+def is_same(record: TestRecord) -> bool:
+    """Whether both systems have the same value on every item."""
+    return record.items.nonzero == 0 and record.statistic.observed == 0
 
 
 def _words(terms: GateTerms, against: str | None) -> dict[str, str]:

@@ -30,7 +30,7 @@ TABLE: list[tuple[Policy, float, dict[str, Verdict]]] = [
             "better": "pass",
             "worse": "fail",
             "mixed": "pass",
-            "same": "inconclusive",
+            "same": "pass",
             "few_worse": "inconclusive",
             "few_better": "inconclusive",
         },
@@ -249,9 +249,10 @@ def test_on_inconclusive_decides_whether_it_may_go_on_and_nothing_else() -> None
 
 def test_identical_systems() -> None:
     same = [0.2, 0.5, 0.9, 0.1, 0.7]
-    assert (
-        decide(metric(same, same)).verdict == "inconclusive"
-    )  # whatever is swapped: nothing could have failed
+    for scores in ([0.4], same):
+        gate = decide(metric(scores, scores))
+        assert (gate.verdict, gate.metrics[0].test.min_attainable_p) == ("pass", 1.0)
+        assert "No item differs between the two." in gate.reason
     assert decide(metric(same, same, margin=0.1)).verdict == "pass"
     assert decide(metric(same, same, policy="improve")).verdict == "fail"
     assert (
