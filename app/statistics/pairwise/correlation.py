@@ -182,7 +182,8 @@ class Correlation:
         below = self._below(np.bincount(self.u, minlength=cells)[None])[0].tolist()
         if self.measure == "tau_c":
             loose &= ~self._has_all_classes(come + stay)
-        if (loose & ~self.fixed).any():
+        # 0 / 0 counts as 0 in the mean, which no divisor says.
+        if (loose & ~self.fixed).any() or (self.measure == "tau_c" and min(below) < 2):
             return None
         if self.measure == "tau_c":
             return [

@@ -119,3 +119,21 @@ def test_a_sum_over_groups_of_tau_c_is_refused() -> None:
         run_test(data, spec, Options(), Budget())
     flaw = refused.value.flaws[0]
     assert (flaw.pointer, flaw.code) == ("/statistic/group_average", "not_available")
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("others", [False, True])
+def test_scores_that_tie_throughout_count_as_zero_though_no_swap_changes_them(
+    name: str, others: bool
+) -> None:
+    """A group where both systems are constant, by itself or beside one where they are not."""
+    gold, u = np.array([2, 1, 3, 1, 2, 3]), np.array([1, 1, 1, 2, 3, 4])
+    v, groups = np.array([1, 1, 1, 6, 7, 5]), np.array([0, 0, 0, 1, 1, 1])
+    if not others:
+        gold, u, v, groups = gold[:3], u[:3], v[:3], groups[:3]
+    spec = StatisticSpec(name.split(maxsplit=1)[0], {**SCORES[name][0], "scale": "raw"})
+    said = run_test(Predictions(gold, u, v, Pairing(), groups), spec, Options(), Budget())
+    own = [groups == code for code in np.unique(groups)]
+    wanted = [np.mean([score(name, system[part], gold[part]) for part in own]) for system in (u, v)]
+    assert (said.statistic.u, said.statistic.v) == pytest.approx(wanted, abs=1e-15)
+    assert said.p_value == (0.5 if others else 1.0)
