@@ -127,8 +127,10 @@ def test_scores_that_tie_throughout_count_as_zero_though_no_swap_changes_them(
     name: str, others: bool
 ) -> None:
     """A group where both systems are constant, by itself or beside one where they are not."""
-    gold, u = np.array([2, 1, 3, 1, 2, 3]), np.array([1, 1, 1, 2, 3, 4])
-    v, groups = np.array([1, 1, 1, 6, 7, 5]), np.array([0, 0, 0, 1, 1, 1])
+    gold: Any = np.array([2, 1, 3, 1, 2, 3])
+    u: Any = np.array([1, 1, 1, 2, 3, 4])
+    v: Any = np.array([1, 1, 1, 6, 7, 5])
+    groups = np.array([0, 0, 0, 1, 1, 1])
     if not others:
         gold, u, v, groups = gold[:3], u[:3], v[:3], groups[:3]
     spec = StatisticSpec(name.split(maxsplit=1)[0], {**SCORES[name][0], "scale": "raw"})
