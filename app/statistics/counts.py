@@ -186,7 +186,8 @@ def refuse_excess(data: Counts, pairs: tuple[tuple[str, str], ...]) -> None:
 
 # What an item's results are out of, which a system does not choose: its questions, or those of a class.
 _OUT_OF = (("total",), ("correct", "incorrect"), _CONFUSION, ("gold",), ("tp", "fn"), ("tn", "fp"))
-_WITH_TOTALS = frozenset(VARIANTS) - {"precision", "npv"} | {"fbeta", "ratio"}
+_WITH_TOTALS = {name: sets for name, sets in VARIANTS.items() if name not in {"precision", "npv"}}
+_WITH_TOTALS["fbeta"] = VARIANTS["f1"]
 _LEAST_TOTALS = 10
 
 
@@ -195,11 +196,14 @@ def totals_warning(data: Counts, spec: StatisticSpec) -> DataWarning | None:
 
     A ratio's denominator may be a part of the result, such as a time, so that a gate decides on it all the same.
     """
-    if spec.name not in _WITH_TOTALS:
-        return None
     of_ratio = spec.name == "ratio"
     sets = ((str(spec.parameters["denominator"]),),) if of_ratio else _OUT_OF
-    names = next((names for names in sets if set(names) <= set(data.u)), None)
+    fitting = [
+        set(variant.names) for variant in _WITH_TOTALS.get(spec.name, ()) if set(variant.names) <= set(data.u)
+    ]
+    # Other counts that were sent say nothing of the statistic.
+    counted = set(data.u) if of_ratio else set().union(*fitting)
+    names = next((names for names in sets if set(names) <= counted), None)
     if names is None:
         return None
     u, v = (np.sum([side[name] for name in names], axis=0) for side in (data.u, data.v))

@@ -346,3 +346,24 @@ def test_larger_totals_of_one_system_throughout_warn_and_no_gate_decides(service
         "/v1/tests/counts", json={"u": many[0], "v": many[1], "statistic": {"name": "precision"}}
     )
     assert "totals_differ" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("statistic", "counts"),
+    [
+        ("f1", {"tp": [1, 2, 3] * 4, "predicted": [3] * 12, "gold": [3] * 12}),
+        ("recall", {"tp": [1, 2, 3] * 4, "fn": [2, 1, 0] * 4, "fp": [1] * 12}),
+        ("accuracy", {"correct": [1, 2, 3] * 4, "incorrect": [2, 1, 0] * 4}),
+    ],
+)
+def test_totals_that_the_statistic_does_not_count_stop_no_gate(
+    service: Any, statistic: str, counts: dict[str, list[int]]
+) -> None:
+    """Such as the tokens that each system wrote, or true negatives among what each proposed."""
+    u, v = ({**counts, "gold" if statistic == "accuracy" else "tn": [size] * 12} for size in (9, 4))
+    if statistic == "f1":
+        u, v = ({**side, "total": side.pop("tn")} for side in (u, v))
+    asked = {"u": u, "v": v, "statistic": {"name": statistic}}
+    said = service.post("/v1/gate", json={"kind": "counts", "request": asked})
+    assert (said.status_code, said.json()["verdict"]) == (200, "pass"), said.text
+    assert "totals_differ" not in said.text

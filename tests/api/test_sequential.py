@@ -271,3 +271,11 @@ def test_every_report_of_a_gate_that_is_asked_again_says_its_verdict(
     assert (
         "e-value" if representation == "html" else "e_value"
     ) in response.text or representation == "markdown"
+
+
+def test_items_that_tie_do_not_undo_what_earlier_batches_found(service: Any) -> None:
+    """An earlier batch nearly showed a regression; no outcome of items that tie could show it, so that nothing is decided."""
+    alone = decided(service, U, U, sequential={**ANYTIME, "planned_n": 12})
+    assert alone.json()["verdict"] == "pass"
+    said = decided(service, U, U, sequential={**ANYTIME, "planned_n": 12, "prior_log_e": math.log(19)})
+    assert said.json()["verdict"] == "inconclusive"

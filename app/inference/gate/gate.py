@@ -23,6 +23,7 @@ from ...statistics.problem import Problem
 from ..additive_test import AdditiveTest
 from ..data_warnings import refuse_undecidable
 from ..favoured import Favoured, favoured
+from ..items import differences_of
 from ..options import Options
 from ..paired_test import Prepared, finish, prepare
 from ..record import TestRecord
@@ -35,7 +36,7 @@ from .fillings import over_fillings
 from .margin import Question, ShiftedTest, TangoTest, margin_test, question_of, without_margin
 from .outcome import MarginTest, Outcome
 from .record import GateRecord, GateTerms, MetricRecord, OnInconclusive, Policy, deciding, family_of
-from .sentences import hypothesis, is_same, overall_reason, reason
+from .sentences import hypothesis, overall_reason, reason
 from .tango_sensitivity import TangoSensitivity
 
 # Reports say what was found 4 times in 5, unless another power was asked for; seconds that this may take.
@@ -243,7 +244,7 @@ def _outcome(metric: PreparedMetric, record: TestRecord) -> Outcome:
 def _metric_record(
     metric: PreparedMetric, record: TestRecord, outcome: Outcome, judgement: Judgement, family: str | None
 ) -> MetricRecord:
-    same = is_same(record) and not outcome.missing
+    same = not outcome.missing and _is_same(metric.test, record)
     verdict = verdict_of(metric.terms.policy, judgement.finding, same=same, waiting=outcome.waiting)
     return MetricRecord(
         name=metric.name,
@@ -251,12 +252,22 @@ def _metric_record(
         terms=metric.terms,
         hypothesis=hypothesis(metric.terms, record.statistic, metric.against),
         verdict=verdict,
-        reason=reason(metric.terms, judgement, record, family, metric.against),
+        reason=reason(metric.terms, judgement, record, family, metric.against, same=same),
         decision=judgement.decision,
         sensitivity=None if metric.sensitivity is None else metric.sensitivity.solve(),
         sequential=metric.margin.record() if isinstance(metric.margin, AnytimeTest) else None,
         test=record,
     )
+
+
+def _is_same(test: Prepared, record: TestRecord) -> bool:
+    """Whether both systems have the same value on every item, and no earlier batch says otherwise."""
+    if record.items.nonzero or record.statistic.observed:
+        return False
+    if test.options.sequential is not None and test.options.sequential.prior_log_e:
+        return False
+    # Within a cluster items may differ and make up for each other.
+    return test.item_level is None or not differences_of(test.item_level.problem).any()
 
 
 def _digest(metrics: Sequence[MetricRecord], on_inconclusive: OnInconclusive, algorithm: str) -> str:

@@ -49,9 +49,18 @@ def hypothesis(terms: GateTerms, statistic: StatisticRecord, against: str | None
 
 
 def reason(
-    terms: GateTerms, judgement: Judgement, record: TestRecord, family: str | None, against: str | None
+    terms: GateTerms,
+    judgement: Judgement,
+    record: TestRecord,
+    family: str | None,
+    against: str | None,
+    *,
+    same: bool = False,
 ) -> str:
-    """Why the metric's verdict is what it is: the p-value against alpha, what follows, and by which procedure."""
+    """Why the metric's verdict is what it is: the p-value against alpha, what follows, and by which procedure.
+
+    `same`: no item differs.
+    """
     outcome = (_SHOWN if judgement.finding == "shown" else _NOT_SHOWN)[terms.policy]
     outcome = outcome.format(**_words(terms, against))
     if judgement.finding == "different":
@@ -63,10 +72,8 @@ def reason(
     if judgement.finding == "bounds_straddle":
         outcome = f"undecided, so {outcome}" if terms.policy in {"non_inferior", "improve"} else "undecided"
     sentences = [f"{_comparison(terms, judgement, family)}: {outcome}."]
-    if judgement.finding == "unattainable" and is_same(record):
-        sentences.append(
-            f"No {'item' if record.items.clusters is None else 'cluster'} differs between the two."
-        )
+    if judgement.finding == "unattainable" and same:
+        sentences.append("No item differs between the two.")
     elif judgement.finding == "unattainable":
         least = _written(judgement.attainable, log10_p=math.log10(judgement.attainable), alpha=terms.alpha)
         sentences.append(f"No outcome on these items could have had p below {least}: too few of them differ.")
@@ -79,11 +86,6 @@ def reason(
         sentences.append(f"{finer} would decide.")
     sentences.extend(_procedure(terms, judgement, record))
     return " ".join(sentences)
-
-
-def is_same(record: TestRecord) -> bool:
-    """Whether both systems have the same value on every item."""
-    return record.items.nonzero == 0 and record.statistic.observed == 0
 
 
 def _words(terms: GateTerms, against: str | None) -> dict[str, str]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from app.inference.gate.record import Policy, Verdict
-from app.statistics.paired import Effects
+from app.statistics.paired import Effects, Pairing, Scores
 from tests.unit.inference.gate_shorthands import decide, metric, of_data
 
 # Eight items: all better, all worse, half each, equal; three items can never reach 0.05, and items that tie neither.
@@ -258,6 +258,20 @@ def test_identical_systems() -> None:
     assert (
         decide(metric(same, same, policy="non_inferior", margin=0.1)).metrics[0].decision.p_value == 2.0**-5
     )
+
+
+def test_items_that_make_up_for_each_other_within_a_cluster_are_not_identical() -> None:
+    """Whatever is swapped nothing changes, so that nothing could have failed; but items did become worse."""
+    one = Pairing(np.zeros(4, dtype=np.int64), 1)
+    for u, v, statistic in (
+        ([1, 0, 1, 0], [0, 1, 0, 1], "mean_difference"),
+        ([1, 2, 3, 4], [4, 3, 2, 1], "median_difference"),
+    ):
+        gate = decide(of_data(Scores(np.array(u), np.array(v), one), statistic))
+        assert gate.verdict == "inconclusive"
+        assert "could have had p below 1" in gate.reason
+    same = np.array([1, 0, 1, 0])
+    assert decide(of_data(Scores(same, same, one), "mean_difference")).verdict == "pass"
 
 
 def test_effects_that_no_swap_changes_are_identical_systems_whatever_their_sum() -> None:
