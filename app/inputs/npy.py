@@ -92,7 +92,7 @@ def read_vector(body: bytes | bytearray) -> Column:
     MalformedBody, InvalidTest
         As `read` does; pointers are `/<row>`.
     """
-    header = _header(bytes(body[:MAX_HEADER_BYTES]))
+    header = header_of(body)
     if header.dtype.kind not in KINDS or header.dtype.itemsize > 8:
         raise _unsupported()
     if len(header.shape) not in (1, 2) or header.shape[1:] not in ((), (1,)):
@@ -113,9 +113,14 @@ def read_vector(body: bytes | bytearray) -> Column:
     return reals if values.dtype.itemsize == 8 else shortest_decimals(reals, values.dtype)
 
 
+def header_of(body: bytes | bytearray) -> Header:
+    """The header, which is in the first bytes; raises MalformedBody as `read` does."""
+    return _header(bytes(body[:MAX_HEADER_BYTES]))
+
+
 def length(body: bytes | bytearray) -> int:
     """The length of the first axis by the header alone, 0 without one; raises MalformedBody as `read` does."""
-    return next(iter(_header(bytes(body[:MAX_HEADER_BYTES])).shape), 0)
+    return next(iter(header_of(body).shape), 0)
 
 
 def read_keys(body: bytes | bytearray) -> list[str]:
@@ -126,7 +131,7 @@ def read_keys(body: bytes | bytearray) -> list[str]:
     MalformedBody, InvalidTest
         As `read` does.
     """
-    header = _header(bytes(body[:MAX_HEADER_BYTES]))
+    header = header_of(body)
     if header.dtype.kind not in "UiuS" or header.dtype.itemsize > MAX_KEY_BYTES or header.dtype.itemsize < 1:
         detail = "Ids and clusters must be texts or integers; objects are never unpickled."
         raise InvalidTest.at("", "unsupported_dtype", detail)
@@ -159,7 +164,7 @@ def _unsupported() -> InvalidTest:
 
 def _rows(body: bytes | bytearray, widths: tuple[int, ...], needed: str) -> NDArray[np.generic]:
     """The array, not copied; its second axis has one of these lengths."""
-    header = _header(bytes(body[:MAX_HEADER_BYTES]))
+    header = header_of(body)
     if header.dtype.kind not in KINDS or header.dtype.itemsize > 8:
         raise _unsupported()
     if len(header.shape) != 2 or header.shape[1] not in widths:

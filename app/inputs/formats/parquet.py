@@ -23,6 +23,7 @@ from .workbook import Kind, text_of, written
 BATCH_ROWS = 4_096
 FOOTER_BYTES = 2**24
 SECONDS_PER_VALUE = 4e-6  # measured: from the file to numbers that are paired
+BYTES = "BYTE_ARRAY"  # Parquet's texts and bytes
 INDEX = "__index_level_0__"  # what pandas calls an index without a name
 
 
@@ -31,10 +32,10 @@ def csv_of(source: Source, options: ReaderOptions) -> tuple[bytes, str]:
     most = options.max_inflated_bytes
     try:
         opened = _opened(source, options)
-        _refuse_long(source, opened, most)
+        opened, rows = _measured(source, opened, most)
         if _has_records(opened):
-            return _json_lines(source, opened, most), "Parquet, whose rows are read as JSON objects."
-        return written(source, _rows(source, opened), most), "Parquet."
+            return _json_lines(source, opened, most, rows), "Parquet, whose rows are read as JSON objects."
+        return written(source, _rows(opened, rows), most), "Parquet."
     except (InputError, MemoryError):
         raise
     except Exception:  # noqa: BLE001  (pyarrow raises errors of its own, and others)
@@ -59,16 +60,28 @@ def _opened(source: Source, options: ReaderOptions) -> Any:
 
     if int.from_bytes(source.content[-8:-4], "little") > FOOTER_BYTES:
         raise source.too_large("its footer is larger than that of any table.")
-    opened = parquet.ParquetFile(pa.BufferReader(source.content))
+    opened = parquet.ParquetFile(pa.BufferReader(source.content), page_checksum_verification=True)
     about = opened.metadata
     if about.num_columns > MAX_COLUMNS:
         detail = f"there are more than {MAX_COLUMNS:,} columns, which is more than a table may have."
         raise source.refused(1, "too_many_columns", detail)
     refuse_more_rows(source, opened.schema_arrow.names, about.num_rows, options)
-    declared = sum(about.row_group(index).total_byte_size for index in range(about.num_row_groups))
-    if max(declared, about.num_rows * about.num_columns) > options.max_inflated_bytes:
+    if (
+        max(_declared(about), about.num_rows * max(about.num_columns, _width(opened)))
+        > options.max_inflated_bytes
+    ):
         raise source.too_large("unpacked, the table is larger than allowed.")
     return opened
+
+
+def _declared(about: Any) -> int:
+    """The bytes of all values as they are coded, not compressed."""
+    return sum(about.row_group(index).total_byte_size for index in range(about.num_row_groups))
+
+
+def _width(opened: Any) -> int:
+    """The bytes of a row's texts that all have one length."""
+    return sum(max(opened.schema.column(index).length, 0) for index in range(len(opened.schema)))
 
 
 def _has_records(opened: Any) -> bool:
@@ -78,10 +91,10 @@ def _has_records(opened: Any) -> bool:
     return any(pa.types.is_struct(field.type) for field in opened.schema_arrow)
 
 
-def _json_lines(source: Source, opened: Any, max_bytes: int) -> bytes:
+def _json_lines(source: Source, opened: Any, max_bytes: int, rows: int) -> bytes:
     """Every row as an object on a line; what is not a number is null."""
     stream = io.BytesIO()
-    for batch in opened.iter_batches(BATCH_ROWS, use_threads=False):
+    for batch in opened.iter_batches(rows, use_threads=False):
         for row in batch.to_pylist():
             stream.write(to_json(row, inf_nan_mode="null", fallback=text_of) + b"\n")
             if stream.tell() > max_bytes:
@@ -95,54 +108,82 @@ def _texts(opened: Any) -> list[str]:
     """The columns of texts."""
     import pyarrow as pa
 
+    is_text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return [field.name for field in opened.schema_arrow if any(check(field.type) for check in is_text)]
+
+
+def _leaves(opened: Any) -> list[str]:
+    """The paths of all texts and bytes, in lists and records, too."""
     return [
-        field.name
-        for field in opened.schema_arrow
-        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+        leaf.path
+        for leaf in map(opened.schema.column, range(len(opened.schema)))
+        if leaf.physical_type == BYTES
     ]
 
 
-def _by_dictionary(source: Source, opened: Any) -> Any:
-    """The same file, read with each different text once."""
+def _by_dictionary(opened: Any, content: bytes, columns: list[str]) -> Any:
+    """The same file, read with each different text of these columns once."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    return parquet.ParquetFile(pa.BufferReader(source.content), read_dictionary=_texts(opened))
+    if not columns:
+        return opened
+    return parquet.ParquetFile(
+        pa.BufferReader(content), read_dictionary=columns, page_checksum_verification=True
+    )
 
 
-def _refuse_long(source: Source, opened: Any, most: int) -> None:
+def _measured(source: Source, opened: Any, most: int) -> tuple[Any, int]:
+    """The file as its rows are read, and how many at a time; raises BodyTooLarge where texts and lists are too long.
+
+    Of texts of which each but the first is coded as what it adds to another no dictionary can be made (DELTA_BYTE_ARRAY).
+    None is longer than all that is coded, so that few rows at a time fit.
+    """
+    try:
+        _refuse_long(source, _by_dictionary(opened, source.content, _leaves(opened)), most)
+        return _by_dictionary(opened, source.content, _texts(opened)), BATCH_ROWS
+    except OSError:
+        rows = min(BATCH_ROWS, most // max(_declared(opened.metadata), 1))
+        _refuse_long(source, opened, most, rows)
+        return opened, rows
+
+
+def _refuse_long(source: Source, opened: Any, most: int, rows: int = BATCH_ROWS) -> None:
     """Refuse texts that are too long together, and lists with too many values, of which the footer does not tell."""
-    from pyarrow import compute
-
     left = most
-    texts = _texts(opened)
-    if not texts and not any(field.type.num_fields for field in opened.schema_arrow):
+    if not _leaves(opened) and not any(field.type.num_fields for field in opened.schema_arrow):
         return
-    for batch in _by_dictionary(source, opened).iter_batches(BATCH_ROWS, use_threads=False):
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            if name in texts:
-                lengths = compute.binary_length(column.dictionary).take(column.indices)
-                left -= compute.sum(lengths).as_py() or 0
-            else:
-                left -= 2 * _values_in(column)  # each with a comma
+    for batch in opened.iter_batches(rows, use_threads=False):
+        left -= sum(map(_size, batch.columns))
         if left < 0:
             raise source.too_large("as text, the table is larger than allowed.")
 
 
-def _values_in(column: Any) -> int:
-    """How many values there are in a column, in lists and records, too."""
-    if not column.type.num_fields:
-        return len(column)
-    inside = column.flatten()
-    return len(column) + sum(map(_values_in, inside if isinstance(inside, list) else [inside]))
+def _size(column: Any) -> int:
+    """How many bytes a column has as text, at least: those of its texts, and two of each other value in lists and records."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_dictionary(column.type):
+        lengths = compute.binary_length(column.dictionary).take(column.indices)
+        return compute.sum(lengths).as_py() or 0
+    if pa.types.is_map(column.type):
+        first, last = column.offsets[0].as_py(), column.offsets[-1].as_py()
+        inside = [column.keys.slice(first, last - first), column.items.slice(first, last - first)]
+    elif column.type.num_fields:
+        flat = column.flatten()
+        inside = flat if isinstance(flat, list) else [flat]
+    else:
+        return 2 * len(column)
+    return 2 * len(column) + sum(map(_size, inside))
 
 
-def _rows(source: Source, opened: Any) -> Iterator[Sequence[Any]]:
+def _rows(opened: Any, rows: int) -> Iterator[Sequence[Any]]:
     schema = opened.schema_arrow
     names = [name for name in schema.names if name != INDEX]
     index = [INDEX] if INDEX in schema.names else []
     yield ["" for _ in index] + names
-    for batch in _by_dictionary(source, opened).iter_batches(BATCH_ROWS, use_threads=False):
+    for batch in opened.iter_batches(rows, use_threads=False):
         columns = [_values(batch.column(batch.schema.get_field_index(name))) for name in (*index, *names)]
         yield from zip(*columns, strict=True)
 

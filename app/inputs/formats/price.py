@@ -24,6 +24,8 @@ PER_QUOTED_LINE = 4e-6  # of tables and lines of JSON that are read line by line
 PER_DOCUMENT_BYTE = 4e-7  # of one JSON document
 PER_UNPACKED_BYTE = 3e-7
 PER_NUMBER = 1.5e-6  # of an array
+PER_WHOLE_ROW = 1e-8  # of one with a column for each system
+PER_SHORT_ROW = 2e-7  # where its floats have less than 64 bits
 PER_DIRECTORY_BYTE = 2.5e-7
 PLAIN = (b"id,", b"id\t")
 END_OF_DIRECTORY, END_BYTES = b"PK\x05\x06", 2**16 + 22
@@ -40,7 +42,7 @@ def seconds(source: Source, options: ReaderOptions) -> float:
         if content.startswith(inspect_archive.ZIP_MAGIC):
             return _of_archive(source, options)
         if content.startswith(numpy_files.MAGIC):
-            return PER_NUMBER * npy.length(content)
+            return _of_array(content, len(content), options)
     except (BodyTooLarge, MemoryError):
         raise
     except Exception:  # noqa: BLE001  (libraries raise what they happen to meet)
@@ -64,6 +66,15 @@ def _of_text(content: bytes) -> float:
     return PER_LINE * lines + PER_BYTE * len(content)
 
 
+def _of_array(start: bytes, size: int, options: ReaderOptions) -> float:
+    """Columns of both systems are used as they are, other numbers one by one; `size` is that of the whole, in bytes."""
+    header = npy.header_of(start)
+    rows = min(next(iter(header.shape), 0), size)
+    if header.shape[1:] in ((), (1,)) or options.decimals is not None:
+        return PER_NUMBER * rows
+    return (PER_SHORT_ROW if header.dtype.kind == "f" and header.dtype.itemsize < 8 else PER_WHOLE_ROW) * rows
+
+
 def _of_archive(source: Source, options: ReaderOptions) -> float:
     content = source.content
     size = _directory_bytes(content)
@@ -72,11 +83,23 @@ def _of_archive(source: Source, options: ReaderOptions) -> float:
         return priced
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         infos = archive.infolist()
-    is_read = _reader_of([info.filename for info in infos])
-    unpacked = sum(info.file_size for info in infos if is_read(info.filename))
-    if unpacked > options.max_inflated_bytes:
-        raise source.too_large("unpacked, it is larger than allowed.")
+        is_read = _reader_of([info.filename for info in infos])
+        infos = [info for info in infos if is_read(info.filename)]
+        unpacked = sum(info.file_size for info in infos)
+        if unpacked > options.max_inflated_bytes:
+            raise source.too_large("unpacked, it is larger than allowed.")
+        if is_read is _is_array and len(infos) <= numpy_files.MAX_MEMBERS:
+            return priced + sum(_of_array(_start(archive, info), info.file_size, options) for info in infos)
     return priced + PER_UNPACKED_BYTE * unpacked
+
+
+def _start(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    with archive.open(info) as member:
+        return member.read(npy.MAX_HEADER_BYTES)
+
+
+def _is_array(name: str) -> bool:
+    return name.endswith(numpy_files.SUFFIX)
 
 
 def _directory_bytes(content: bytes) -> int:
@@ -91,6 +114,6 @@ def _reader_of(names: Collection[str]) -> Callable[[str], bool]:
     known = frozenset(names)
     if inspect_archive.HEADER in known:
         return lambda name: inspect_archive.is_read(name, known)
-    if any(name.endswith(numpy_files.SUFFIX) for name in known):
-        return lambda name: name.endswith(numpy_files.SUFFIX)
+    if any(map(_is_array, known)):
+        return _is_array
     return workbook.is_read

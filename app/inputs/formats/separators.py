@@ -12,7 +12,7 @@ from .number_text import parsed
 GUESSED_DELIMITERS = ("\t", ",", "|", ";", " ")
 # Excel's: sep=; on the first line.
 TOLD = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
-QUOTED = re.compile(r'"(?:[^"]|"")*"')
+QUOTED = re.compile(r'"[^"]*"')  # two quotes inside end one and begin another
 LOOKED_AT = 20
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import tracemalloc
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +17,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
-from app.errors import BodyTooLarge
+from app.errors import BodyTooLarge, MalformedBody
 from app.execution.ipc import Control
 from app.inputs import delimited, npy
 from app.inputs.formats import catalogue, parquet, price, table, workbook
 from app.inputs.formats.reader import ReaderOptions, UploadedFile
+from app.inputs.formats.separators import guessed_delimiter
 from app.inputs.formats.source import Source
 from app.service.compare.parse import parse_compare
 from app.service.gate.parse import parse_gate
@@ -175,6 +178,109 @@ def test_a_member_is_inflated_no_further_than_the_directory_declares() -> None:
     finally:
         zipfile.ZipExtFile._read1 = inflate  # type: ignore[attr-defined]
     assert max(read) < 1_000
+
+
+LONG_TEXT = "x" * 100_000
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([LONG_TEXT.encode()]),
+        pa.array([[LONG_TEXT]]),
+        pa.array([[[LONG_TEXT.encode()]]]),
+        pa.array([{"a": LONG_TEXT, "b": 1}]),
+        pa.array([[("a", LONG_TEXT)]], pa.map_(pa.string(), pa.string())),
+        pa.array([LONG_TEXT.encode()], pa.binary(100_000)),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_no_text_is_repeated_in_memory(column: pa.Array) -> None:
+    """Bytes, and texts in lists and records: 4,000 of 100,000 characters in a file of some kilobytes."""
+    u = pa.concat_arrays([column] * 4_000)
+    content = parquet_of(u=u, v=np.zeros(4_000, dtype=np.int8))
+    del u
+    assert len(content) < 20_000
+    pool = pa.proxy_memory_pool(pa.default_memory_pool())
+    before = pa.default_memory_pool()
+    pa.set_memory_pool(pool)
+    try:
+        with pytest.raises(BodyTooLarge):
+            catalogue.read({"file": UploadedFile("x", content)}, "auto", ReaderOptions())
+    finally:
+        pa.set_memory_pool(before)
+    assert (pool.max_memory() or 0) < 20_000_000
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY", "PLAIN"])
+def test_texts_without_a_dictionary_are_read(encoding: str) -> None:
+    """Of the texts of writers of version 2, pyarrow makes no dictionary."""
+    rows = 5_000
+    columns = {
+        "id": [f"i{row}" for row in range(rows)],
+        "u": [row % 2 for row in range(rows)],
+        "v": [0] * rows,
+    }
+    encodings = {"id": encoding, "u": "DELTA_BINARY_PACKED", "v": "PLAIN"}
+    content = written(
+        lambda stream: pq.write_table(
+            pa.table(columns), stream, use_dictionary=False, column_encoding=encodings
+        )
+    )
+    reading = catalogue.read({"file": UploadedFile("x", content)}, "auto", ReaderOptions())
+    assert isinstance(reading.data, Scores)
+    assert np.asarray(reading.data.u).tolist() == columns["u"]
+
+
+def test_a_page_that_does_not_have_its_checksum_is_damaged() -> None:
+    """In a file with checksums no flipped bit of a page gives other numbers."""
+    u = np.arange(500) * 7919 % 1009
+    content = written(
+        lambda stream: pq.write_table(
+            pa.table({"u": u, "v": u * 0}),
+            stream,
+            compression="none",
+            use_dictionary=False,
+            write_page_checksum=True,
+        )
+    )
+    at = content.index(u[100:110].astype("<i8").tobytes())
+    damaged = bytearray(content)
+    damaged[at] ^= 1
+    good = catalogue.read({"file": UploadedFile("x", content)}, "auto", ReaderOptions())
+    assert isinstance(good.data, Scores)
+    assert np.asarray(good.data.u).tolist() == u.tolist()
+    with pytest.raises(MalformedBody):
+        catalogue.read({"file": UploadedFile("x", bytes(damaged))}, "auto", ReaderOptions())
+
+
+def test_arrays_are_priced_by_their_elements() -> None:
+    """Not by their bytes: numbers of one byte take as long as those of eight, and columns of both systems nearly none."""
+
+    def priced(write: Callable[[io.BytesIO], Any]) -> float:
+        return price.seconds(Source("file", "x", written(write)), ReaderOptions())
+
+    short, long = np.zeros(100_000, dtype=np.int8), np.zeros(100_000)
+    archives = [priced(partial(np.savez_compressed, u=one, v=one)) for one in (short, long)]
+    assert archives[0] == pytest.approx(archives[1], rel=0.05)
+    assert archives[0] == pytest.approx(2 * priced(lambda stream: np.save(stream, short)), rel=0.05)
+    assert priced(lambda stream: np.save(stream, np.stack([long, long], axis=1))) < archives[0] / 20
+
+
+@pytest.mark.parametrize(
+    ("line", "delimiter"),
+    [('"a,b";c;d', ";"), ('"a"",b";c;d', ";"), ('"a,b";"c;d', ";"), ('"a""";"b,c"', ";")],
+)
+def test_a_line_of_quotes_takes_the_memory_of_its_text(line: str, delimiter: str) -> None:
+    """However many quotes are in it, and whichever are in pairs."""
+    assert guessed_delimiter([line]) == delimiter
+    long = line + '"' * 1_000_000
+    tracemalloc.start()
+    try:
+        guessed_delimiter([long])
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("rows", [1_000, 100_000])
