@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from ..engine.errors import FractionOverBudget
 from ..engine.lattice import CanonicalForm, Whole, exact_total
 from ..engine.one_sum import monte_carlo, wide_sums
+from ..engine.one_sum.attainable import FEW
+from ..engine.one_sum.enumeration import ways_to_sums
 from ..engine.one_sum.planner import costs
 from ..engine.one_sum.wide_sums import WideForm, wide_form
 from ..engine.plan import Budget, Cost, Plan
@@ -20,11 +22,11 @@ from ..engine.real.rounded_form import real_problem
 from ..statistics.additive_problem import Additive, Rounding
 from .certificate import certified_by
 from .items import items_record, statistic_record
-from .null_record import null_record, null_seconds
+from .null_record import holding, null_record, null_seconds, times
 from .options import Options
 from .p_value import Answer, bracketed, certified, most_steps, sampled
 from .prepared import Result
-from .record import LatticeRecord, StatisticRecord
+from .record import LatticeRecord, NullRecord, StatisticRecord
 
 # Nanoseconds per operation, as the planner has them.
 _MET, _LISTED, _BOUNDS = 12, 2, 8
@@ -66,8 +68,28 @@ class RoundedTest:
             attainable_between=self._attainable(items.nonzero),
             items=items,
             statistic=self._statistic(),
-            null=null_record(form, problem.unit, self.options.pmf, absolute=problem.absolute),
+            null=self._null(),
             warnings=() if by.exact else (("scores_rounded", _ROUNDED),),
+        )
+
+    def _null(self) -> NullRecord:
+        """The law of the rounded sum, with the range of the sum as it is: next to zero rounding may be all there is."""
+        problem, wide = self.problem, self.wide
+        null = null_record(self.form, problem.unit, self.options.pmf, absolute=problem.absolute)
+        if wide is None:
+            null = holding(null, self._statistic().observed, symmetric=False)
+            return replace(null, range_exact=False)
+        unit = _rounding(problem).exact_unit
+        low, high = wide.base, wide.base + wide.reach
+        if not problem.absolute:
+            return replace(null, mean=times(low + high, unit, 2), min=times(low, unit), max=times(high, unit))
+        crosses, ends = low < 0 < high, (abs(low), abs(high))
+        least = abs(wide.observed) if crosses else min(ends)
+        few = crosses and wide.nonzero <= FEW
+        if few:
+            least = min(abs(low + more) for more in ways_to_sums(zip(wide.weights, wide.counts, strict=True)))
+        return replace(
+            null, min=times(least, unit), max=times(max(ends), unit), range_exact=few or not crosses
         )
 
     @property

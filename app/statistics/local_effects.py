@@ -15,7 +15,7 @@ from .entry_words import DEFAULT_EXPRESSION
 from .expression import POINTER, parse
 from .formula import Call, Linear, Node
 from .joint_problem import Joint
-from .numbers import effects_on, in_digits, on_lattice
+from .numbers import effects_on, in_digits, on_lattices
 from .paired import Column, Effects, Pairing, StatisticSpec
 from .reduction import function_of_sums
 from .weights import on_one_unit
@@ -67,7 +67,7 @@ def _one_sum(name: str, node: Node, data: Effects) -> Additive | None:
                 absolute=not plain,
                 shiftable=swap is None and plain,
             )
-    lattices = [on_lattice(*(_column(side, index) for side in sides)) for index, _ in inner.terms]
+    lattices = on_lattices(*(tuple(_column(side, index) for side in sides) for index, _ in inner.terms))
     if not any(lattice.error or any(map(_is_wide, lattice.columns)) for lattice in lattices):
         return None
     factors = [Fraction(coefficient, inner.divisor) for _, coefficient in inner.terms]
@@ -124,8 +124,9 @@ def _integers(
     sides = [data.stay] if data.swap is None else [data.stay, data.swap]
     parts: list[list[tuple[int, Fraction]]] = []
     columns: list[tuple[Integers, ...]] = []
-    for index in range(width):
-        digits = in_digits(*(_column(side, index) for side in sides))
+    numbers = [tuple(_column(side, index) for side in sides) for index in range(width)]
+    for index, lattice in enumerate(on_lattices(*numbers)):
+        digits = in_digits(lattice, *numbers[index])
         parts.append([(len(columns) + at, unit) for at, (unit, _) in enumerate(digits)])
         columns += [whole for _, whole in digits]
     stacked = [np.stack([column[side] for column in columns], axis=1) for side in range(len(sides))]

@@ -42,20 +42,32 @@ class Lattice:
     """Numbers as unit * integers: int64, or exact Python integers (dtype object) where those outgrow it.
 
     `error` is what the difference of two numbers is off by at most, in units: zero, unless too many doubles
-    outgrow 60 bits.
+    outgrow 60 bits. `binary` says that they were taken as the doubles they are, not as decimals.
     """
 
     unit: Fraction
     columns: tuple[Whole, ...]
     error: int = 0
+    binary: bool = False
 
 
-def on_lattice(*columns: Column, exactly: bool = False) -> Lattice:
+def on_lattices(*groups: tuple[Column, ...]) -> list[Lattice]:
+    """Each group of columns on a lattice: all as decimals, or all as doubles, so that equal numbers are equal. Raises as `on_lattice`."""
+    found = [on_lattice(*columns) for columns in groups]
+    if any(lattice.binary for lattice in found):
+        return [
+            lattice if lattice.binary else on_lattice(*columns, binary=True)
+            for lattice, columns in zip(found, groups, strict=True)
+        ]
+    return found
+
+
+def on_lattice(*columns: Column, exactly: bool = False, binary: bool = False) -> Lattice:
     """The columns, shape (N,) each, on one lattice.
 
     Integers keep unit 1; short decimals get the power of ten that holds all of them (`decimals`); any other
-    doubles the power of two of their finest binary place; more than 10,000 of them that outgrow 60 bits are
-    rounded, unless `exactly`. Raises InvalidTest for integers beyond 2**59.
+    doubles the power of two of their finest binary place, as all doubles do with `binary`; more than 10,000 of
+    them that outgrow 60 bits are rounded, unless `exactly`. Raises InvalidTest for integers beyond 2**59.
     """
     if is_integral(*columns):
         for column in columns:
@@ -65,7 +77,7 @@ def on_lattice(*columns: Column, exactly: bool = False) -> Lattice:
     for column in columns:
         if column.dtype == np.int64:
             _refuse_beyond(column, EXACT_DOUBLE)
-    plain = decimal_lattice(*reals)
+    plain = None if binary else decimal_lattice(*reals)
     if plain is not None and _have_room(plain[1]):
         return Lattice(*plain)
     exponent = _exponent_of_sum(*reals)
@@ -74,24 +86,24 @@ def on_lattice(*columns: Column, exactly: bool = False) -> Lattice:
             "", "number_too_large", "The scores are too large to be summed: scale them down."
         )
     few = exactly or len(reals[0]) <= MAX_WIDE_ITEMS
-    wide = wide_decimals(*reals, most_places=_ALL_PLACES if few else _MANY_PLACES, room=MAX_INTEGER)
+    most_places = _ALL_PLACES if few else _MANY_PLACES
+    wide = None if binary else wide_decimals(*reals, most_places=most_places, room=MAX_INTEGER)
     if wide is not None:
         return Lattice(*wide)
     unit, whole, exact = _binary_lattice(reals, _BITS - exponent)
     if exact:
-        return Lattice(unit, whole)
+        return Lattice(unit, whole, binary=True)
     if few:
-        return Lattice(*wide_binaries(*reals))
-    return Lattice(unit, whole, error=1)
+        return Lattice(*wide_binaries(*reals), binary=True)
+    return Lattice(unit, whole, error=1, binary=True)
 
 
-def in_digits(*columns: Column) -> list[tuple[Fraction, tuple[Integers, ...]]]:
-    """The columns, shape (N,) each, as sums of unit * integers: one term where 60 bits hold them, else a digit each; exact.
+def in_digits(lattice: Lattice, *columns: Column) -> list[tuple[Fraction, tuple[Integers, ...]]]:
+    """The columns of a lattice, shape (N,) each, as sums of unit * integers: one term where 60 bits hold them, else a digit each; exact.
 
-    The sum of N integers of one digit is below 2**59 in size, whichever they are. Raises InvalidTest as `on_lattice` does, and
-    where many numbers have many digits each.
+    The sum of N integers of one digit is below 2**59 in size, whichever they are. Raises InvalidTest where many numbers have many
+    digits each.
     """
-    lattice = on_lattice(*columns)
     if all(column.dtype != object for column in lattice.columns) and not lattice.error:
         return [(lattice.unit, tuple(column.astype(np.int64, copy=False) for column in lattice.columns))]
     if lattice.error:

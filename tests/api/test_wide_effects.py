@@ -153,3 +153,42 @@ def test_numbers_of_too_many_digits_are_refused_where_they_are_many(service: Any
     response = service.post("/v1/tests/effects", body)
     assert response.status_code == 422
     assert response.json()["errors"][0]["code"] == "number_too_long"
+
+
+@pytest.mark.parametrize("expression", ["x1 - x2", "abs(x1 - x2) + 0*x1*x2", "min(x1, x2) - max(x1, x2)"])
+@pytest.mark.parametrize("long", [0.12345678901234567, 1000000000000001.0])
+def test_equal_numbers_are_equal_beside_a_number_that_is_no_short_decimal(
+    service: Any, long: float, expression: str
+) -> None:
+    """One column cannot be taken as decimals: 0.3 of the other is the same 0.3 still, and the first item changes nothing."""
+    body = {"stay": [[0.3, 0.3], [long, 0.5]], "statistic": {"expression": expression}}
+    assert service.post("/v1/tests/effects", body).json()["p_value"] == 1.0
+
+
+@pytest.mark.parametrize("expression", ["x1", "abs(x1)"])
+@pytest.mark.parametrize("swap", [[-1.0, 0.25, 7.5], None])
+def test_the_range_of_a_long_sum_is_that_of_its_numbers(
+    service: Any, swap: list[float] | None, expression: str
+) -> None:
+    """The largest or the smallest sums cancel: what 60 bits leave of them is rounding."""
+    stay = [1e25, -0.7, 3.0]
+    body = {"stay": stay, "statistic": {"expression": expression}}
+    if swap is not None:
+        swap = [1e-7, *swap[1:]]
+        body["swap"] = swap
+    other = [-number for number in stay] if swap is None else swap
+    pairs = [[Fraction(repr(number)) for number in pair] for pair in zip(stay, other, strict=True)]
+    sums = [sum(chosen, Fraction(0)) for chosen in itertools.product(*pairs)]
+    values = [abs(one) for one in sums] if expression == "abs(x1)" else sums
+    null = service.post("/v1/tests/effects", body).json()["null"]
+    assert null["range_exact"]
+    assert (null["min"], null["max"]) == (float(min(values)), float(max(values)))
+
+
+def test_the_range_of_many_long_numbers_is_not_called_exact(service: Any) -> None:
+    """Of more doubles than are kept only rounded ones are left, and the range is theirs."""
+    stay = [1e25, *(np.random.default_rng(1).random(10_500)).tolist()]
+    body = {"stay": stay, "swap": [0.0] * len(stay), "statistic": {"expression": "x1"}, "samples": 1000}
+    answer = service.post("/v1/tests/effects", body).json()
+    assert not answer["null"]["range_exact"]
+    assert answer["null"]["min"] <= answer["statistic"]["observed"] <= answer["null"]["max"]
