@@ -62,14 +62,17 @@ def _meant(path: str, paths: list[str]) -> str | None:
 
 
 def _methods(routes: Iterable[Any], scope: Scope) -> set[str]:
-    """The methods of all routes of a path; the framework's own 405 names those of the first route only."""
+    """The methods of all routes of a path; the framework's own 405 names those of the first route only.
+
+    Whatever answers GET answers HEAD (`ops.head_requests`).
+    """
     methods: set[str] = set()
     for route in routes:
         if not hasattr(route, "path"):  # FastAPI keeps included routers as one entry
             methods |= _methods(route.original_router.routes, scope)
         elif route.matches(scope)[0] is not Match.NONE:
             methods |= getattr(route, "methods", OF_FILES)
-    return methods
+    return methods | OF_FILES if "GET" in methods else methods
 
 
 def _allowed(path: str, allow: str) -> str:
