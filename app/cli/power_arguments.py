@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,6 +50,8 @@ def _number(text: str, option: str) -> float | str:
         value = float(text)
     except ValueError:
         raise click.BadParameter(f"{text!r} is not a number.", param_hint=option) from None
+    if not math.isfinite(value):
+        raise click.BadParameter(f"{text!r} is not a finite number, or larger than any.", param_hint=option)
     if is_tiny(text):
         raise click.BadParameter(f"{text!r} is smaller than any double.", param_hint=option)
     return value

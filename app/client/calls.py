@@ -16,7 +16,7 @@ from .compare_requests import CompareRequest, compare_fields
 from .compare_results import ComparePlan, CompareResult
 from .data import board_npy, encoded, npy, table
 from .decode import decode
-from .errors import Flaw, ProblemError, UnreadableAnswer, kind_of
+from .errors import Flaw, InvalidData, ProblemError, UnreadableAnswer, kind_of
 from .gate_results import GateResult, Meta, Plan
 from .permalinks import permalink_of
 from .power_requests import PowerRequest
@@ -72,7 +72,7 @@ def test_call(request: TestRequest) -> Call:
         array = table(request.kind, request.columns["u"], request.columns["v"])
     if array is None:
         return Call(path, content=encoded(request.body), timeout_s=timeout_s)
-    query = tuple((name, _text(value)) for name, value in form_fields(request.options).items())
+    query = tuple((name, _text(name, value)) for name, value in form_fields(request.options).items())
     return Call(path, query=query, content=npy(array), content_type=NPY, timeout_s=timeout_s)
 
 
@@ -110,7 +110,7 @@ def compare_call(request: CompareRequest) -> Call:
     members = request.boards.get(None, {})
     if request.kind == "scores" and members.keys() == {"systems"} and isinstance(members["systems"], Mapping):
         fields = compare_fields(request.options) | {"systems": list(members["systems"])}
-        query = tuple((name, _text(value)) for name, value in fields.items())
+        query = tuple((name, _text(name, value)) for name, value in fields.items())
         unit = request.options.get("statistic", {}).get("unit")
         if len(str(httpx.QueryParams(query))) <= MAX_QUERY_CHARS and (unit is None or isinstance(unit, str)):
             may_be_missing = request.options.get("on_missing", "error") != "error"
@@ -174,16 +174,19 @@ def _fits_a_query(options: Mapping[str, Any]) -> bool:
 def _form(
     path: str, request: TestRequest | CompareRequest, fields: Mapping[str, Any], timeout_s: float | None
 ) -> Call:
-    data = {name: _text(value) for name, value in fields.items() if value is not None}
+    data = {name: _text(name, value) for name, value in fields.items() if value is not None}
     # httpx writes a form without files as a query; a file without a name is a field to the server.
     files = [(role, file) for role, file in request.files] or [("fields", ("", b""))]
     made = httpx.Request("POST", "http://form", data=data, files=files)
     return Call(path, content=made.read(), content_type=made.headers["content-type"], timeout_s=timeout_s)
 
 
-def _text(value: Any) -> str:
-    """A value as a field of a form or a query: text as it is, everything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, allow_nan=False)
+def _text(name: str, value: Any) -> str:
+    """A value as a field of a form or a query: text as it is, everything else as JSON; raises InvalidData for NaN."""
+    try:
+        return value if isinstance(value, str) else json.dumps(value, allow_nan=False)
+    except ValueError:
+        raise InvalidData("This number is not finite.", pointer=f"/{name}") from None
 
 
 def checked(response: httpx.Response) -> httpx.Response:

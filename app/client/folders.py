@@ -37,10 +37,14 @@ def several(path: str | os.PathLike[str]) -> Several | None:
         InvalidData: there is none, there are too many, one cannot be read, or a link leads out of the folder.
     """
     given = Path(path)
-    if given.is_dir():
+    try:
+        is_folder, is_there = given.is_dir(), given.exists()
+    except OSError as error:  # too long a name, or a folder that may not be entered
+        raise InvalidData(f"{path} cannot be read: {error.strerror}.") from None
+    if is_folder:
         return _read(given, sorted(_walked(given, MAX_DEPTH)), str(path))
     text = os.fspath(path)
-    if given.exists() or MAGIC.search(text) is None:
+    if is_there or MAGIC.search(text) is None:
         return None
     base, pattern = _split(text)
     if not base.is_dir():

@@ -229,6 +229,24 @@ def test_nothing_that_happens_ends_in_a_traceback(
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("number", ["1e400", "NaN", "-Infinity"])
+def test_an_effect_that_is_no_finite_number_is_refused_with_and_without_files(
+    number: str, scores: str
+) -> None:
+    for more in ([scores], ["--sd=0.3"]):
+        result = run("power", *more, "--solve=n", f"--effect={number}")
+        assert result.exit_code == 2
+        assert "is not a finite number" in result.stderr
+
+
+@pytest.mark.parametrize("place", ["file", "--gold"])
+def test_a_name_too_long_for_a_file_system_is_refused(place: str, scores: str) -> None:
+    long = "7" * 400
+    result = run("test", *([scores, "--gold", long] if place == "--gold" else [long, scores]))
+    assert result.exit_code == 2
+    assert "cannot be read: File name too long." in result.stderr
+
+
 @pytest.mark.parametrize("name", ["r.pdf", "r.HTLM", "answer.tsv"])
 def test_a_report_of_an_unknown_ending_is_refused(name: str, scores: str, tmp_path: Path) -> None:
     path = tmp_path / name

@@ -125,6 +125,15 @@ def test_what_is_not_finite_deep_in_a_request_is_found() -> None:
         encoded({"u": {"a/b": [1.0, float("nan")]}})
 
 
+@pytest.mark.parametrize(
+    "request_", [scores(U, V, alpha=float("nan")), files(u=b"u", v=b"v", alpha=float("nan"))]
+)
+def test_an_option_of_arrays_and_files_that_is_not_finite_is_refused_with_its_name(request_: Any) -> None:
+    with pytest.raises(InvalidData) as caught:
+        call_of_test(request_)
+    assert caught.value.pointer == "/alpha"
+
+
 @pytest.mark.parametrize("bad", [np.array([1 + 2j]), np.array(["2020"], "M8"), object(), b"bytes"])
 def test_what_has_no_place_in_json_is_refused(bad: Any) -> None:
     with pytest.raises(InvalidData, match="cannot be sent"):
