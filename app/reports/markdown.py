@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..inference.gate.record import GateRecord, MetricRecord
+from ..inference.gate.record import GateRecord, MetricRecord, Verdict
 from ..inference.record import TestRecord, WarningRecord
 from ..statistics.measured import NO_NAME, directed, metric_title
 from .certainty import (
@@ -124,7 +124,7 @@ def quoted(warnings: Iterable[WarningRecord]) -> list[str]:
     return [f"> **{warning.code}**: {prose_for_markdown(warning.detail)}" for warning in warnings]
 
 
-_MARKS = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️", "continue": "⏳"}
+_MARKS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️", "continue": "⏳"}
 
 
 def gate_markdown(gate: GateRecord, gate_id: str) -> str:

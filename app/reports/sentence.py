@@ -5,7 +5,7 @@ Every function takes `say`, which escapes a label for the output format.
 
 from __future__ import annotations
 
-from ..inference.gate.record import GateRecord, MetricRecord
+from ..inference.gate.record import GateRecord, MetricRecord, Verdict
 from ..inference.record import ItemsRecord, TestRecord
 from ..statistics.measured import Say, directed, metric_title
 from .certainty import interval_sentence, item_level_p_text, of_the_missing, undecided, with_probability
@@ -90,7 +90,7 @@ def estimate(record: TestRecord, names: Names, say: Say, up: str = "higher", dow
 
 
 _LISTED = 10
-_VERBS = {
+_VERBS: dict[Verdict, tuple[str, str]] = {
     "pass": ("passes", "pass"),
     "fail": ("fails", "fail"),
     "inconclusive": ("is undecided", "are undecided"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,6 +22,16 @@ AS_JSON = [(b"content-type", JSON.encode())]
 QUERIES = st.lists(st.sampled_from(OF_ALL), max_size=2, unique=True).flatmap(
     lambda names: st.tuples(*[st.tuples(st.just(name), st.sampled_from(OPTIONS[name])) for name in names])
 )
+
+# By what the p-value of a rank, counted from 1, is multiplied in a family of m.
+FACTORS: dict[str, Callable[[int, int], Fraction]] = {
+    "none": lambda m, rank: Fraction(1),
+    "bonferroni": lambda m, rank: Fraction(m),
+    "holm": lambda m, rank: Fraction(m - rank + 1),
+    "hochberg": lambda m, rank: Fraction(m - rank + 1),
+    "bh": Fraction,
+    "by": lambda m, rank: Fraction(m, rank) * sum((Fraction(1, k) for k in range(1, m + 1)), Fraction(0)),
+}
 
 # What says that a table has gold, and which column is what.
 BESIDE = [
@@ -56,7 +67,7 @@ def test_damaged_bytes_are_answered_or_refused(
 def comparable(draw: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A board of three systems, and what its pairs have in common as tests."""
     kind = draw(st.sampled_from(["scores", "counts", "predictions"]))
-    items = draw(st.integers(1, 7))
+    items = draw(st.integers(1, 6))
 
     def column(values: Any) -> Any:
         return draw(st.lists(values, min_size=items, max_size=items))
@@ -83,8 +94,27 @@ def comparable(draw: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]
         statistic = {"name": "expression", "expression": "sqrt(tp * tn) / (1 + fp + fn)"}
     common = {**beside, "statistic": statistic}
     systems = dict(zip("ABC", own, strict=True))
-    board = {"kind": kind, "systems": systems, "higher_is_better": True, "adjust": "none", **common}
+    asked = {
+        "adjust": draw(st.sampled_from(list(FACTORS))),
+        "alpha": draw(st.sampled_from([0.05, 0.25, 0.5])),
+    }
+    board = {"kind": kind, "systems": systems, "higher_is_better": True, **asked, **common}
     return board, common
+
+
+def adjusted(p_values: list[Fraction], adjust: str) -> list[Fraction]:
+    """By the definitions: the largest of those before and itself of Holm, the least of itself and those after of others."""
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    scaled = [
+        min(FACTORS[adjust](len(order), rank) * p_values[at], Fraction(1)) for rank, at in enumerate(order, 1)
+    ]
+    if adjust == "none":
+        return p_values
+
+    def choose(at: int) -> Fraction:
+        return max(scaled[: at + 1]) if adjust == "holm" else min(scaled[at:])
+
+    return [choose(order.index(at)) for at in range(len(p_values))]
 
 
 @examples(100)
@@ -97,7 +127,9 @@ def test_pairs_of_a_board_have_the_p_values_of_single_tests(
     assert answered.status in {200, 422}, answered.body
     if answered.status == 422:
         return
-    for pair in json.loads(answered.body)["pairs"]:
+    pairs = json.loads(answered.body)["pairs"]
+    singles = []
+    for pair in pairs:
         u, v = (board["systems"][pair[side]] for side in "uv")
         body = encoded({"u": u, "v": v, "pmf": "none", **common})
         single = service.ask("POST", f"/v1/tests/{board['kind']}", b"", AS_JSON, body)
@@ -106,6 +138,14 @@ def test_pairs_of_a_board_have_the_p_values_of_single_tests(
         assert math.isclose(pair["p_value"], said["p_value"], rel_tol=1e-9), (board, pair, said)
         assert math.isclose(pair["difference"], said["statistic"]["observed"], rel_tol=1e-9, abs_tol=1e-12)
         GENERATED["pairs of boards against single tests"] += 1
+        singles.append(Fraction(said["p_value"]))  # k / 2^n of few items is a double
+    for pair, p in zip(pairs, adjusted(singles, board["adjust"]), strict=True):
+        assert math.isclose(pair["p_adjusted"], p, rel_tol=1e-9), (board, pair, p)
+        differs = pair["difference"] != 0 and p <= board["alpha"]
+        found = {"better": pair["difference"] > 0, "worse": pair["difference"] < 0}
+        assert found.get(pair["relation"], not differs), (board, pair, p)
+        assert (pair["relation"] in found) == differs, (board, pair, p)
+    GENERATED["boards against single tests"] += 1
 
 
 @pytest.mark.parametrize("media", [CSV, TSV, NDJSON, NPY])

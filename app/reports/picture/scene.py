@@ -7,6 +7,7 @@ import textwrap
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ...inference.options import Alternative
 from ...inference.record import TestRecord
 from ...statistics.measured import direction
 from ..certainty import kind, manner, p_text
@@ -25,7 +26,11 @@ MAX_SEPARATE = 60
 LINE_CHARS = 76
 BAR_OF_GAP, BAR_OF_AXIS = 0.82, 0.06
 
-SIDES = {"two-sided": "two-sided", "greater": "one-sided (greater)", "less": "one-sided (less)"}
+SIDES: dict[Alternative, str] = {
+    "two-sided": "two-sided",
+    "greater": "one-sided (greater)",
+    "less": "one-sided (less)",
+}
 
 
 @dataclass(frozen=True, slots=True)

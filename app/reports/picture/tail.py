@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...inference.options import Alternative
 from ...inference.record import TestRecord
 
 Region = tuple[float, float]
 
-LEGENDS = {
+LEGENDS: dict[Alternative, str] = {
     "two-sided": "|value| \N{GREATER-THAN OR EQUAL TO} |observed|",
     "greater": "values \N{GREATER-THAN OR EQUAL TO} observed",
     "less": "values \N{LESS-THAN OR EQUAL TO} observed",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ...inference.power.record import PowerRecord
+from ...inference.power.record import PowerRecord, Solve
 from ..escaping import single_line
 from ..facts import Fact
 from ..html import rendered
 from ..number_format import exactly, number
 from .text import facts
 
-QUESTIONS = {
+QUESTIONS: dict[Solve, str] = {
     "n": "How many items?",
     "effect": "Which difference is found?",
     "power": "How likely is it found?",
