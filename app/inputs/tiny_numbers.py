@@ -18,7 +18,7 @@ DETAIL = (
 MOST_NAMED = 5
 _ZEROS = b"0" * 200
 # Each begins with what is searched for as bytes, at their speed.
-_EXPONENTS = {e: re.compile(e + rb"0*[1-9][0-9]{2,}(?=[\s,\]}]|\Z)") for e in (b"e-", b"E-")}
+_EXPONENTS = {e: re.compile(e + rb"0*[1-9][0-9]{2,}(?=[\s,\]}<]|\Z)") for e in (b"e-", b"E-")}
 _MANTISSA = re.compile("[eE]")
 
 
@@ -31,7 +31,7 @@ def is_tiny(text: str) -> bool:
 
 
 def may_hold(text: str | bytes | bytearray) -> bool:
-    """Whether there may be such a number in a JSON text; False is certain."""
+    """Whether there may be such a number in a text of JSON or XML; False is certain."""
     content = text.encode(errors="replace") if isinstance(text, str) else text
     return _ZEROS in content or any(e in content and known.search(content) for e, known in _EXPONENTS.items())
 

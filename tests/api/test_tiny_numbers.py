@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import httpx
 import numpy as np
+import openpyxl
 import pytest
 from click.testing import CliRunner
 
@@ -157,6 +160,33 @@ def test_evaluation_files_are_refused(service: Any, name: str, text: str, number
     )
     assert response.status_code == 422, response.text[:500]
     assert {flaw["code"] for flaw in response.json()["errors"]} <= {CODE, "not_a_number"}
+
+
+@pytest.mark.parametrize("number", TINY)
+@pytest.mark.parametrize("cell", ["<v>@</v>", "<f>1/A9</f><v>@</v>", '<f t="shared" si="0"/><v>@</v>'])
+def test_cells_of_workbooks_are_refused(service: Any, cell: str, number: str) -> None:
+    """openpyxl gives 0 for them."""
+    empty, book = io.BytesIO(), openpyxl.Workbook()
+    assert book.active is not None
+    for row in [("id", "u", "v"), ("a", 7, 1), ("b", 0, 1), ("c", 1, 0)]:
+        book.active.append(row)
+    book.save(empty)
+
+    def status(value: str) -> httpx.Response:
+        stream = io.BytesIO()
+        with zipfile.ZipFile(empty) as old, zipfile.ZipFile(stream, "w") as new:
+            for info in old.infolist():
+                content = old.read(info).replace(b"<v>7</v>", cell.replace("@", value).encode())
+                new.writestr(info.filename, content)
+        answered: httpx.Response = service.post(
+            "/v1/tests/files", files={"file": ("x.xlsx", stream.getvalue())}
+        )
+        return answered
+
+    refused = status(number)
+    assert codes(refused) == {CODE}
+    assert refused.json()["errors"][0]["pointer"] == "/files/file/line/2"
+    assert status("1e-300").status_code == 200
 
 
 @pytest.mark.parametrize("option", ["alpha", "confidence_level", "precision"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +17,7 @@ from datetime import date, datetime, time
 from typing import Any
 
 from ...errors import BodyTooLarge, InputError
+from .. import tiny_numbers
 from ..delimited import MAX_COLUMNS
 from .inspect_archive import DAMAGED, READABLE
 from .reader import ReaderOptions, choose
@@ -28,6 +30,11 @@ STREAMED = ("xl/worksheets/", "xl/sharedStrings")
 NEVER_READ = ("xl/media/", "xl/embeddings/", "docProps/")
 # Nothing of a workbook needs a document type, with which a small part could define a large text.
 DOCTYPE = b"<!DOCTYPE"
+# A cell's row and value, with its formula between them.
+VALUE = re.compile(
+    rb'\br="[A-Z]{1,3}([0-9]{1,7})"[^>]{0,200}>'
+    rb"(?:<(?:\w{1,9}:)?f\b[^>]{0,200}>(?:[^<]{0,9000}</(?:\w{1,9}:)?f>)?)?<(?:\w{1,9}:)?v>([^<]{0,2000})<"
+)
 # What Excel itself allows.
 MAX_ROWS = 1_048_576
 MAX_CELL_CHARS = 32_767
@@ -96,6 +103,15 @@ def _check_part(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo)
     # Other encodings than UTF-8 would hide it.
     if info.filename.endswith((".xml", ".rels")) and (DOCTYPE in content or b"\0" in content):
         raise _damaged(source)
+    if info.filename.startswith(STREAMED[0]) and tiny_numbers.may_hold(content):
+        _refuse_tiny(source, content)
+
+
+def _refuse_tiny(source: Source, sheet: bytes) -> None:
+    """Refuse cells that openpyxl would read as 0, though they are not."""
+    for cell in VALUE.finditer(sheet):
+        if tiny_numbers.is_tiny(cell[2].decode(errors="replace")):
+            raise tiny_numbers.refusal(source.line(int(cell[1])))
 
 
 def _chosen(source: Source, book: Any, names: list[str], options: ReaderOptions) -> str:
