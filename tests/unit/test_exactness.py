@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.special import expit
 
 from app.inference.correlation_test import CorrelationTest
 from app.inference.joint_test import JointTest
@@ -12,6 +16,7 @@ from app.inference.options import Options
 from app.inference.paired_test import prepare, run_test
 from app.service.messages import TestKind
 from app.statistics.catalogue import ENTRIES
+from app.statistics.paired import Predictions
 from tests.docs_exactness import BUDGET, SIZES, Row, outcome, rows
 from tests.docs_pages import section
 
@@ -113,3 +118,36 @@ def test_an_answer_for_few_items_is_what_was_planned(row: Row) -> None:
     word = {"bounds": "bracketed", "monte_carlo": "sampled"}.get(said.method.name, "exact")
     assert word == outcome(data, row.spec).replace("controlled", "sampled")
     assert said.method.exact == (word == "exact")
+
+
+@pytest.mark.slow
+def test_a_deep_tail_of_kappa_of_ten_classes_is_exact() -> None:
+    """Against importance sampling: a window of more than 2**27 cells used to be given up, after seconds."""
+    row = next(row for row in ROWS if row.statistic == "kappa" and row.data == "labels of ten classes")
+    data = row.made(6_000)
+    assert isinstance(data, Predictions)
+    exact = run_test(data, row.spec, Options(pmf="none"), BUDGET)
+    gold, u, v = (np.array(column) for column in (data.gold, data.u, data.v))
+    sizes, n = np.bincount(gold), len(gold)
+    right = np.array([u == gold, v == gold]).astype(float)
+    chance = np.array([sizes[u], sizes[v]]).astype(float)
+
+    def kappa(hits: Any, expected: Any) -> Any:
+        return (n * hits - expected) / (n * n - expected)
+
+    hits, expected = right.sum(axis=1).mean(), chance.sum(axis=1).mean()
+    slopes = n / (n * n - expected), n * (hits - n) / (n * n - expected) ** 2
+    lean = slopes[0] * (right[0] - right[1]) + slopes[1] * (chance[0] - chance[1])
+    theta = brentq(lambda x: (lean * np.tanh(x * lean)).sum() - abs(lean.sum()), 0.0, 1e6)
+    source, found = np.random.default_rng(0), []
+    observed = kappa(right.sum(axis=1), chance.sum(axis=1))
+    for _ in range(20_000):
+        first = source.random(n) < expit(2.0 * theta * lean)
+        mine, other = (
+            kappa(np.where(keep, *right).sum(), np.where(keep, *chance).sum()) for keep in (first, ~first)
+        )
+        log_ratio = np.log(np.cosh(theta * lean)).sum() - theta * (np.where(first, 1.0, -1.0) * lean).sum()
+        found.append(np.exp(log_ratio) * (mine - other >= abs(observed[0] - observed[1]) - 1e-15))
+    p, error = 2.0 * np.mean(found), 2.0 * np.std(found) / np.sqrt(len(found))
+    assert exact.method.exact
+    assert abs(exact.p_value - p) < 5.0 * error < 0.2 * p

@@ -25,8 +25,8 @@ from .sum import run_sum
 
 # Natural logarithm of the share of the tilted mass that may be left out.
 _LOG_BEYOND = -51.0
-# The largest window that is transformed.
-MAX_WINDOW_CELLS = 1 << 27
+# The largest window that is transformed: its cells are not held, and what its frequencies take is priced.
+MAX_WINDOW_CELLS = 1 << 30
 # The tolerance of the hull's nearest point, in nats.
 _NEAR_ENOUGH = 0.05
 _FARTHEST = 200
