@@ -29,12 +29,14 @@ from .record import LatticeRecord, NullRecord
 # More units than these are enumerated under no budget.
 _MOST_UNITS = 40
 # Values of items that are looked at at once.
-_AT_ONCE = 1 << 18
-# Fitted nanoseconds of a value in one swap: to count ties; of a pair of a group, and of a cell of rho, where ties do not decide.
-_VALUE, _PAIR, _CELL = 20.0, 0.15, 60.0
+_AT_ONCE = 1 << 21
+# Fitted nanoseconds of a value in one swap: to sum; to count ties; of a pair of a group, and of a cell of rho, where ties do not decide.
+_SUM, _VALUE, _PAIR, _CELL = 1.0, 10.0, 0.05, 20.0
+# The same of a term: to bound it, and for its value.
+_BOUND, _QUOTIENT = 150.0, 2_000.0
 _CALL = 300_000
 # Standard deviations of the linear part in steps, the finest first, and what its law may take: as long as so many samples, seconds.
-_SPREADS = ((1 << 16, 0.5, 0.02), (1 << 12, 4.0, 0.1))
+_SPREADS = ((1 << 16, 0.5, 0.1), (1 << 12, 4.0, 0.4))
 _LISTED_UNITS, _DRAWN = 10, 1_024
 _SAMPLED = "The moments and the picture of the null distribution were sampled; `method` is of the p-value."
 
@@ -75,14 +77,14 @@ class CorrelationTest:
     problem: Correlation
     plan: Plan
     nonzero: int
-    each_ns: float
+    look_ns: float
     line: _Line | None
 
     @property
     def seconds(self) -> float:
         """Predicted time: the p-value, and the null distribution."""
         looked = 1 << self.nonzero if self._listed else _DRAWN
-        return self.plan.chosen.seconds + 1e-9 * (looked * self.each_ns + 4 * _CALL)
+        return self.plan.chosen.seconds + 1e-9 * (looked * self.look_ns + 4 * _CALL)
 
     @property
     def _listed(self) -> bool:
@@ -162,10 +164,10 @@ class CorrelationTest:
 def correlation_test(problem: Correlation, options: Options, budget: Budget) -> CorrelationTest:
     """Plan the test; raises InvalidTest and PlanTooLarge."""
     nonzero, _ = problem.swapping
-    each = _each_ns(problem, options)
-    width = len(problem.u) + int(problem.cells[-1])
-    held = (
-        80 * _rows(problem) * width + 60 * width + 6 * sum(int(n) ** 2 for n in problem.sizes if n <= 4_000)
+    each, look = _nanoseconds(problem, options)
+    width, rows = len(problem.u) + int(problem.cells[-1]), _rows(problem)
+    held = (16 * rows + 80 * max(rows // 8, 1) + 150) * width + 6 * sum(
+        int(n) ** 2 for n in problem.sizes if n <= 4_000
     )
     candidates = [_cost("monte_carlo", options.samples, each, held)]
     if nonzero <= _MOST_UNITS:
@@ -186,7 +188,7 @@ def correlation_test(problem: Correlation, options: Options, budget: Budget) -> 
         line = _planned_line(problem, options, budget, plan.chosen)
     if line is not None and not plan.asked:
         plan = replace(plan, reason=f"{plan.reason}, with a control variate")
-    return CorrelationTest(options, problem, plan, nonzero, each, line)
+    return CorrelationTest(options, problem, plan, nonzero, look, line)
 
 
 def _cost(method: str, swaps: int, each: float, held: int) -> Cost:
@@ -199,14 +201,17 @@ def _rows(problem: Correlation) -> int:
     return int(1 << (max(min(_AT_ONCE // width, SAMPLES_PER_BLOCK), 1).bit_length() - 1))
 
 
-def _each_ns(problem: Correlation, options: Options) -> float:
-    """What one swap takes, by the share of some swaps that ties alone do not decide."""
+def _nanoseconds(problem: Correlation, options: Options) -> tuple[float, float]:
+    """What one decision takes, by the shares of some swaps that sums and ties do not decide, and what one value of t takes."""
     values = len(problem.u) + int(problem.cells[-1])
     if problem.measure == "rho":
         full = _CELL * values
     else:
-        full = sum(_PAIR * n * n if n <= 4_000 else 700.0 * n * math.log2(n) for n in problem.sizes.tolist())
-    return _VALUE * values + full * problem.undecided(options.alternative)
+        full = sum(_PAIR * n * n if n <= 4_000 else 100.0 * n * math.log2(n) for n in problem.sizes.tolist())
+    counted, open_ = problem.undecided(options.alternative)
+    terms = len(problem.weights)
+    each = _SUM * values + _BOUND * terms + _VALUE * values * counted + full * open_
+    return each, _VALUE * values + _QUOTIENT * terms + full
 
 
 def _planned_line(problem: Correlation, options: Options, budget: Budget, sampling: Cost) -> _Line | None:

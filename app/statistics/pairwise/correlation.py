@@ -1,13 +1,14 @@
 """Rank correlations whose denominators move with the swaps: Spearman's rho, Kendall's tau-b and tau-c of tied scores.
 
-A system's value is the sum over terms of weight * N / R: N counts pairs as the kernels do, R depends on gold and on which of the
-system's scores tie. N_U - N_V is linear in the swaps, and every R is at least as large as |N| (Cauchy & Schwarz for rho and tau-b),
-which decides on most swaps without N_U + N_V.
+A system's value is the sum over terms of weight * N / R: N counts pairs as the kernels do, R = sqrt(D G) depends on gold and on
+which of the system's scores tie. N_U - N_V is linear in the swaps, and so is D_U - D_V, but for a little of rho's; D_U + D_V and
+N_U + N_V stay in narrow ranges. That decides on nearly all swaps by two products of matrices. On the others the counted ties
+decide, as every R is at least as large as |N| (Cauchy & Schwarz for rho and tau-b), and last N_U + N_V.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -33,6 +34,14 @@ _NEAR = 1e-9
 _ROOT_BITS = 128
 # Of so many swaps the means are taken, and the work of others is predicted; with a seed that no request can have.
 _TRIED, _SEED = 64, 1 << 100
+# Of up to so many swaps the sums are looked at, as long as these are so many coins.
+_SUMMED, _COINS = 1_024, 1 << 22
+# Values whose ties are counted at once: so many stay in the cache.
+_COUNTED_AT_ONCE = 1 << 18
+# A product of matrices has about so many units where groups are smaller, and all have no more cells for an item than these.
+_UNITS_OF_A_PRODUCT, _MOST_CELLS = 16, 16
+# Sums of sixteenths below this are exact in single precision.
+_SINGLE = 1 << 20
 Swaps = NDArray[np.bool_]
 
 
@@ -51,6 +60,52 @@ class States:
     apart: Integers
     below_u: Integers
     below_v: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """N_U + N_V = base + s' table s / 2 for signs s of a group's items, which differs from base by at most `most`.
+
+    Shape (k,) each; `most` is -1 of a group that is too large, and rho keeps no tables.
+    """
+
+    base: Integers
+    most: Integers
+    tables: dict[int, NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """What is linear in the swaps, and how far the rest can be from it, for the groups of each term.
+
+    `products` are (first unit, last, first group, last, matrix): signs of units times the matrix give N_U - N_V of these groups,
+    then D_U - D_V, when `rest`, shape (2, k), is added. The true D_U - D_V is within `off`, shape (terms,), and D_U + D_V is in `whole`,
+    shape (2, terms).
+    """
+
+    units: Integers
+    products: list[tuple[int, int, int, int, NDArray[np.floating]]]
+    kind: type[np.floating]
+    rest: Reals
+    off: Reals
+    whole: Reals
+
+
+def _outer(one: tuple[Reals, Reals], other: tuple[Reals, Reals]) -> tuple[Reals, Reals]:
+    """The least and the greatest product of numbers between the ends of two ranges."""
+    ends = [x * y for x in one for y in other]
+    return np.minimum(np.minimum(*ends[:2]), np.minimum(*ends[2:])), np.maximum(
+        np.maximum(*ends[:2]), np.maximum(*ends[2:])
+    )
+
+
+def _apart(one: NDArray[np.int32], other: NDArray[np.int32], rows: slice) -> NDArray[np.int32]:
+    """Of each group all differences, of some items in `one`, shape (g, rows, n)."""
+    return np.asarray(one[:, rows, None] - other[:, None])
+
+
+def _signs(one: NDArray[np.int32], other: NDArray[np.int32], rows: slice) -> NDArray[np.int8]:
+    return np.asarray(np.sign(_apart(one, other, rows)), dtype=np.int8)
 
 
 @dataclass(frozen=True)
@@ -227,8 +282,21 @@ class Correlation:
             effects=np.where(each, -self.effects, self.effects),
         )
 
+    def _parts(self, each: Swaps) -> Iterator[Swaps]:
+        """Swaps of items whose ties are counted at once."""
+        rows = max(_COUNTED_AT_ONCE // (len(self.u) + int(self.cells[-1])), 1)
+        return (each[first : first + rows] for first in range(0, len(each), rows))
+
     def states(self, each: Swaps) -> States:
         """Of swaps of items, shape (P, N)."""
+        parts = [self._states(part) for part in self._parts(each)]
+        return States(
+            np.concatenate([part.apart for part in parts]),
+            np.concatenate([part.below_u for part in parts]),
+            np.concatenate([part.below_v for part in parts]),
+        )
+
+    def _states(self, each: Swaps) -> States:
         apart = np.add.reduceat(np.where(each, -self.effects, self.effects), self.starts[:-1], axis=1)
         counts = self._counts(each)
         return States(apart, self._below(counts), self._below(self._pooled - counts))
@@ -258,7 +326,9 @@ class Correlation:
 
     def both(self, each: Swaps) -> Integers:
         """N_U + N_V of each group, shape (P, k)."""
-        return self._both_of_rho(each) if self.measure == "rho" else self._both_of_tau(each)
+        if self.measure == "rho":
+            return np.concatenate([self._both_of_rho(part) for part in self._parts(each)])
+        return self._both_of_tau(each)
 
     def _both_of_rho(self, each: Swaps) -> Integers:
         """2 sum_i G_i (values below x_i less those above), by counting in cells."""
@@ -277,7 +347,7 @@ class Correlation:
         columns = []
         for group, (a, b) in enumerate(zip(self.starts.tolist(), self.starts.tolist()[1:], strict=False)):
             if b - a <= _MOST_IN_A_TABLE:
-                base, table = self._tables[group]
+                base, table = int(self._pairs.base[group]), self._pairs.tables[group]
                 signs = np.where(each[:, a:b], np.float32(-1), np.float32(1))
                 quadratic = ((signs @ table) * signs).sum(axis=1, dtype=np.float64)
                 columns.append(base + np.rint(quadratic / 2).astype(np.int64))
@@ -286,20 +356,34 @@ class Correlation:
         return np.stack(columns, axis=1)
 
     @cached_property
-    def _tables(self) -> dict[int, tuple[int, NDArray[np.float32]]]:
-        """N_U + N_V = base + s' table s / 2 for signs s of a group's items."""
-        found = {}
-        for group, (a, b) in enumerate(zip(self.starts.tolist(), self.starts.tolist()[1:], strict=False)):
-            if b - a > _MOST_IN_A_TABLE:
-                continue
-            u, v, gold = (x[a:b].astype(np.int32) for x in (self.u, self.v, self.gold.rank))
-            order = np.sign(gold[:, None] - gold).astype(np.int8)
-            like = np.sign(u[:, None] - u).astype(np.int8) + np.sign(v[:, None] - v).astype(np.int8)
-            unlike = np.sign(u[:, None] - v).astype(np.int8) + np.sign(v[:, None] - u).astype(np.int8)
-            table = ((like - unlike) * order).astype(np.float32)
-            both = int((like * order).sum(dtype=np.int64)) + int((unlike * order).sum(dtype=np.int64))
-            found[group] = both // 2, table
-        return found
+    def _pairs(self) -> _Pairs:
+        """The pairs of all groups that are not too large for it."""
+        k = len(self.sizes)
+        found = _Pairs(np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64), {})
+        rank = midranks_by_group(self.gold) if self.measure == "rho" else self.gold.rank
+        for n in np.unique(self.sizes[self.sizes <= _MOST_IN_A_TABLE]).tolist():
+            alike = np.flatnonzero(self.sizes == n)
+            step, height = max(_COUNTED_AT_ONCE // (n * n), 1), max(_COUNTED_AT_ONCE // n, 1)
+            for first in range(0, len(alike), step):
+                groups = alike[first : first + step]
+                at = self.starts[groups][:, None] + np.arange(n)
+                u, v, gold = (column[at].astype(np.int32) for column in (self.u, self.v, rank))
+                tables = np.empty((len(groups), 0 if self.measure == "rho" else n, n), dtype=np.float32)
+                for row in range(0, n, height):
+                    rows = slice(row, row + height)
+                    order = _apart(gold, gold, rows) if self.measure == "rho" else _signs(gold, gold, rows)
+                    like, unlike = (
+                        _signs(u, one, rows) + _signs(v, other, rows) for one, other in ((u, v), (v, u))
+                    )
+                    found.base[groups] += ((like + unlike) * order).sum(axis=(1, 2), dtype=np.int64)
+                    table = (like - unlike) * order
+                    found.most[groups] += np.abs(table).sum(axis=(1, 2), dtype=np.int64)
+                    if self.measure != "rho":
+                        tables[:, rows] = table
+                if self.measure != "rho":
+                    found.tables.update(zip(groups.tolist(), tables, strict=True))
+        known = self.sizes <= _MOST_IN_A_TABLE
+        return replace(found, base=found.base // 2, most=np.where(known, found.most // 2, -1))
 
     def _counted(self, swapped: NDArray[np.bool_], a: int, b: int) -> int:
         gold = self.gold.take(np.arange(a, b))
@@ -365,7 +449,14 @@ class Correlation:
 
     def extreme(self, swaps: Swaps, side: Alternative) -> NDArray[np.bool_]:
         """Which swaps of the units of `swapping`, shape (P, units), are at least as extreme as the data."""
-        each = self.swapped(swaps)
+        yes, no = self._decided_by_sums(swaps, side)
+        at = np.flatnonzero(~(yes | no))
+        if len(at):
+            yes[at] = self._extreme(self.swapped(swaps[at]), side)
+        return yes
+
+    def _extreme(self, each: Swaps, side: Alternative) -> NDArray[np.bool_]:
+        """The same of swaps of items, by their ties."""
         states = self.states(each)
         yes, no = self._decided(states, side)
         at = np.flatnonzero(~(yes | no))
@@ -379,6 +470,110 @@ class Correlation:
                 columns = [column[near] for column in self.sums(some, both)]
                 yes[at[near]] = self.function.extreme(columns, np.array(self.observed), side)
         return np.asarray(yes)
+
+    @cached_property
+    def _sums(self) -> _Sums | None:
+        """None of tau_c, whose denominators count distinct values, and where clusters meet too many groups."""
+        if self.measure == "tau_c":
+            return None
+        k, n, power = len(self.sizes), self.sizes, self._power
+        group = np.repeat(np.arange(k), n)
+        moving = self.u != self.v
+        width = int(self.cells[-1])
+        # Of a cell's P values c are U's: |2 c - P| is at most `come`, and odd as it is.
+        come = np.bincount(np.concatenate([self.u[moving], self.v[moving]]), minlength=width)
+        held, squares = self._pooled, np.stack([come * come, come % 2])
+        if power == 2:
+            ties, slope, off = (held * held + squares) // 2 - held, held.astype(np.float64), np.zeros(width)
+        else:
+            # With d = 2 c - P, the cubes differ by d (3 P^2 + d^2) / 4: the best line through d^3 is 3 / 4 come^2 d.
+            ties = held * ((held * held + 3 * squares) // 4 - 1)
+            slope, off = 0.75 * held * held + 0.1875 * come * come, come**3 / 16.0
+        whole = 2 * (n**power - n) - np.where(self.fixed, 0, np.add.reduceat(ties, self.cells[:-1], axis=1))
+        off = np.where(self.fixed, 0.0, np.add.reduceat(off, self.cells[:-1]))
+        effects = np.stack(
+            [self.effects, np.where(self.fixed[group], 0.0, slope[self.v] - slope[self.u])], axis=1
+        )
+        count, of_item = self.swapping
+        swaps = of_item < count
+        rest = np.add.reduceat(np.where(swaps[:, None], 0.0, effects), self.starts[:-1]).T
+        most = np.add.reduceat(np.abs(effects), self.starts[:-1]).max(initial=0.0)
+        kind: type[np.floating] = np.float32 if most < _SINGLE else np.float64
+        # Units in the order of their first groups.
+        units, where = np.unique(of_item[swaps], return_index=True)
+        order = np.argsort(where, kind="stable")
+        place = np.empty(count, dtype=np.int64)
+        place[units[order]] = np.arange(count)
+        products: list[tuple[int, int, int, int, NDArray[np.floating]]] = []
+        step, cells = max(_UNITS_OF_A_PRODUCT * k // max(len(self.u), 1), 1), 0
+        for first in range(0, k, step):
+            last = min(first + step, k)
+            items = np.arange(self.starts[first], self.starts[last])
+            items = items[swaps[items]]
+            if len(items) == 0:
+                continue
+            at = place[of_item[items]]
+            a, b, groups = int(at.min()), int(at.max()) + 1, last - first
+            cells += 2 * groups * (b - a)
+            if cells > _MOST_CELLS * len(self.u):
+                return None
+            matrix = np.zeros((b - a, 2 * groups))
+            np.add.at(matrix, (at - a, group[items] - first), effects[items, 0])
+            np.add.at(matrix, (at - a, group[items] - first + groups), effects[items, 1])
+            products.append((a, b, first, last, matrix.astype(kind)))
+        return _Sums(units[order], products, kind, rest, self._by_term(off[None])[0], self._by_term(whole))
+
+    @cached_property
+    def _both_between(self) -> Reals:
+        """N_U + N_V of each term is between these, shape (2, terms)."""
+        pairs = self._pairs
+        most = np.where(pairs.most < 0, np.inf, pairs.most)
+        return self._by_term(np.stack([pairs.base - most, pairs.base + most]))
+
+    def _decided_by_sums(
+        self, swaps: Swaps, side: Alternative
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """(certainly extreme, certainly not) by the sums alone, for swaps of units; shape (P,) each."""
+        sums = self._sums
+        if sums is None:
+            return np.zeros(len(swaps), dtype=bool), np.zeros(len(swaps), dtype=bool)
+        if not np.array_equal(sums.units, np.arange(len(sums.units))):
+            swaps = swaps[:, sums.units]
+        signs = swaps.astype(sums.kind)
+        signs *= -2
+        signs += 1
+        linear = np.zeros((len(swaps), *sums.rest.shape))
+        for a, b, first, last, matrix in sums.products:
+            linear[:, :, first:last] = (signs[:, a:b] @ matrix).reshape(len(swaps), 2, last - first)
+        linear += sums.rest
+        apart, differ = self._by_term(linear[:, 0]), self._by_term(linear[:, 1])
+        less, more = differ - sums.off, differ + sums.off
+        (u_low, u_high), (v_low, v_high) = (
+            [
+                self._roots_of(np.maximum(0.5 * (whole + end), 1.0))
+                for whole, end in zip(sums.whole, ends, strict=True)
+            ]
+            for ends in ((less, more), (-more, -less))
+        )
+        # 1 / R_U - 1 / R_V = (D_V - D_U) G / (R_U R_V (R_U + R_V)).
+        gold = self._roots_of(np.ones(len(self.weights))) ** 2
+        steep, flat = (
+            gold / (one * other * (one + other)) for one, other in ((u_low, v_low), (u_high, v_high))
+        )
+        falling = _outer((less, more), (flat, steep))
+        both = self._both_by_apart(apart, u_high, v_high)
+        means = _outer((apart, apart), (1.0 / u_high + 1.0 / v_high, 1.0 / u_low + 1.0 / v_low))
+        slopes = _outer((-falling[1], -falling[0]), both)
+        weights = 0.5 * np.array([float(weight) for weight in self.weights])
+        return self._compared((means[0] + slopes[0]) @ weights, (means[1] + slopes[1]) @ weights, side)
+
+    def _both_by_apart(self, apart: Reals, most_u: Reals, most_v: Reals) -> tuple[Reals, Reals]:
+        """N_U + N_V of each term is between these where N_U - N_V and the largest |N_U| and |N_V| are known, shape (P, terms)."""
+        low, high = self._both_between
+        return (
+            np.maximum(np.maximum(-2.0 * most_u - apart, -2.0 * most_v + apart), low),
+            np.minimum(np.minimum(2.0 * most_u - apart, 2.0 * most_v + apart), high),
+        )
 
     def _decided(self, states: States, side: Alternative) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """(certainly extreme, certainly not) where N_U + N_V is not known, shape (P,) each."""
@@ -401,10 +596,22 @@ class Correlation:
         """A few swaps of items that no estimate uses, whatever its seed."""
         return self.swapped(next(random_swaps(self.swapping[0], _TRIED, _TRIED, _SEED)))
 
-    def undecided(self, side: Alternative) -> float:
-        """The share of swaps that need N_U + N_V: most where the systems' ties are unlike."""
-        yes, no = self._decided(self.states(self._pilot), side)
-        return 1.0 - float(np.count_nonzero(yes | no)) / _TRIED
+    def undecided(self, side: Alternative) -> tuple[float, float]:
+        """The shares of swaps whose ties are counted, and that need N_U + N_V: most where the systems' ties are unlike."""
+        count = self.swapping[0]
+        tried = max(min(_SUMMED, _COINS // max(count, 1)), _TRIED)
+        left = []
+        for swaps in random_swaps(count, _TRIED, tried, _SEED):
+            yes, no = self._decided_by_sums(swaps, side)
+            left.append(swaps[~(yes | no)])
+        few = np.concatenate(left)
+        counted = (len(few) + 0.5) / (tried + 0.5)
+        few = few[:_TRIED]
+        open_ = 0
+        if len(few):
+            yes, no = self._decided(self.states(self.swapped(few)), side)
+            open_ = int(np.count_nonzero(~(yes | no)))
+        return counted, counted * (open_ + 0.5) / (len(few) + 0.5)
 
     def _range(self, states: States, both: Integers | None = None) -> tuple[Reals, Reals]:
         """Bounds of t, up to rounding, where N_U + N_V (`both`) is not known, and where it is; shape (P,) each."""
@@ -415,8 +622,7 @@ class Correlation:
             roots.append(root)
             bounds.append(most)
         if both is None:
-            low = np.maximum(-2.0 * bounds[0] - apart, -2.0 * bounds[1] + apart)
-            high = np.minimum(2.0 * bounds[0] - apart, 2.0 * bounds[1] + apart)
+            low, high = self._both_by_apart(apart, *bounds)
         else:
             low = high = self._by_term(both)
         weights = np.array([float(weight) for weight in self.weights])
@@ -438,10 +644,13 @@ class Correlation:
             n = (self.sizes * self.sizes).astype(np.float64)
             root = n * (below - 1) / np.maximum(below, 1)
             return np.where(root > 0.0, root, 1.0), np.broadcast_to(n, below.shape)
-        root = np.sqrt(self._by_term(below) * np.array([float(g) for g in self._gold_of_terms])) / float(
-            self._factor
-        )
+        root = self._roots_of(self._by_term(below))
         return np.where(root > 0.0, root, 1.0), root * (1.0 + 1e-12)
+
+    def _roots_of(self, below: Reals) -> Reals:
+        """R of D of each term, shape (..., terms)."""
+        gold = np.array([float(max(g, 1)) for g in self._gold_of_terms])
+        return np.asarray(np.sqrt(below * gold) / float(self._factor))
 
     def values(self, swaps: Swaps) -> Reals:
         """t of swaps of the units of `swapping`, shape (P, units); shape (P,)."""

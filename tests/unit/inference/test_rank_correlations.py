@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from app.engine.plan import Budget
+from app.engine.quantiles.swaps import random_swaps
 from app.errors import InvalidTest
 from app.inference.options import Alternative, Options
 from app.inference.paired_test import run_test
@@ -139,3 +140,47 @@ def test_scores_that_tie_throughout_count_as_zero_though_no_swap_changes_them(
     wanted = [np.mean([score(name, system[part], gold[part]) for part in own]) for system in (u, v)]
     assert (said.statistic.u, said.statistic.v) == pytest.approx(wanted, abs=1e-15)
     assert said.p_value == (0.5 if others else 1.0)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("name", ["spearman", "kendall"])
+def test_sampled_swaps_are_counted_as_scipy_s_function_counts_them(name: str, clustered: bool) -> None:
+    """Of fine scores, of grades, and of one beside the other, in three groups whose items come in turn."""
+    source = np.random.default_rng(17)
+    n, samples = 60, 100
+    for grades, others in ((90, 70), (30, 4), (3, 4)):
+        quality = source.normal(size=n)
+        gold: Any = np.floor(4 * quality).astype(int)
+        u: Any = np.argsort(np.argsort(quality + source.normal(size=n))) * grades // n
+        v: Any = np.argsort(np.argsort(quality + source.normal(size=n))) * others // n
+        v = v + (u == v)
+        codes = np.unique(source.integers(0, 20, n), return_inverse=True)[1] if clustered else np.arange(n)
+        count, groups = int(codes.max()) + 1, np.arange(n) % 3
+        pairing = Pairing(clusters=codes, n_clusters=count) if clustered else Pairing()
+        data = Predictions(gold, u, v, pairing, groups)
+        options = Options(method="monte_carlo", samples=samples, seed=5, pmf="none")
+        answer = run_test(data, StatisticSpec(name, {"scale": "raw"}), options, Budget())
+        drawn = np.concatenate(list(random_swaps(count, 64, samples, 5)))[:, codes]
+        values = []
+        for row in np.concatenate([np.zeros((1, n), dtype=bool), drawn]):
+            first, second = np.where(row, v, u), np.where(row, u, v)
+            parts = [(first[g::3], second[g::3], gold[g::3]) for g in range(3)]
+            values.append(sum(score(name, one, y) - score(name, other, y) for one, other, y in parts))
+        extreme = sum(abs(value) >= abs(values[0]) - 1e-9 for value in values[1:])
+        assert answer.items.nonzero == count
+        assert answer.method.monte_carlo is not None
+        assert answer.method.monte_carlo.exceedances == extreme
+
+
+def test_tau_b_of_two_metrics_of_many_segments_is_planned_for_a_second() -> None:
+    """Tables of all pairs of 13 systems would take long for every swap; sums decide on nearly all swaps."""
+    source = np.random.default_rng(0)
+    groups = np.repeat(np.arange(13), 529)
+    quality = source.normal(size=len(groups))
+    gold: Any = np.floor(6 * quality).astype(int)
+    u: Any = np.round(quality + source.normal(size=len(groups)), 2)
+    v: Any = np.round(quality + source.normal(size=len(groups)), 2)
+    data = Predictions(gold, u, v, Pairing(), groups)
+    answer = run_test(data, StatisticSpec("kendall", {}), Options(samples=20_000), Budget(operations=10**9))
+    assert answer.method.monte_carlo is not None
+    assert answer.method.monte_carlo.samples == 20_000
