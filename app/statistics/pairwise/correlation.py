@@ -547,7 +547,9 @@ class Correlation:
             linear[:, :, first:last] = (signs[:, a:b] @ matrix).reshape(len(swaps), 2, last - first)
         linear += sums.rest
         apart, differ = self._by_term(linear[:, 0]), self._by_term(linear[:, 1])
-        less, more = differ - sums.off, differ + sums.off
+        # Where D may be 0, N is 0 with it, and 1 does as well for D.
+        off = sums.off + (sums.whole[0] - np.abs(differ) - sums.off < 2.0)
+        less, more = differ - off, differ + off
         (u_low, u_high), (v_low, v_high) = (
             [
                 self._roots_of(np.maximum(0.5 * (whole + end), 1.0))

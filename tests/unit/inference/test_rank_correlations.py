@@ -184,3 +184,22 @@ def test_tau_b_of_two_metrics_of_many_segments_is_planned_for_a_second() -> None
     answer = run_test(data, StatisticSpec("kendall", {}), Options(samples=20_000), Budget(operations=10**9))
     assert answer.method.monte_carlo is not None
     assert answer.method.monte_carlo.samples == 20_000
+
+
+@pytest.mark.parametrize("name", ["spearman", "kendall"])
+def test_p_of_small_groups_that_may_be_constant_is_that_of_all_swaps(name: str) -> None:
+    """Swaps make all scores of a group tie in one system, whose value is 0 then."""
+    source = np.random.default_rng(1)
+    for _ in range(30):
+        gold: Any = np.append(source.integers(0, 3, 3), [0, 1, 2])
+        u: Any = source.integers(0, 2, 6)
+        v: Any = source.integers(0, 3, 6)
+        groups = np.array([0, 1, 0, 1, 0, 1])
+        data = Predictions(gold, u, v, Pairing(), groups)
+        answer = run_test(data, StatisticSpec(name, {"scale": "raw"}), Options(pmf="none"), Budget())
+        values = []
+        for choice in itertools.product((False, True), repeat=6):
+            systems = np.where(choice, v, u), np.where(choice, u, v)
+            one, other = (sum(score(name, x[g::2], gold[g::2]) for g in range(2)) for x in systems)
+            values.append(abs(one - other))
+        assert answer.p_value == pytest.approx(np.mean(np.array(values) >= values[0] - 1e-9), rel=1e-12)
