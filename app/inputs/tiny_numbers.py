@@ -1,6 +1,6 @@
 """Numbers that are not zero and that the nearest double is: 1e-400. Wherever numbers are read they are refused.
 
-Parsers of JSON give 0.0 for them, so that the text is searched: a negative exponent of three digits, or two hundred zeros.
+Parsers of JSON give 0.0 for them, so that the text is searched: a negative exponent of 300 or more, or 24 zeros.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ DETAIL = (
     "This number is not zero, but smaller than any double: write 0 if that is meant, or scale the data up."
 )
 MOST_NAMED = 5
-_ZEROS = b"0" * 200
-# Each begins with what is searched for as bytes, at their speed.
-_EXPONENTS = {e: re.compile(e + rb"0*[1-9][0-9]{2,}(?=[\s,\]}<]|\Z)") for e in (b"e-", b"E-")}
+_ZEROS = "0" * 24
+# Each begins with what is searched for first, as it is.
+_EXPONENT = r"0*(?:[3-9][0-9]{2}|[1-9][0-9]{3,})(?=[\s,\]}<]|\Z)"
+_IN_TEXT = {e: re.compile(e + _EXPONENT) for e in ("e-", "E-")}
+_IN_BYTES = {e.encode(): re.compile(known.pattern.encode()) for e, known in _IN_TEXT.items()}
 _MANTISSA = re.compile("[eE]")
 
 
@@ -32,8 +34,9 @@ def is_tiny(text: str) -> bool:
 
 def may_hold(text: str | bytes | bytearray) -> bool:
     """Whether there may be such a number in a text of JSON or XML; False is certain."""
-    content = text.encode(errors="replace") if isinstance(text, str) else text
-    return _ZEROS in content or any(e in content and known.search(content) for e, known in _EXPONENTS.items())
+    if isinstance(text, str):
+        return _ZEROS in text or any(e in text and known.search(text) for e, known in _IN_TEXT.items())
+    return _ZEROS.encode() in text or any(e in text and known.search(text) for e, known in _IN_BYTES.items())
 
 
 def refusal(pointer: str) -> InvalidTest:

@@ -21,6 +21,7 @@ from .table import refuse_more_rows
 from .workbook import Kind, text_of, written
 
 BATCH_ROWS = 4_096
+LIST_ROWS = 64  # where rows may have any number of values
 FOOTER_BYTES = 2**24
 SECONDS_PER_VALUE = 4e-6  # measured: from the file to numbers that are paired
 BYTES = "BYTE_ARRAY"  # Parquet's texts and bytes
@@ -139,16 +140,17 @@ def _measured(source: Source, opened: Any, most: int) -> tuple[Any, int]:
     Of texts of which each but the first is coded as what it adds to another no dictionary can be made (DELTA_BYTE_ARRAY).
     None is longer than all that is coded, so that few rows at a time fit.
     """
+    rows = LIST_ROWS if any(field.type.num_fields for field in opened.schema_arrow) else BATCH_ROWS
     try:
-        _refuse_long(source, _by_dictionary(opened, source.content, _leaves(opened)), most)
-        return _by_dictionary(opened, source.content, _texts(opened)), BATCH_ROWS
+        _refuse_long(source, _by_dictionary(opened, source.content, _leaves(opened)), most, rows)
+        return _by_dictionary(opened, source.content, _texts(opened)), rows
     except OSError:
-        rows = min(BATCH_ROWS, most // max(_declared(opened.metadata), 1))
+        rows = min(rows, most // max(_declared(opened.metadata), 1))
         _refuse_long(source, opened, most, rows)
         return opened, rows
 
 
-def _refuse_long(source: Source, opened: Any, most: int, rows: int = BATCH_ROWS) -> None:
+def _refuse_long(source: Source, opened: Any, most: int, rows: int) -> None:
     """Refuse texts that are too long together, and lists with too many values, of which the footer does not tell."""
     left = most
     if not _leaves(opened) and not any(field.type.num_fields for field in opened.schema_arrow):

@@ -212,6 +212,24 @@ def test_no_text_is_repeated_in_memory(column: pa.Array) -> None:
     assert (pool.max_memory() or 0) < 20_000_000
 
 
+def test_lists_of_zeros_are_read_a_few_at_a_time() -> None:
+    """40,000,000 values in a file of some kilobytes."""
+    values = pa.array(np.zeros(40_000_000, dtype=np.int8))
+    lists = pa.ListArray.from_arrays(pa.array(np.arange(1_001, dtype=np.int32) * 40_000), values)
+    content = parquet_of(u=lists, v=np.zeros(1_000, dtype=np.int8))
+    del values, lists
+    few = ReaderOptions(max_inflated_bytes=20_000_000)
+    pool = pa.proxy_memory_pool(pa.default_memory_pool())
+    before = pa.default_memory_pool()
+    pa.set_memory_pool(pool)
+    try:
+        with pytest.raises(BodyTooLarge):
+            catalogue.read({"file": UploadedFile("x", content)}, "auto", few)
+    finally:
+        pa.set_memory_pool(before)
+    assert (pool.max_memory() or 0) < 60_000_000
+
+
 @pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY", "PLAIN"])
 def test_texts_without_a_dictionary_are_read(encoding: str) -> None:
     """Of the texts of writers of version 2, pyarrow makes no dictionary."""
