@@ -868,11 +868,11 @@ export interface components {
             confidence_level?: number | null;
             /**
              * Pairs
-             * @description Which pairs the answer lists.
-             * @default all
+             * @description Which pairs the answer lists. auto: of all pairs the first 10,000, shared by its boards; a warning counts the others.
+             * @default auto
              * @enum {string}
              */
-            pairs?: "all" | "significant" | "none";
+            pairs?: "auto" | "all" | "significant" | "none";
             /**
              * Method
              * @description How to compute the p-values.
@@ -5540,8 +5540,8 @@ export interface operations {
                 on_missing?: "error" | "pairwise" | "complete";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. greater means that u is better than v, also where lower is better. All pairs need two-sided. Default two-sided. */
                 alternative?: "two-sided" | "greater" | "less";
-                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Which pairs the answer lists. Default all. */
-                pairs?: "all" | "significant" | "none";
+                /** @description For bodies that cannot hold options; in application/json it is a member of the body. Which pairs the answer lists. auto: of all pairs the first 10,000, shared by its boards; a warning counts the others. Default auto. */
+                pairs?: "auto" | "all" | "significant" | "none";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. How to compute the p-values. Default auto. */
                 method?: "auto" | "fft" | "dp" | "rational" | "grid" | "enumeration" | "meet_in_the_middle" | "bounds" | "monte_carlo";
                 /** @description For bodies that cannot hold options; in application/json it is a member of the body. Whether more is better. If left out, the statistic or the metric's name decides it, and scores without a name are better when higher. */
@@ -5808,10 +5808,10 @@ export interface operations {
                      */
                     alternative?: "two-sided" | "greater" | "less";
                     /**
-                     * @description Which pairs the answer lists. Default all.
+                     * @description Which pairs the answer lists. auto: of all pairs the first 10,000, shared by its boards; a warning counts the others. Default auto.
                      * @enum {string}
                      */
-                    pairs?: "all" | "significant" | "none";
+                    pairs?: "auto" | "all" | "significant" | "none";
                     /**
                      * @description How to compute the p-values. Default auto.
                      * @enum {string}
