@@ -61,6 +61,8 @@ def submit(**given: Any) -> None:
     _, content = read(given["path"])
     if given["kind"] is not None:
         content = b'{"kind":"%b","request":%b}' % (given["kind"].encode(), content)
+    if not (given["key"] or "").isascii():
+        raise click.BadParameter("a key is letters, digits and signs of ASCII.", param_hint="--key")
     headers = (("idempotency-key", given["key"]),) if given["key"] is not None else ()
     with _client(given) as client:
         job = _answered(lambda: job_of(client.send(Call("/v1/jobs", content=content, headers=headers))))

@@ -11,6 +11,7 @@ from typing import IO, Any
 
 import click
 
+from ..reports.escaping import single_line
 from ..reports.representations import BY_SUFFIX
 from .compare_options import SECTIONS as OF_A_BOARD
 from .options import SECTIONS as OF_TWO, option_of
@@ -40,7 +41,7 @@ class Refused(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print it in one line."""
-        click.echo(f"exactperm: {self.format_message()}", file=file, err=file is None)
+        click.echo(f"exactperm: {single_line(self.format_message())}", file=file, err=file is None)
 
 
 def format_of(chosen: str | None, path: str | None) -> str:

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+from urllib.parse import quote
 
 import httpx
 
@@ -58,12 +59,12 @@ def submit_call(request: Request | Sequence[Request], key: str | None = None) ->
 
 def status_call(job: str) -> Call:
     """The call for the state of a job."""
-    return Call(f"/v1/jobs/{job}", "GET")
+    return Call(f"/v1/jobs/{quote(job, safe='')}", "GET")
 
 
 def cancel_call(job: str) -> Call:
     """The call that cancels a job."""
-    return Call(f"/v1/jobs/{job}/cancel")
+    return Call(f"/v1/jobs/{quote(job, safe='')}/cancel")
 
 
 def list_call(state: State | None = None, limit: int | None = None, after: str | None = None) -> Call:
@@ -75,12 +76,12 @@ def list_call(state: State | None = None, limit: int | None = None, after: str |
 
 def delete_call(job: str) -> Call:
     """The call that cancels a job and forgets it."""
-    return Call(f"/v1/jobs/{job}", "DELETE")
+    return Call(f"/v1/jobs/{quote(job, safe='')}", "DELETE")
 
 
 def result_call(job: str) -> Call:
     """The call for the result of a job."""
-    return Call(f"/v1/jobs/{job}/result", "GET")
+    return Call(f"/v1/jobs/{quote(job, safe='')}/result", "GET")
 
 
 def job_of(response: httpx.Response) -> Job:

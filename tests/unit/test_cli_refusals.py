@@ -239,6 +239,24 @@ def test_an_effect_that_is_no_finite_number_is_refused_with_and_without_files(
         assert "is not a finite number" in result.stderr
 
 
+@pytest.mark.parametrize("name", ["a\n::error::y", "a\u2028::error::y", "##[error]x", "\x1b[31mred"])
+def test_a_name_of_a_file_that_is_not_there_is_no_line_and_no_command(name: str, scores: str) -> None:
+    for typed in (["test", name, scores], ["test", scores, "-o", f"{name}/x.txt"]):
+        (line,) = run(*typed).stderr.splitlines()
+        assert line.startswith("exactperm: ")
+        assert "##[" not in line
+        assert "\x1b" not in line
+
+
+@pytest.mark.parametrize("job", ["\x0b::error::vt", "##[x]", "a/b?c", "\N{ARABIC-INDIC DIGIT THREE}"])
+def test_odd_ids_of_jobs_and_keys_are_no_tracebacks(job: str, scores: str) -> None:
+    for command in ("status", "result", "cancel", "delete", "wait"):
+        assert run("jobs", command, job, "--url", "http://127.0.0.1:9").exit_code == 2
+    assert (
+        run("jobs", "submit", scores, "--key", f"\ufeff{job}", "--url", "http://127.0.0.1:9").exit_code == 2
+    )
+
+
 @pytest.mark.parametrize("place", ["file", "--gold"])
 def test_a_name_too_long_for_a_file_system_is_refused(place: str, scores: str) -> None:
     long = "7" * 400
