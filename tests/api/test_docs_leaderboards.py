@@ -28,6 +28,7 @@ REFUSED: dict[str, tuple[dict[str, Any] | str, str]] = {
     "too_many_comparisons": ({"systems": {f"s{place}": [0] for place in range(800)}}, "/compare"),
     "duplicate_name": ({"systems": ["A", "A"], "scores": [[1, 0]]}, "/systems/1"),
     "duplicate_value": ("id,system,score\n1,A,1\n1,A,0\n1,B,1\n", "/line/3"),
+    "unequal_repeats": ({"systems": {"A": [[1, 0], [1]], "B": [[1], [1]]}}, "/systems/B/0"),
     "ragged": ({"systems": ["A", "B"], "scores": [[1, 0], [1]]}, "/scores/1"),
     "length_mismatch": ({"systems": {"A": [1, 0], "B": [1]}}, "/systems/B"),
     "unmatched_ids": ({"systems": {"A": {"x": 1, "y": 0}, "B": {"x": 1}}}, "/systems/B"),

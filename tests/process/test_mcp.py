@@ -174,7 +174,8 @@ def test_an_answer_that_is_too_long_is_left_out_with_a_sentence(tmp_path: Path) 
         assert not whole.is_error
         assert whole.structured_content is None
         line, sentence = text_of(whole).split("\n")
-        assert "of 40 (holm, 780 pairs" in line
+        assert line.startswith("best of 40: system14, system25, ")
+        assert " and 26 more (holm, 780 pairs, exact): " in line
         assert "left out" in sentence
         less = await client.call_tool("compare_files", {"file": "board.csv", "options": {"pairs": "none"}})
         assert len(less.structured_content["systems"]) == 40

@@ -44,8 +44,11 @@ test_pairs <- function() {
   stopifnot(one$p.value == 1, one$parameter == 1)
   clustered <- exactperm_test(c(1, 1, 0, 1), c(0, 0, 0, 0), clusters = c("a", "a", "b", "b"))
   stopifnot(clustered$answer$items$clusters == 2, exactperm_test(1, 0, clusters = "a")$answer$items$clusters == 1)
-  repeats <- exactperm_test(list(c(1, 0), 1), list(0, c(0, 1)))
+  # Items may have any number of runs, both systems the same.
+  repeats <- exactperm_test(list(c(1, 0), 1), list(c(0, 0), 0.5))
   same(unname(repeats$estimate), mean(c(0.5, 1)) - mean(c(0, 0.5)))
+  unequal <- thrown(exactperm_test(list(c(1, 0), 1), list(0, c(0, 1))))
+  stopifnot(inherits(unequal, "exactperm_invalid_test"), unequal$errors$code == "unequal_repeats", unequal$errors$pointer == "/v/0")
   # Not rounded to 15 digits, which would make it a tie.
   stopifnot(exactperm_test(0.1 + 0.2, 0.3)$answer$items$wins == 1)
   stopifnot(exactperm_test("caf\u00e9 \"\\\n\t\u0001", "x", gold = "caf\u00e9 \"\\\n\t\u0001", statistic = "exact_match")$estimate == 1)
