@@ -6,8 +6,7 @@ import math
 from typing import Literal
 
 from ..inference.exactness import known_digits
-from ..inference.gate.decision import digits_of_decision
-from ..inference.gate.record import Decision, MetricRecord
+from ..inference.gate.record import Decision, MetricRecord, digits_of_decision
 from ..inference.record import ConfidenceInterval, ItemLevel, MonteCarloRecord, TestRecord
 from .number_format import SMALLEST_WRITTEN, enclosing, exactly, number, percent, probability
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..inference.gate.decision import digits_of_decision
-from ..inference.gate.record import MetricRecord, Procedure
+from ..inference.gate.record import MetricRecord, Procedure, digits_of_decision
 from ..inference.options import Alternative, Resampling
 from ..inference.record import ConfidenceInterval, Discordant, MonteCarloRecord, TestRecord
 from ..statistics.measured import direction

@@ -8,7 +8,6 @@ from typing import Literal
 
 from ...engine.probability import SMALLEST
 from ..certificate import flaw_of_numbers
-from ..exactness import known_digits
 from .holm import holm, holm_log10
 from .outcome import Outcome
 from .record import Decision, GateTerms, OneSidedTest, Policy, Verdict
@@ -141,8 +140,3 @@ def overall(verdicts: Sequence[Verdict]) -> Verdict:
     """Fail when one fails, else inconclusive when one is, else continue when one waits, else pass."""
     worst: tuple[Verdict, ...] = ("fail", "inconclusive", "continue")
     return next((verdict for verdict in worst if verdict in verdicts), "pass")
-
-
-def digits_of_decision(decision: Decision) -> int:
-    """The significant digits of its p-value that are worth printing."""
-    return known_digits(decision.p_value, decision.p_value_bounds_kind, *decision.p_value_bounds)

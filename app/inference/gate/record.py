@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from ..exactness import known_digits
 from ..options import Alternative
 from ..record import BoundsKind, Log10PValue, PValue, SensitivityRecord, SequentialRecord, TestRecord
 
@@ -100,6 +101,11 @@ class MetricRecord:
     ] = None
     sequential: SequentialRecord | None = None
     test: TestRecord
+
+
+def digits_of_decision(decision: Decision) -> int:
+    """The significant digits of its p-value that are worth printing."""
+    return known_digits(decision.p_value, decision.p_value_bounds_kind, *decision.p_value_bounds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

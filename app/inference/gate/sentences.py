@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from ...statistics.measured import direction, measured
 from ..exactness import MOST_DIGITS, written
 from ..record import StatisticRecord, TestRecord
-from .decision import Judgement, digits_of_decision
-from .record import GateTerms, MetricRecord, OnInconclusive, Policy, Verdict, family_of
+from .decision import Judgement
+from .record import GateTerms, MetricRecord, OnInconclusive, Policy, Verdict, digits_of_decision, family_of
 
 _NAME_CHARS = 80
 _NAMES = 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import statistics
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -16,8 +17,8 @@ from tests.unit.inference.gate_shorthands import decide, metric
 
 
 def place(values: list[Fraction]) -> Fraction:
-    """The lower median."""
-    return sorted(values)[(len(values) - 1) // 2]
+    """The median, halfway between two middle values."""
+    return statistics.median(values)
 
 
 def shifted(
