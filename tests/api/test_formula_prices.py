@@ -42,12 +42,16 @@ class StopHereError(Exception):
 
 
 class Asking(Unbounded):
-    """Notes what a call predicts, and stops it there."""
+    """Notes what a call predicts once its body is read, which is predicted first, and stops it there."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.is_read = False
 
     def plan(self, seconds: float) -> None:
+        if not self.is_read:
+            self.is_read = True
+            return
         self.seconds += seconds
         if seconds:
             raise StopHereError
