@@ -31,6 +31,7 @@ ROOMY = {
     "engine_budget_operations": 10**15,
     "engine_budget_bytes": 2**40,
     "most_over_deadline": 1e9,
+    "queue_seconds": 1e9,
 }
 
 

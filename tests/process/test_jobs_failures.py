@@ -120,14 +120,16 @@ def test_a_file_that_replaces_another_has_the_jobs_from_then_on(tmp_path: Path, 
 @pytest.mark.parametrize("whole", [True, False], ids=["the worker", "its processes"])
 def test_a_worker_that_hangs_is_replaced_and_its_job_ends(tmp_path: Path, *, whole: bool) -> None:
     """Its processes all stand still while its heart beats, or it does not even say that its event loop turns."""
-    request = {"kind": "scores", "request": {**SMALL, "method": "monte_carlo", "samples": 300_000}}
+    request = {"kind": "scores", "request": {**SMALL, "method": "monte_carlo", "samples": 3_000_000}}
     with serving(tmp_path, liveness_stall_s=5.0, job_chunk_seconds=1e-4) as server:
         until(lambda: len(server.computing_jobs()) == 2, "both processes are warm")
         hung = server.job_worker()
+        processes = [hung] if whole else server.computing_jobs()
         job = server.submit("batch", {"tests": [request] * 40})
         until(lambda: server.state(job)["tests_done"] > 0, "it has begun")
-        for process in [hung] if whole else server.computing_jobs():
+        for process in processes:
             os.kill(process, signal.SIGSTOP)
+        assert server.state(job)["tests_done"] < 40, "it was over before anything stood still"
         answers = lines(server.result(job))
         assert len(answers) == 40
         assert len({answer["p_value"] for answer in answers}) == 1
