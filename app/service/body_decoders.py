@@ -12,7 +12,7 @@ from ..inputs import count_table, delimited, item_lines, json_body, npy
 from ..inputs.count_table import CountTable
 from .media_types import CSV, JSON, NDJSON, NPY
 from .messages import Job, TestKind
-from .pointers import FIELD, PointerMap, in_lines, in_query, item_of
+from .pointers import FIELD, PointerMap, beside_statistic, in_lines, in_query, item_of
 from .query import options_of_query
 from .schema.fields import NO_BOOLEANS
 from .schema.requests import REQUEST_MODELS, AnyRequest
@@ -62,7 +62,7 @@ def _json(job: Job, body: bytes | bytearray) -> DecodedBody:
     options = options_of_query(job.query, kind=kind)
     request = validated(REQUEST_MODELS[kind], read.value, context=context)
     _refuse_contradictions(options, request, kind)
-    return DecodedBody(kind, request, str)
+    return DecodedBody(kind, request, beside_statistic(read.value))
 
 
 def _test_kind(job: Job) -> TestKind:

@@ -4,12 +4,39 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Mapping
+from functools import cache
 
 from ..inputs.quoting import quoted
 from ..statistics.catalogue import STATISTICS
 from ..statistics.metrics import METRICS
 
 LIKENESS = 0.7
+# What people call our statistics, beside the names in other tools, which the catalogue knows.
+CALLED: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        (
+            "mean",
+            "average",
+            "mean_diff",
+            "permutation",
+            "randomization",
+            "randomisation",
+            "ttest_rel",
+            "t_test",
+            "ttest",
+            "paired_t",
+        ),
+        ("mean_difference",),
+    ),
+    **dict.fromkeys(("sum", "total"), ("sum_difference",)),
+    **dict.fromkeys(("sign_test", "binom_test", "binomial"), ("sign",)),
+    **dict.fromkeys(("wilcoxon_signed_rank", "signrank", "wilcox", "wilcox_test"), ("signed_rank",)),
+    **dict.fromkeys(("mcnemar_exact", "mcnemar_test"), ("mean_difference",)),
+    "median": ("median_difference",),
+    **dict.fromkeys(("quantile", "percentile"), ("quantile_difference",)),
+    **dict.fromkeys(("auroc", "roc_auc"), ("auc",)),
+    **dict.fromkeys(("matthews", "matthews_correlation"), ("mcc",)),
+}
 MOST_CHARS = 40  # of a name that is compared with others
 
 SENT_AS = {"segments": "predictions"}  # translations are predictions, and references gold
@@ -48,23 +75,58 @@ def near_field(name: str, fields: Collection[str]) -> str | None:
     return meant or (near[0] if near else None)
 
 
-def elsewhere(name: object) -> str:
-    """A sentence after " " on a statistic that other data have, or that files measure; empty where there is none.
+def elsewhere(name: object, here: Collection[str] = ()) -> str:
+    """A sentence after " " on what a statistic is called here, which data have it, or that files measure it; else empty.
+
+    `here` are the statistics of the data at hand.
 
     >>> elsewhere("span_f1")
     ' "span_f1" is a statistic of predictions: send them to /v1/tests/predictions.'
     >>> elsewhere("wer"), elsewhere("magic")
     (' "wer" is read from files: send them to /v1/tests/files.', '')
+    >>> elsewhere("wilcoxon", ["sign", "signed_rank"])
+    ' "wilcoxon" is signed_rank here.'
     """
     if not isinstance(name, str) or len(name) > MOST_CHARS:
         return ""
-    having = [kind for kind, entries in STATISTICS.items() if any(entry.name == name for entry in entries)]
-    kinds = list(dict.fromkeys(SENT_AS.get(kind, kind) for kind in having))
-    if kinds:
-        paths = " or ".join(f"/v1/tests/{kind}" for kind in kinds)
-        return f" {quoted(name)} is a statistic of {' and '.join(kinds)}: send them to {paths}."
+    called = _tools_names().get(name.lower().rpartition(".")[2], [])
+    ours = next((one for one in called if one in here), None)
+    if ours is not None:
+        return f" {quoted(name)} is {ours} here."
+    if kinds := _all_kinds().get(name, ()):
+        return f" {quoted(name)} is a statistic of {_sent_as(kinds)}"
     if name.lower() in METRICS:
         return f" {quoted(name)} is read from files: send them to /v1/tests/files."
-    known = {entry.name for entries in STATISTICS.values() for entry in entries}
-    near = difflib.get_close_matches(name.lower(), known, 1, LIKENESS)
-    return f" Did you mean {near[0]}?" if near else ""
+    if called:
+        return f" {quoted(name)} is {called[0]} here, a statistic of {_sent_as(_all_kinds()[called[0]])}"
+    near = difflib.get_close_matches(name.lower(), here, 1, LIKENESS)
+    if near or not (near := difflib.get_close_matches(name.lower(), _all_kinds(), 1, LIKENESS)):
+        return f" Did you mean {near[0]}?" if near else ""
+    return f" Did you mean {near[0]}? That is a statistic of {_sent_as(_all_kinds()[near[0]])}"
+
+
+def _sent_as(kinds: Collection[str]) -> str:
+    paths = " or ".join(f"/v1/tests/{kind}" for kind in kinds)
+    return f"{' and '.join(kinds)}: send them to {paths}."
+
+
+@cache
+def _all_kinds() -> dict[str, tuple[str, ...]]:
+    """The kinds of data that have a statistic, as they are sent, by its name."""
+    kinds: dict[str, dict[str, None]] = {}
+    for kind, entries in STATISTICS.items():
+        for entry in entries:
+            kinds.setdefault(entry.name, {})[SENT_AS.get(kind, kind)] = None
+    return {name: tuple(own) for name, own in kinds.items()}
+
+
+@cache
+def _tools_names() -> dict[str, list[str]]:
+    """Our names by those of other tools: the last part of each that the catalogue knows, and what people call them."""
+    ours: dict[str, list[str]] = {name: list(names) for name, names in CALLED.items()}
+    for entries in STATISTICS.values():
+        for entry in entries:
+            for tool in entry.known_as:
+                own = ours.setdefault(tool.rpartition(".")[2], [])
+                own += [] if entry.name in own else [entry.name]
+    return ours

@@ -11,7 +11,7 @@ from .compare import json_request
 from .compare.parse import DecodedCompare, ParsedCompare, comparison_of
 from .messages import Job
 from .parse import ParsedTest, parse_request
-from .pointers import prefixed
+from .pointers import beside_statistic, chained, prefixed
 from .query import ELSEWHERE, options_of_query
 from .schema.fields import NO_BOOLEANS
 from .schema.plan import PlanEnvelope
@@ -33,6 +33,8 @@ def parse_plan(job: Job, body: bytes | bytearray) -> ParsedTest | ParsedCompare:
     if envelope.kind == "compare":
         with relocated(pointer_map):
             request, boards = json_request.request_of(envelope.request, context)
-        return replace(comparison_of(DecodedCompare(request, boards, pointer_map), job), store=store)
+        inside = chained(beside_statistic(envelope.request), pointer_map)
+        return replace(comparison_of(DecodedCompare(request, boards, inside), job), store=store)
     inner = validated(REQUEST_MODELS[envelope.kind], envelope.request, prefix=INSIDE, context=context)
-    return replace(parse_request(DecodedBody(envelope.kind, inner, pointer_map), job), store=store)
+    inside = chained(beside_statistic(envelope.request), pointer_map)
+    return replace(parse_request(DecodedBody(envelope.kind, inner, inside), job), store=store)

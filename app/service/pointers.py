@@ -8,8 +8,9 @@ lines or files needs another pointer: to a line and its field, a query parameter
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from ..errors import pointer_token
 from .query import NAMES
@@ -34,6 +35,25 @@ def chained(first: PointerMap, second: PointerMap) -> PointerMap:
 
 def _in_turn(first: PointerMap, second: PointerMap, pointer: str) -> str:
     return second(first(pointer))
+
+
+def beside_statistic(value: Any, prefix: str = "") -> PointerMap:
+    """The map for a request that names its statistic by a text, or has parameters of it beside it."""
+    if not isinstance(value, Mapping):
+        return str
+    name_alone = isinstance(value.get("statistic"), str)
+    return partial(_beside_statistic, f"{prefix}/statistic/", prefix, name_alone, frozenset(value))
+
+
+def _beside_statistic(
+    inside: str, prefix: str, name_alone: bool, members: Collection[str], pointer: str
+) -> str:
+    name, _, rest = pointer.removeprefix(inside).partition("/")
+    if not pointer.startswith(inside):
+        return pointer
+    if name == "name" and name_alone:
+        return inside[:-1]
+    return "/".join([prefix, name, *([rest] if rest else [])]) if name in members else pointer
 
 
 def option_of(pointer: str) -> str | None:

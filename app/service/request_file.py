@@ -26,12 +26,12 @@ from ..statistics.paired import Paired, StatisticSpec
 from .body_decoders import DecodedBody
 from .messages import TestKind
 from .parse_files import FIELDS, in_form, option_pointer
-from .pointers import option_of
+from .pointers import PointerMap, beside_statistic, option_of
 from .query import options_of, parameters_of
 from .schema.fields import NO_BOOLEANS
 from .schema.gate import GateRequest
 from .schema.requests import REQUEST_MODELS, WrappedTest
-from .validation import validated
+from .validation import validated, with_statistic
 
 ROLE = "file"
 FORMAT = "json-request"
@@ -125,13 +125,13 @@ def _decoded(
     kind: TestKind, value: dict[str, Any], context: dict[str, Any], fields: Fields, below: str
 ) -> DecodedBody:
     request = with_fields(value, fields, kind)
-    pointer_map = partial(_in_form_or_file, {name for name, _ in fields}, below)
+    pointer_map = partial(_in_form_or_file, {name for name, _ in fields}, below, beside_statistic(value))
     with relocated(pointer_map):
         return DecodedBody(kind, validated(REQUEST_MODELS[kind], request, context=context), pointer_map)
 
 
-def _in_form_or_file(names: Collection[str], below: str, pointer: str) -> str:
-    return in_form(pointer) if option_of(pointer) in names else f"/files/{ROLE}{below}{pointer}"
+def _in_form_or_file(names: Collection[str], below: str, in_value: PointerMap, pointer: str) -> str:
+    return in_form(pointer) if option_of(pointer) in names else f"/files/{ROLE}{below}{in_value(pointer)}"
 
 
 def with_fields(value: dict[str, Any], fields: Fields, kind: TestKind) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def with_fields(value: dict[str, Any], fields: Fields, kind: TestKind) -> dict[s
         if name not in {"name", *parameters_of(kind)}:
             detail = f"The file is a JSON request, to which no reader option applies: leave {name} out."
             raise InvalidTest.at(option_pointer(name), "unused_option", detail)
-    whole = dict(value)
+    whole = with_statistic(value, parameters_of(kind))
     for name, option in options.items():
         members = {f"/{name}/{inner}": one for inner, one in option.items()} if type(option) is dict else {}
         if not members or type(whole.get(name, {})) is not dict:

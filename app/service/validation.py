@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ..errors import MAX_FLAWS, Flaw, InvalidTest, pointer_token
+from ..errors import MAX_FLAWS, Flaw, InvalidTest, pointer_token, relocated
 from ..inputs.quoting import quoted
 from .near_names import elsewhere, near_field
 from .number_hint import number_hint
+from .pointers import beside_statistic
+from .schema.fields import Wire
 
-Model = TypeVar("Model", bound=BaseModel)
+Model = TypeVar("Model", bound=Wire)
 
 SENTENCES = {
     "missing": "This is needed.",
@@ -37,6 +41,10 @@ def validated(
     """
     if type(value) is not dict:
         raise InvalidTest.at(prefix, "not_an_object", "A request is a JSON object.")
+    parameters = model.parameters(value)
+    if type(value.get("statistic")) is str or not parameters.isdisjoint(value):
+        with relocated(beside_statistic(value, prefix)):
+            return validated(model, with_statistic(value, parameters, prefix), prefix=prefix, context=context)
     unknown = list(_unknown(model, value, prefix))
     if unknown:
         raise InvalidTest(unknown[0].detail, flaws=tuple(unknown))
@@ -47,6 +55,27 @@ def validated(
         flaws = [flaw for detail in details for flaw in flaws_of(detail, prefix, _choices(model, detail))]
         where = flaws[0].pointer or "the body"
         raise InvalidTest(f"At {where}: {flaws[0].detail}", flaws=tuple(flaws)) from None
+
+
+def with_statistic(value: dict[str, Any], parameters: Collection[str], prefix: str = "") -> dict[str, Any]:
+    """A request whose statistic is an object: a name alone becomes one, and parameters beside it become its members.
+
+    Raises
+    ------
+        InvalidTest: a parameter stands in both places, with different values; its pointer is that inside.
+    """
+    statistic = value.get("statistic", {})
+    beside = {name: one for name, one in value.items() if name in parameters}
+    inside = {"name": statistic} if type(statistic) is str else statistic
+    if type(inside) is not dict:
+        return {name: one for name, one in value.items() if name not in beside}
+    if inside is statistic and not beside:
+        return dict(value)
+    for name, one in beside.items():
+        if name in inside and inside[name] != one:
+            detail = f"{name} stands in statistic and beside it, with different values: give it once."
+            raise InvalidTest.at(f"{prefix}/statistic/{name}", "given_twice", detail)
+    return {name: one for name, one in value.items() if name not in beside} | {"statistic": inside | beside}
 
 
 def _unknown(model: type[BaseModel], value: dict[str, Any], prefix: str) -> list[Flaw]:
@@ -110,8 +139,8 @@ def flaws_of(detail: ErrorDetails, prefix: str, choices: tuple[Any, ...] = ()) -
         sentence = f"An object is needed here, such as {OBJECTS[str(detail['loc'][-1])]}."
     if code.startswith(("int_", "float_")):
         sentence += number_hint(detail["input"], whole=code.startswith("int_"))
-    if code == "literal_error" and detail["loc"][-2:] == ("statistic", "name"):
-        sentence += elsewhere(detail["input"])
+    if code == "literal_error" and pointer.endswith("/statistic/name"):
+        sentence += elsewhere(detail["input"], re.findall(r"'(\w+)'", context["expected"]))
     if choices:
         sentence = f"{sentence[:-1]}: one of {', '.join(map(str, choices))}."
     return [Flaw(pointer, code, sentence)]

@@ -53,6 +53,18 @@ def test_a_field_that_is_like_none_and_one_of_other_data_are_not_guessed(
         ("wer", "send them to /v1/tests/files."),
         ("ndcg_cut_10", "send them to /v1/tests/files."),
         ("mean_diference", "Did you mean mean_difference?"),
+        ("wilcoxon", '"wilcoxon" is signed_rank here.'),
+        ("scipy.stats.wilcoxon", '"scipy.stats.wilcoxon" is signed_rank here.'),
+        ("mcnemar", '"mcnemar" is mean_difference here.'),
+        ("median", '"median" is median_difference here.'),
+        (
+            "f1_score",
+            '"f1_score" is f1 here, a statistic of counts and predictions: send them to /v1/tests/counts or /v1/tests/predictions.',
+        ),
+        (
+            "acuracy",
+            "Did you mean accuracy? That is a statistic of counts and predictions: send them to /v1/tests/counts or /v1/tests/predictions.",
+        ),
     ],
 )
 def test_a_statistic_of_other_data_says_where_it_is(

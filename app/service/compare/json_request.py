@@ -9,12 +9,12 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from ...errors import Flaw, InvalidTest, pointer_token, relocated
-from ...inputs import columns, json_body
+from ...inputs import columns
 from ...inputs.alignment import system_pointer
 from ...inputs.pairing import Given
 from ..pointers import prefixed
 from ..schema.compare import Columns, CompareKind, CompareRequest, Dataset
-from ..schema.fields import NO_BOOLEANS, CountColumns, OutputColumn, SampleColumn
+from ..schema.fields import CountColumns, OutputColumn, SampleColumn
 from ..validation import flaws_of, validated
 from .given import GivenBoard
 
@@ -26,22 +26,13 @@ ADAPTERS: Mapping[CompareKind, TypeAdapter[dict[str, Any]]] = {
 OF_A_DATASET = ("gold", "ids", "clusters", "weights", "groups", "event")
 
 
-def decode(body: bytes | bytearray) -> tuple[CompareRequest, dict[str | None, GivenBoard]]:
-    """The request in a JSON body, and the columns of its data sets, by name in code-point order.
+def request_of(value: Any, context: dict[str, Any]) -> tuple[CompareRequest, dict[str | None, GivenBoard]]:
+    """The request in a decoded JSON body, and the columns of its data sets, by name in code-point order.
 
     Raises
     ------
-    MalformedBody
-        It is not JSON.
-    InvalidTest
-        It is not a valid request; pointers are into it.
+        InvalidTest: it is not a valid request; pointers are into it.
     """
-    read = json_body.decode(body)
-    return request_of(read.value, {NO_BOOLEANS: read.no_booleans})
-
-
-def request_of(value: Any, context: dict[str, Any]) -> tuple[CompareRequest, dict[str | None, GivenBoard]]:
-    """The same of a decoded value."""
     request = validated(CompareRequest, value, context=context)
     if request.datasets is None:
         if request.systems is None:

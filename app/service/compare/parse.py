@@ -11,14 +11,16 @@ from ...inference.compare.comparison import Comparison
 from ...inference.compare.record import MOST_LISTED
 from ...inference.options import Options
 from ...inference.record import ReadingRecord, WarningRecord
+from ...inputs import json_body
 from ...inputs.alignment import system_pointer
 from ...inputs.quoting import quoted
 from ...statistics.paired import StatisticSpec
 from ..media_types import CSV, JSON, MULTIPART, NDJSON, NPY, TSV
 from ..messages import Job
-from ..pointers import PointerMap, chained
+from ..pointers import PointerMap, beside_statistic, chained
 from ..query import ELSEWHERE, OF_A_BOARD, options_of_query
 from ..schema.compare import CompareChoices
+from ..schema.fields import NO_BOOLEANS
 from ..schema.statistics import STATISTIC_MODELS, spec_of
 from ..storing import store_of
 from ..validation import validated
@@ -76,7 +78,9 @@ def _decoded(job: Job, body: bytes | bytearray, control: Control) -> DecodedComp
     media_type = job.body.media_type
     if media_type == JSON:
         options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
-        return DecodedCompare(*json_request.decode(body))
+        read = json_body.decode(body)
+        request, boards = json_request.request_of(read.value, {NO_BOOLEANS: read.no_booleans})
+        return DecodedCompare(request, boards, beside_statistic(read.value))
     if media_type == MULTIPART:
         options_of_query(job.query, (*ELSEWHERE, *OF_A_BOARD))
         found = files.parse_form(job, body, control)

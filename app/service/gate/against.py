@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
-from pydantic import BaseModel, create_model
+from pydantic import create_model
 
 from ...errors import Flaw, InvalidTest, pointer_token, relocated
 from ...inputs.formats.file_names import stem
@@ -24,7 +24,7 @@ from ..messages import Limits
 from ..multipart import Form
 from ..parse import ParsedTest
 from ..parse_files import option_pointer
-from ..pointers import PointerMap
+from ..pointers import PointerMap, beside_statistic, chained
 from ..schema.fields import CountColumns, LabelColumn, SampleColumn, Wire
 from ..schema.gate import GateMetric
 from ..schema.requests import REQUEST_MODELS, AnyRequest
@@ -104,7 +104,8 @@ def requests_of(metric: GateMetric, prefix: str, context: dict[str, Any], limits
     inside, model = f"{prefix}/request", REQUEST_MODELS[metric.kind]
     if metric.against is None:
         request = validated(model, metric.request, prefix=inside, context=context)
-        return [GivenTest(None, request, _in_request(prefix, f"{inside}/v"), inside)]
+        pointer_map = chained(beside_statistic(metric.request), _in_request(prefix, f"{inside}/v"))
+        return [GivenTest(None, request, pointer_map, inside)]
     _refuse_two_ways(metric, prefix)
     places = {name: f"{prefix}/{ROLE}/{pointer_token(name)}" for name in metric.against}
     require_names(
@@ -128,7 +129,10 @@ def requests_of(metric: GateMetric, prefix: str, context: dict[str, Any], limits
         raise _redundant(f"{inside}/names/v", "against names the baselines: leave names.v out.")
     return [
         GivenTest(
-            name, shared.model_copy(update={"v": column}), _in_request(prefix, places[name]), places[name]
+            name,
+            shared.model_copy(update={"v": column}),
+            chained(beside_statistic(metric.request), _in_request(prefix, places[name])),
+            places[name],
         )
         for name, column in columns.items()
     ]
@@ -147,7 +151,7 @@ def _redundant(pointer: str, detail: str) -> InvalidTest:
 
 
 @cache
-def _column_model(kind: str) -> type[BaseModel]:
+def _column_model(kind: str) -> type[Wire]:
     """One baseline's column by itself, so that what all share is validated once."""
     return create_model("Baseline", __base__=Wire, v=(COLUMNS[kind], ...))
 

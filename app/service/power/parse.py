@@ -19,7 +19,7 @@ from ..media_types import MULTIPART
 from ..messages import Job
 from ..parse import ParsedTest, parse_reading, parse_request
 from ..parse_files import parse_files, read_form
-from ..pointers import prefixed
+from ..pointers import beside_statistic, chained, prefixed
 from ..query import ELSEWHERE, literal, options_of_query
 from ..schema.fields import NO_BOOLEANS
 from ..schema.power import FIELDS, Design, PowerFields, PowerRequest
@@ -180,7 +180,7 @@ def _pilot(design: Design, job: Job, context: dict[str, bool]) -> ParsedTest:
     """The test whose data is the pilot; its own alpha and alternative are those of its p-value, and not used."""
     assert design.request_kind is not None
     inner = validated(REQUEST_MODELS[design.request_kind], design.request, prefix=REQUEST, context=context)
-    pointer_map = prefixed(REQUEST)
+    pointer_map = chained(beside_statistic(design.request), prefixed(REQUEST))
     if inner.test == "bootstrap":
         with relocated(pointer_map):
             raise InvalidTest.at(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import ConfigDict, Field, PlainValidator, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import ConfigDict, Field, GetJsonSchemaHandler, PlainValidator, WithJsonSchema
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from ...inference.compare.record import MOST_LISTED, Adjust, Aggregate, Combine, Family, ListedPairs
 from ...inference.options import Alternative, Method
@@ -13,7 +14,7 @@ from ...inputs.alignment import OnMissing
 from ...inputs.nested import MAX_DECIMALS
 from .fields import LEAST_TIMEOUT_S, EventColumn, KeyColumn, KeyList, OutputColumn, Store, WeightColumn, Wire
 from .requests import MAX_SEED
-from .statistics import STATISTIC_MODELS
+from .statistics import STATISTIC_MODELS, parameters_of_model, schema_of_names, schemas_of_parameters
 
 CompareKind = Literal["scores", "counts", "predictions"]
 DESIGNS = ("all_pairs", "baseline")
@@ -100,9 +101,11 @@ _ROWS = {
 }
 _STATISTICS = {
     "anyOf": [
-        {"$ref": f"#/components/schemas/{model.__name__}"}
-        for kind, model in STATISTIC_MODELS.items()
-        if kind != "effects"
+        *(
+            {"$ref": f"#/components/schemas/{STATISTIC_MODELS[kind].__name__}"}
+            for kind in get_args(CompareKind)
+        ),
+        schema_of_names(get_args(CompareKind)),
     ]
 }
 
@@ -289,6 +292,12 @@ class CompareChoices(Wire):
     ] = None
     store: Store = False
 
+    @classmethod
+    def parameters(cls, value: Mapping[str, Any]) -> frozenset[str]:
+        """The parameters of the statistics of its kind of data."""
+        kind = value.get("kind", "scores")
+        return parameters_of_model(STATISTIC_MODELS[kind]) if kind in get_args(CompareKind) else frozenset()
+
 
 class CompareRequest(CompareChoices, Columns):
     """Many systems on the same items: exact tests of their pairs, adjusted p-values, ranks and groups.
@@ -300,3 +309,10 @@ class CompareRequest(CompareChoices, Columns):
 
     kind: Annotated[CompareKind, Field(description="What the data of one system is.")]
     datasets: Annotated[Datasets | None, Field(description="Several data sets by name.")] = None
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Parameters may stand beside the statistic."""
+        schema = handler.resolve_ref_schema(handler(core))
+        schema["properties"] |= schemas_of_parameters(get_args(CompareKind))
+        return schema

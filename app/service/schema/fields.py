@@ -34,6 +34,11 @@ class Wire(BaseModel):
         ser_json_inf_nan="constants",
     )
 
+    @classmethod
+    def parameters(cls, value: Mapping[str, Any]) -> frozenset[str]:
+        """The parameters of its statistic that a request may hold beside it, as a query does; none but of tests."""
+        return frozenset()
+
 
 Store = Annotated[
     bool,

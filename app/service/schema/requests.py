@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, GetJsonSchemaHandler
+from pydantic_core import CoreSchema
 
 from ...inference.options import Alternative, Method, PmfDetail, Resampling, SequentialMode, Significance
 from ...inputs.nested import MAX_DECIMALS
@@ -29,6 +31,9 @@ from .statistics import (
     EffectsStatistic,
     PredictionsStatistic,
     ScoresStatistic,
+    parameters_of_model,
+    schema_of_names,
+    schemas_of_parameters,
 )
 
 MAX_SEED = 2**53 - 1
@@ -169,6 +174,23 @@ class TestRequest(Choices):
             "missing outcome, null in a list, may be anything in missing_range, and `missing` bounds the p-value."
         ),
     ] = "error"
+
+    @classmethod
+    def parameters(cls, value: Mapping[str, Any]) -> frozenset[str]:
+        """The parameters of the statistics of its kind."""
+        model: Any = cls.model_fields["statistic"].annotation
+        return parameters_of_model(model)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """A statistic may be a name alone, with its parameters beside it."""
+        schema = handler.resolve_ref_schema(handler(core))
+        kind = next((kind for kind, model in REQUEST_MODELS.items() if model is cls), None)
+        if kind is not None:
+            statistic = schema["properties"]["statistic"]
+            statistic["anyOf"] = [{"$ref": statistic.pop("$ref")}, schema_of_names([kind])]
+            schema["properties"] |= schemas_of_parameters([kind])
+        return schema
 
 
 class EffectsRequest(TestRequest):

@@ -6,8 +6,9 @@ A model has every parameter that some statistic of its kind takes; whether the o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import Field, create_model
 
@@ -96,6 +97,29 @@ if TYPE_CHECKING:  # what the registry holds is beyond mypy
     PredictionsStatistic: TypeAlias = NamedStatistic
 else:
     EffectsStatistic, ScoresStatistic, CountsStatistic, PredictionsStatistic = STATISTIC_MODELS.values()
+
+
+@cache
+def parameters_of_model(model: Any) -> frozenset[str]:
+    """The parameters in a model of a statistic."""
+    return frozenset(model.model_fields) - {"name"}
+
+
+def schema_of_names(kinds: Sequence[TestKind]) -> dict[str, Any]:
+    """The schema of a statistic that is a name alone."""
+    fields = [STATISTIC_MODELS[kind].model_fields["name"] for kind in kinds]
+    names = dict.fromkeys(name for field in fields for name in get_args(field.annotation))
+    return {"type": "string", "enum": list(names)}
+
+
+def schemas_of_parameters(kinds: Sequence[TestKind]) -> dict[str, Any]:
+    """The schemas of the parameters that may stand beside `statistic`, by name."""
+    members = [STATISTIC_MODELS[kind].model_json_schema()["properties"] for kind in kinds]
+    named = {name: schema for own in members for name, schema in own.items() if name != "name"}
+    return {
+        name: {**schema, "description": f"As in statistic. {schema['description']}"}
+        for name, schema in named.items()
+    }
 
 
 def spec_of(statistic: NamedStatistic, kind: TestKind) -> StatisticSpec:
