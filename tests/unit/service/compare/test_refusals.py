@@ -135,7 +135,7 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
         {"kind": "counts", "systems": {**COUNTS, "C": {"tp": [-1], "fp": [0]}}}, "/systems/C/tp/0", "not_a_count"
     ),
     "a statistic of another kind": (scores(statistic={"name": "f1"}), "/statistic/name", "literal_error"),
-    "a statistic that is a name": (scores(statistic="sign"), "/statistic", "model_type"),
+    "a statistic that is a number": (scores(statistic=5), "/statistic", "model_type"),
     "decimals of counts": ({"kind": "counts", "systems": COUNTS, "decimals": 2}, "/decimals", "superfluous"),
     "an unknown direction": (
         {"kind": "counts", "systems": COUNTS, "statistic": {"name": "ratio", "numerator": "tp", "denominator": "fp"}},
