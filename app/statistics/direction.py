@@ -5,47 +5,21 @@ from __future__ import annotations
 import re
 
 from .known import statistic_of
+from .metric_words import (
+    CAUTIOUS,
+    COUNTING,
+    CURRENCIES,
+    DATA_SETS,
+    HIGHER,
+    LOWER,
+    PARTS,
+    PHRASES,
+    SCOPES,
+    TIME_UNITS,
+)
 from .paired import Paired, StatisticSpec, kind_of
 from .statistic import Kind
 
-LOWER = frozenset(
-    (
-        "brier", "cer", "cost", "costs", "duration", "ece", "edits", "eer", "err", "error", "errors", "failed", "failures",
-        "hter", "incorrect", "latency", "loss", "losses", "mae", "mape", "mer", "milliseconds", "mistakes", "ms", "mse",
-        "nll", "perplexity", "ppl", "price", "rmse", "runtime", "seconds", "secs", "ter", "time", "wer", "wil", "wrong",
-    )
-)  # fmt: skip
-HIGHER = frozenset(
-    (
-        "acc", "accuracy", "ap", "auc", "auprc", "auroc", "bertscore", "bleu", "bleurt", "chrf", "chrf++", "cider",
-        "comet", "correct", "dice", "em", "f1", "fbeta", "iou", "jaccard", "kappa", "kendall", "las", "lemma", "map",
-        "match", "matthews", "mcc", "meteor", "mrr", "ndcg", "pass", "passed", "pearson", "precision", "psnr", "recall",
-        "right", "rouge", "rougel", "sacrebleu", "sensitivity", "spearman", "specificity", "ssim", "success", "uas",
-        "upos", "win", "wins", "xpos",
-    )
-)  # fmt: skip
-# Whole names whose words do not decide.
-WHOLE = {
-    "bits_per_byte": False,
-    "bits_per_character": False,
-    "bpb": False,
-    "bpc": False,
-    "log_likelihood": True,
-    "loglikelihood": True,
-    "neg_log_likelihood": False,
-    "negative_log_likelihood": False,
-    "likelihood_diff": False,  # lm-evaluation-harness: CrowS-Pairs
-    "mc1": True,
-    "mc2": True,
-}
-# With one of these a word may mean its opposite (error_reduction, tokens_per_second, time_saved), or nothing.
-TURNED = frozenset(
-    (
-        "decrease", "delta", "diff", "difference", "drop", "false", "free", "gain", "improvement", "increase", "inv",
-        "inverse", "minus", "neg", "negative", "no", "non", "not", "per", "reduction", "saved", "saving", "savings",
-        "without",
-    )
-)  # fmt: skip
 # 1-wer, 100 - error rate, 1/ppl, -loss, exp(-nll); 1-shot and 1-gram are no sums.
 NEGATED = re.compile(
     r"(?:^|[\s_(,*])(?:1|100)(?:\.0+)?\s*[-\u2212\u2013/](?!\s*(?:shot|gram|best|hop|way|nn)\b)"
@@ -55,7 +29,23 @@ NEGATED = re.compile(
 )
 # What a score is called when its meaning is not given.
 GENERIC = frozenset(("score", "scores", "value", "values", "u", "v"))
-WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
+PIECE = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?|/")
+CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
+PERCENTILE = re.compile(r"(?<![^\W_])p\d+(?:\.\d+)?(?![^\W_])", re.IGNORECASE)
+NUMBER, PER = "#", "/"
+# A path to a metric begins with these (eval/loss); after any other word a stroke means "per" (tokens/second).
+FOLDERS = (
+    PARTS
+    | DATA_SETS
+    | {"all", "final", "metric", "metrics", "overall", "result", "results", "score", "scores"}
+)
+_KNOWN = frozenset({NUMBER, PER}).union(
+    LOWER, HIGHER, CAUTIOUS, TIME_UNITS, COUNTING, SCOPES, DATA_SETS, CURRENCIES
+)
+_PHRASES: dict[str, list[tuple[list[str], bool]]] = {}
+for _higher, _listed in PHRASES.items():
+    for _phrase in sorted((text.split() for text in _listed.split(",")), key=len, reverse=True):
+        _PHRASES.setdefault(_phrase[0], []).append((_phrase, _higher))
 
 
 def negated(name: str) -> bool:
@@ -63,28 +53,61 @@ def negated(name: str) -> bool:
     return NEGATED.search(name) is not None
 
 
+def words_of(name: str) -> list[str]:
+    """The words of a name in lower case, `#` for each number and `/` where there is one.
+
+    >>> words_of("chrF2++"), words_of("wordErrorRate"), words_of("p95-latency")
+    (['chrf', '#'], ['word', 'error', 'rate'], ['latency'])
+    """
+    words: list[str] = []
+    for piece in PIECE.findall(PERCENTILE.sub(" ", name)):
+        folded = piece.lower()
+        if folded[0].isdigit():
+            words.append(NUMBER)
+        elif folded in _KNOWN:
+            words.append(folded)
+        else:
+            words += [part.lower() for part in CAMEL.findall(piece)]
+    return words
+
+
 def of_name(name: str) -> bool | None:
     """Whether more of the metric of this name is better; None where the name does not tell.
 
-    >>> of_name("word_perplexity"), of_name("acc_norm"), of_name("rougeL"), of_name("error_reduction")
+    It tells only if every word is known, and all its metrics agree.
+
+    >>> of_name("word_perplexity"), of_name("acc_norm"), of_name("rougeL"), of_name("attack_success_rate")
     (False, True, True, None)
-    >>> of_name("1-wer"), of_name("-loss"), of_name("1-shot acc"), of_name("rouge-1")
+    >>> of_name("1-wer"), of_name("accuracy_gap"), of_name("1-shot acc"), of_name("rouge-1")
     (None, None, True, True)
     """
     if negated(name):
         return None
-    parts = [part for part in re.split(r"[^\w+]+|_", name.lower()) if part]
-    whole = "_".join(parts)
-    if whole in WHOLE:
-        return WHOLE[whole]
-    known = {part for part in parts if part in LOWER or part in HIGHER}
-    if not known:  # errorRate, rouge1, f1score
-        parts = [word.lower() for word in WORD.findall(name)]
-        known = set(parts)
-    if TURNED.intersection(parts):
-        return None
-    lower, higher = bool(known & LOWER), bool(known & HIGHER)
-    return None if lower == higher else higher
+    words, found = words_of(name), set[bool]()
+    rest: list[str] = []
+    at = 0
+    while at < len(words):
+        entries = _PHRASES.get(words[at], ())
+        phrase, higher = next(
+            (entry for entry in entries if words[at : at + len(entry[0])] == entry[0]), ((), False)
+        )
+        if phrase:
+            found.add(higher)
+        elif words[at] in LOWER or words[at] in HIGHER:
+            found.add(words[at] in HIGHER)
+        elif words[at] == PER and not found and not TIME_UNITS & set(rest) and not FOLDERS.issuperset(rest):
+            return None
+        else:
+            rest.append(words[at])
+        at += max(1, len(phrase))
+    left = set(rest)
+    if left & CAUTIOUS:
+        if not left <= CAUTIOUS | COUNTING:
+            return None
+        found.add(True)
+    if left & TIME_UNITS:
+        found.add(False)
+    return found.pop() if len(found) == 1 and left <= _KNOWN else None
 
 
 def of_test(data: Paired, spec: StatisticSpec, metric: str | None) -> bool | None:
