@@ -14,6 +14,7 @@ from ..engine.plan import Budget
 from ..errors import InvalidTest
 from ..statistics.corpus import counted, counting_seconds
 from ..statistics.gaps import complete
+from ..statistics.item_order import in_order_of_ids
 from ..statistics.joint_problem import Joint
 from ..statistics.paired import DataWarning, Paired, Scores, Segments, StatisticSpec
 from ..statistics.pairwise.correlation import Correlation
@@ -150,6 +151,8 @@ def prepare(
 
     A test that is `only_planned` is never run: segments of texts are then sampled, not counted.
     """
+    if options.sequential is None:  # looks again at items in the order in which they came
+        data = in_order_of_ids(data)
     given, given_spec, item_level, counting = data, spec, None, 0.0
     if options.significance == "mid_p" and options.test == "bootstrap":
         detail = "The bootstrap has no mid-p-value: leave significance out, or set test to permutation."

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..engine.lattice import EXACT_DOUBLE, Integers
 from ..errors import InvalidTest
+from .item_order import taken
 from .paired import Column, Pairing, Repeated, Scores, StatisticSpec
 
 # Statistics that no outcome of U lowers, item by item.
@@ -57,7 +58,7 @@ def filled(data: Scores, *, best: bool) -> Scores:
         [order[:first], order[start : start + n_u], order[first:start], order[start + n_u :]]
     )
     pairing = Pairing(gaps.clusters, gaps.n_clusters)
-    return Scores(u, _taken(v, behind), pairing)
+    return Scores(u, taken(v, behind), pairing)
 
 
 def _lengths(side: Column | Repeated) -> Integers:
@@ -80,15 +81,6 @@ def _joined(
     filling = np.full(number, int(fill), dtype=np.int64) if whole else np.full(number, fill)
     values = np.concatenate([*(side for side in known if len(side)), filling])
     return values if (lengths == 1).all() else Repeated(values, lengths)
-
-
-def _taken(side: Column | Repeated, order: Integers) -> Column | Repeated:
-    if not isinstance(side, Repeated):
-        return side[order]
-    starts = np.cumsum(side.lengths) - side.lengths
-    kept = side.lengths[order]
-    first = np.repeat(starts[order] - (np.cumsum(kept) - kept), kept)
-    return Repeated(side.values[first + np.arange(len(first))], kept)
 
 
 def missing_outcomes(data: Scores) -> int:

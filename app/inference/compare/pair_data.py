@@ -10,12 +10,12 @@ import numpy as np
 
 from ...engine.lattice import Integers
 from ...statistics.corpus import counted
+from ...statistics.item_order import first_seen, order_of_ids, taken, taken_pairing
 from ...statistics.paired import (
     Column,
     Counts,
     Item,
     Paired,
-    Pairing,
     Predictions,
     Repeated,
     Scores,
@@ -32,14 +32,14 @@ def pair_data(systems: Systems, u: str, v: str) -> Paired | None:
     if items is not None:
         if len(items) == 0:
             return None
-        pairing = _pairing_of(pairing, items)
+        pairing = taken_pairing(pairing, items)
     one, other = (_on(systems, name, items) for name in (u, v))
     if systems.kind == "scores":
         weights = systems.weights if items is None else taken_weights(systems.weights, items)
         return Scores(cast("Column | Repeated", one), cast("Column | Repeated", other), pairing, weights)
     if systems.kind == "counts":
         return Counts(cast("Mapping[str, Column]", one), cast("Mapping[str, Column]", other), pairing)
-    gold = _taken(cast("Sequence[Any]", systems.gold), items)
+    gold = cast("Sequence[Any]", systems.gold if items is None else taken(systems.gold, items))
     if systems.kind == "predictions":
         groups, event = systems.groups, systems.event
         if items is not None:
@@ -90,40 +90,10 @@ def _on(systems: Systems, name: str, items: Integers | None) -> SystemColumn:
     return taken(column, items)
 
 
-def taken(column: SystemColumn, items: Integers) -> SystemColumn:
-    """The values of a column at some positions, in their order."""
-    if isinstance(column, Repeated):
-        starts = np.cumsum(column.lengths) - column.lengths
-        kept = column.lengths[items]
-        # Sample i of an item stands i places behind the first one.
-        first = np.repeat(starts[items] - (np.cumsum(kept) - kept), kept)
-        return Repeated(column.values[first + np.arange(len(first))], kept)
-    if isinstance(column, Mapping):
-        return {key: values[items] for key, values in column.items()}
-    return cast("SystemColumn", column[items] if isinstance(column, np.ndarray) else _taken(column, items))
-
-
-def first_seen(codes: Integers) -> Integers:
-    """Codes 0.. in order of first appearance, shape (n,)."""
-    _, first, where = np.unique(codes, return_index=True, return_inverse=True)
-    order = np.empty(len(first), dtype=np.int64)
-    order[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(order[where.reshape(-1)])
-
-
-def _taken(values: Sequence[Any], items: Integers | None) -> Any:
-    if items is not None and isinstance(values, np.ndarray):
-        return values[items]
-    return values if items is None else [values[item] for item in items.tolist()]
-
-
 def sorted_by_id(systems: Systems) -> Systems:
     """The same systems with the items in the order of their ids, where they have any: nothing may depend on another one."""
-    ids = systems.pairing.ids
-    if ids is None:
-        return systems
-    order = np.array(sorted(range(len(ids)), key=lambda at: (str(ids[at]), at)), dtype=np.int64)
-    if np.array_equal(order, np.arange(len(order))):
+    order = order_of_ids(systems.pairing.ids)
+    if order is None:
         return systems
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
@@ -135,24 +105,13 @@ def sorted_by_id(systems: Systems) -> Systems:
         columns[name] = taken(column, inside)
         if own is not None:
             present[name] = place[own][inside]
-    gold = None if systems.gold is None else _taken(systems.gold, order)
     return replace(
         systems,
         columns=columns,
-        gold=gold,
-        pairing=_pairing_of(systems.pairing, order),
+        gold=taken(systems.gold, order),
+        pairing=taken_pairing(systems.pairing, order),
         present=present,
         weights=taken_weights(systems.weights, order),
         groups=None if systems.groups is None else first_seen(systems.groups[order]),
-        event=None if systems.event is None else systems.event[order],
+        event=taken(systems.event, order),
     )
-
-
-def _pairing_of(pairing: Pairing, items: Integers) -> Pairing:
-    """The pairing of some of the items: clusters are numbered anew, in order of first appearance."""
-    clusters, n_clusters = None, None
-    if pairing.clusters is not None:
-        clusters = first_seen(pairing.clusters[items])
-        n_clusters = int(clusters.max(initial=-1)) + 1
-    ids = None if pairing.ids is None else _taken(pairing.ids, items)
-    return replace(pairing, clusters=clusters, n_clusters=n_clusters, ids=ids)
